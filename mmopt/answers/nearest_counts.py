@@ -62,7 +62,7 @@ class Nearest:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _NearestCounts:
     """Counts x + base, x >= -base, with |rows x - values|² least and sums x = totals."""
 
     rows: Array
@@ -123,7 +123,7 @@ def nearest_counts(
         # |A x - b|² is |R x - r|² plus a constant.
         triangle = np.asarray(np.linalg.qr(np.column_stack([rows, values]), mode="r"))[: rows.shape[1]]
         rows, values = triangle[:, :-1], triangle[:, -1]
-    problem = _Problem(rows, values, sums, totals - sums @ base, base)
+    problem = _NearestCounts(rows, values, sums, totals - sums @ base, base)
     workload = Workload.from_matrix(np.vstack([rows, sums]))
     wide = 2.0 * problem.most(LEVEL + problem.level(np.zeros(len(base)))) + 2.0 * float(np.abs(totals).sum())
     solution = solve(
@@ -193,7 +193,7 @@ def _width(judged: Solution) -> float:
     return np.inf if judged.bound is None else judged.objective - judged.bound
 
 
-def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:
+def _polished(problem: _NearestCounts, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:
     """The optimum near a point, exact up to linear algebra, with multipliers of the known answers.
 
     At the time limit it is the point reached by then.

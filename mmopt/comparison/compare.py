@@ -32,7 +32,7 @@ from mmopt.workloads import Workload
 Row = TypeVar("Row")
 
 
-class Rows(Sequence[Row], Tabular):
+class TabledRows(Sequence[Row], Tabular):
     """Rows in their order, with their table; equal to any sequence of the same rows."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -58,7 +58,7 @@ class Rows(Sequence[Row], Tabular):
     __hash__ = None  # type: ignore[assignment]
 
 
-class Comparison(Charted, Rows[Outcome]):
+class Comparison(Charted, TabledRows[Outcome]):
     """Outcomes in the order of the arguments of ``compare``.
 
     Parameters

@@ -26,7 +26,7 @@ from mmopt.comparison.worker import (
     Predictions,
     Solving,
     Started,
-    Task,
+    WorkerTask,
     peak_above,
 )
 from mmopt.driver.solve_plan import Progress, Report
@@ -158,7 +158,7 @@ OUT_OF_MEMORY = (
 class Run:
     """The messages of a task that runs, and its end."""
 
-    task: Task
+    task: WorkerTask
     report: Report | None = None
     process: Started | None = None
     started: float = 0.0

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmopt.comparison.compare import TIME_LIMIT, Rows
+from mmopt.comparison.compare import TIME_LIMIT, TabledRows
 from mmopt.comparison.isolate import Costed, Isolated, Outcome
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted, predicted_baseline
 from mmopt.comparison.worker import Costing, allowed
-from mmopt.driver.templates import Candidate, Templates
+from mmopt.driver.templates import Templates, TemplateStrategy
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
 from mmopt.notebook import Displayed
@@ -218,7 +218,7 @@ class Factors(Displayed):
         }
 
 
-class Baselines(Rows[Factors]):
+class Baselines(TabledRows[Factors]):
     """Baselines compared with the outcomes of a comparison, by ``baseline_factors``."""
 
     def __repr__(self) -> str:
@@ -365,7 +365,7 @@ def _factors(costed: Costed, best: dict[int, Outcome], bound: float, least: Leas
 class TemplatePlace:
     """A template's strategy for the noise of a norm; predicted : its release, where it has a strategy."""
 
-    candidate: Candidate
+    candidate: TemplateStrategy
     norm: int
     predicted: Predicted
 

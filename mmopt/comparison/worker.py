@@ -68,7 +68,7 @@ STOP_WORDS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task(ABC):
+class WorkerTask(ABC):
     """Something to be done for a workload in a process of its own.
 
     ``time_limit`` in seconds, a solver's where there is one; ``memory_limit`` counts bytes above the start of
@@ -95,7 +95,7 @@ class Task(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solving(Task):
+class Solving(WorkerTask):
     """One combination; ``options`` are further keywords of ``solve``, of which it takes those that it reads.
 
     was_named : by the caller; else a search is left out that is predicted to take more than its share of the
@@ -155,7 +155,7 @@ class Solving(Task):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Costing(Task):
+class Costing(WorkerTask):
     """One baseline, to be evaluated for noise of these norms."""
 
     baseline: str
@@ -249,7 +249,7 @@ def _preload() -> None:
     hand_over(lower(bind(shipped("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
 
 
-def _be_child(task: Task, outlet: Connection, *others: BinaryIO) -> None:
+def _be_child(task: WorkerTask, outlet: Connection, *others: BinaryIO) -> None:
     """Do a task. ``others`` are closed first: the end of the answers means that the parent has died."""
     for other in others:
         other.close()
@@ -275,7 +275,7 @@ def pass_on(inlet: Connection, orders: int, answers: BinaryIO) -> None:
     raise EOFError
 
 
-def perform(task: Task, send: Callable[[object], None]) -> None:
+def perform(task: WorkerTask, send: Callable[[object], None]) -> None:
     """Do one task; send that it started, each certified point, how it went, and what that predicts.
 
     SIGINT ends it: with the best point so far once there is one, with nothing before.

@@ -125,7 +125,7 @@ PATIENCE = 600.0
 
 
 @dataclass
-class _Search:
+class _RankSearch:
     """The state of a search: the best point so far, and a row for each round."""
 
     task: Task
@@ -257,7 +257,7 @@ def solve_rank(task: Task) -> Solution:
     with suppress(OptionError):  # a program that takes no strategy, or one with another number of rows
         first = start or adopt(instance, Strategy(np.eye(instance.workload.n), program.meaning.norm))
     with Clock(chosen.time_limit) as clock:
-        search = _Search(task, problem, row, chosen, clock, Best(instance))
+        search = _RankSearch(task, problem, row, chosen, clock, Best(instance))
         offered = None if first is None else search.best.offer(first, {})
         if program.multipliers:
             # The relaxation without the rank: the best multipliers for the bound.

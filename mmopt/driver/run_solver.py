@@ -361,7 +361,7 @@ def _stopped_early(
         text = f"{row.name} got no further: {reached}; try {others}{less}"
     else:
         return ()
-    line = worst_line(instance, plain(values))
+    line = worst_line(instance, plain(values)) if values else None  # the time was over before any point
     if line is not None and line.amount > VIOLATION_TO_TELL:
         text += f"; before its repair the point missed {line.text(instance)} by {line.amount:.1e}"
     return (text,)

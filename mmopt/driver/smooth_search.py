@@ -64,7 +64,7 @@ class _Limit:
 
 
 @dataclass(frozen=True)
-class Problem:
+class RecordedProblem:
     """A (scaled) instance recorded for differentiation; ``point``: any values of the chosen variables."""
 
     instance: Instance
@@ -125,8 +125,8 @@ class End:
 
 
 @dataclass
-class _Search:
-    problem: Problem
+class _SmoothSearch:
+    problem: RecordedProblem
     clock: Clock
     budget: int
     size: float  # of the objective at the start
@@ -237,12 +237,12 @@ class _Search:
         return x
 
 
-def search(problem: Problem, start: Array, clock: Clock, budget: int) -> End | None:
+def search(problem: RecordedProblem, start: Array, clock: Clock, budget: int) -> End | None:
     """The end of the search from a start; None where the objective has no value there."""
     value, _ = problem.objective.run(problem.coordinates.unpack(start))
     if not np.isfinite(value):
         return None
-    run = _Search(problem, clock, budget, abs(float(value)) or 1.0)
+    run = _SmoothSearch(problem, clock, budget, abs(float(value)) or 1.0)
     for limit in problem.limits:
         run.multipliers[limit.name] = np.zeros(limit.values(problem.point, 0.0).shape)
     x = start
@@ -304,7 +304,7 @@ def solve_smooth(task: Task) -> Solution:
     scaled, scaling = scale(instance)
     coordinates = Coordinates(program.choose, instance.sizes())
     points = list(_starts(instance, scaling, coordinates, options, task.start))
-    problem = Problem(scaled, points[0][1], coordinates)
+    problem = RecordedProblem(scaled, points[0][1], coordinates)
     best, ends = Best(instance), _Ends()
     budget = options.max_iterations or ITERATIONS
     with Clock(options.time_limit) as clock:

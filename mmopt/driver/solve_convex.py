@@ -195,11 +195,12 @@ def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:
     """Raise SolverError for a user's program whose objective improves without end."""
     if task.plan.split or stop == Stop.INTERRUPTED or is_shipped(task.instance.checked):
         return
-    from mmopt.driver.diagnosis.diagnose import find_endless, not_attained
+    from mmopt.driver.diagnosis.diagnose import endless
+    from mmopt.driver.diagnosis.growth import find_endless
 
-    endless = find_endless(task.instance, point.variables)
-    if endless is not None:
-        raise not_attained(task.instance, endless)
+    growth = find_endless(task.instance, point.variables)
+    if growth is not None:
+        raise endless(task.instance, growth)
 
 
 def with_derived(

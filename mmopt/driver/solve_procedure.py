@@ -37,7 +37,7 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==
 
 
 @dataclass
-class _Run:
+class _Procedure:
     """The state of the steps: names with their values, and the solutions in order."""
 
     task: Task
@@ -150,7 +150,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
     ``solve`` solves a task of any class.
     """
     instance, program = task.instance, task.program
-    run = _Run(task, solve, dict(instance.env))
+    run = _Procedure(task, solve, dict(instance.env))
     run.each(program.steps)
     if not run.everything:
         raise SolverError(f"'{program.name}' solved nothing in its steps")

@@ -89,7 +89,7 @@ def _shapes(values: Mapping[str, Value | tuple[int, ...]]) -> str:
 
 
 @dataclass
-class Rows:
+class CheckRows:
     """The checks so far."""
 
     checks: list[Check] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Rows:
         """Add a check of something that is, or is not, what it should be."""
         return self.add(what, stated, is_what if agrees else f"not {is_what}", agrees)
 
-    def below(self, name: str, inner: Rows) -> bool:
+    def below(self, name: str, inner: CheckRows) -> bool:
         """Add the checks of a step or factor under its name; whether all of them hold."""
         self.checks += [
             replace(row, what=f"{name}: {row.what}", field=f"{name}: {row.field}") for row in inner.checks
@@ -141,7 +141,7 @@ class Recheck:
 
     solution: Solution
     workload: Workload
-    rows: Rows = field(default_factory=Rows)
+    rows: CheckRows = field(default_factory=CheckRows)
 
     @property
     def within(self) -> float:
@@ -452,7 +452,7 @@ def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program 
     """
     if expected is not None:
         raise OptionError(f"'{s.program}' is a strategy in factors, which is of no program")
-    rows, sensitivity = Rows(), s.strategy.sensitivity
+    rows, sensitivity = CheckRows(), s.strategy.sensitivity
     fits = type(s.strategy) is form_of(s.template)
     rows.add("template", s.template, repr(s.strategy), fits)
     is_same = rows.add("workload", s.workload_hash, workload.hash, s.workload_hash == workload.hash)

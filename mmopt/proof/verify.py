@@ -19,7 +19,7 @@ from mmopt.errors import OptionError, ResultError
 from mmopt.language import Checked, Program, program_names
 from mmopt.numerics.arrays import blas_threads
 from mmopt.numerics.split_arrays import Kronecker
-from mmopt.proof.recheck import Recheck, Rows, feasible_or_not, recheck_factored, same_arrays
+from mmopt.proof.recheck import CheckRows, Recheck, feasible_or_not, recheck_factored, same_arrays
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, Check, FactoredSolution, Solution, Verification, load_saved
 from mmopt.results.verification import shown
@@ -56,7 +56,9 @@ def recheck_product(
     holds = True
     for name, part in factors.items():
         step = s.steps[name]
-        factor_rows = Rows(checks(step, part.instance.workload, checked.written, "the program of the whole"))
+        factor_rows = CheckRows(
+            checks(step, part.instance.workload, checked.written, "the program of the whole")
+        )
         factor_rows.same(
             "givens", ", ".join(step.givens), same_arrays(step.givens, s.givens), "those of the whole"
         )
@@ -329,7 +331,9 @@ def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Tas
         if not waiting:
             raise ResultError(f"a step that solves '{inner.program.name}' is missing")
         name, step = waiting.pop(0)
-        checks = Rows(_checks(step, work.workload, inner.checked.written, "the program that the step solves"))
+        checks = CheckRows(
+            _checks(step, work.workload, inner.checked.written, "the program that the step solves")
+        )
         givens = {n: np.asarray(inner.env[n], dtype=float) for n in inner.passed}
         checks.same(
             "givens", ", ".join(step.givens), same_arrays(step.givens, givens), "those of the procedure"

@@ -85,7 +85,7 @@ REFINED: dict[str, Any] = {
 Column = npt.NDArray[Any]
 
 
-class _Line(NamedTuple):
+class _ValueScale(NamedTuple):
     """Answers on a scale of values: its name, the rows (k,) of the frame, their places on the scale (k,)."""
 
     name: str
@@ -100,7 +100,7 @@ class _Scale(NamedTuple):
     """
 
     attribute: str
-    lines: list[_Line]
+    lines: list[_ValueScale]
     off_scale: list[int]
 
 
@@ -170,7 +170,7 @@ def _scale(frame: Frame, part: slice) -> _Scale | None:
             return None
         places = high[line] if is_prefix and not is_bins else (low[line] + high[line]) / 2
         name = "all" if value is None else _short(str(value))
-        lines.append(_Line(name, line, _as_dates(places, frame, ranged[0])))
+        lines.append(_ValueScale(name, line, _as_dates(places, frame, ranged[0])))
     return _Scale(ranged[0], lines, off_scale)
 
 

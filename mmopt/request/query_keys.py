@@ -44,7 +44,7 @@ BLOCK_FORMS = ("predicates", "union", "each", *BLOCK_NUMBERS, "reordered")
 
 
 @dataclass
-class Budget:
+class QueryAllowance:
     """Numbers still allowed."""
 
     left: int = MAX_ENTRIES
@@ -66,7 +66,7 @@ class Vocabulary:
 
     cells: CellWords
     groups: dict[str, tuple[int, ...]]
-    budget: Budget
+    budget: QueryAllowance
     named: dict[str, Factor] = field(default_factory=dict)
 
 
@@ -74,7 +74,7 @@ def read_vocabularies(
     node: YamlNode | None, domain: Domain, cells: dict[str, CellWords]
 ) -> dict[str, Vocabulary]:
     """The key ``predicates``: named blocks by attribute; each may use those above it."""
-    budget = Budget()
+    budget = QueryAllowance()
     result = {a.name: Vocabulary(cells[a.name], dict(a.groups), budget) for a in domain.attributes}
     if node is not None:
         for key, blocks in mapping(node, "predicates").entries:

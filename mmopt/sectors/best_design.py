@@ -30,9 +30,9 @@ from mmopt.numerics.matrix_functions import eigh, is_definite
 from mmopt.sectors.mixtures import (
     Columns,
     MixedSteps,
+    MomentSpectrum,
     QueryShares,
     Solved,
-    Spectrum,
     best_on_simplex,
     climbed,
     columns_of,
@@ -112,7 +112,7 @@ class Search:
     space: RowSpace
     rng: np.random.Generator
 
-    def cells(self, strategy: Spectrum | _Given, measure: Mixture, last: Ints) -> tuple[Ints, Array]:
+    def cells(self, strategy: MomentSpectrum | _Given, measure: Mixture, last: Ints) -> tuple[Ints, Array]:
         """Cells to which no neighbour is better, and their f, descending; from draws and the last cells."""
         chosen = self.rng.choice(measure.count, STARTS, p=measure.weights / measure.weights.sum())
         drawn = [
@@ -125,7 +125,11 @@ class Search:
         return climbed(profile, self.space.shape, np.concatenate(starts))
 
     def better(
-        self, design: Design, strategy: Spectrum | _Given, heights: Array, measure: Mixture | None = None
+        self,
+        design: Design,
+        strategy: MomentSpectrum | _Given,
+        heights: Array,
+        measure: Mixture | None = None,
     ) -> Design:
         """The design with the bound of the measure, and the value by the heights, where they are better."""
         if measure is not None and strategy.bound > design.bound:
@@ -186,7 +190,7 @@ def level_designs(
     search: Search,
     design: Design,
     product: Mixture,
-    better: Callable[[Design, Spectrum, Array], Design],
+    better: Callable[[Design, MomentSpectrum, Array], Design],
     solved: Solved | None = None,
 ) -> Iterator[Design]:
     """Designs from level strategies about a product of measures, of densities that may be negative.
@@ -210,7 +214,7 @@ def level_designs(
             break
 
 
-def products_of_rising_t(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, Spectrum]]:
+def products_of_rising_t(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, MomentSpectrum]]:
     """Single products of rising t, until no attribute's measure promises more."""
     measure = start
     strategy = spectrum(space, space.moments(measure))
@@ -266,7 +270,9 @@ def _columns(search: Search, design: Design, mixture: Mixture, cells: Ints) -> I
         columns, strategy = columns.kept(kept), next_strategy
 
 
-def added_cells(search: Search, strategy: Spectrum, mixture: Mixture, cells: Ints, heights: Array) -> Ints:
+def added_cells(
+    search: Search, strategy: MomentSpectrum, mixture: Mixture, cells: Ints, heights: Array
+) -> Ints:
     """Cells with large f that are not in the mixture: the local maxima, then those nearly as high."""
     more = high_neighbours(search.space.profile(strategy.parts), search.space.shape, cells, heights)
     present = {
@@ -279,8 +285,8 @@ def added_cells(search: Search, strategy: Spectrum, mixture: Mixture, cells: Int
 
 
 def _reweighted(
-    space: RowSpace, columns: Columns, weights: Array, strategy: Spectrum, often: Sequence[float]
-) -> tuple[Array, Spectrum]:
+    space: RowSpace, columns: Columns, weights: Array, strategy: MomentSpectrum, often: Sequence[float]
+) -> tuple[Array, MomentSpectrum]:
     """A Newton step of the weights, halved until t does not fall."""
     slopes, curvature = slopes_and_curvature(columns, strategy, often)
     gradient = strategy.total / 2.0 * slopes - curvature @ weights
@@ -306,13 +312,13 @@ LEAST_DEFINITE = 1e-12  # of the smallest eigenvalue to the largest
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighed:
+class _WeightedColumns:
     """Columns with their weights, shares of the orbits, and the spectrum of both."""
 
     columns: Columns
     weights: Array
     shares: Array
-    strategy: Spectrum
+    strategy: MomentSpectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,14 +333,14 @@ class _Targets:
     def often(self) -> list[float]:
         return [float(often) for often in self.space.space.multiplicities]
 
-    def weighed(self, columns: Columns, weights: Array, shares: Array) -> _Weighed:
+    def weighed(self, columns: Columns, weights: Array, shares: Array) -> _WeightedColumns:
         """The columns at weights and shares scaled to sum 1, and the spectrum."""
         weights, shares = weights / weights.sum(), np.maximum(shares, LEAST_OF_QUERY)
         shares = shares / shares.sum()
         strategy = spectrum(self.queries.weighing(self.space, shares), columns.moments(weights))
-        return _Weighed(columns, weights, shares, strategy)
+        return _WeightedColumns(columns, weights, shares, strategy)
 
-    def stepped(self, at: _Weighed) -> _Weighed:
+    def stepped(self, at: _WeightedColumns) -> _WeightedColumns:
         """A Newton step of weights and shares, halved until t does not fall; the same if none is better."""
         slopes, curvature = slopes_and_curvature(at.columns, at.strategy, self.often, self.queries)
         place = np.concatenate([at.weights, at.shares])
@@ -348,7 +354,7 @@ class _Targets:
             moved = (place + moved) / 2.0
         return at
 
-    def with_shares(self, moments: Sequence[Array], shares: Array) -> tuple[Array, Spectrum]:
+    def with_shares(self, moments: Sequence[Array], shares: Array) -> tuple[Array, MomentSpectrum]:
         """The best shares for these moments, more or less, and the spectrum."""
         columns = Columns(tuple(q[None] for q in moments), tuple(np.zeros((0, len(q))) for q in moments))
         at = self.weighed(columns, np.ones(1), shares)
@@ -360,11 +366,11 @@ class _Targets:
                 break
         return at.shares, at.strategy
 
-    def worst(self, strategy: Spectrum) -> float:
+    def worst(self, strategy: MomentSpectrum) -> float:
         """The largest variance at N next to its target, over t²."""
         return float(self.queries.slopes(strategy, self.often).max())
 
-    def largest(self, strategy: Spectrum) -> float:
+    def largest(self, strategy: MomentSpectrum) -> float:
         """The largest variance next to its target of N as it is; infinity where it is singular."""
         total = np.zeros(len(self.queries.sizes))
         for at, (rows, part, often) in enumerate(
@@ -403,7 +409,7 @@ def target_designs(space: RowSpace, queries: QueryShares, seed: int = 0) -> Iter
     assert design is not None
     product, of_product = measure, shares
 
-    def solved(moments: Sequence[Array]) -> Spectrum:
+    def solved(moments: Sequence[Array]) -> MomentSpectrum:
         """The spectrum at the best shares for these moments, starting from the last shares."""
         nonlocal shares
         shares, strategy = targets.with_shares(moments, shares)
@@ -418,7 +424,7 @@ def target_designs(space: RowSpace, queries: QueryShares, seed: int = 0) -> Iter
 def _better(
     targets: _Targets,
     design: Design | None,
-    strategy: Spectrum,
+    strategy: MomentSpectrum,
     heights: Array,
     bounding: tuple[Mixture, Array] | None = None,
 ) -> Design:

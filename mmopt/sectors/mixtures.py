@@ -69,7 +69,7 @@ from mmopt.sectors.row_space import Profiles, RowSpace
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class MomentSpectrum:
     """R_κ Q_κ R_κᵀ = U σ² Uᵀ of each component, for a measure of mass 1.
 
     roots : (r,) σ, ascending and positive. turned : (r, d) Uᵀ R. total : t = Σ μ Σ σ; t² is below the total
@@ -93,7 +93,7 @@ class Spectrum:
         return tuple(turned.T @ (turned / (self.total * root[:, None])) for root, turned in each)
 
 
-def spectrum(space: RowSpace, moments: Sequence[Array]) -> Spectrum:
+def spectrum(space: RowSpace, moments: Sequence[Array]) -> MomentSpectrum:
     """The spectrum at the moments of a measure of mass 1 under which no query vanishes.
 
     Eigenvalues near zero are lifted to the most that rounding may have taken from them. Then t is no bound by
@@ -108,7 +108,7 @@ def spectrum(space: RowSpace, moments: Sequence[Array]) -> Spectrum:
         turned.append(directions.T @ root)
     often = space.space.multiplicities.tolist()
     total = sum(m * float(root.sum()) for m, root in zip(often, roots, strict=True))
-    return Spectrum(tuple(roots), tuple(turned), total, tuple(moments))
+    return MomentSpectrum(tuple(roots), tuple(turned), total, tuple(moments))
 
 
 COUNT = 24
@@ -121,7 +121,7 @@ LEAST_RISE = 1e-6  # of t² in so many steps
 
 def mixtures_of_rising_t(
     space: RowSpace, product: Mixture, rng: np.random.Generator
-) -> Iterator[tuple[Mixture, Spectrum]]:
+) -> Iterator[tuple[Mixture, MomentSpectrum]]:
     """Mixtures of ``COUNT`` products near the one given, of rising t; ends where it rises no more."""
     logits = [np.zeros(COUNT), *(np.log(factor) + _waves(factor.shape[1], rng) for factor in product.factors)]
     place, before = np.concatenate([np.maximum(part, LEAST_LOGIT).ravel() for part in logits]), 0.0
@@ -206,12 +206,12 @@ class QueryShares:
         pairs = zip(self.rows, self.orbits, strict=True)
         return with_root(space, [rows * roots[orbit, None] for rows, orbit in pairs])
 
-    def seen(self, spectrum: Spectrum) -> tuple[Array, ...]:
+    def seen(self, spectrum: MomentSpectrum) -> tuple[Array, ...]:
         """By component (m, r) t Pᵀ of each row t."""
         each = zip(self.rows, spectrum.turned, spectrum.roots, spectrum.moments, strict=True)
         return tuple(rows @ (turned @ q).T / root for rows, turned, root, q in each)
 
-    def slopes(self, spectrum: Spectrum, multiplicities: Sequence[float]) -> Array:
+    def slopes(self, spectrum: MomentSpectrum, multiplicities: Sequence[float]) -> Array:
         """(o,) the variance at N of each orbit next to its target, over t²: its mean by the shares is 1."""
         total = np.zeros(len(self.sizes))
         each = zip(self.seen(spectrum), spectrum.roots, multiplicities, strict=True)
@@ -294,7 +294,7 @@ def columns_of(space: RowSpace, mixture: Mixture) -> Columns:
 
 def slopes_and_curvature(
     columns: Columns,
-    spectrum: Spectrum,
+    spectrum: MomentSpectrum,
     multiplicities: Sequence[float],
     queries: QueryShares | None = None,
 ) -> tuple[Array, Array]:
@@ -474,7 +474,7 @@ def high_neighbours(profile: Profile, shape: Sequence[int], cells: Ints, heights
     return np.asarray(near[high][order])
 
 
-Solved = Callable[[Sequence[Array]], Spectrum]
+Solved = Callable[[Sequence[Array]], MomentSpectrum]
 """The spectrum at moments of a measure."""
 
 POWER = 2.0
@@ -485,7 +485,7 @@ FLAT = 1e-12  # of f - 1, in the mean square
 
 def level_strategies(
     space: RowSpace, profiles: Profiles, measure: Mixture, solved: Solved | None = None
-) -> Iterator[Spectrum]:
+) -> Iterator[MomentSpectrum]:
     """Strategies of ever flatter f, mostly; from the product under which profiles are orthonormal.
 
     ``solved``: the spectrum at moments; by default that of the space's own queries. Ends where f is flat to
@@ -515,6 +515,6 @@ def level_strategies(
         yield strategy
 
 
-def _smallest(strategy: Spectrum) -> float:
+def _smallest(strategy: MomentSpectrum) -> float:
     """The smallest root, next to the largest of its component."""
     return min(float(roots[0] / roots[-1]) for roots in strategy.roots if len(roots))

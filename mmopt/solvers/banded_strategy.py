@@ -127,27 +127,27 @@ class Banded:
 
 def _solve(factor: Array, right: Array, transposed: str) -> Array:
     """A⁻¹ or A⁻ᵀ times the columns of a matrix, for the bands of a lower-triangular A."""
-    found, fault = scipy.linalg.lapack.dtbtrs(factor, right, uplo="L", trans=transposed)
+    solution, fault = scipy.linalg.lapack.dtbtrs(factor, right, uplo="L", trans=transposed)
     if fault:
         raise np.linalg.LinAlgError(f"diagonal entry {fault} of the factor is zero")
-    return np.asarray(found)
+    return np.asarray(solution)
 
 
 def _bands(left: Array, right: Array, count: int) -> Array:
     """The entries (i + k, i) of left @ right.T, a row for each k < count."""
     n = len(left)
-    found = np.zeros((count, n))
+    bands = np.zeros((count, n))
     for k in range(count):
-        found[k, : n - k] = np.einsum("ij,ij->i", left[k:], right[: n - k])
-    return found
+        bands[k, : n - k] = np.einsum("ij,ij->i", left[k:], right[: n - k])
+    return bands
 
 
 def _band_of_gram(factor: Array, k: int) -> Array:
     """The entries (i + k, i) of A.T @ A, (n,)."""
     n = factor.shape[1]
-    found = np.zeros(n)
-    found[: n - k] = (factor[k:, : n - k] * factor[: len(factor) - k, k:]).sum(axis=0)
-    return found
+    band = np.zeros(n)
+    band[: n - k] = (factor[k:, : n - k] * factor[: len(factor) - k, k:]).sum(axis=0)
+    return band
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
@@ -202,7 +202,7 @@ def _steps(problem: Banded, x: Array, wanted: float, clock: Clock, most: float) 
 
     signs = np.full(len(x), -np.inf)
     signs[len(x) - len(problem.cover) :] = LEAST_SHARE
-    found = scipy.optimize.minimize(
+    result = scipy.optimize.minimize(
         problem.value,
         x,
         jac=True,
@@ -217,4 +217,4 @@ def _steps(problem: Banded, x: Array, wanted: float, clock: Clock, most: float) 
             "gtol": 0.0,
         },
     )
-    return np.asarray(found.x), taken
+    return np.asarray(result.x), taken

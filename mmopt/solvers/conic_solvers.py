@@ -48,7 +48,7 @@ THROUGH = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt"}  # the package that contains a
 
 
 @dataclass(frozen=True)
-class Names:
+class OptionNames:
     """A solver's names for our options; it always gets ``more``, and refuses tolerances below ``finest``."""
 
     tolerance: tuple[str, ...]
@@ -65,18 +65,18 @@ class Names:
 
 
 # HiGHS and MOSEK have no limit of iterations for all of their methods.
-OPTIONS: Mapping[str, Names] = MappingProxyType(
+OPTIONS: Mapping[str, OptionNames] = MappingProxyType(
     {
         # The Cholesky solver of CVXOPT refuses problems with redundant rows, which ours have.
-        "CVXOPT": Names(
+        "CVXOPT": OptionNames(
             ("abstol", "reltol", "feastol"), "max_iters", more={"max_iters": 200, "kktsolver": "robust"}
         ),
-        "ECOS": Names(("abstol", "reltol", "feastol"), "max_iters"),
-        "HIGHS": Names(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), finest=1e-10),
-        "MOSEK": Names(("eps",)),
-        "OSQP": Names(("eps_abs", "eps_rel"), "max_iter", more={"max_iter": 200_000}),
-        "QOCO": Names(("abstol", "reltol"), "max_iters"),
-        "SDPA": Names(("epsilonStar", "epsilonDash"), "maxIteration", "numThreads", {"numThreads": 1}),
+        "ECOS": OptionNames(("abstol", "reltol", "feastol"), "max_iters"),
+        "HIGHS": OptionNames(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), finest=1e-10),
+        "MOSEK": OptionNames(("eps",)),
+        "OSQP": OptionNames(("eps_abs", "eps_rel"), "max_iter", more={"max_iter": 200_000}),
+        "QOCO": OptionNames(("abstol", "reltol"), "max_iters"),
+        "SDPA": OptionNames(("epsilonStar", "epsilonDash"), "maxIteration", "numThreads", {"numThreads": 1}),
     }
 )
 
@@ -247,7 +247,7 @@ def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Hand
 
 
 @dataclass(frozen=True)
-class _Run:
+class _SolverRun:
     """One run of a solver: its iterations, its word, and its result.
 
     named : gives variables and multipliers; None where they are not all finite numbers.
@@ -284,7 +284,7 @@ def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Gen
             return
 
 
-def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
+def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     import clarabel
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
 
@@ -320,7 +320,7 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
         stop = INFEASIBLE.get(str(raw.status))
         named = partial(handed.named, solution) if is_finite and stop is None else None
         is_last = factor == CLARABEL_RUNS[-1]
-        yield _Run(int(raw.iterations), str(raw.status), named, vectors, stop, is_last, counted)
+        yield _SolverRun(int(raw.iterations), str(raw.status), named, vectors, stop, is_last, counted)
 
 
 def _watched(clock: Clock, counted: list[Iteration], info: Any) -> bool:
@@ -343,7 +343,7 @@ def _interrupts_later() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
+def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     import scs
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
 
@@ -373,7 +373,7 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
             if not clock.interrupted:
                 raw = solver.solve(warm_start=bool(start), **start)
         if raw is None:
-            yield _Run(0, Stop.INTERRUPTED, stop=Stop.STOPPED)
+            yield _SolverRun(0, Stop.INTERRUPTED, stop=Stop.STOPPED)
             return
         info = raw["info"]
         code, word, taken = info["status_val"], info["status"], int(info["iter"])
@@ -391,10 +391,10 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
         named = partial(handed.named, raw) if stop is None else None
         values = (float(info[name]) for name in ("pobj", "dobj", "res_pri", "res_dual"))
         ended = Iteration(taken, clock.elapsed, *values)
-        yield _Run(taken, word, named, vectors, stop, code == 1, counted or [ended])
+        yield _SolverRun(taken, word, named, vectors, stop, code == 1, counted or [ended])
 
 
-def _by_function(row: SolverRow, handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
+def _by_function(row: SolverRow, handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     """Runs of a function, stopped between its points; before the first, Ctrl-C interrupts the function."""
     from mmopt.solvers.conic_problem import conic_problem, led_back
     from mmopt.solvers.function_solver import answers
@@ -411,10 +411,10 @@ def _by_function(row: SolverRow, handed: Handover, options: Options, clock: Cloc
             values = problem.values(answer.x, answer.y)
             counted.append(Iteration(answer.iterations, clock.elapsed, *values))
         vectors = Vectors(handed, answer.x, answer.y)
-        yield _Run(answer.iterations, answer.word, named, vectors, answer.stop, answer.is_last, counted)
+        yield _SolverRun(answer.iterations, answer.word, named, vectors, answer.stop, answer.is_last, counted)
 
 
-def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run]:
+def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     """Runs through cvxpy; these solvers cannot be interrupted, so limits hold between runs."""
     import cvxpy
 
@@ -430,7 +430,7 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
                 problem.solve(solver=solver, **{"verbose": options.verbose, **chosen, **more})
         except (cvxpy.SolverError, ValueError, ArithmeticError) as error:
             word = f"{type(error).__name__}: {error}"
-            yield _Run(0, word, stop=Stop.FAILED, counted=counted)
+            yield _SolverRun(0, word, stop=Stop.FAILED, counted=counted)
             return
         stats, word = problem.solver_stats, str(problem.status)
         counts = [] if stats is None or stats.num_iters is None else [int(stats.num_iters)]
@@ -440,7 +440,7 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Run
         stop = next((s for s in (Stop.INFEASIBLE, Stop.UNBOUNDED) if word.startswith(s)), None)
         named = handed.current if stop is None else None
         is_last = names is None or factor == OTHER_RUNS[-1]
-        yield _Run(taken, word, named, stop=stop, is_last=is_last, counted=counted)
+        yield _SolverRun(taken, word, named, stop=stop, is_last=is_last, counted=counted)
 
 
 def _listening(solver: str, options: Options, clock: Clock) -> AbstractContextManager[Listened]:

@@ -147,8 +147,8 @@ def points(
     """
     target, price = np.asarray(env["V"], dtype=float), float(env["beta"])
     if program not in NORMS:
-        found = reconstruction(np.asarray(env["A"], dtype=float), target, price)
-        yield Point({"R": found}, {}, 1, "closed form", Stop.SOLVED)
+        half = reconstruction(np.asarray(env["A"], dtype=float), target, price)
+        yield Point({"R": half}, {}, 1, "closed form", Stop.SOLVED)
         return
     fixed, before = np.asarray(env["R"], dtype=float), np.asarray(env["S"], dtype=float)
     pace = Pace(clock, options.tolerance / 2, options.max_iterations or MOST_STEPS, NEXT_GAP)

@@ -330,7 +330,7 @@ Key = tuple[int, Implicit, int]
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighed:
+class _WeightedQueries:
     """Queries with weights: one for each product (P,), and for each row of a factor, of sum 1.
 
     keys : of the factors of each product, by its attributes.
@@ -342,13 +342,13 @@ class _Weighed:
     of_rows: dict[Key, Array]
 
     @staticmethod
-    def evenly(workload: Workload) -> _Weighed:
+    def evenly(workload: Workload) -> _WeightedQueries:
         """The queries with equal weights."""
         products = workload.products or ()
         keys = tuple(tuple((i, p.factors[i], len(p.looked_at)) for i in p.looked_at) for p in products)
         rows = {key: np.full(key[1].rows, 1.0 / key[1].rows) for factors in keys for key in factors}
         counts = np.array([float(p.m) for p in products])
-        return _Weighed(workload, keys, counts / counts.sum(), rows)
+        return _WeightedQueries(workload, keys, counts / counts.sum(), rows)
 
     @property
     def weights(self) -> Iterator[Array]:
@@ -368,7 +368,7 @@ class _Weighed:
             for product, factors, weight in each
         ]
 
-    def moved(self, variances: Sequence[Array]) -> _Weighed:
+    def moved(self, variances: Sequence[Array]) -> _WeightedQueries:
         """The queries with more weight where the variances (by product, as ``weights``) are large."""
         sums: dict[Key, list[Array]] = defaultdict(list)
         means = []
@@ -399,7 +399,7 @@ def best_for_targets(workload: Workload) -> SetCells:
     TooLargeError : queries of too many attributes, or an attribute beyond the memory limit.
     """
     sizes, least_left = workload.domain.shape, (1.0 - SHARE_OF_TIME) * time_left()
-    weighed, last = _Weighed.evenly(workload.weighed), None
+    weighed, last = _WeightedQueries.evenly(workload.weighed), None
     best: tuple[float, SectorwiseStrategy] | None = None
     bound, proof = -1.0, (weighed, tuple[Array, ...]())  # not of the last weights: these become extreme
     for turn in range(ROUNDS):

@@ -4,7 +4,7 @@ import signal
 
 from mmopt.comparison import Isolated
 from mmopt.comparison.isolate import Run
-from mmopt.comparison.worker import Task, perform
+from mmopt.comparison.worker import WorkerTask, perform
 
 
 class Here(Isolated):
@@ -12,7 +12,7 @@ class Here(Isolated):
 
     def __init__(self) -> None:
         super().__init__()
-        self.done: list[Task] = []
+        self.done: list[WorkerTask] = []
 
     def _follow(self, run: Run, limit: float) -> tuple[int, str]:
         self.done.append(run.task)

@@ -30,7 +30,8 @@ from strategy A: matrix[p, n]
 def judged(
     workload: Workload, given: str, objective: str, problem_class: str = "convex", lines: str = LINES
 ) -> str:
-    text = f"program own\nclass {problem_class}\ngiven\n    {given}\nchoose\n    X: psd[n, n]\n{objective}{lines}"
+    head = f"program own\nclass {problem_class}\ngiven\n    {given}\nchoose\n    X: psd[n, n]\n"
+    text = f"{head}{objective}{lines}"
     identity = baseline("identity", workload)
     found: Solution = certify(workload, identity, Program.parse(text), solve=False)
     return str(found.objective_grade)

@@ -13,7 +13,7 @@ from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, ROUNDING
 from mmopt import OptionError, Program, Solution, SolverError, Workload, solve
 from mmopt.compiler import bind, cones
 from mmopt.driver import Progress
-from mmopt.driver.rank_search import _Search
+from mmopt.driver.rank_search import _RankSearch
 from mmopt.errors import TooLargeError
 from mmopt.language import violation
 from mmopt.language.check.relation_checks import rank_line
@@ -237,7 +237,8 @@ def test_a_program_that_cannot_be_met() -> None:
         solve(TWO, few(("diag(X) <= 1", "diag(X) <= 1\n    more: trace(X) >= 9")))
     assert str(refused.value) == (
         "no feasible point of 'few_rows' was found; that there is none, as clarabel says (PrimalInfeasible), "
-        "was not proved\n  check the constraints and the givens, or try another solver"
+        "was not proved\n  check the constraints and the givens, write the constraints in units in which the "
+        "numbers are near 1, or try another solver"
     )
 
 
@@ -303,6 +304,6 @@ def test_a_rank_that_is_reached_where_lines_fail_is_not_called_one_that_is_not()
     rounds = [{"start": 1, "round": 1, "residual": 0.0}]
     best = SimpleNamespace(stop=lambda options, clock: None)
     search = SimpleNamespace(best=best, options=None, clock=None, history=rounds)
-    assert _Search.stop(search, limited=False) == "rank not reached at a feasible point"
+    assert _RankSearch.stop(search, limited=False) == "rank not reached at a feasible point"
     assert is_stop("rank not reached at a feasible point")
-    assert is_stop(f"time limit, {_Search.stop(search, limited=False)}")
+    assert is_stop(f"time limit, {_RankSearch.stop(search, limited=False)}")

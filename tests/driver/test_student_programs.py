@@ -110,8 +110,7 @@ def test_lines_for_pairs_that_cannot_hold_are_named() -> None:
     with pytest.raises(SolverError) as error:
         solve(Workload.from_matrix(np.tri(5)), Program.parse(text))
     assert without_reach(error.value.message) == (
-        "'banded' has no feasible point: 'cost' (cells 0, 1), 'band', and the declaration of 'X' as psd "
-        "cannot hold together"
+        "'banded' has no feasible point: 'cost' and 'band' cannot hold together with 'X' psd"
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import Location, TooLargeError
 from mmopt.request import parse_request
-from mmopt.request.query_keys import BLOCK_FORMS, Budget
+from mmopt.request.query_keys import BLOCK_FORMS, QueryAllowance
 from mmopt.request.yaml_nodes import Scalar
 from mmopt.workloads import Workload
 
@@ -185,7 +185,7 @@ def test_a_long_block_beside_a_cell_stays_implicit() -> None:
 def test_what_blocks_hold_is_limited() -> None:
     """A short file with many large hierarchies is refused before they are made."""
     word = Scalar(Location("w.yaml", 2, 3, "  hierarchy", 9), 1, "hierarchy", "hierarchy")
-    budget = Budget(left=1000)
+    budget = QueryAllowance(left=1000)
     budget.take(word, 4, 200, "hierarchies")
     with pytest.raises(TooLargeError) as caught:
         budget.take(word, 4, 100, "hierarchies")

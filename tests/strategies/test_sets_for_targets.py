@@ -21,7 +21,7 @@ from mmopt.language import shipped
 from mmopt.limits import deadline
 from mmopt.solvers import Clock, Options, sector_kernel
 from mmopt.strategies import set_cells
-from mmopt.strategies.set_cells import SetCells, _Weighed, best_by_sets, best_for_targets
+from mmopt.strategies.set_cells import SetCells, _WeightedQueries, best_by_sets, best_for_targets
 from mmopt.workloads.query_product import identity, prefix
 
 
@@ -67,8 +67,10 @@ def test_the_largest_variance_falls_and_the_bound_rises(found: list[SetCells]) -
 def test_the_best_round_is_kept(found: list[SetCells], monkeypatch: pytest.MonkeyPatch) -> None:
     """A last round that is worse is not the strategy: its weights are moved the wrong way here."""
     monkeypatch.setattr(set_cells, "ROUNDS", 2)
-    moved = _Weighed.moved
-    monkeypatch.setattr(_Weighed, "moved", lambda own, variances: moved(own, [1 / v for v in variances]))
+    moved = _WeightedQueries.moved
+    monkeypatch.setattr(
+        _WeightedQueries, "moved", lambda own, variances: moved(own, [1 / v for v in variances])
+    )
     kept = best_for_targets(mixed())
     for one, other in zip(kept.unit.matrices, found[0].unit.matrices, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -77,7 +79,7 @@ def test_the_best_round_is_kept(found: list[SetCells], monkeypatch: pytest.Monke
 def test_weights_of_queries_are_products_of_sum_1(rng: np.random.Generator) -> None:
     """And weighted Gram matrices are those of the weighted queries."""
     workload = few_ways((2, 3, 4), (0, 1, 2), (prefix, prefix, identity))
-    weighed = _Weighed.evenly(workload)
+    weighed = _WeightedQueries.evenly(workload)
     products = workload.products or ()
     for _ in range(2):
         weights = list(weighed.weights)

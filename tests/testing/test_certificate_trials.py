@@ -192,7 +192,7 @@ def test_a_program_without_a_solution_is_noted() -> None:
     assert report.holds and report.pairs == 0
     assert tuple(map(without_reach, report.notes)) == (
         "instance 0: not solved, only random points ('l2_strategy' has no feasible point: 'sensitivity' "
-        "(cell 0) and 'large' (cell 0) cannot hold together)",
+        "and 'large' cannot hold together with 'X' psd)",
         "instance 0: none of 6 points is feasible after the repair",
     )
 

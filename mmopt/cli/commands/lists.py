@@ -74,7 +74,7 @@ def baselines(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What is used without optimising: hierarchies, wavelets, marginals; and what each costs.
+    """List what is used without optimising: hierarchies, wavelets, marginals; and what each costs.
 
     Where the file has privacy, errors are standard errors of a release there, the least first, whatever the
     noise; else total squared errors for noise of unit variance per unit of sensitivity.

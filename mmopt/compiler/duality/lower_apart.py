@@ -79,7 +79,7 @@ class Apart:
         return multipliers, slopes
 
 
-class _Lowering:
+class _LoweringApart:
     def __init__(
         self, cp: Any, nodes: Nodes, ranges: Mapping[str, Range], size: float, by_parts: bool
     ) -> None:
@@ -330,4 +330,4 @@ def lower_apart(
     with uncounted():
         import cvxpy
     size = size or size_of(nodes.all[nodes.objective].value)
-    return _Lowering(cvxpy, nodes, ranges, size, by_parts).build(share, is_inner)
+    return _LoweringApart(cvxpy, nodes, ranges, size, by_parts).build(share, is_inner)

@@ -74,7 +74,8 @@ def obstacle(
     """
     program = checked.program
     if program.problem_class != "convex":
-        return f"it is of class {program.problem_class}, where no solution needs to have the workload's symmetries"
+        name = program.problem_class
+        return f"it is of class {name}, where no solution needs to have the workload's symmetries"
     if program.neighbours is not None and program.neighbours.kind != "add-remove":
         return f"its guarantee is for '{program.neighbours.kind}', and columns alone are known by component"
     arrays = [name for name, value in givens.items() if np.ndim(value)]

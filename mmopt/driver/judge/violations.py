@@ -8,7 +8,7 @@ judged like any other point.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -219,13 +219,15 @@ def asymmetric(instance: Instance, point: Mapping[str, Any]) -> str:
     return ""
 
 
-def worst_line(instance: Instance, point: Mapping[str, Any]) -> Violation | None:
-    """The line that a point misses the most; None when it keeps all, or is not finite."""
+def worst_line(
+    instance: Instance, point: Mapping[str, Any], names: Collection[str] | None = None
+) -> Violation | None:
+    """The line (of those named) that a point misses the most; None when it keeps all, or is no point."""
     try:
-        worst_first = violations(instance, point)
+        lines = violations(instance, point)
     except np.linalg.LinAlgError:
         return None
-    return worst_first[0] if worst_first and worst_first[0].amount > 0 else None
+    return next((v for v in lines if v.amount > 0 and (names is None or v.name in names)), None)
 
 
 def _negative_eigenvalue(parts: Sequence[Array]) -> float:

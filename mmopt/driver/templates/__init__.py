@@ -10,22 +10,22 @@ Gaussian noise, where it may be any strategy.
 
 from mmopt.driver.templates.every_template import (
     TEMPLATES,
-    Candidate,
     Templates,
+    TemplateStrategy,
     form_of,
     template_bound,
     templates,
     tune_templates,
 )
-from mmopt.driver.templates.product_search import Terms, multipliers_of, product, product_bound
+from mmopt.driver.templates.product_search import UnionTerms, multipliers_of, product, product_bound
 from mmopt.driver.templates.union_search import MOST_ATTRIBUTES, marginal_strategy, sectorwise, union
 
 __all__ = [
     "MOST_ATTRIBUTES",
     "TEMPLATES",
-    "Candidate",
+    "TemplateStrategy",
     "Templates",
-    "Terms",
+    "UnionTerms",
     "form_of",
     "marginal_strategy",
     "multipliers_of",

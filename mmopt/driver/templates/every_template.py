@@ -79,7 +79,7 @@ BOUND_GAP, CLOSER = 1e-4, 1e-6  # gaps of that solve, and of one that checks it
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class TemplateStrategy:
     """A template's strategy, of sensitivity at most 1, or None with the reason why there is none.
 
     template : its name. error : total squared error, weighted, at unit noise per unit of sensitivity.
@@ -98,12 +98,12 @@ class Candidate:
 class Templates:
     """All candidates, the best first; a bound on the total error of every strategy, and its source."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[TemplateStrategy, ...]
     bound: float
     bound_from: str
 
     @property
-    def best(self) -> Candidate:
+    def best(self) -> TemplateStrategy:
         """The candidate of least total error."""
         return self.candidates[0]
 
@@ -112,7 +112,7 @@ class Templates:
         """Error of the best over the bound, minus 1."""
         return self.best.error / self.bound - 1.0
 
-    def solution(self, workload: Workload, candidate: Candidate | None = None) -> FactoredSolution:
+    def solution(self, workload: Workload, candidate: TemplateStrategy | None = None) -> FactoredSolution:
         """The solution of a candidate, by default the best one, for this workload, to be saved and released.
 
         Raises
@@ -175,7 +175,9 @@ def templates(
             hint="leave out --noise, or name other templates",
         )
     candidates = [
-        Candidate(name, None, np.inf, np.inf, 0.0, reason) for name, reason in against.items() if reason
+        TemplateStrategy(name, None, np.inf, np.inf, 0.0, reason)
+        for name, reason in against.items()
+        if reason
     ]
     say = report or (lambda _: None)
     residual = cache(best_residual_strategy)  # for a template and for the bound, computed once
@@ -193,15 +195,15 @@ def templates(
 
 def _candidate(
     name: str, search: Callable[..., StrategyForm], workload: Workload, norm: int, seed: int
-) -> Candidate:
+) -> TemplateStrategy:
     started = time.monotonic()
     try:
         with one_thread():  # of many small matrices
             strategy = search(workload, norm=norm, seed=seed)
     except TooLargeError as error:
-        return Candidate(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
+        return TemplateStrategy(name, None, np.inf, np.inf, time.monotonic() - started, error.message)
     total, rmse = strategy.total_error(workload), strategy.rmse(workload)
-    return Candidate(name, strategy, total, rmse, time.monotonic() - started)
+    return TemplateStrategy(name, strategy, total, rmse, time.monotonic() - started)
 
 
 def form_of(template: str) -> type[StrategyForm] | None:

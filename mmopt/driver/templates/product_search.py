@@ -1,7 +1,7 @@
 """One product of strategies for a union of products, and its lower bound.
 
 A union of products is given by the Gram matrices of each attribute, and by the one that each product has
-(``Terms``). The strategy of an attribute is a p-identity for Laplace noise, any rows for Gaussian noise.
+(``UnionTerms``). The strategy of an attribute is a p-identity for Laplace noise, any rows for Gaussian noise.
 
 For A = A₁ ⊗ … ⊗ A_d the total error at sensitivity 1 is Σⱼ wⱼ ∏ᵢ tr(Gᵢⱼ (AᵢᵀAᵢ)⁻¹), and the sensitivity is
 the product of the factors'. With all factors but one fixed it is tr(G (AᵢᵀAᵢ)⁻¹) for one Gram matrix G, the
@@ -90,14 +90,14 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class UnionTerms:
     """All attributes, and the weight of each product."""
 
     sides: tuple[Side, ...]
     weights: Array
 
     @staticmethod
-    def of(workload: Workload) -> Terms:
+    def of(workload: Workload) -> UnionTerms:
         """The terms of a workload.
 
         Raises
@@ -106,7 +106,7 @@ class Terms:
         """
         products = products_of(workload.weighed)
         sides = [Side.of(factors) for factors in zip(*(p.factors for p in products), strict=True)]
-        return Terms(tuple(sides), np.array([p.weight for p in products]))
+        return UnionTerms(tuple(sides), np.array([p.weight for p in products]))
 
     def surrogate(self, errors: Sequence[Array], at: int) -> Array:
         """The Gram matrix that attribute ``at`` faces while the errors of the others stay.
@@ -169,26 +169,26 @@ class Identities(AttributeStrategy):
 
 
 @dataclass(frozen=True)
-class Rows(AttributeStrategy):
+class AnyRows(AttributeStrategy):
     """Any rows whose columns have L2 norm 1 at most."""
 
     rows: Array
 
     @classmethod
-    def first(cls, side: Side) -> Rows:
+    def first(cls, side: Side) -> AnyRows:
         return cls(np.eye(side.size))
 
     def matrix(self) -> Array:
         return self.rows
 
-    def improved(self, side: Side, gram: Array, count: int, seed: int) -> Rows:
+    def improved(self, side: Side, gram: Array, count: int, seed: int) -> AnyRows:
         """The optimum of ``l2_strategy``, scaled and completed to columns of norm 1."""
         with Clock(math.inf) as clock:
             points = nuclear.points("l2_strategy", {"W": _root(gram)}, Options(tolerance=GAP), clock)
             x = next(np.asarray(point.variables["X"]) for point in points if point.variables)
         x = x / np.diag(x).max()
         x[np.diag_indices(len(x))] = 1.0
-        return Rows(_root(x))
+        return AnyRows(_root(x))
 
 
 def _root(gram: Array) -> Array:
@@ -214,7 +214,7 @@ class Effort:
 
 
 THOROUGH = Effort()
-KINDS: Mapping[int, type[AttributeStrategy]] = MappingProxyType({1: Identities, 2: Rows})
+KINDS: Mapping[int, type[AttributeStrategy]] = MappingProxyType({1: Identities, 2: AnyRows})
 
 
 def product(
@@ -254,7 +254,7 @@ def product(
             f"{len(products):,} products over {attributes} attributes have {count:,}",
             hint="solve l2_strategy, which takes queries of few attributes over any number of cells",
         )
-    terms = Terms.of(workload)
+    terms = UnionTerms.of(workload)
     if starts is None:
         starts = STARTS if count <= FEW_FACTORS else 1
     end = time.monotonic() + min(time_limit, time_left())
@@ -265,7 +265,7 @@ def product(
 
 
 def _descend(
-    terms: Terms, kind: type[AttributeStrategy], effort: Effort, seed: int, number: int, end: float
+    terms: UnionTerms, kind: type[AttributeStrategy], effort: Effort, seed: int, number: int, end: float
 ) -> tuple[list[AttributeStrategy], float]:
     """Rounds over the attributes from one start, and the error at their end."""
     rng = np.random.default_rng([seed, number])

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
-from mmopt.driver.templates.product_search import FEW_FACTORS, Effort, Terms, product
+from mmopt.driver.templates.product_search import FEW_FACTORS, Effort, UnionTerms, product
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array, Ints
@@ -77,7 +77,7 @@ def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int 
     """
     if groups < 1:
         raise OptionError(f"'groups' is at least 1, not {groups}")
-    Terms.of(workload)  # raises what is wrong with the workload as a whole
+    UnionTerms.of(workload)  # raises what is wrong with the workload as a whole
     workload = workload.weighed  # only total error matters here
     products = workload.products or ()
     if (count := len(products) * len(workload.domain.shape)) > FEW_FACTORS:
@@ -183,7 +183,7 @@ TINY = 1e-7  # marginals with less than this part of the largest weight are trie
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _MarginalWeights:
     """energy, volume (2^d,): of the queries on each subspace, and the cells of a count of each marginal."""
 
     energy: Array
@@ -233,7 +233,7 @@ def marginal_strategy(
             f"the limit is {MOST_ATTRIBUTES} attributes",
             hint="solve l2_strategy, which by symmetry takes the marginals that are asked alone",
         )
-    problem = _Problem(energies(workload), volumes(sizes), len(sizes), norm)
+    problem = _MarginalWeights(energies(workload), volumes(sizes), len(sizes), norm)
     is_queried = supersets((problem.energy > 0).astype(float), problem.d) > 0
     rng = np.random.default_rng(seed)
     count = starts or max(4, min(STARTS, FEWER // len(is_queried)))
@@ -247,7 +247,7 @@ def marginal_strategy(
     return MarginalStrategy(sizes, theta / raw.sensitivity * (1.0 - 1e-12), norm)
 
 
-def _descend(problem: _Problem, start: Array) -> tuple[float, Array]:
+def _descend(problem: _MarginalWeights, start: Array) -> tuple[float, Array]:
     """A local minimum from a start, on the marginals with weight in it; then without the idle ones."""
     kept = start > 0
     value, theta = _minimum(problem, start, kept)
@@ -260,7 +260,7 @@ def _descend(problem: _Problem, start: Array) -> tuple[float, Array]:
     return value, theta
 
 
-def _minimum(problem: _Problem, start: Array, kept: NDArray[np.bool_]) -> tuple[float, Array]:
+def _minimum(problem: _MarginalWeights, start: Array, kept: NDArray[np.bool_]) -> tuple[float, Array]:
     scale = problem.value(start)[0]
     if not np.isfinite(scale):
         return np.inf, start

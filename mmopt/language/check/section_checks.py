@@ -162,7 +162,8 @@ class _Steps:
         if solved.problem_class != "smooth":
             self.program.source.fail(
                 span,
-                f"'{solved.name}' is of class '{solved.problem_class}': its result does not depend on a start",
+                f"'{solved.name}' is of class '{solved.problem_class}': its result does not depend on a "
+                "start",
                 "leave out 'start'",
             )
 

@@ -41,7 +41,7 @@ from mmopt.numerics.arrays import Ints
 from mmopt.solvers.nuclear.nuclear_problem import (
     Array,
     Iterate,
-    Problem,
+    NuclearProblem,
     QueryComponent,
     Spectrum,
     count_marked,
@@ -179,7 +179,7 @@ class _Rows:
         return xp.astype(xp.take(self.vectors, self.numbers, axis=0), self.dtype, copy=False)
 
 
-def by_size(problem: Problem, at: Iterate, active: Array) -> Array:
+def by_size(problem: NuclearProblem, at: Iterate, active: Array) -> Array:
     """The shares ``active``, queries before cells, each group by the singular values that its rows live on.
 
     Only of a plain problem; else they are left in order.
@@ -197,7 +197,7 @@ def by_size(problem: Problem, at: Iterate, active: Array) -> Array:
 
 
 def curvature(
-    problem: Problem,
+    problem: NuclearProblem,
     at: Iterate,
     active: Array,
     sums: Sums | None = None,
@@ -345,7 +345,7 @@ TIMES_BARRIER = 10  # shares below so many times the barrier may be next to noth
 
 
 def step(
-    problem: Problem, at: Iterate, barrier: float, counts: Array | None = None, *, careful: bool = True
+    problem: NuclearProblem, at: Iterate, barrier: float, counts: Array | None = None, *, careful: bool = True
 ) -> tuple[Array, Array | None]:
     """The next shares of cells and of queries (None when their weights are fixed).
 
@@ -450,7 +450,7 @@ DIGITS_OF_LOGARITHMS = 10
 class Fold:
     """A problem over the colours of queries: ``labels`` (t,) the colour of each orbit, ``counts`` of each."""
 
-    problem: Problem
+    problem: NuclearProblem
     labels: Ints
     counts: Array
 
@@ -468,7 +468,7 @@ class Fold:
         return np.bincount(self.labels, shares, minlength=len(self.counts)).astype(np.float64, copy=False)
 
 
-def fold_of(problem: Problem) -> Fold | None:
+def fold_of(problem: NuclearProblem) -> Fold | None:
     """The colours of a problem whose parts have one column each; None for another, or where all differ."""
     lines = problem.lines
     if lines is None or problem.others or lines.queries is None:
@@ -528,7 +528,7 @@ SLOW_STEPS = 3  # steps that have not halved the gap, after which the next ones 
 
 
 def search(
-    problem: Problem, start: tuple[Array, Array | None] | None = None
+    problem: NuclearProblem, start: tuple[Array, Array | None] | None = None
 ) -> Generator[Iterate, float, None]:
     """Iterates of falling gap, without end; the consumer sends the gap that it wants and stops.
 

@@ -29,7 +29,7 @@ from mmopt.solvers.nuclear.ascent import search
 from mmopt.solvers.nuclear.nuclear_problem import (
     Array,
     Iterate,
-    Problem,
+    NuclearProblem,
     QueryComponent,
     Spectrum,
     back,
@@ -58,7 +58,7 @@ COARSE_STEPS = 8
 MOST_ROUGHNESS = 0.5  # largest root mean square of the steps of the logarithms of neighbouring weights
 
 
-def start(problem: Problem) -> Array | None:
+def start(problem: NuclearProblem) -> Array | None:
     """Shares of the orbits of cells, of sum 1, for total error; None where uniform ones will do."""
     if problem.targets is not None or problem.lines is not None or problem.cells.shape[0] < FEWEST_CELLS:
         return None
@@ -74,7 +74,7 @@ class _Guess:
     mended: Logs
 
 
-def _guess(problem: Problem) -> _Guess | None:
+def _guess(problem: NuclearProblem) -> _Guess | None:
     n = problem.cells.shape[0]
     if n < FEWEST_OF_FEW:
         return None
@@ -96,7 +96,7 @@ def _guess(problem: Problem) -> _Guess | None:
     return _Guess(stretched, stretched - missed)
 
 
-def _shares(problem: Problem, logs: Logs) -> Array:
+def _shares(problem: NuclearProblem, logs: Logs) -> Array:
     """The shares of weights with these logarithms."""
     xp = namespace(problem.cells)
     shares = np.exp(logs) * back(problem.cells)
@@ -144,7 +144,7 @@ def _places(n: int) -> NDArray[np.int64]:
     return np.concatenate([left, right[::-1]])
 
 
-def _every_fourth(problem: Problem) -> Problem:
+def _every_fourth(problem: NuclearProblem) -> NuclearProblem:
     """The problem over every fourth orbit of cells."""
     xp = namespace(problem.cells)
     n = problem.cells.shape[0]
@@ -162,7 +162,7 @@ def _every_fourth(problem: Problem) -> Problem:
         if columns.shape[0]:
             rows = xp.take(part.rows, columns, axis=1)
             parts.append(replace(part, rows=rows, cells=xp.take(cells, columns), rank=None))
-    return Problem(tuple(parts), xp.take(problem.cells, kept))
+    return NuclearProblem(tuple(parts), xp.take(problem.cells, kept))
 
 
 # Fitted on one thread of a shared core, to a factor of about three: 4 iterations over 1024 cells 2 s, 15 over
@@ -200,7 +200,7 @@ def _shapes(env: Mapping[str, Any], has_targets: bool) -> list[tuple[int, int]]:
 MISSING_RANK = 0.25  # of the smaller side may be missing in the rank
 
 
-def polar_of(problem: Problem, at: Iterate) -> Array | tuple[Array, ...] | None:
+def polar_of(problem: NuclearProblem, at: Iterate) -> Array | tuple[Array, ...] | None:
     """U Vᵀ of K = U diag(s) Vᵀ, of every part where there are several, from an iterate with numpy's arrays.
 
     A part of nearly full rank has one of orthonormal rows or columns all the same: the complement of U times

@@ -163,7 +163,7 @@ class QueryComponent:
 
 
 @dataclass(frozen=True)
-class Problem:
+class NuclearProblem:
     """Parts over orbits of cells and of queries.
 
     cells : (o,) number of cells in each orbit. targets : (t,) the sum of the targets c of each orbit of
@@ -193,16 +193,16 @@ class Problem:
 
 def whole(
     rows: Array, targets: Array | None = None, rank: int | None = None, floors: Array | None = None
-) -> Problem:
+) -> NuclearProblem:
     """The problem of a matrix (r, n) as it is, every cell (and query) an orbit of its own."""
     xp = namespace(rows)
     r, n = rows.shape
     queries = None if targets is None else xp.arange(r)
     part = QueryComponent(rows, 1.0, xp.arange(n), queries, rank)
-    return Problem((part,), xp.ones(n, dtype=rows.dtype), targets, floors, plain=True)
+    return NuclearProblem((part,), xp.ones(n, dtype=rows.dtype), targets, floors, plain=True)
 
 
-def placed(problem: Problem, library: str | None) -> Problem:
+def placed(problem: NuclearProblem, library: str | None) -> NuclearProblem:
     """The problem with its arrays made by a library that follows the array API standard.
 
     ``library`` is the name of its module, with a device after a colon where one is chosen: ``cupy``,
@@ -445,7 +445,7 @@ def _of_lines(lines: Lines, lengths: Lengths) -> Iterator[tuple[int, Spectrum]]:
         yield at, Spectrum(value, None if left is None else left[:, :kept], one[:, :kept])
 
 
-def spectra_of(problem: Problem, at: Iterate) -> tuple[Spectrum, ...]:
+def spectra_of(problem: NuclearProblem, at: Iterate) -> tuple[Spectrum, ...]:
     """The decomposition of every part."""
     if problem.lines is None or at.lengths is None:  # of arrays of another library there are no lines
         return at.spectra
@@ -454,7 +454,9 @@ def spectra_of(problem: Problem, at: Iterate) -> tuple[Spectrum, ...]:
     return tuple(spectra[number] for number in range(len(problem.parts)))
 
 
-def iterate(problem: Problem, ranks: Sequence[int | None], cells: Array, queries: Array | None) -> Iterate:
+def iterate(
+    problem: NuclearProblem, ranks: Sequence[int | None], cells: Array, queries: Array | None
+) -> Iterate:
     """The iterate at weights, with gradient and both bounds; ``ranks`` of all parts but the lines."""
     xp = namespace(cells)
     p = cells / problem.cells
@@ -518,7 +520,7 @@ def fetched(at: Iterate) -> Iterate:
     )
 
 
-def whole_of(problem: Problem, at: Iterate, last: Iterate) -> Iterate:
+def whole_of(problem: NuclearProblem, at: Iterate, last: Iterate) -> Iterate:
     """An iterate with its singular vectors again: ``last``, if that is the same one and has them."""
     if at.cells is last.cells and all(decomposition.right is not None for decomposition in last.spectra):
         return last
@@ -526,14 +528,14 @@ def whole_of(problem: Problem, at: Iterate, last: Iterate) -> Iterate:
     return iterate(problem, ranks, at.cells, at.queries)
 
 
-def _wide(problem: Problem, relative: Array) -> float:
+def _wide(problem: NuclearProblem, relative: Array) -> float:
     """The largest variance relative to its target, with the weighted sum of all of a hybrid."""
     xp = namespace(relative)
     largest = float(xp.max(relative))
     return largest if problem.floors is None else largest + float(problem.floors @ relative)
 
 
-def is_full(problem: Problem, lengths: Lengths | None, spectra: Sequence[Spectrum]) -> bool:
+def is_full(problem: NuclearProblem, lengths: Lengths | None, spectra: Sequence[Spectrum]) -> bool:
     """Whether every part has full column rank: then any scaling of the columns supports the queries."""
     numbers = range(len(problem.parts)) if lengths is None else problem.others
     parts = zip((problem.parts[number] for number in numbers), spectra, strict=True)
@@ -542,7 +544,7 @@ def is_full(problem: Problem, lengths: Lengths | None, spectra: Sequence[Spectru
 
 
 def _equalised(
-    problem: Problem, lengths: Lengths | None, spectra: Sequence[Spectrum], weights: Array
+    problem: NuclearProblem, lengths: Lengths | None, spectra: Sequence[Spectrum], weights: Array
 ) -> float:
     """The objective of X with rows and columns scaled to unit diagonal; infinity where not all is measured.
 

@@ -33,7 +33,7 @@ from mmopt.solvers.nuclear.nuclear_problem import (
     Care,
     Env,
     Iterate,
-    Problem,
+    NuclearProblem,
     QueryComponent,
     care_for,
     conditioned,
@@ -56,7 +56,7 @@ def _beyond(env: Env) -> tuple[Array, Array]:
     return precision, xp.eye(start.shape[0], dtype=start.dtype) - start @ precision
 
 
-def level_problem(env: Env) -> Problem:
+def level_problem(env: Env) -> NuclearProblem:
     """The problem of the queries that are left, beyond the noise that is held."""
     queries, cells = _left(env)
     precision, rest = _beyond(env)
@@ -69,7 +69,7 @@ def level_problem(env: Env) -> Problem:
     return replace(whole(left @ rest @ right, slack), base=base)
 
 
-def level_point(env: Env, problem: Problem, at: Iterate, care: Care) -> dict[str, Array]:
+def level_point(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> dict[str, Array]:
     """P of the queries that are left, its largest variance just the one that the target leaves."""
     xp = namespace(at.cells)
     variance = at.norm * float(xp.max(at.variance / at.weights))
@@ -79,7 +79,7 @@ def level_point(env: Env, problem: Problem, at: Iterate, care: Care) -> dict[str
     return {"alpha": at.upper, "P": conditioned([rows], care.condition)[0]}
 
 
-def level_multipliers(env: Env, problem: Problem, at: Iterate) -> dict[str, Array]:
+def level_multipliers(env: Env, problem: NuclearProblem, at: Iterate) -> dict[str, Array]:
     """The multipliers; those of settled cells and queries are zero."""
     xp = namespace(at.cells)
     queries, cells = _left(env)
@@ -100,14 +100,14 @@ class ProgramForm:
     multipliers. ``worth`` is the program's objective where the squared norm is the optimum of the problem.
     """
 
-    problem: Callable[[Env], Problem]
-    point: Callable[[Env, Problem, Iterate, Care], Values]
-    multipliers: Callable[[Env, Problem, Iterate], Values]
+    problem: Callable[[Env], NuclearProblem]
+    point: Callable[[Env, NuclearProblem, Iterate, Care], Values]
+    multipliers: Callable[[Env, NuclearProblem, Iterate], Values]
     dual: bool = False
     worth: Callable[[Env, float], float] = lambda env, square: square
 
 
-def split(w: Split, targets: Level | None = None, ranks: list[int] | None = None) -> Problem:
+def split(w: Split, targets: Level | None = None, ranks: list[int] | None = None) -> NuclearProblem:
     """The problem of queries by component."""
     cells, queries = w.columns, w.rows
     assert cells.labels is not None
@@ -117,10 +117,12 @@ def split(w: Split, targets: Level | None = None, ranks: list[int] | None = None
     components = tuple(
         QueryComponent(part, float(often), column, row, rank) for part, often, column, row, rank in parts
     )
-    return Problem(components, cells.sizes, None if targets is None else targets.values * queries.sizes)
+    return NuclearProblem(
+        components, cells.sizes, None if targets is None else targets.values * queries.sizes
+    )
 
 
-def all_queries(env: Env) -> Problem:
+def all_queries(env: Env) -> NuclearProblem:
     """``W`` up to rotation: rows beyond the number of columns are brought into a triangle."""
     w = env["W"]
     if isinstance(w, Split):
@@ -152,7 +154,7 @@ def level(like: Array | Split, side: str, values: Array) -> Array | Level:
     return Level(like.rows if side == "rows" else like.columns, values) if isinstance(like, Split) else values
 
 
-def _scales(problem: Problem, at: Iterate, care: Care) -> Array:
+def _scales(problem: NuclearProblem, at: Iterate, care: Care) -> Array:
     """p diag(X), by which X is scaled to unit diagonal; with its largest entry unless X may be equalised.
 
     X may not be where it loses rank.
@@ -164,7 +166,7 @@ def _scales(problem: Problem, at: Iterate, care: Care) -> Array:
     return diagonal * at.cells / problem.cells
 
 
-def strategy(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+def strategy(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """X, of unit diagonal where that is possible."""
     xp = namespace(at.cells)
     scales = xp.sqrt(_scales(problem, at, care))
@@ -173,7 +175,7 @@ def strategy(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     return {"X": square_of(env["W"], "columns", rows)}
 
 
-def _answered(env: Env, problem: Problem, at: Iterate, care: Care) -> list[Array]:
+def _answered(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> list[Array]:
     """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``strategy``, by part."""
     xp = namespace(at.cells)
     scales = xp.sqrt(_scales(problem, at, care))
@@ -181,21 +183,21 @@ def _answered(env: Env, problem: Problem, at: Iterate, care: Care) -> list[Array
     return [(w * xp.take(scales, part.cells)) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
 
 
-def with_variances(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+def with_variances(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     (z,) = _answered(env, problem, at, care)
     return {**strategy(env, problem, at, care), "u": namespace(z).sum(z**2, axis=1)}
 
 
-def with_covariance(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+def with_covariance(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     covariance = square_of(env["W"], "rows", _answered(env, problem, at, care))
     return {**strategy(env, problem, at, care), "Y": covariance}
 
 
-def sensitivity(env: Env, problem: Problem, at: Iterate) -> Values:
+def sensitivity(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
     return {"sensitivity": level(env["W"], "columns", at.norm**2 * at.cells / problem.cells)}
 
 
-def each_query(env: Env) -> Problem:
+def each_query(env: Env) -> NuclearProblem:
     """``W`` with a weight for each query."""
     w = env["W"]
     if isinstance(w, Split):
@@ -209,21 +211,21 @@ def _worst(at: Iterate) -> float:
     return at.norm**2 * float(namespace(at.cells).max(at.cost / at.cells)) * at.wide
 
 
-def with_largest(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+def with_largest(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     return {**strategy(env, problem, at, care), "t": _worst(at)}
 
 
-def balanced(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+def balanced(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """X times t, so that its diagonal and the variances are at most t."""
     t = math.sqrt(_worst(at))
     x = strategy(env, problem, at, care)["X"]
     return {"X": on(env["W"], "columns", [t * part for part in parts_of(x)]), "t": t}
 
 
-def prices(cells: str, queries: str | None = None) -> Callable[[Env, Problem, Iterate], Values]:
+def prices(cells: str, queries: str | None = None) -> Callable[[Env, NuclearProblem, Iterate], Values]:
     """Multipliers by the names of their lines; those of the queries, of sum 1 too, where they have any."""
 
-    def multipliers(env: Env, problem: Problem, at: Iterate) -> Values:
+    def multipliers(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
         values = {cells: level(env["W"], "columns", at.cells / problem.cells)}
         if queries is not None:
             values[queries] = level(env["W"], "rows", at.queries / problem.targets)
@@ -237,7 +239,7 @@ QUERIES = "L @ B"
 GAP_OF_INVERTED = 1e-9  # gap for which a covariance that is only inverted has to be good
 
 
-def _square(env: Env) -> Problem:
+def _square(env: Env) -> NuclearProblem:
     """``V``, of full row rank."""
     return split(env["V"]) if isinstance(env["V"], Split) else whole(env["V"])
 
@@ -247,7 +249,7 @@ def _product(left: Array, right: Array) -> Array:
     return left if is_identity(right) else left @ right
 
 
-def _targets(env: Env) -> Problem:
+def _targets(env: Env) -> NuclearProblem:
     """``L @ B``, or the queries equal to it; the rows of B are independent, those with a target span all."""
     left, right = env["L"], env["B"]
     if isinstance(left, Split):
@@ -258,7 +260,7 @@ def _targets(env: Env) -> Problem:
     return whole(rows, env["c"], right.shape[0])
 
 
-def _with_all(env: Env) -> Problem:
+def _with_all(env: Env) -> NuclearProblem:
     """``L @ B`` with targets and the weight of all variances."""
     problem = _targets(env)
     assert problem.targets is not None
@@ -271,19 +273,19 @@ def _sum(values: Array | Level) -> float:
     return float(namespace(values).sum(values))
 
 
-def _of_one(env: Env) -> Problem:
+def _of_one(env: Env) -> NuclearProblem:
     """``V``: queries divided by the roots of their targets, so that all targets are 1."""
     rows = _product(env["V"], env["B"])
     xp = namespace(rows)
     return whole(rows, xp.ones(rows.shape[0], dtype=rows.dtype), env["B"].shape[0])
 
 
-def _prices(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+def _prices(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """The point at t = N², where 2 N √t - t is largest."""
     return {"d": level(env["V"], "columns", at.norm**2 * at.cells / problem.cells)}
 
 
-def _covariance(env: Env, problem: Problem, at: Iterate, scale: float, care: Care) -> Array | Split:
+def _covariance(env: Env, problem: NuclearProblem, at: Iterate, scale: float, care: Care) -> Array | Split:
     """Σ with costs scale⁻¹ times and variances scale times those at the weights."""
     xp = namespace(at.cells)
     roots = xp.sqrt(scale * at.cells / problem.cells)
@@ -298,12 +300,12 @@ def _largest(at: Iterate) -> tuple[float, float]:
     return at.norm * float(xp.max(at.cost / at.cells)), at.norm * float(xp.max(at.variance / at.weights))
 
 
-def _fit(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+def _fit(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     cost, variance = _largest(at)
     return {"alpha": cost * variance, "Sigma": _covariance(env, problem, at, 1.0 / variance, care)}
 
 
-def _penalty(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+def _penalty(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     cost, variance = _largest(at)
     scale = (cost / (at.norm * at.wide)) ** 0.5
     return {
@@ -313,17 +315,17 @@ def _penalty(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
     }
 
 
-def _budget(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+def _budget(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     cost, variance = _largest(at)
     budget = float(env["budget"])
     return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget, care)}
 
 
-def _of_cells(env: Env, problem: Problem, at: Iterate) -> Array | Level:
+def _of_cells(env: Env, problem: NuclearProblem, at: Iterate) -> Array | Level:
     return level(env["B"], "columns", at.cells / problem.cells)
 
 
-def _of_queries(env: Env, problem: Problem, at: Iterate) -> Array | Level:
+def _of_queries(env: Env, problem: NuclearProblem, at: Iterate) -> Array | Level:
     return level(env["L"], "rows", at.queries / problem.targets)
 
 
@@ -342,36 +344,36 @@ def _twice(env: Env, square: float) -> float:
     return 2.0 * math.sqrt(square)
 
 
-def _per_target(env: Env, problem: Problem, at: Iterate) -> Values:
+def _per_target(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
     """The multipliers of targets: a target that is wider by one saves N² q."""
     accuracy = _times(_of_queries(env, problem, at), at.norm**2)
     return {"privacy": _of_cells(env, problem, at), "accuracy": accuracy}
 
 
-def _in_blocks(env: Env, problem: Problem, at: Iterate) -> Values:
+def _in_blocks(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
     multipliers = _per_target(env, problem, at)
     return {"privacy[1, 1]": multipliers["privacy"], "accuracy": multipliers["accuracy"]}
 
 
-def _relative(env: Env, problem: Problem, at: Iterate) -> Values:
+def _relative(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
     """The multipliers of variances that are divided by their targets."""
     accuracy = _times(_of_queries(env, problem, at), env["c"])
     return {"privacy": _of_cells(env, problem, at), "accuracy": accuracy}
 
 
-def _of_budget(env: Env, problem: Problem, at: Iterate) -> Values:
+def _of_budget(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
     """The multipliers with a budget: one that is larger by one saves N² p / budget²."""
     multipliers = _relative(env, problem, at)
     return {**multipliers, "privacy": _times(multipliers["privacy"], (at.norm / float(env["budget"])) ** 2)}
 
 
-def _shares(env: Env, problem: Problem, at: Iterate, care: Care) -> Values:
+def _shares(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """The point; F is left to the repair, which has it in closed form."""
     k = env["B"].shape[0]
     return {"p": at.cells, "q": at.queries, "F": namespace(at.cells).zeros((k, k), dtype=at.cells.dtype)}
 
 
-def _precision(env: Env, problem: Problem, at: Iterate) -> Values:
+def _precision(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
     covariance = _covariance(env, problem, at, 1.0, care_for(GAP_OF_INVERTED, False, problem.cells.shape[0]))
     return {"fidelity[0, 0]": namespace(covariance).linalg.inv(covariance)}
 

@@ -4,32 +4,26 @@ A multiplicative fixed point comes first, an interior-point method ends it; both
 step.
 
 - ``weighting_problem.py``: the problem min Σ cᵢ uᵢ^-a subject to Mᵀ u <= 1 with M >= 0, and its dual
-- ``weight_steps.py``: steps of first and second order for weights, also of Kronecker products recognised in
-  dense designs
+- ``weight_steps.py``: steps of first and second order for weights
 - ``shipped_programs.py``: the programs that are this problem, and their points
 """
 
 from mmopt.solvers.weighting.shipped_programs import PROGRAMS, needs, points
-from mmopt.solvers.weighting.weight_steps import Kronecker, improve
+from mmopt.solvers.weighting.weight_steps import improve
 from mmopt.solvers.weighting.weighting_problem import (
     GivenMatrix,
-    Operator,
     Weighting,
     WeightsAndPrices,
     entrywise,
-    product_state,
 )
 
 __all__ = [
     "PROGRAMS",
     "GivenMatrix",
-    "Kronecker",
-    "Operator",
     "Weighting",
     "WeightsAndPrices",
     "entrywise",
     "improve",
     "needs",
     "points",
-    "product_state",
 ]

@@ -10,18 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
-from mmopt.solvers.weighting.weight_steps import (
-    FORMED,
-    Kronecker,
-    factors_of,
-    improve,
-    is_likely_product,
-    places_of,
-)
+from mmopt.solvers.weighting.weight_steps import improve
 from mmopt.solvers.weighting.weighting_problem import (
     Array,
     GivenMatrix,
-    Operator,
     Weighting,
     WeightsAndPrices,
     entrywise,
@@ -63,7 +55,9 @@ class Shipped:
     stacked: bool = False
 
 
-def _part(operator: Callable[[], Operator], c: Array, rows: Array, power: int, share: float) -> WeightsPart:
+def _part(
+    operator: Callable[[], GivenMatrix], c: Array, rows: Array, power: int, share: float
+) -> WeightsPart:
     """The problem of these rows; those with c = 0 need a weight, however small, and no more."""
     xp = c.__array_namespace__()
     used = c > 0
@@ -83,25 +77,11 @@ def _part(operator: Callable[[], Operator], c: Array, rows: Array, power: int, s
 
 def _whole(power: int, design: str = "D") -> Callable[[Mapping[str, Any], float], list[WeightsPart]]:
     def parts(env: Mapping[str, Any], share: float) -> list[WeightsPart]:
-        operator = GivenMatrix(env["S"]) if design == "S" else _operator(env, power)
+        operator = GivenMatrix(env["S"] if design == "S" else entrywise(env["D"], power))
         rows = env["c"].__array_namespace__().arange(operator.shape[0])
         return [_part(lambda: operator, env["c"], rows, power, share)]
 
     return parts
-
-
-def _operator(env: Mapping[str, Any], power: int) -> Operator:
-    """The operator of the design queries D: by factors if these, or a Q with their rows, are a product."""
-    design, given = env["D"], env.get("Q")
-    factors = factors_of(design, power)
-    if factors is not None:
-        return Kronecker(factors)
-    if given is not None and given.shape[0] > design.shape[0]:
-        factors = factors_of(given, power)
-        rows = None if factors is None else places_of(design, given)
-        if factors is not None and rows is not None:
-            return Kronecker(factors, rows)
-    return GivenMatrix(entrywise(design, power))
 
 
 def _separate(env: Mapping[str, Any], share: float) -> list[WeightsPart]:
@@ -111,11 +91,11 @@ def _separate(env: Mapping[str, Any], share: float) -> list[WeightsPart]:
     """
     design, c, membership = env["Q"], env["c"], env["M"]
     xp = c.__array_namespace__()
-    found = []
+    problems = []
     for j in range(membership.shape[0]):
         (rows,) = xp.nonzero(membership[j, :] > 0)
-        found.append(_part(partial(_rows, design, rows), xp.take(c, rows), rows, 1, share))
-    return found
+        problems.append(_part(partial(_rows, design, rows), xp.take(c, rows), rows, 1, share))
+    return problems
 
 
 def _rows(design: Array, rows: Array) -> GivenMatrix:
@@ -150,19 +130,12 @@ def dual_gap(problem: Weighting, state: WeightsAndPrices) -> float:
 # to a gap of 1e-6 in 1 to 2 s, 4096 in 6 to 9 s.
 SECONDS_OF_DESIGN = 1.5e-10  # per product of both sizes and the smaller one
 ARRAYS_OF_DESIGN = 5  # of the size of the design that are held at a time, with the program's own
-# Through factors: 4096 in 0.2 to 1.1 s, 16384 in 0.3 to 9 s.
-PRODUCT_SECONDS = 3e-8  # per product of both sizes
-PRODUCT_ARRAYS = 2  # the program's own, besides a Newton matrix and what it is made of
 
 
 def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     """Bytes (besides those of any solve) and seconds for the givens and lets of a program that is claimed."""
-    arrays = {name: value for name, value in env.items() if getattr(value, "ndim", 0) == 2}
-    rows, columns = max((a.shape for a in arrays.values()), key=lambda shape: shape[0] * shape[1])
-    if any(is_likely_product(arrays[name], 1) for name in ("D", "Q") if name in arrays and "D" in arrays):
-        newton = 2 * min(rows, FORMED) ** 2
-        memory = 8.0 * (PRODUCT_ARRAYS * rows * columns + newton)
-        return memory, 0.01 + PRODUCT_SECONDS * rows * columns
+    shapes = [value.shape for value in env.values() if getattr(value, "ndim", 0) == 2]
+    rows, columns = max(shapes, key=lambda shape: shape[0] * shape[1])
     memory = 8.0 * ARRAYS_OF_DESIGN * rows * columns
     return memory, 0.01 + SECONDS_OF_DESIGN * rows * columns * min(rows, columns)
 
@@ -188,7 +161,10 @@ def points(
     content goes on and gets a finer point, until ``final``.
     """
     shipped = SHIPPED[program]
-    runs = [_Run(part, bool(shipped.prices)) for part in shipped.parts(env, GAP_OF_IDLE * options.tolerance)]
+    runs = [
+        _PartInProgress(part, bool(shipped.prices))
+        for part in shipped.parts(env, GAP_OF_IDLE * options.tolerance)
+    ]
     pace = Pace(clock, options.tolerance / 2, options.max_iterations or math.inf, NEXT_GAP)
 
     def count() -> int:
@@ -207,7 +183,7 @@ def points(
         pace.tighten()
 
 
-class _Run:
+class _PartInProgress:
     """One part on its way. While it rests it holds its state alone, from which the second order goes on."""
 
     def __init__(self, part: WeightsPart, dual: bool) -> None:
@@ -223,18 +199,18 @@ class _Run:
         if self.state is not None and (self.gap <= goal or over()):
             return
         problem = self.part.problem()
-        for found in improve(problem, self.state):
+        for pair in improve(problem, self.state):
             self.iterations += 1
-            self.state, self.gap = found, found.gap
-            if self.dual and found.gap <= goal:
-                self.gap = dual_gap(problem, found)
+            self.state, self.gap = pair, pair.gap
+            if self.dual and pair.gap <= goal:
+                self.gap = dual_gap(problem, pair)
             if self.gap <= goal or over():
                 return
             yield
         self.ended = True
 
 
-def _estimate(shipped: Shipped, runs: list[_Run]) -> tuple[float, float] | None:
+def _estimate(shipped: Shipped, runs: list[_PartInProgress]) -> tuple[float, float] | None:
     """Objective and bound of all parts together; None while one has not begun."""
     states = [run.state for run in runs if run.state is not None]
     if len(states) < len(runs):
@@ -243,7 +219,7 @@ def _estimate(shipped: Shipped, runs: list[_Run]) -> tuple[float, float] | None:
     return (lower, upper) if shipped.prices else (upper, lower)
 
 
-def _named(shipped: Shipped, runs: list[_Run]) -> tuple[dict[str, Array], dict[str, Array]]:
+def _named(shipped: Shipped, runs: list[_PartInProgress]) -> tuple[dict[str, Array], dict[str, Array]]:
     """Variables and multipliers by the program's names."""
     states = [run.state for run in runs if run.state is not None]
     mu = states[0].mu

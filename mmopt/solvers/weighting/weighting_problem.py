@@ -7,17 +7,15 @@ b = M mu, Hölder gives for every mu >= 0 and every feasible u (PVLDB 2012, Prog
 
 with equality at the optimum, where uᵢ ∝ (cᵢ/bᵢ)^(1/(1+a)).
 
-M (k, n) with entries >= 0 says what a unit of each weight adds to the sensitivity of each cell; the kernel
-only applies it. It is dense here; ``kronecker_design`` has the products that are never formed. Written on the
-array-API standard: the namespace is taken from the arrays.
+M (k, n) with entries >= 0 says what a unit of each weight adds to the sensitivity of each cell. Written on
+the array-API standard: the namespace is taken from the arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -28,26 +26,6 @@ NEWTON_RIDGE = 1e-15
 ROWS_AT_A_TIME = 128  # of a matrix that are worked on at a time
 
 
-class Operator(Protocol):
-    """A matrix M (k, n) with entries >= 0, by its products."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(k, n)."""
-
-    def load(self, u: Array) -> Array:
-        """Mᵀ u (n,): the sensitivity of each cell at weights u (k,)."""
-
-    def price(self, mu: Array) -> Array:
-        """M mu (k,): what a unit of each weight costs at prices mu (n,)."""
-
-    def kept(self, rows: Array) -> Operator:
-        """The same with these rows alone, ascending."""
-
-    def newton(self, h: Array, d: Array, right: Array) -> Array:
-        """The solution X (k, q) of (diag(h) + M diag(d) Mᵀ) X = right, for h > 0, d >= 0; or NaN."""
-
-
 def entrywise(design: Array, power: int) -> Array:
     """M of design queries: their entries squared for norm 2 (power 1), absolute for norm 1 (power 2)."""
     return design * design if power == 1 else design.__array_namespace__().abs(design)
@@ -55,7 +33,7 @@ def entrywise(design: Array, power: int) -> Array:
 
 @dataclass(frozen=True)
 class GivenMatrix:
-    """A matrix that is there."""
+    """A matrix M (k, n) with entries >= 0, and its products."""
 
     matrix: Array
 
@@ -65,15 +43,19 @@ class GivenMatrix:
         return k, n
 
     def load(self, u: Array) -> Array:
+        """Mᵀ u (n,): the sensitivity of each cell at weights u (k,)."""
         return self.matrix.T @ u
 
     def price(self, mu: Array) -> Array:
+        """M mu (k,): what a unit of each weight costs at prices mu (n,)."""
         return self.matrix @ mu
 
     def kept(self, rows: Array) -> GivenMatrix:
+        """The matrix with these rows alone, ascending."""
         return GivenMatrix(rows.__array_namespace__().take(self.matrix, rows, axis=0))
 
     def newton(self, h: Array, d: Array, right: Array) -> Array:
+        """The solution X (k, q) of (diag(h) + M diag(d) Mᵀ) X = right, for h > 0, d >= 0; or NaN."""
         return solve_scaled(lambda: self._gram(d), h, right)
 
     def _gram(self, d: Array) -> Array:
@@ -81,9 +63,9 @@ class GivenMatrix:
         k = self.matrix.shape[0]
         system = d.__array_namespace__().empty((k, k), dtype=d.dtype)
         for start in range(0, k, ROWS_AT_A_TIME):
-            own = self.matrix[start : start + ROWS_AT_A_TIME, :]
-            end = start + own.shape[0]
-            system[start:end, :end] = (own * d[None, :]) @ self.matrix[:end, :].T
+            rows = self.matrix[start : start + ROWS_AT_A_TIME, :]
+            end = start + rows.shape[0]
+            system[start:end, :end] = (rows * d[None, :]) @ self.matrix[:end, :].T
             system[:start, start:end] = system[start:end, :start].T
         return system
 
@@ -101,13 +83,13 @@ def solve_scaled(gram: Callable[[], Array], h: Array, right: Array) -> Array:
     try:
         # The transpose is in the order of columns, so that it is factored in place.
         factor = scipy.linalg.cho_factor(system.T, overwrite_a=True, check_finite=False)
-        found = scipy.linalg.cho_solve(factor, right)
+        solution = scipy.linalg.cho_solve(factor, right)
     except np.linalg.LinAlgError:  # singular but for rounding: elimination goes on where Cholesky may not
         try:
-            found = np.linalg.solve(_scaled(gram(), h)[0], right)
+            solution = np.linalg.solve(_scaled(gram(), h)[0], right)
         except np.linalg.LinAlgError:  # a pivot is zero
             return np.full_like(right, np.nan)
-    return found / size[:, None]
+    return solution / size[:, None]
 
 
 def _scaled(system: Array, h: Array) -> tuple[Array, Array]:
@@ -124,9 +106,9 @@ def add_diagonal(system: Array, values: Array) -> None:
     """system += diag(values), in place and without another matrix."""
     xp = values.__array_namespace__()
     for start in range(0, values.shape[0], ROWS_AT_A_TIME):
-        own = values[start : start + ROWS_AT_A_TIME]
-        here = xp.arange(own.shape[0])
-        block = xp.where(here[:, None] == here[None, :], own[:, None], xp.zeros_like(own)[:, None])
+        rows = values[start : start + ROWS_AT_A_TIME]
+        here = xp.arange(rows.shape[0])
+        block = xp.where(here[:, None] == here[None, :], rows[:, None], xp.zeros_like(rows)[:, None])
         system[start : start + ROWS_AT_A_TIME, start : start + ROWS_AT_A_TIME] += block
 
 
@@ -152,7 +134,7 @@ class WeightsAndPrices:
 class Weighting:
     """The problem's data: the operator M (k, n), c (k,) > 0, and the power a (1 or 2)."""
 
-    operator: Operator
+    operator: GivenMatrix
     c: Array
     power: int
 
@@ -195,27 +177,3 @@ def better(one: WeightsAndPrices, other: WeightsAndPrices) -> WeightsAndPrices:
     point = one if one.objective <= other.objective else other
     prices = one if one.bound >= other.bound else other
     return WeightsAndPrices(point.u, prices.mu, point.objective, prices.bound)
-
-
-def product_state(states: Sequence[WeightsAndPrices], power: int) -> WeightsAndPrices:
-    """The solution for M = ⊗ Mᵢ and c = ⊗ cᵢ from those of the factors, the last varying fastest.
-
-    Loads and prices of products are products, and so are both sums: objective and bound multiply.
-    """
-    found = reduce(_product, states)
-    total = float(found.mu.__array_namespace__().sum(found.mu))
-    return WeightsAndPrices(found.u, found.mu * (power * found.bound / total), found.objective, found.bound)
-
-
-def _product(one: WeightsAndPrices, other: WeightsAndPrices) -> WeightsAndPrices:
-    return WeightsAndPrices(
-        _outer(one.u, other.u),
-        _outer(one.mu, other.mu),
-        one.objective * other.objective,
-        one.bound * other.bound,
-    )
-
-
-def _outer(a: Array, b: Array) -> Array:
-    xp = a.__array_namespace__()
-    return xp.reshape(a[:, None] * b[None, :], (-1,))

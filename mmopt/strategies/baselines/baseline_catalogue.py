@@ -17,7 +17,7 @@ from types import MappingProxyType
 from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.numerics.arrays import Array
 from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, largest_ratio
-from mmopt.strategies.baselines.catalogue_row import Baseline, Design, Parameter, answers, cells
+from mmopt.strategies.baselines.catalogue_row import Baseline, BaselineDesign, Parameter, answers, cells
 from mmopt.strategies.baselines.marginal_baselines import (
     datacube,
     fourier,
@@ -398,7 +398,7 @@ def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Ev
     return Evaluated(str(call), title, detail, costs)
 
 
-def _ratio(design: Design, workload: Workload) -> float | None:
+def _ratio(design: BaselineDesign, workload: Workload) -> float | None:
     """The largest ratio of a variance to its target; None without targets, or for too many variances."""
     try:
         return largest_ratio(design.errors.variances(workload), workload) if workload.has_targets else None
@@ -406,8 +406,8 @@ def _ratio(design: Design, workload: Workload) -> float | None:
         return None
 
 
-def _design(call: Call, workload: Workload, norm: int) -> Design:
-    design: Design = call.baseline.build(workload, norm, **dict(call.given))
+def _design(call: Call, workload: Workload, norm: int) -> BaselineDesign:
+    design: BaselineDesign = call.baseline.build(workload, norm, **dict(call.given))
     return design
 
 

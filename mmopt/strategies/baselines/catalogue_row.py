@@ -32,7 +32,7 @@ class Errors(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class BaselineDesign:
     """Rows to be measured for a workload.
 
     rows : A (p, n), unscaled. detail : the choices for this workload, in words; may be empty.
@@ -49,14 +49,14 @@ class Design:
         return Strategy(self.rows.matrix()) if self.closed_form is None else self.closed_form
 
 
-def by_attribute(workload: Workload, blocks: Sequence[Implicit], detail: str = "") -> Design:
+def by_attribute(workload: Workload, blocks: Sequence[Implicit], detail: str = "") -> BaselineDesign:
     """A₁ ⊗ … ⊗ A_d; the error of a union of products is taken attribute by attribute (tr(⊗ Gᵢ) = Π tr Gᵢ)."""
     if len(blocks) == 1:
-        return Design(blocks[0], detail)
+        return BaselineDesign(blocks[0], detail)
     closed_form = None
     if workload.products is not None:
         closed_form = ProductStrategy(tuple(Strategy(block.matrix()) for block in blocks))
-    return Design(Kron(blocks), detail, closed_form)
+    return BaselineDesign(Kron(blocks), detail, closed_form)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Baseline:
     name, title : for the command line, and in words.
     source : paper and section.
     norms : of columns, 1 for Laplace and 2 for Gaussian noise, in its paper; it is built for both.
-    build : workload, norm and parameters to a ``Design``. TooLargeError where it does not fit in memory.
+    build : workload, norm and parameters to a ``BaselineDesign``. TooLargeError where it does not fit in memory.
     parameters : with their defaults.
     reason_against : why it does not apply to a workload, or None.
     shown : calls with parameters that are listed and compared by default, in addition to the name alone.
@@ -93,17 +93,17 @@ class Baseline:
     title: str
     source: str
     norms: tuple[int, ...]
-    build: Callable[..., Design]
+    build: Callable[..., BaselineDesign]
     parameters: tuple[Parameter, ...] = ()
     reason_against: Callable[[Workload], str | None] = lambda workload: None
     shown: tuple[str, ...] = ()
     depends_on_norm: bool = False
 
 
-def cells(workload: Workload, norm: int) -> Design:
+def cells(workload: Workload, norm: int) -> BaselineDesign:
     """Every cell by itself (input perturbation; Dwork, McSherry, Nissim, Smith: TCC 2006)."""
     blocks = [Identity(size) for size in workload.domain.shape]
-    return Design(blocks[0] if len(blocks) == 1 else Kron(blocks), closed_form=OrthonormalRows())
+    return BaselineDesign(blocks[0] if len(blocks) == 1 else Kron(blocks), closed_form=OrthonormalRows())
 
 
 class OrthonormalRows:
@@ -123,9 +123,9 @@ class OrthonormalRows:
         return workload.squared_norms()
 
 
-def answers(workload: Workload, norm: int) -> Design:
+def answers(workload: Workload, norm: int) -> BaselineDesign:
     """Every query of the workload unchanged, repeated ones repeatedly (Laplace or Gaussian mechanism)."""
-    return Design(workload.implicit(weighted=False), closed_form=_OnAnswers())
+    return BaselineDesign(workload.implicit(weighted=False), closed_form=_OnAnswers())
 
 
 class _OnAnswers:

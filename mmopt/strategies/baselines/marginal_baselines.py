@@ -25,7 +25,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import not_below, plus_up
 from mmopt.sectors.residual import MOST_ATTRIBUTES, RANK, asked_of_characters, residual_strategy
 from mmopt.strategies import MarginalStrategy
-from mmopt.strategies.baselines.catalogue_row import Design, OrthonormalRows
+from mmopt.strategies.baselines.catalogue_row import BaselineDesign, OrthonormalRows
 from mmopt.strategies.marginals_strategy import volumes
 from mmopt.workloads import Dense, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
 from mmopt.workloads.blocks.range_blocks import Total
@@ -74,7 +74,7 @@ def many_unions(workload: Workload) -> str | None:
     return reason
 
 
-def fourier(workload: Workload, norm: int) -> Design:
+def fourier(workload: Workload, norm: int) -> BaselineDesign:
     """Orthonormal products of Fourier queries, one set for each set of attributes below a requested marginal.
 
     Barak, Chaudhuri, Dwork, Kale, McSherry, Talwar (PODS 2007, §3) take binary attributes and the Hadamard
@@ -87,7 +87,7 @@ def fourier(workload: Workload, norm: int) -> Design:
     parts = [(Dense(basis[:1]), Dense(basis[1:])) for basis in map(real_fourier, sizes)]
     rows = Stack([Kron([part[mask >> i & 1] for i, part in enumerate(parts)]) for mask in needed])
     detail = f"{len(needed)} of {2 ** len(sizes)} sets of attributes"
-    return Design(rows, detail, OrthonormalRows())
+    return BaselineDesign(rows, detail, OrthonormalRows())
 
 
 def _is_needed(mask: int, requested: Sequence[int], sizes: Sequence[int]) -> bool:
@@ -111,7 +111,7 @@ def real_fourier(size: int) -> Array:
     return np.array(rows)
 
 
-def datacube(workload: Workload, norm: int) -> Design:
+def datacube(workload: Workload, norm: int) -> BaselineDesign:
     """The marginals of ``bmax``, each measured once, all with the same noise.
 
     Ding, Winslett, Han, Li (SIGMOD 2011, §4). They answer each marginal from one measured marginal and may
@@ -128,7 +128,7 @@ def datacube(workload: Workload, norm: int) -> Design:
     names = [_name(mask, [attribute.name for attribute in workload.domain.attributes]) for mask in chosen]
     count = f"{len(names)} marginal{'' if len(names) == 1 else 's'}"
     how = ", by greedy covers" if is_greedy else ""
-    return Design(strategy.implicit(), f"{count}{how}: {', '.join(names)}", strategy)
+    return BaselineDesign(strategy.implicit(), f"{count}{how}: {', '.join(names)}", strategy)
 
 
 def _name(mask: int, attributes: Sequence[str]) -> str:
@@ -228,7 +228,7 @@ def not_of_marginals(workload: Workload) -> str | None:
     return not_of_few(workload)
 
 
-def query_smasher(workload: Workload, norm: int) -> Design:
+def query_smasher(workload: Workload, norm: int) -> BaselineDesign:
     """Each sector at its own optimum, a product of strategies of its attributes; bases are uniform.
 
     Where several products that are no multiples of each other have a part in a sector, the product of
@@ -251,10 +251,10 @@ def query_smasher(workload: Workload, norm: int) -> Design:
         cores[space.attributes] = np.full((1,) * len(pairs), 1 / space.share)
         directions[space.attributes] = [inverse for _, inverse in pairs]
     detail = f"{len(blocks):,} sectors" + ("" if residual.is_optimal else ", some by the best product found")
-    return Design(_Sectors(blocks), detail, _BySector(cores, directions))
+    return BaselineDesign(_Sectors(blocks), detail, _BySector(cores, directions))
 
 
-def weighted_fourier(workload: Workload, norm: int) -> Design:
+def weighted_fourier(workload: Workload, norm: int) -> BaselineDesign:
     """Each character with a weight ∝ √ of its share in the queries; cosine and sine have the same."""
     energies = asked_of_characters(workload)
     total = math.fsum(float(np.sqrt(energy).sum()) for energy in energies.values())
@@ -274,7 +274,7 @@ def weighted_fourier(workload: Workload, norm: int) -> Design:
         cores[sector] = np.divide(1.0, weights, where=weights > 0, out=np.zeros_like(weights))
         directions[sector] = [basis[sizes[i]].T / sizes[i] for i in sector]
     errors = _BySector(cores, directions, is_each=True)
-    return Design(_Sectors(blocks), f"{len(blocks):,} sectors", errors)
+    return BaselineDesign(_Sectors(blocks), f"{len(blocks):,} sectors", errors)
 
 
 def _block(rows: Mapping[int, Implicit], workload: Workload) -> Implicit:

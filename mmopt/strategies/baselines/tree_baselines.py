@@ -23,7 +23,7 @@ import scipy.sparse
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.matrix_functions import toeplitz
-from mmopt.strategies.baselines.catalogue_row import Design, by_attribute
+from mmopt.strategies.baselines.catalogue_row import BaselineDesign, by_attribute
 from mmopt.workloads import Dense, Implicit, Product, Sparse, Workload
 from mmopt.workloads.blocks.range_blocks import Haar, Hierarchy, Ranges, levels, runs
 
@@ -36,7 +36,7 @@ ENTRIES_AT_A_TIME = 2**22
 
 def hierarchical(
     workload: Workload, norm: int, branching: int | None = None, root: bool | None = None
-) -> Design:
+) -> BaselineDesign:
     """The Kronecker product of one hierarchy per attribute.
 
     Parameters
@@ -86,7 +86,7 @@ def _height(size: int, b: int) -> int:
     return h
 
 
-def wavelet(workload: Workload, norm: int) -> Design:
+def wavelet(workload: Workload, norm: int) -> BaselineDesign:
     """The Kronecker product of one Haar wavelet per attribute (Xiao, Wang, Gehrke: ICDE 2010, §IV and VI).
 
     Privelet's coefficient of a block is half the difference of the averages of its halves; times Privelet's
@@ -107,7 +107,7 @@ def _haar(size: int) -> Implicit:
     return Dense(rows[rows.any(axis=1)])
 
 
-def quadtree(workload: Workload, norm: int, branching: int = 2) -> Design:
+def quadtree(workload: Workload, norm: int, branching: int = 2) -> BaselineDesign:
     """The total, its branching^d parts, their parts, down to single cells: every block once.
 
     Each attribute's blocks split into ``branching`` parts at every level until they are single cells
@@ -127,7 +127,7 @@ def quadtree(workload: Workload, norm: int, branching: int = 2) -> Design:
         counts = np.bincount(first, minlength=workload.n)
         blocks.append(_blocks(first, ~is_single))
         is_single = counts[first] == 1
-    return Design(Sparse(scipy.sparse.csr_array(scipy.sparse.vstack(blocks))))
+    return BaselineDesign(Sparse(scipy.sparse.csr_array(scipy.sparse.vstack(blocks))))
 
 
 def _starts(size: int, branching: int) -> Iterator[Ints]:
@@ -155,7 +155,7 @@ class _Block:
     parts: tuple[_Block, ...] = ()
 
 
-def greedy_h(workload: Workload, norm: int) -> Design:
+def greedy_h(workload: Workload, norm: int) -> BaselineDesign:
     """The weights of GreedyH (Li, Hay, Miklau: DAWA, PVLDB 2014, §5), block by block.
 
     Our reading. From the cells upwards, the count of a block gets the share λ and all rows within it
@@ -170,7 +170,7 @@ def greedy_h(workload: Workload, norm: int) -> Design:
     constant = same_throughout(workload)
     constant[0, n] = 0.0  # no block is above all cells
     top = _weighed(workload.gram, np.eye(n), constant, (0, n), norm)
-    return Design(Dense(np.array([*_rows(top, 1.0, n, norm)])))
+    return BaselineDesign(Dense(np.array([*_rows(top, 1.0, n, norm)])))
 
 
 def _halves(start: int, stop: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -270,14 +270,14 @@ LARGEST_LOGIT = 25.0  # of a decay, and logarithm of a weight, up or down
 LARGEST = 1e3  # in place of the logarithm of an error that is not finite
 
 
-def square_root(workload: Workload, norm: int) -> Design:
+def square_root(workload: Workload, norm: int) -> BaselineDesign:
     """The square root of the matrix of prefix sums: c(x) = (1 - x)^(-1/2)."""
     return _filter(root_column(workload.n))
 
 
-def _filter(column: Array, detail: str = "") -> Design:
+def _filter(column: Array, detail: str = "") -> BaselineDesign:
     require_memory((len(column), len(column)), "Toeplitz matrix")
-    return Design(Dense(toeplitz(column)), detail)
+    return BaselineDesign(Dense(toeplitz(column)), detail)
 
 
 def root_column(n: int) -> Array:
@@ -285,7 +285,7 @@ def root_column(n: int) -> Array:
     return np.cumprod(np.concatenate([[1.0], 1.0 - 0.5 / np.arange(1, n)]))
 
 
-def buffered(workload: Workload, norm: int, buffers: int = 3) -> Design:
+def buffered(workload: Workload, norm: int, buffers: int = 3) -> BaselineDesign:
     """c_k = Σ ω_j θ_j^(k-1) for k >= 1: noise that needs one number of memory for each buffer (BLT).
 
     Dvijotham, McMahan, Pillutla, Steinke, Thakurta: FOCS 2024. The decays θ and weights ω are those of the

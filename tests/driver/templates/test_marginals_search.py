@@ -9,7 +9,7 @@ import tolerances
 from symmetric_workloads import random_products
 
 from mmopt import Workload, solve
-from mmopt.driver.templates.union_search import _Problem, marginal_strategy
+from mmopt.driver.templates.union_search import _MarginalWeights, marginal_strategy
 from mmopt.errors import TooLargeError
 from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, volumes
 from mmopt.testing.census_workloads import domain_of, marginals
@@ -23,7 +23,7 @@ def test_value_and_gradient(rng: np.random.Generator, subtests: pytest.Subtests)
         with subtests.test(norm=norm):
             workload = random_products(rng)
             sizes = workload.domain.shape
-            problem = _Problem(energies(workload), volumes(sizes), len(sizes), norm)
+            problem = _MarginalWeights(energies(workload), volumes(sizes), len(sizes), norm)
             theta = rng.uniform(0.2, 1, 2 ** len(sizes))
             value, gradient = problem.value(theta)
             strategy = MarginalStrategy(sizes, theta, norm)

@@ -9,7 +9,7 @@ from few_attributes import up_to
 from tolerances import RECOMPUTED
 
 from mmopt import Attribute, Domain, Workload, solve
-from mmopt.driver.templates import Terms, product, union as best_union
+from mmopt.driver.templates import UnionTerms, product, union as best_union
 from mmopt.driver.templates.union_search import shares_of
 from mmopt.errors import OptionError, TooLargeError, UnsuitableError
 from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
@@ -99,7 +99,7 @@ def test_the_same_seed_gives_the_same_strategy() -> None:
 
 def test_values_that_no_query_tells_apart_are_measured_together() -> None:
     w = union((1.0, [f.predicates([[1, 1, 1, 0], [1, 1, 0, 0]]), f.total(1000)]))
-    assert [side.size for side in Terms.of(w).sides] == [2, 1]
+    assert [side.size for side in UnionTerms.of(w).sides] == [2, 1]
     first, second = (own.matrix for own in product(w).factors)
     # Nobody asks for the last value; the thousand are one.
     assert np.array_equal(first[:, 0], first[:, 1]) and not first[:, 3].any()

@@ -16,7 +16,7 @@ from mmopt import Attribute, Domain, Workload
 from mmopt.solvers.nuclear import ascent as module
 from mmopt.solvers.nuclear.ascent import search
 from mmopt.solvers.nuclear.nuclear_kernel import FEWEST_CELLS, start
-from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent, whole
+from mmopt.solvers.nuclear.nuclear_problem import NuclearProblem, QueryComponent, whole
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Product, query_product
@@ -26,7 +26,7 @@ GAP = 1e-7
 MOST = 60  # iterations
 
 
-def value(problem: Problem, gap: float = GAP) -> float:
+def value(problem: NuclearProblem, gap: float = GAP) -> float:
     """The upper bound when both have met; no lower bound of any iterate is above an upper one of another."""
     iterates = search(problem)
     found = next(iterates)
@@ -93,7 +93,7 @@ def test_parts_are_blocks_repeated(rng: np.random.Generator) -> None:
         c = rng.uniform(1.0, 2.0, size=4) if targets else None
         queries = np.arange(4) if targets else None
         part = QueryComponent(rows, 2.0, np.arange(3), queries)
-        split = Problem((part,), np.full(3, 2.0), None if c is None else 2.0 * c)
+        split = NuclearProblem((part,), np.full(3, 2.0), None if c is None else 2.0 * c)
         assert value(split) == pytest.approx(
             value(whole(block, None if c is None else np.tile(c, 2))), rel=2 * GAP
         )

@@ -14,7 +14,7 @@ from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.solvers.nuclear import shipped_programs
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.nuclear_problem import Iterate, Problem, whole
+from mmopt.solvers.nuclear.nuclear_problem import Iterate, NuclearProblem, whole
 
 
 def level(w: Workload, tolerance: float = 1e-9) -> Instance:
@@ -68,7 +68,7 @@ def test_costs_beside_raise_both_bounds(rng: np.random.Generator) -> None:
         assert least * (1 - GAP_INTERIOR) <= found.lower <= found.upper <= most * (1 + GAP_INTERIOR)
 
 
-def closed(problem: Problem) -> Iterate:
+def closed(problem: NuclearProblem) -> Iterate:
     """The iterate that closes the gap; bounds never cross on the way."""
     iterates = search(problem)
     found = next(iterates)

@@ -8,20 +8,20 @@ from mmopt import Workload, solve
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.solvers.nuclear import ascent as searching
 from mmopt.solvers.nuclear.ascent import fold_of
-from mmopt.solvers.nuclear.nuclear_problem import Problem, QueryComponent
+from mmopt.solvers.nuclear.nuclear_problem import NuclearProblem, QueryComponent
 from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import marginals
 
 
-def problem_of(workload: Workload) -> Problem:
+def problem_of(workload: Workload) -> NuclearProblem:
     found = symmetry(workload, True)
     assert found is not None
     names = {"L": "representation", "B": "basis", "c": "targets"}
     return FORMS["fitness_for_use"].problem({k: found.sources[f"workload.{v}"] for k, v in names.items()})
 
 
-def repeated(rng: np.random.Generator) -> Problem:
+def repeated(rng: np.random.Generator) -> NuclearProblem:
     """Parts of one column, and the same again under other queries, with numbers that are off by rounding."""
     targets, entries = rng.uniform(1.0, 3.0, size=4), rng.normal(size=(3, 4))
     parts = [
@@ -35,10 +35,10 @@ def repeated(rng: np.random.Generator) -> Problem:
         for part in range(3)
         for order in [rng.permutation(4)]
     ]
-    return Problem(tuple(parts), np.array([20.0]), np.tile(targets, 3))
+    return NuclearProblem(tuple(parts), np.array([20.0]), np.tile(targets, 3))
 
 
-def seen(problem: Problem, labels: np.ndarray) -> dict[tuple[float, int], list[np.ndarray]]:
+def seen(problem: NuclearProblem, labels: np.ndarray) -> dict[tuple[float, int], list[np.ndarray]]:
     """By multiplicity and number of queries the squares that parts see of each colour, added up."""
     out: dict[tuple[float, int], list[np.ndarray]] = {}
     for part in problem.parts:
@@ -77,11 +77,13 @@ def test_what_is_not_folded(rng: np.random.Generator) -> None:
     assert fold_of(problem_of(marginals([2, 3, 4, 5], [1, 2], target=1.0))) is None, "all are different"
     parts = repeated(rng).parts
     wide = QueryComponent(rng.normal(size=(4, 2)), 1.0, np.zeros(2, dtype=np.int64), np.arange(4))
-    assert fold_of(Problem((*parts, wide), np.array([20.0]), np.ones(12))) is None, "a part of two columns"
-    assert fold_of(Problem(parts[:0], np.array([20.0]))) is None, "no parts"
+    assert fold_of(NuclearProblem((*parts, wide), np.array([20.0]), np.ones(12))) is None, (
+        "a part of two columns"
+    )
+    assert fold_of(NuclearProblem(parts[:0], np.array([20.0]))) is None, "no parts"
 
 
-def bounds(problem: Problem, gap: float) -> tuple[float, float]:
+def bounds(problem: NuclearProblem, gap: float) -> tuple[float, float]:
     iterates = searching.search(problem)
     at = next(iterates)
     for _ in range(60):

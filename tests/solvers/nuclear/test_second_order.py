@@ -21,7 +21,15 @@ from mmopt.solvers.nuclear.ascent import (
     many_exponentials,
     triangle,
 )
-from mmopt.solvers.nuclear.nuclear_problem import Iterate, Problem, bare, iterate, spectra_of, whole, whole_of
+from mmopt.solvers.nuclear.nuclear_problem import (
+    Iterate,
+    NuclearProblem,
+    bare,
+    iterate,
+    spectra_of,
+    whole,
+    whole_of,
+)
 from tests.solvers.nuclear.problems import KINDS, at, drawn, gradient, lined, plain
 
 
@@ -193,7 +201,7 @@ def test_lines_are_parts(rng: np.random.Generator) -> None:
                 )
 
 
-def shares_of(problem: Problem, rng: np.random.Generator) -> Iterate:
+def shares_of(problem: NuclearProblem, rng: np.random.Generator) -> Iterate:
     """An iterate at random shares."""
     found = at(problem, drawn(problem, rng))
     queries = found.queries if found.queries is None else found.queries / found.queries.sum()

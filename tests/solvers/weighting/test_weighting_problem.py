@@ -1,10 +1,9 @@
-"""Weights of design queries: derivatives, products by factors as dense ones, and steps that close the gap.
+"""Weights of design queries: derivatives, and steps that close the gap.
 
-Guards ``weighting_problem.py``, ``weight_steps.py`` and ``weight_steps.py``.
+Guards ``weighting_problem.py`` and ``weight_steps.py``.
 """
 
 import itertools
-from functools import reduce
 
 import numpy as np
 import pytest
@@ -13,13 +12,9 @@ from tolerances import DERIVATIVE, FINE, GAP_INTERIOR, ROUNDING
 
 from mmopt.solvers.weighting import (
     GivenMatrix,
-    Kronecker,
-    Operator,
     Weighting,
     WeightsAndPrices,
     improve,
-    product_state,
-    weight_steps as module,
 )
 from mmopt.solvers.weighting.weight_steps import curvature
 from mmopt.solvers.weighting.weighting_problem import better, solve_scaled
@@ -69,79 +64,6 @@ def test_the_better_side_of_each() -> None:
         assert found.u is other.u and found.mu is one.mu
 
 
-SHAPES = [[(2, 3)], [(3, 3), (2, 4)], [(2, 2), (1, 3), (4, 5)], [(5, 1), (3, 7)]]
-
-
-def pair(rng: np.random.Generator, shapes: list[tuple[int, int]], part: float = 1.0) -> list[Operator]:
-    """Rows of a product, by factors and dense."""
-    factors = tuple(rng.uniform(0.0, 1.0, size=shape) for shape in shapes)
-    matrix = reduce(np.kron, factors)
-    if part == 1.0:
-        return [Kronecker(factors), GivenMatrix(matrix)]
-    rows = np.sort(rng.permutation(len(matrix))[: max(1, int(part * len(matrix)))])
-    return [Kronecker(factors, rows), GivenMatrix(matrix[rows])]
-
-
-def solved_to(problem: Weighting, gap: float) -> WeightsAndPrices:
-    return next(state for state in improve(problem) if state.gap <= gap)
-
-
-def test_products_are_those_of_the_matrix(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    for shapes, part in itertools.product(SHAPES, [1.0, 0.6]):
-        with subtests.test(shapes=shapes, part=part):
-            kronecker, dense = pair(rng, shapes, part)
-            k, n = dense.shape
-            assert kronecker.shape == (k, n)
-            kept = np.arange(0, k, 2)
-            for one, other in ((kronecker, dense), (kronecker.kept(kept), dense.kept(kept))):
-                assert one.shape == other.shape
-                u, mu = rng.uniform(0.1, 1.0, size=one.shape[0]), rng.uniform(0.1, 1.0, size=n)
-                np.testing.assert_allclose(one.load(u), other.load(u), rtol=ROUNDING, atol=ROUNDING)
-                np.testing.assert_allclose(one.price(mu), other.price(mu), rtol=ROUNDING)
-
-
-def test_newton_steps_are_those_of_the_matrix(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    """Whether no cell counts, or some, or so many that the matrix is formed."""
-    for shapes, part, counting in itertools.product(SHAPES, [1.0, 0.6], [0, 1, 6, 24]):
-        with subtests.test(shapes=shapes, part=part, counting=counting):
-            operators = pair(rng, shapes, part)
-            k, n = operators[0].shape
-            h = 10 ** rng.uniform(-1, 1, size=k)
-            d = 10 ** rng.uniform(-4, -2, size=n)
-            d[rng.permutation(n)[:counting]] *= 1e8
-            right = rng.normal(size=(k, 2))
-            exact = np.linalg.solve(np.diag(h) + (operators[1].matrix * d) @ operators[1].matrix.T, right)
-            for operator in operators:
-                found = operator.newton(h, d, right)
-                np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-6 * abs(exact).max())
-
-
-def test_more_cells_that_count_than_are_formed(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The rest is left to the conjugate gradients."""
-    monkeypatch.setattr(module, "COUNTED", 5)
-    monkeypatch.setattr(module, "FORMED", 4)
-    monkeypatch.setattr(module, "ENTRIES_OF_BLOCK", 50)
-    kronecker, dense = pair(rng, [(4, 4), (3, 6)])
-    k, n = dense.shape
-    d = 10 ** rng.uniform(1, 3, size=n)
-    h, right = np.ones(k), rng.normal(size=(k, 1))
-    exact = dense.newton(h, d, right)
-    np.testing.assert_allclose(kronecker.newton(h, d, right), exact, rtol=1e-4, atol=1e-5 * abs(exact).max())
-
-
-def test_inverse_roots_where_the_matrix_is_singular(rng: np.random.Generator) -> None:
-    """Equal cells that all count: within their range the inverse is exact, with Cholesky's help or not."""
-    for error in [0.0, -1e-10]:
-        groups = np.kron(np.eye(3), np.ones((1, 4)))
-        inner = rng.uniform(1, 2, size=(3, 3))
-        matrix = groups.T @ (inner @ inner.T + np.eye(3)) @ groups + (error + 1e-13) * np.eye(12)
-        root = module._inverse_root(matrix)
-        right = matrix @ rng.normal(size=12)
-        np.testing.assert_allclose(matrix @ (root.T @ (root @ right)), right, rtol=1e-6, atol=1e-6)
-
-
 def test_a_dense_step_that_is_singular_but_for_rounding() -> None:
     """Two equal rows at a price beyond all measure: elimination answers, Cholesky alone might not."""
     dense = GivenMatrix(np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]]))
@@ -149,49 +71,6 @@ def test_a_dense_step_that_is_singular_but_for_rounding() -> None:
     found = dense.newton(np.full(3, 1e-30), np.array([1e6, 1e6]), right)
     system = (dense.matrix * 1e6) @ dense.matrix.T
     np.testing.assert_allclose(system @ found, right, rtol=1e-6, atol=1e-6)
-
-
-def test_kronecker_finds_what_dense_finds(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    for power, gap, part in itertools.product([1, 2], [GAP_INTERIOR, FINE], [1.0, 0.6]):
-        with subtests.test(power=power, gap=gap, part=part):
-            kronecker, dense = pair(rng, [(6, 6), (7, 8)], part)
-            c = 10 ** rng.uniform(-2, 2, size=dense.shape[0])
-            one, other = (solved_to(Weighting(o, c, power), gap) for o in (kronecker, dense))
-            assert one.objective == pytest.approx(other.objective, rel=2 * gap)
-            assert dense.load(one.u).max() <= 1 + ROUNDING
-            # The objective is strictly convex: weights agree to the root of the gap.
-            np.testing.assert_allclose(one.u, other.u, rtol=10 * gap**0.5, atol=10 * gap**0.5 * other.u.max())
-
-
-def test_product_costs_are_solved_factor_by_factor(rng: np.random.Generator) -> None:
-    for power in [1, 2]:
-        kronecker, dense = pair(rng, [(4, 4), (3, 5), (2, 2)])
-        costs = [rng.uniform(0.1, 1.0, size=f.shape[0]) for f in kronecker.factors]
-        parts = [
-            solved_to(Weighting(GivenMatrix(f), c, power), FINE)
-            for f, c in zip(kronecker.factors, costs, strict=True)
-        ]
-        whole = Weighting(dense, reduce(np.kron, costs), power)
-        joined = product_state(parts, power)
-        checked = whole.state(joined.u, dense.load(joined.u), joined.mu, dense.price(joined.mu))
-        for name in ("u", "mu", "objective", "bound"):
-            np.testing.assert_allclose(getattr(joined, name), getattr(checked, name), rtol=1e-10)
-        assert joined.gap <= 4 * FINE
-        assert solved_to(whole, FINE).objective == pytest.approx(joined.objective, rel=4 * FINE)
-        by_factors = solved_to(Weighting(kronecker, whole.c, power), FINE)
-        assert by_factors.objective == pytest.approx(joined.objective, rel=4 * FINE)
-
-
-def test_costs_that_are_nearly_a_product(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    """Where the factors' solutions are not enough, the iteration goes on from them."""
-    for power, error in itertools.product([1, 2], [0.0, 1e-8, 1e-4]):
-        with subtests.test(power=power, error=error):
-            kronecker, dense = pair(rng, [(6, 6), (5, 5)])
-            c = np.kron(rng.uniform(0.1, 1.0, size=6), rng.uniform(0.1, 1.0, size=5))
-            c = c * (1 + error * rng.normal(size=len(c)))
-            one, other = (solved_to(Weighting(o, c, power), FINE) for o in (kronecker, dense))
-            assert one.objective == pytest.approx(other.objective, rel=2 * FINE)
-            assert one.bound == pytest.approx(other.bound, rel=2 * FINE)
 
 
 def test_a_step_that_rounding_leaves_without_a_solution_is_not_a_number() -> None:
