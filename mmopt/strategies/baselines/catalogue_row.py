@@ -82,7 +82,7 @@ class Baseline:
     name, title : for the command line, and in words.
     source : paper and section.
     norms : of columns, 1 for Laplace and 2 for Gaussian noise, in its paper; it is built for both.
-    build : workload, norm and parameters to a ``BaselineDesign``. TooLargeError where it does not fit in memory.
+    build : workload, norm and parameters to a ``BaselineDesign``. TooLargeError where memory is short.
     parameters : with their defaults.
     reason_against : why it does not apply to a workload, or None.
     shown : calls with parameters that are listed and compared by default, in addition to the name alone.

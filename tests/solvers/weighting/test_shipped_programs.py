@@ -63,6 +63,7 @@ def test_the_first_point_is_enough_and_fine_gaps_are_reached(
                     assert set(seen[0].variables) == {d.name for d in instance.program.choose}
 
 
+@pytest.mark.quick
 def test_a_consumer_that_goes_on_gets_finer_points() -> None:
     instance = bound_to("query_weighting", named("all ranges"))
     with Clock(60.0) as clock:
