@@ -4,7 +4,7 @@
 numpy or a solver.
 
 - ``app.py``: the application and ``main``, its entry point
-- ``commands/``: the commands, a file each
+- ``commands/``: the commands, one or a few in a file
 - ``command_options.py``: options that several commands share, and words that the shell completes
 - ``command_inputs.py``: arguments of the command line, read and checked before any work, strategies among
   them
