@@ -374,8 +374,10 @@ class Acting:
                 self._sum_over(axis, f"'{expr.atom}' counts every copy")
             elif word == "soft" or not close(axis.degree, 0.0) or axis.odd:
                 self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what splits, or counts every copy")
-            # Zeros for untouched cells do not change a sum, or a maximum of nonnegative entries.
-            harmless = arg.vanishes and (word == "sum" or infer(expr.args[0], self.scope).sign > 0)
+            # Zeros for untouched cells do not change a sum, a maximum of nonnegative entries or a minimum of
+            # nonpositive ones.
+            sign = infer(expr.args[0], self.scope).sign
+            harmless = arg.vanishes and (word == "sum" or (-sign if expr.atom == "min" else sign) > 0)
             if axis.group == "cells" and not harmless:
                 self.lose_untouched(f"'{expr.atom}' over untouched cells")
         return Acted(kept, arg.index, arg.diagonal and bool(kept), arg.vanishes)

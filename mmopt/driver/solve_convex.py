@@ -183,7 +183,8 @@ def _better(
     # The point of a named solver is not replaced.
     for values in filter(None, ends if may_move(instance) and task.solver is None else ()):
         best.offer(values, {})
-    least = point.objective * (1.0 - (1.0 if instance.program.sense == "minimize" else -1.0) * BETTER)
+    margin = BETTER * abs(point.objective)
+    least = point.objective - (margin if instance.program.sense == "minimize" else -margin)
     if best.point is None or not improves(best.point.objective, least, instance.program.sense):
         return None
     with Clock(task.overrides.get("time_limit", np.inf) - (time.monotonic() - started)) as clock:

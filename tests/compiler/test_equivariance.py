@@ -1,8 +1,6 @@
 """What the tree of a program says of changes of the workload, of blocks and of Kronecker products.
 
-Guards ``equivariance.py``, ``invariant_expressions.py`` and ``equivariance.py``.
-
-Guards invariant_expressions.py.
+Guards ``equivariance.py`` and ``invariant_expressions.py``.
 """
 
 import pytest
@@ -50,6 +48,20 @@ def test_programs_over_all_strategies(subtests: pytest.Subtests) -> None:
     for name in EVERY_STRATEGY:
         with subtests.test(name):
             assert refused(Program.load(name)) == EVERY_STRATEGY[name]
+
+
+def test_zeros_of_untouched_cells_change_a_least_entry_and_not_a_largest(subtests: pytest.Subtests) -> None:
+    line = "sensitivity: diag(X) <= 1"
+    for atom, sign, harmless in (
+        ("max", "", True),
+        ("min", "", False),
+        ("min", "-", True),
+        ("max", "-", False),
+    ):
+        with subtests.test(atom=atom, sign=sign):
+            op = "<=" if atom == "max" else ">="
+            program = edited("l2_strategy", (line, f"{line}\n    edge: {atom}({sign}diag(X)) {op} 0"))
+            assert (DROP_CELLS not in refused(program)) == harmless
 
 
 def test_a_weight_without_power_of_the_target_lets_queries_be_split() -> None:

@@ -15,15 +15,17 @@ import numpy as np
 import pytest
 from flint import arb
 from judge import balls
-from tolerances import GAP
+from tolerances import GAP, ROUNDING
 
 from mmopt import Program, Workload, certify, solve, verify
 from mmopt.compiler import bind
-from mmopt.driver import derive
+from mmopt.driver import derive, solve_convex
 from mmopt.driver.judge.bound_claims import Reader, reader, recomputed
 from mmopt.driver.judge.charge_for_root import names_with_errors
+from mmopt.driver.judge.score_point import candidate
+from mmopt.driver.solve_plan import SolvePlan, Task
 from mmopt.errors import ResultError
-from mmopt.language import program_names
+from mmopt.language import check, program_names
 from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
 from tests.compiler.derived_cases import BASES, mutated
@@ -493,3 +495,14 @@ def test_what_a_point_misses_is_charged_before_its_bound_is_doubted(subtests: py
     for program, given in [(text, {}), (own, {"solve": False, "multipliers": {"l": 1e6}})]:
         found = certify([[1]], program=Program.parse(program), point={"x": 1 - 9e-11}, **given)
         assert found.bound <= found.objective <= 1e-4
+
+
+def test_a_point_is_not_better_than_itself_where_the_objective_is_negative() -> None:
+    program = Program.parse(
+        "program below\nclass convex\nchoose\n    x: vector[2]\nminimize\n    sum(x)\n"
+        "subject to\n    floor: x >= -1\n"
+    )
+    instance = bind(check(program), Workload.from_matrix([[1.0]]))
+    point = candidate(instance, {"x": np.array([-1.0, -1.0])})
+    assert point.objective == pytest.approx(-2.0, rel=ROUNDING)
+    assert solve_convex._better(Task(SolvePlan(instance)), point, [], 0.0) is None
