@@ -79,11 +79,11 @@ def counted_data(
 ) -> DataVector | MarginalCounts:
     """Counts of the rows for ``mmopt.mechanism.measure``; arguments and errors as ``data_vector``.
 
-    Of a person so many rows are counted as the noise of the plan hides.
+    No more rows of a person are counted than the noise of the plan hides.
 
     Over many cells, where the strategy is measured on tables over few attributes, these alone are counted.
     """
-    require_table(plan.workload)  # answers are one: refused before a row is read
+    require_table(plan.workload)  # the answers become one: refused before a row is read
     options = {"table": table, "weight": weight, "delimiter": delimiter}
     workload, tables = plan.workload, plan.integer.tables
     if tables is None or workload.n <= max(
@@ -96,7 +96,7 @@ def counted_data(
 
 
 def confidential_words(rows: DataVector | MarginalCounts, plan: Plan, part: Part | None) -> str:
-    """Say in confidence how many rows were read, dropped, and left out of those of a person."""
+    """A sentence, in confidence: how many rows were read, dropped by rules, and of a person not counted."""
     dropped = ", ".join(f"{count:,} by '{name}'" for name, count in rows.dropped.items() if count)
     beyond = f", {rows.beyond:,} beyond what is counted of a person" if plan.neighbours.column else ""
     return (
@@ -182,7 +182,9 @@ _LONGEST_HINT = 400  # characters: of many queries not all labels are listed
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(Tabular):
-    """Released answers, what they rest on, and what can be said of their errors. Nothing in it is secret.
+    """Released answers, what they rest on, and what can be said of their errors.
+
+    Nothing in it is secret, unless the noise was simulated (``private``).
 
     Attributes
     ----------
@@ -221,11 +223,10 @@ class Release(Tabular):
         return bool(self.manifest["private"])
 
     def frame(self) -> Frame:
-        """``answers``."""
+        """The released answers, one row a query."""
         return self.answers
 
     def __len__(self) -> int:
-        """Number of answers."""
         return len(self.answers)
 
     def plot(self) -> Figure:
@@ -296,8 +297,9 @@ class Release(Tabular):
     ) -> Release:
         """Add a column ``refined`` to the answers: nearby answers that counts of rows can have.
 
-        Non-negative, with known totals, whole if asked for; as near to the released answers as can be, which
-        is proved. They spend no privacy, and are biased. Arguments and errors: ``refined_answers.refine``.
+        Non-negative, with the known totals, and as near to the released answers as the tolerance asks; the
+        manifest says how far that is proved. Whole answers are these, rounded. Refined answers spend no
+        privacy, and are biased. Arguments and errors: ``refined_answers.refine``.
         """
         from mmopt.answers.refined_answers import refine  # which solves
 
@@ -336,8 +338,8 @@ class Release(Tabular):
 
         answers.csv and answers.parquet with the same numbers, answers.svg where matplotlib is installed,
         strategy.npz for 'mmopt verify' where the solution is known, and manifest.json, which lists them. The
-        ledger that was charged then knows of the folder; of several, of the first: also of refined answers,
-        beside which the release stands whole.
+        ledger that was charged then records the folder: the first, if there are several. It may be that of
+        refined answers, which holds the released ones as well.
 
         Raises
         ------
@@ -451,9 +453,9 @@ def release(
 ) -> Release:
     """Answer a workload on a table with differential privacy.
 
-    Everything that can be refused is refused before the rows of the table are read. The answers' errors are
-    those of ``mmopt.accuracy`` with the same arguments. A ledger is charged once the rows are counted, before
-    noise is drawn; from then on every error says what was spent.
+    Whatever can be refused without the rows is refused before they are read, all else before a ledger is
+    charged. The answers' errors are those of ``mmopt.accuracy`` with the same arguments. A ledger is charged
+    once the rows are counted, before noise is drawn; from then on every error says what was spent.
 
     Parameters
     ----------
@@ -468,7 +470,7 @@ def release(
     unit : in their place {"rows": 3}, or {"column": "person", "rows": 3}: of each person, a value of that
         column, at most three rows are counted, and the guarantee is for a person however many there are.
     program, solution : what is solved, or was; by default the strategy of least predicted error, both noises
-        considered. The figures of a solution are computed again, but for simulated noise.
+        considered. The figures of a solution are computed again, except with simulated noise.
     confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved : as for
         ``default_strategy``. say : what is chosen, and in confidence how many rows were left out (``print``).
     ledger : the file of a ``Ledger``; simulated noise is checked against it and spends nothing.
@@ -529,7 +531,7 @@ def release(
 
 @dataclass(frozen=True, eq=False)
 class PreparedRelease:
-    """A release that is planned and that nothing refuses; the table's rows are read by ``measure``.
+    """A planned release that its columns, plan and ledger did not refuse; ``measure`` reads the rows.
 
     origin : the strategy's and the workload file's part of the manifest; independent of the data.
     """
@@ -583,7 +585,10 @@ def prepare(
 
 
 def _table_options(data: object, table: TableOptions) -> dict[str, Any]:
-    """Those of a workload file; of data that are no file or connection only the weight."""
+    """The options of a workload file that this data takes.
+
+    All for a file, a database or a URL; table and weight for a connection; the weight for other data.
+    """
     if isinstance(data, str | os.PathLike):
         return asdict(table)
     return asdict(TableOptions(table=table.table if is_connection(data) else None, weight=table.weight))
@@ -598,7 +603,7 @@ def measured(
 ) -> Release:
     """The release of what was planned. ``origin``: of the strategy, for the manifest, nothing of the data.
 
-    bill : what is charged once all that can be refused was, before noise is drawn; nothing if simulated.
+    bill : what is charged before noise is drawn, after every refusal but its own; nothing if simulated.
     """
     data = counts.counts if isinstance(counts, DataVector) else counts
     exact = counted_exactly(planned.plan, data, simulate_seed, planned.confidence)

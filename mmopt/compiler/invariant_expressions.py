@@ -18,10 +18,11 @@ extreme      the largest or smallest along an axis: degree 0
 soft         a soft maximum, the norm of a vector: permutations only
 product      of matrices: the degrees of the axis summed over add up to 1
 diagonal     vector to diagonal matrix and back
-inverse      degree a becomes 1 - a, on the other side
-spectral     a function of the singular values and vectors (root, polar, pinv): rotations, degree 1/2
+inverse      degree a becomes 1 - a, on the other side; -a for a diagonal matrix, and in indices
+spectral     a function of the singular values and vectors (root, polar, pinv): rotations, degree 1/2;
+             of a diagonal matrix its degree times that of the atom, where this is not 0
 factor       F with F.T @ F given: goes on its columns as the matrix does
-spectrum     a number of the eigenvalues or singular values: permutations and rotations
+spectrum     a number of the eigenvalues or singular values: permutations, and rotations of the basis only
 norm         a number that rotations of both sides do not change: degree 1/2
 identity, ones, transpose : as they are called
 """
@@ -101,12 +102,10 @@ class Acted:
 
     @property
     def groups(self) -> set[str]:
-        """The groups that act along any of them."""
         return {a.group for a in self.all}
 
     @property
     def has_cells(self) -> bool:
-        """Whether it has an entry per cell."""
         return "cells" in self.groups
 
     @property
@@ -118,8 +117,8 @@ class Acted:
 def close(a: float, b: float) -> bool:
     """Whether two degrees are the same, to rounding: 1/3 three times is 1.
 
-    An exponent that is nearly one of these is taken for it; what is lifted is then scored as it is, over all
-    cells, and by component only programs are solved whose lines a kernel knows, exponents and all.
+    An exponent that is nearly such a number counts as it. That does no harm: a lifted point is scored as it
+    is, over all cells, and by component only programs are solved whose lines a kernel knows exactly.
     """
     return abs(a - b) < 1e-9
 
@@ -166,7 +165,7 @@ class Acting:
     line: str = ""
 
     def group(self, dim: Dim) -> str:
-        """The group that acts on a dimension of an expression."""
+        """The group that acts on a dimension; notes a loss where several do, or it is no single name."""
         acting = {self.groups.get(name, "") for name in dim.symbols} - {""}
         if not acting:
             return ""
@@ -189,7 +188,6 @@ class Acting:
         self.faults.setdefault(DROP_CELLS, f"{self.line}: {why}")
 
     def visit(self, expr: Expr) -> Acted:
-        """The way an expression goes with the actions."""
         match expr:
             case Number():
                 return Acted()
@@ -447,5 +445,4 @@ class Acting:
 
 
 def is_zero(expr: Expr) -> bool:
-    """Whether it is the number 0."""
     return isinstance(expr, Number) and expr.value == 0

@@ -3,7 +3,8 @@
 Where the chosen solver stops improving near the tolerance, a solver of another method goes on: an interior
 point method may end with an exact objective at a point that is off by about the square root of that error,
 and then a certificate that takes slopes at the point is short; on small programs a first order method ends at
-a nearer point. Remarks on an objective say which misses are charged to it, and why it is estimated.
+a nearer point. Remarks on an objective say which misses are charged to it, or else why it is
+estimated.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ class Best:
     ) -> Candidate | None:
         """Repair and score a point (in the scale of the program).
 
-        None for one that is not kept: no repair exists, or its strategy has more error than its objective.
+        The repaired point, kept if it is the best; None where no repair exists, or its strategy has more
+        error than its objective says.
         """
         sense = self.instance.program.sense
         try:
@@ -132,7 +134,7 @@ class Best:
 
     def settle(self) -> None:
         """Drop what only another point, or a failure, would need: it may be large."""
-        if is_shipped(self.instance.checked):  # another bound is tested with it
+        if is_shipped(self.instance.checked):  # a user's program tests its derived bound with them
             self.values = None
         if self.point is not None:
             self.plain = self.point = replace(self.point, memo=Memo())
@@ -305,7 +307,7 @@ def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
         return Stop.REACHED
     if clock.interrupted:
         return Stop.INTERRUPTED
-    # A point that was not meant to be the solver's last was so because the time was over after it.
+    # A solver that did not mark its last point as such was cut off by the time limit.
     if last.stop in (None, Stop.STOPPED):
         return Stop.TIME
     if last.stop in (Stop.ITERATIONS, Stop.LOCAL):
@@ -337,7 +339,7 @@ def _stopped_early(
     gap: float,
     values: Mapping[str, Array],
 ) -> tuple[str, ...]:
-    """In words, why the solve ended before its tolerance and what to change; nothing when it did not.
+    """In words, why the solve ended before its tolerance and what to change; nothing for other stops.
 
     ``values`` is the solver's point before the repair.
     """
@@ -383,9 +385,10 @@ SECONDS = 1.0  # that it may take; if the first solver took longer, as long as t
 def nearer(
     task: Task, row: SolverRow | Claim, best: Best, point: Candidate, ending: Ending, started: float
 ) -> tuple[Candidate, Ending]:
-    """Point and ending of ``row``'s run, or of both runs where the other solver reaches the gap.
+    """Run a solver of another method where ``row`` ended near the gap; the point and ending to go on with.
 
-    Nothing is tried for a solver that the caller named, nor where its limit of iterations is.
+    Those of the other solver where it reaches the gap or is interrupted, else those of ``row``. Nothing is
+    tried where the caller named the solver or limited its iterations.
     """
     options = ending.options
     other = None if isinstance(row, Claim) else another(task.instance, row)
@@ -436,9 +439,9 @@ MOST_NAMED = 3  # lines
 
 
 def objective_remarks(instance: Instance, solution: Solution) -> list[str]:
-    """Remarks on the objective of a user's convex program: what it is charged, and why it is only estimated.
+    """Remarks on the objective of a user's convex program: its charge, or else why it is only estimated.
 
-    None on a shipped program, whose repair keeps its lines.
+    Empty for a shipped program, whose repair keeps its lines, and by component.
     """
     if is_shipped(instance.checked) or splits(instance.env) or instance.program.problem_class != "convex":
         return []

@@ -41,10 +41,11 @@ from mmopt.strategies import as_dense
 SHARE_OF_PARTS = 0.9
 # Seconds for a part when the time is over: without a point for every part there is none for the whole.
 SECONDS_OF_A_LATE_PART = 1e-3
-# Points from the problems of a derived bound are taken if better by this part, in so many rounds.
+# Points from the problems of a derived bound are taken if better by this part of the objective, in so many
+# rounds.
 BETTER, MOST_ROUNDS = 1e-7, 4
 SECONDS_OF_ANOTHER = 1.0  # for a solver of another method, where the first gives no feasible point
-SECONDS_UNASKED = 60.0  # by forecast: the longest of a slower way without a tolerance or time limit given
+SECONDS_UNASKED = 60.0  # the longest forecast at which a slower way is taken unasked
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
 
@@ -78,7 +79,8 @@ def solve_convex(task: Task) -> Solution:
 def _go_on(task: Task, first: Solution) -> Solution:
     """Go on by the plan's slower way, where the first leaves the gap open; the solution of smaller gap.
 
-    The first solution stays, with a remark, after Ctrl-C, or where time or memory do not suffice.
+    The first stays after Ctrl-C, or where its iterations are used up; and, with a remark, where the second
+    fails, or time or memory do not suffice.
     """
     further, left = task.plan.further, time_left()
     if further is None or first.status.stop in (Stop.REACHED, Stop.INTERRUPTED) or left <= 0:
@@ -160,7 +162,6 @@ def _open_gap(solution: Solution) -> float:
 
 
 def _solve_whole(task: Task) -> Solution:
-    """Solve an instance as it is."""
     started = time.monotonic()
     point, ending = _run(task)
     _refuse_endless(task, point, ending.stop)
@@ -232,7 +233,10 @@ def with_derived(
 
 
 def _stop_with(task: Task, ending: Ending, derived: Derived) -> tuple[str, tuple[str, ...]]:
-    """The stop, with a derived bound as the only one, which the solver did not know; and a warning."""
+    """The stop, and warnings, of a solve.
+
+    The solver could not stop by the derived bound: where that is the only one, its gap is judged here.
+    """
     gap = gap_of(task.instance.checked, ending.objective, derived.bound)
     if ending.bound is not None or gap is None or ending.stop != Stop.FINISHED:
         return ending.stop, ()
@@ -249,7 +253,7 @@ def _stop_with(task: Task, ending: Ending, derived: Derived) -> tuple[str, tuple
 
 
 def _run(task: Task) -> tuple[Candidate, Ending]:
-    """Run a solver on an instance as it is until its best point has the gap."""
+    """Run the task's solver; one of another method where it gives no point, or ends just short of the gap."""
     started = time.monotonic()
     row = choose_solver(task.instance, task.solver)
     if task.plan.split and not isinstance(row, Claim):
@@ -314,7 +318,7 @@ class Parts:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Within, an error of a part names the whole."""
+        """Within, an error of a part says which reductions come before its counts, and how to do without."""
         try:
             yield
         except SolverError as error:
@@ -324,13 +328,16 @@ class Parts:
             raise SolverError(message, where=error.where, hint=hint) from None
 
     def stop(self, gap: float) -> str:
-        """The stop of the whole: its gap reached, or that of the first part that did not reach its gap."""
+        """The stop of the whole: its gap reached, or that of the first part that did not reach its gap.
+
+        ``Stop.LIFTED`` where every part reached its gap and the whole did not.
+        """
         if gap <= self.tolerance:
             return Stop.REACHED
         return next((stop for stop, _ in self.ends if stop != Stop.REACHED), Stop.LIFTED)
 
     def remarks(self, stop: str, gap: float) -> tuple[str, ...]:
-        """Warnings of the parts where the whole did not reach its gap, or that all parts reached theirs."""
+        """Warnings of the parts where the whole did not reach its gap, and that all parts reached theirs."""
         remarks = (
             {} if stop == Stop.REACHED else dict.fromkeys(w for _, warnings in self.ends for w in warnings)
         )
@@ -367,7 +374,6 @@ def _default_tolerance(plan: SolvePlan, solver: str | SolverRow | None) -> float
 
 
 def _solve_parts(task: Task) -> Solution:
-    """Solve the parts of a plan, lift the result, and score it."""
     instance, parts, best = task.instance, Parts(task), Best(task.instance)
     lifted = parts.solved(task.plan, 1.0)
     seconds = time.monotonic() - parts.started
@@ -449,9 +455,10 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
 
 
 def composed(workload_hash: str, factors: Mapping[str, Solution]) -> Solution:
-    """Put the solutions of the factors together: objective and error rounded up, bounds down.
+    """Put the solutions of the factors together, each number rounded to its safe side.
 
-    Solver, times and history are left to the caller.
+    A minimised objective and the error are rounded up, their bounds down; a maximised objective down, its
+    bound up. The history is empty; solver and times are the first factor's until the caller replaces them.
     """
     each = list(factors.values())
     first, minimized = each[0], each[0].sense == "minimize"

@@ -173,7 +173,7 @@ class Charge:
         )
 
     def section(self) -> dict[str, Any]:
-        """The ledger's section of the manifest, without data: costs rounded up, what is left rounded down."""
+        """The ledger's section of the manifest, nothing of the rows: costs rounded up, what is left down."""
         terms, entry = self.account.terms, self.entry
         part = {} if entry.part is None else {"part": {"column": terms.partition, "value": entry.part}}
         return {
@@ -391,7 +391,7 @@ class Ledger(Tabular):
         return "\n\n".join(explanation(self.account))
 
     def rows(self) -> list[tuple[str, str]]:
-        """The rows of a table, (name, text): the terms, the amount spent and the amount left."""
+        """Rows (name, text): the terms, the amount spent and the amount left."""
         terms, used = self.account.terms, total_spent(self.account)
         remaining, what = left(self.account), terms.measure
         lowered = "" if terms.total == terms.declared else f", lowered since from {shown(terms.declared)}"

@@ -72,7 +72,7 @@ NOISES = {1: "Laplace: of L1 norms of columns", 2: "Gaussian: of L2 norms of col
 
 
 def display(*values: object) -> str:
-    """HTML for a notebook: results, frames, rows as (name, text), tables of rich, one below the other.
+    """HTML for a notebook: objects that users hold, rows (name, text), tables of rich and text, in turn.
 
     All texts are escaped; nothing is loaded. TypeError for a value of another type.
     """

@@ -12,21 +12,21 @@ which L-BFGS follows. t is concave in the measure, not in the logits: the result
 and it bounds like any other.
 
 **Targets.** The weights of the queries are searched for as those of the cells are. Let y be shares of the
-orbits of queries, of sum 1, and q = y / (size · target) the weight of each query. With R(y)ᵀ R(y) = Σ q tᵀ t
-over the rows t of all orbits, t(w, y)² = (tr (R Q(w) Rᵀ)^½)² is below the privacy cost of every strategy that
+orbits of queries, of sum 1, and q = y / (size · target) the weight of each query. With R(y)ᵀ R(y) = Σ q rᵀ r
+over the rows r of all orbits, t(w, y)² = (tr (R Q(w) Rᵀ)^½)² is below the privacy cost of every strategy that
 meets all targets: t is at most the root of its q-weighted variances times its mean cost. It is the least of
 such roots, over all strategies, so concave in (w, y), and homogeneous of degree ½ in each of them. Hence the
 best Σw = Σy = 1 is the best Σw + Σy = 2: cells and queries have one simplex.
 
-    P = σ⁻¹ Uᵀ R Q,  seen = t Pᵀ,  N⁻¹ = t Pᵀ σ⁻¹ P
+    P = σ⁻¹ Uᵀ R Q,  seen = r Pᵀ,  N⁻¹ = t Pᵀ σ⁻¹ P
 
-make the variance of a query at N equal to t Σ_a seen_a² / σ_a over its orbit. Derivatives of t in its weight
-are those in the weight of a cell with ``seen`` for the vector; second ones by a cell and a query have the
-other sign. Where all variances count in addition, with the weight ``constant``,
-q = y / (size · target) + constant · Σy, and nothing else changes.
+make the variance of a query at the strategy N (``MomentSpectrum.parts``) equal to t Σ_a seen_a² / σ_a over
+its orbit. ∂t by the weight of a query is that by the weight of a cell, with ``seen`` for the cell's vector; a
+second derivative by a cell and a query has the opposite sign. Where all variances count in addition, with the
+weight ``constant``, q = y / (size · target) + constant · Σy, and nothing else changes.
 
-**Columns.** With weights w of its products a mixture has the moments Σ_j w_j Q_j. t(w) = Σ μ tr (R Q
-R^T)^{1/2} is concave and homogeneous of degree 1/2, and in the eigenvectors U and roots σ of R Q Rᵀ, with A_j
+**Columns.** With weights w of its products a mixture has the moments Σ_j w_j Q_j. t(w) = Σ μ tr (R Q Rᵀ)^½
+is concave and homogeneous of degree ½, and in the eigenvectors U and roots σ of R Q Rᵀ, with A_j
 = Uᵀ R Q_j Rᵀ U,
 
     ∂t/∂w_j = ½ Σ μ Σ_a A_j[a, a] / σ_a = ½ t · (the integral of f under product j)
@@ -72,8 +72,7 @@ from mmopt.sectors.row_space import Profiles, RowSpace
 class MomentSpectrum:
     """R_κ Q_κ R_κᵀ = U σ² Uᵀ of each component, for a measure of mass 1.
 
-    roots : (r,) σ, ascending and positive. turned : (r, d) Uᵀ R. total : t = Σ μ Σ σ; t² is below the total
-    error of every strategy. moments : (d, d) Q.
+    roots : (r,) σ, ascending and positive. turned : (r, d) Uᵀ R. total : t = Σ μ Σ σ. moments : (d, d) Q.
     """
 
     roots: tuple[Array, ...]
@@ -83,7 +82,7 @@ class MomentSpectrum:
 
     @property
     def bound(self) -> float:
-        """t², the lower bound."""
+        """t²: below every strategy's total error, to rounding, if the measure is nowhere negative."""
         return self.total**2
 
     @cached_property
@@ -148,7 +147,7 @@ def mixtures_of_rising_t(
 
 
 def logit_slopes(space: RowSpace, place: Array) -> tuple[float, Array]:
-    """-log t of the mixture with these logits, and its slopes, as they are given.
+    """-log t of the mixture with these logits, and its derivatives by them, in their order.
 
     place : (COUNT + COUNT Σo,) the logits of the weights, then of each attribute's measures, part by part.
     """
@@ -174,7 +173,7 @@ def _softmax(logits: Array) -> Array:
 
 
 def _waves(count: int, rng: np.random.Generator) -> Array:
-    """(COUNT, count) a few random waves along the values each."""
+    """(COUNT, count) for each product, a sum of a few random waves along the values."""
     places = np.pi * np.linspace(-0.5, 0.5, count)
     heights, phases = rng.normal(size=(2, COUNT, WAVES, 1))
     turns = np.arange(1, WAVES + 1)[:, None]
@@ -186,7 +185,8 @@ class QueryShares:
     """Orbits of queries with targets, which shares of the orbits turn into weighted queries.
 
     rows : by component (m, d), as in ``sectors.measured``. orbits : by component (m,) the orbit of each
-    row. sizes, targets : (o,) of each orbit. constant : the weight that each query has in addition.
+    row. sizes, targets : (o,) of each orbit. constant : what each query's weight has in
+    addition, for each unit of Σ shares.
     """
 
     rows: tuple[Array, ...]
@@ -207,7 +207,7 @@ class QueryShares:
         return with_root(space, [rows * roots[orbit, None] for rows, orbit in pairs])
 
     def seen(self, spectrum: MomentSpectrum) -> tuple[Array, ...]:
-        """By component (m, r) t Pᵀ of each row t."""
+        """By component (m, r), each row times Pᵀ."""
         each = zip(self.rows, spectrum.turned, spectrum.roots, spectrum.moments, strict=True)
         return tuple(rows @ (turned @ q).T / root for rows, turned, root, q in each)
 
@@ -270,7 +270,7 @@ class Columns:
         )
 
     def joined(self, other: Columns) -> Columns:
-        """The columns of both; where both have matrices, one has no vectors."""
+        """The columns of both, in this order; if these have vectors, the others may have no matrices."""
         return Columns(
             tuple(np.concatenate(pair) for pair in zip(self.matrices, other.matrices, strict=True)),
             tuple(np.concatenate(pair) for pair in zip(self.vectors, other.vectors, strict=True)),
@@ -298,7 +298,7 @@ def slopes_and_curvature(
     multiplicities: Sequence[float],
     queries: QueryShares | None = None,
 ) -> tuple[Array, Array]:
-    """(J,) the integral of f under each product, and (J, J) the second derivatives of t by two weights.
+    """(J,) ∂t/∂w · 2/t, the integral of f under each product, and (J, J) ∂²t/∂w∂w.
 
     With ``queries`` those by its shares come last, (J + o,) and (J + o, J + o).
     """
@@ -416,7 +416,7 @@ class MixedSteps:
         return MixedSteps((*self.places[last], place), (*self.misses[last], miss))
 
     def next(self) -> Array:
-        """The place where the misses, were they linear, would be least, and the plain step from there."""
+        """The next place: a plain step from where the misses, were they linear, would be least."""
         place, miss = self.places[-1], self.misses[-1]
         if len(self.places) == 1:
             return np.asarray(place + miss)
@@ -466,7 +466,7 @@ def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, 
 
 
 def high_neighbours(profile: Profile, shape: Sequence[int], cells: Ints, heights: Array) -> Ints:
-    """Neighbours of cells with an f nearly as far above 1 as the highest of all, the highest first."""
+    """Neighbours at which f - 1 is above ``NEARLY`` of its largest in ``heights``, the highest first."""
     near = np.unique(neighbours(cells, shape).reshape(-1, cells.shape[1]), axis=0)
     lengths = profile(near)
     high = lengths > 1.0 + NEARLY * (float(heights.max()) - 1.0)
@@ -475,12 +475,12 @@ def high_neighbours(profile: Profile, shape: Sequence[int], cells: Ints, heights
 
 
 Solved = Callable[[Sequence[Array]], MomentSpectrum]
-"""The spectrum at moments of a measure."""
+"""The spectrum at moments of a measure, which may be negative."""
 
 POWER = 2.0
 SHORTER = 0.5  # part of a step that is tried where the moments are not definite
-LEAST_ROOT = 1e-5  # of R Q Rᵀ next to its smallest so far; below it the step was too long
-FLAT = 1e-12  # of f - 1, in the mean square
+LEAST_ROOT = 1e-5  # of ``_smallest`` at the start: below it the step was too long
+FLAT = 1e-12  # of 2 (f - 1), root mean square
 
 
 def level_strategies(
@@ -503,7 +503,7 @@ def level_strategies(
         while True:
             added = profiles.moments(target)
             mass = 1.0 + float(target[0])
-            # One more than none: a mass that is not positive has no root.
+            # The moments have this total mass; where it is not positive the step was too long.
             strategy = solved([(q + more) / mass for q, more in zip(moments, added, strict=True)])
             if mass > 0.0 and _smallest(strategy) > least:
                 break

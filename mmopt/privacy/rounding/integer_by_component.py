@@ -58,9 +58,9 @@ from mmopt.workloads.query_product import answers_of_product
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """``matrix`` (k, kept), on the sums over orbits, times the whole matrices of the rests.
+    """The measured rows of a component, in the order (row of ``matrix``, values of the rests).
 
-    The measured rows are in the order (row of ``matrix``, values of the rests).
+    ``matrix`` (k, kept), on the sums and differences over orbits, times the whole matrices of the rests.
     """
 
     joint: Joint
@@ -100,7 +100,6 @@ class Component:
 
     @property
     def rows(self) -> int:
-        """Number of measured queries."""
         rests = [(a, a.orbit_of_class == part.labels[0]) for a, part in self._parts if part.kind == "rest"]
         return len(self.matrix) * math.prod(int(a.class_sizes[classes].sum()) for a, classes in rests)
 
@@ -127,7 +126,7 @@ class Component:
         return [(int(o), int(square) * factor) for o, square in zip(self.orbits, squares, strict=True)]
 
     def answers(self, counts: CountedTables) -> AnyInts:
-        """Exact answers."""
+        """The exact answers (rows,) of its measured queries."""
 
         def linear(tensor: Any) -> Any:
             for axis, one in enumerate(self._maps):
@@ -199,7 +198,7 @@ def _map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_
 
 
 HINT = "group values of the attributes, so that there are fewer cells"
-MOST_HELD = 2**22  # cells up to which one estimate of the data vector is cheaper than one a product
+MOST_HELD = 2**22  # cells up to which one estimate of the data vector is cheaper than an estimate per product
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -250,8 +249,9 @@ class IntegerComponents(OneNoise):
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
 
-        Up to ``MOST_HELD`` cells all from one estimate of the data vector; above, for the attributes of each
-        product from the components that are centred over some of these.
+        All from one estimate of the data vector, up to ``MOST_HELD`` cells or where the workload has no
+        products; else from a table for each product, made of the components whose ``centred`` attributes are
+        all among its own.
 
         Raises
         ------
@@ -277,9 +277,10 @@ class IntegerComponents(OneNoise):
 
 
 def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours) -> Measured:
-    """Round by component; up to ``MOST_CELLS`` cells as a matrix where that fails, or a matrix is cheaper.
+    """Round by component, or as a matrix where that is better or the only way.
 
-    By component, columns are not compared, and queries need small integers. Errors as
+    A matrix is rounded up to ``MOST_CELLS`` cells, where it is cheaper, where neighbours need columns to be
+    compared (by component they are only bounded), or where rounding by component fails. Errors as
     ``round_components`` and ``round_dense``.
     """
     few = strategy.n <= MOST_CELLS
@@ -295,7 +296,13 @@ def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbou
 def round_components(
     strategy: ComponentStrategy, workload: Workload, neighbours: Neighbours
 ) -> IntegerComponents:
-    """Round a strategy by component as described above; errors as ``integer_dense.round_strategy``."""
+    """Round a strategy by component as described above.
+
+    Raises
+    ------
+    WorkloadError : the strategy does not support the workload or measures some queries with next to no
+        noise; queries have no small integer basis; or rounding loses rank or a query, or is too large.
+    """
     if not strategy.supports(workload):
         raise unsupported()
     cells = strategy.cells
