@@ -113,7 +113,7 @@ MOST_CELLS = 256
 """Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any."""
 
 MOST_OF_ONE = 4096
-"""The same limit with one attribute, where no strategy is in factors."""
+"""Limit with one attribute, where no strategy is in factors."""
 MOST_VALUES = 512
 """Values of an attribute above which the search for the best product of strategies takes minutes."""
 

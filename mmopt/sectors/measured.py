@@ -253,7 +253,7 @@ def along(tensor: Array, matrices: Sequence[Array]) -> Array:
 
 
 Choice = tuple[int | None, ...]
-"""Of each attribute of a product the class of its rest, or None for its functions of classes."""
+"""For each attribute of a product: the class of its rest, or None for its functions of classes."""
 
 
 @dataclass(frozen=True, eq=False)

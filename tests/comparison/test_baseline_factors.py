@@ -1,6 +1,6 @@
 """Baselines beside programs: the same units, the right program and bound, and never below it.
 
-Guards ``ranking.py`` and ``ranking.py``.
+Guards ranking.py.
 """
 
 import math

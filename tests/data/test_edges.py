@@ -1,6 +1,6 @@
 """A value is in the bin that holds it as written: casts cut and never round, in every source and unit.
 
-Guards cell_codes.py, column_streams.py, engine.py, open_table.py, cell_codes.py.
+Guards cell_codes.py, column_streams.py, engine.py and open_table.py.
 """
 
 import datetime

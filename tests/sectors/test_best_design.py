@@ -1,9 +1,6 @@
 """Designs reach the optimum that the dense certificate proves, and each bound and value is what it says.
 
 Guards best_design.py and mixtures.py.
-
-Guards mixtures.py,
-mixtures.py.
 """
 
 import itertools

@@ -1,7 +1,5 @@
 """Sectors solved one by one: errors and lengths over the cells, bases near the optimum, shared designs.
 
-Guards residual.py and residual.py.
-
 Guards residual.py.
 """
 

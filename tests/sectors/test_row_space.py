@@ -1,8 +1,6 @@
 """The row space of products of few attributes is that of the dense matrix, whatever is asked of it.
 
-Guards sectors/row_space.py, sectors/functions_of_few.py,
-sectors/profiles.py,
-sectors/profiles.py, sectors/functions_of_few.py.
+Guards sectors/row_space.py, sectors/functions_of_few.py and sectors/profiles.py.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """p-Identity strategies: their error against dense inverses, the states and starts of the search.
 
-Guards ``p_identity.py`` and ``p_identity.py``.
+Guards p_identity.py.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix.
 
-Guards component_strategy.py, marginals_strategy.py, privacy/rounding/integer_product.py, product_strategy.py,
-dense_strategy.py, product_strategy.py.
+Guards component_strategy.py, marginals_strategy.py, privacy/rounding/integer_product.py, product_strategy.py
+and dense_strategy.py.
 """
 
 import itertools

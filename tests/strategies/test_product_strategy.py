@@ -1,6 +1,6 @@
 """Strategies in factors against the matrices that they stand for.
 
-Guards product_strategy.py, marginals_strategy.py and product_strategy.py.
+Guards product_strategy.py and marginals_strategy.py.
 """
 
 from functools import reduce

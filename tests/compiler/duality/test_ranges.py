@@ -1,9 +1,7 @@
 """Ranges hold every feasible point up to the level, the Lagrangian is not below what is read off it, and
 intervals hold every exact result, of numbers next to nothing and next to all that floats hold too.
 
-Guards ``ranges.py``, ``lagrangian.py``, ``lagrangian.py`` and ``intervals.py``.
-
-Guards ranges.py, nodes.py.
+Guards ranges.py, lagrangian.py, intervals.py and nodes.py.
 """
 
 from fractions import Fraction

@@ -1,11 +1,7 @@
 """Every mistake has its place in the file and the full text of its error, as ``mistakes.txt`` shows it.
 
-Guards syntax/parse_expression.py, syntax/parse_statements.py, syntax/program_sections.py and
-syntax/program.py; check/section_checks.py, check/relation_checks.py, check/infer_types.py and
-check/section_checks.py.
-
-Guards section_checks.py, language/syntax/parse_expression.py,
-language/syntax/parse_statements.py.
+Guards section_checks.py, relation_checks.py, infer_types.py, language/syntax/parse_expression.py,
+language/syntax/parse_statements.py, language/syntax/program_sections.py and language/syntax/program.py.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
 """Rounded to integers, a strategy has the same answers, costs no more and loses next to nothing.
 
-Guards integer_dense.py and integer_dense.py.
+Guards integer_dense.py.
 """
 
 import itertools

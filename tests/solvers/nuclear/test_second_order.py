@@ -1,6 +1,6 @@
 """Derivatives of the nuclear norm against finite differences, and the steps of ascent.py that they make.
 
-Guards ``ascent.py`` and ``step`` of ``ascent.py``.
+Guards ``ascent.py``.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """Small singular values keep their digits, and what a kernel hands over is orthonormal and well-conditioned.
 
-Guards ``nuclear_problem.py``, ``nuclear_problem.py`` and ``nuclear_kernel.py``.
+Guards nuclear_problem.py and nuclear_kernel.py.
 """
 
 import itertools

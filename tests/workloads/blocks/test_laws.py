@@ -1,6 +1,6 @@
 """Every kind of block against its matrix written out: a new kind is refused until it stands in this table.
 
-Guards implicit_matrix.py, kronecker_products.py, modified_blocks.py, range_blocks.py, modified_blocks.py.
+Guards implicit_matrix.py, kronecker_products.py, modified_blocks.py and range_blocks.py.
 """
 
 import inspect
