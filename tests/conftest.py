@@ -31,7 +31,8 @@ settings.load_profile("mmopt")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With ``-m quick`` files without a quick test are not imported; importing takes most of the time."""
+    """Skip, with ``-m quick``, files without a quick test are not imported; importing takes most of the
+    time."""
     if config.option.markexpr != QUICK or collection_path.suffix != ".py":
         return None
     return True if "mark.quick" not in collection_path.read_text(encoding="utf-8") else None

@@ -20,7 +20,7 @@ from mmopt.workloads import Product, Workload, query_product as f
 
 @dataclass(frozen=True, eq=False)
 class DenseSectors(RowSpace):
-    """Of the products of a workload; ``basis`` (r, n) has orthogonal rows of length √n."""
+    """Row space of the products of a workload; ``basis`` (r, n) has orthogonal rows of length √n."""
 
     basis: Array
 

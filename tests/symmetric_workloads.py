@@ -67,7 +67,7 @@ def random_symmetric_matrix(rng: np.random.Generator) -> Workload:
 
 
 def nearly(rng: np.random.Generator, workload: Workload, kinds: Sequence[int] = range(5)) -> Workload:
-    """As rows, with what breaks a symmetry by little: an entry, a weight, small rows beside a large one."""
+    """Rows that break a symmetry by little: an entry, a weight, small rows beside a large one."""
     rows, weights = workload.queries.copy(), workload.weights.copy()
     kind = rng.choice(kinds)
     size = 10.0 ** rng.integers(-16, -7)

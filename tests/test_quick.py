@@ -1,4 +1,4 @@
-"""What ``pytest -m quick`` promises: something of every folder, and a solve of every class of programs."""
+"""The promise of ``pytest -m quick``: something of every folder, and a solve of every class of programs."""
 
 from pathlib import Path
 

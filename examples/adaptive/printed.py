@@ -1,4 +1,4 @@
-"""What PVLDB 2012 prints of Figures 3 and 5 and in Table 2, errors without data, at 2048 cells.
+"""Figures that PVLDB 2012 prints: Figures 3 and 5 and in Table 2, errors without data, at 2048 cells.
 
 The figures are drawings; of them stands here what the text of section 5 says. Relative errors depend on the
 paper's tables of people and are left out.

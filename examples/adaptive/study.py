@@ -102,11 +102,11 @@ class Line:
         return min(self.factor(name) for name in self.case.rivals)
 
     def factors(self, name: str) -> list[float]:
-        """Of a rival, one for each draw."""
+        """Factors of a rival, one for each draw."""
         return [draw.rivals[name] for draw in self.draws]
 
     def factor(self, name: str) -> float:
-        """Of a rival, median."""
+        """Median factor of a rival."""
         return statistics.median(self.factors(name))
 
 
@@ -248,7 +248,7 @@ def _programs(found: Sequence[Line]) -> str:
 
 
 def _said(found: Sequence[Line], kind: str) -> str:
-    """What the text says of a part of Figure 3, and what there is here."""
+    """The text's words on a part of Figure 3, and our figures."""
     gains = [line.gain for line in found]
     apart = max(1 / line.bound for line in found)
     low, high = GAINS[kind]

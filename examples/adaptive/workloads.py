@@ -71,7 +71,7 @@ def permuted_ranges(cells: int, seed: int) -> Workload:
 
 
 def permuted_cells(w: Workload, seed: int) -> Workload:
-    """The same queries with the cells in a random order; rows over one attribute."""
+    """Permute the cells of the queries at random; rows over one attribute."""
     return Workload.from_matrix(w.queries[:, order(w.n, seed)])
 
 
@@ -98,7 +98,7 @@ def _range(n: int, low: int, high: int) -> Factor:
 
 
 def sampled_sets(attributes: int, seed: int) -> list[tuple[int, ...]]:
-    """As many different sets of attributes as there are attributes, none empty."""
+    """Draw as many different sets of attributes as there are attributes, none empty."""
     sets = [one for k in range(1, attributes + 1) for one in itertools.combinations(range(attributes), k)]
     chosen = np.random.default_rng(seed).choice(len(sets), size=attributes, replace=False)
     return [sets[at] for at in np.sort(chosen)]

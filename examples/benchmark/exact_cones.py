@@ -24,7 +24,7 @@ Column = Mapping[int, arb]
 
 @dataclass(frozen=True)
 class ConeKind:
-    """What is computed for a cone of one kind, from a point inside it and its size (of psd cones the side).
+    """The computations for a cone of one kind, from a point inside it and its size (of psd cones the side).
 
     degree : parameter of the barrier. middle : a point well inside, as floats.
     inside, inside_dual : whether a point is proved to be in the interior (of the dual cone).

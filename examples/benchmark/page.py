@@ -105,7 +105,7 @@ def _is_refused(rows: Rows, solver: str, instance: str) -> bool:
 
 
 def _warnings(rows: Rows, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """That not the whole suite was run; that a point is better than it can be."""
+    """Warn that not the whole suite was run, or that a point is better than it can be."""
     said = []
     counts = facts.get("instances")
     if counts and counts["done"] < counts["chosen"]:

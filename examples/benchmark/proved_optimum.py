@@ -133,7 +133,7 @@ class _Path:
         return _Local(gradient, arb_mat(rows))
 
     def missed(self, x: Entries) -> list[arb]:
-        """What the equations miss at x, negated."""
+        """The residual of the equations at x, negated."""
         return [-v for cone in self.equations for v in cone.point(x)]
 
     def newton(self, x: Entries, m: arb, local: _Local) -> tuple[list[arb], float]:
@@ -154,7 +154,8 @@ class _Path:
             length /= 2
 
     def fallen(self, x: Entries, move: Entries, decrement: float, m: arb) -> list[arb]:
-        """As far along the step as c @ x / m + F falls well, at least the damped step of Newton's method."""
+        """The point along the step where c @ x / m + F has fallen enough, at least the damped step of
+        Newton's method."""
         before, length = self.height(x, m), 1.0
         while length > 1 / (1 + decrement):
             new = [(a + b * length).mid() for a, b in zip(x, move, strict=True)]

@@ -99,7 +99,8 @@ def rows_of(
 
 
 def _about(suite: Path, instance: Instance, optimum: Optimum | None, limit: float) -> dict[str, Any]:
-    """What all rows of an instance say; OptionError where its optimum is proved for other data."""
+    """The fields that all rows of an instance share; OptionError where its optimum is proved for other
+    data."""
     exported = export(instance.workload, instance.program, "cbf", givens=instance.givens)
     if optimum is not None and optimum.sha256 != data_hash(str(exported.content)):
         raise OptionError(
@@ -206,7 +207,7 @@ def write_parquet(rows: Sequence[dict[str, Any]], facts: dict[str, dict[str, Any
 
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
-    """What ends a job of a queue is taken as Ctrl-C: what there is gets written."""
+    """Treat the signal that ends a job of a queue as Ctrl-C, so that finished rows are written."""
     before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         yield

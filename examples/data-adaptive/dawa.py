@@ -65,7 +65,7 @@ def lengths(n: int) -> list[int]:
 
 
 def deviations(x: npt.ArrayLike, allowed: list[int]) -> Costs:
-    """Of each interval of x (n,) of an allowed length, the sum of |x_j - mean|."""
+    """The sum of |x_j - mean| over each interval of x (n,) of an allowed length."""
     values = np.asarray(x, dtype=float)
     windows = {size: np.lib.stride_tricks.sliding_window_view(values, size) for size in allowed}
     return {size: np.abs(w - w.mean(axis=1, keepdims=True)).sum(axis=1) for size, w in windows.items()}
@@ -90,7 +90,7 @@ def best_partition(costs: Mapping[int, Any], n: int) -> list[int]:
 
 
 def proved_scale(size: int, largest: int) -> float:
-    """Of the noise on the cost of a bucket of this length, times ε₁, as the theorem has it."""
+    """The scale of the noise on the cost of a bucket of this length, times ε₁, by the theorem."""
     return 2.0 * (2.0 - 1.0 / size - 1.0 / largest)
 
 

@@ -60,7 +60,7 @@ def kept_error(W: bytes, m: int, how: str) -> float:
 
 @functools.cache
 def gaussian_error(W: bytes, m: int, epsilon: float) -> float:
-    """The same of the best strategy for Gaussian noise, at (ε, DELTA), as mmopt plans a release."""
+    """The error of the best strategy for Gaussian noise, at (ε, DELTA), as mmopt plans a release."""
     workload = Workload.from_matrix(np.frombuffer(W).reshape(m, -1))
     planned = plan(workload, solve(workload, "l2_strategy"), Privacy(epsilon=epsilon, delta=DELTA))
     return float(np.square(planned.standard_errors).mean())
@@ -83,7 +83,7 @@ def uniform_error(W: Array, x: Array, epsilon: float, _: np.random.Generator) ->
 
 
 def mwem_error(W: Array, x: Array, epsilon: float, rng: np.random.Generator) -> float:
-    """Of one run."""
+    """The error of one run."""
     return float(np.square(W @ (mwem.estimate(W, x, epsilon, rng) - x)).mean())
 
 

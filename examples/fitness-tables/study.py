@@ -131,7 +131,7 @@ class Line:
 
 
 def label_of(table: int, size: int) -> str:
-    """As the table names the line of a size."""
+    """The name of the line of a size in the table."""
     return {4: "PL94", 9: "AGE", 10: f"t = {size}"}.get(table, f"d = {size}")
 
 

@@ -93,7 +93,7 @@ def _classes(*queries: Array) -> int:
 
 @cache
 def _orbits(is_by_sex: bool, is_by_age: bool) -> int:
-    """Of persons.yaml with one more query, about women or everybody, who are 20 or of any age."""
+    """Orbits of persons.yaml with one more query, about women or everybody, who are 20 or of any age."""
     ages = [0, 5, 10, 15, 18, 20, 21, 22, 25, 30, 35, 40, 45, 50, 55, 60, 62, 65, 67, 70, 75, 80, 85, 115]
     groups = np.repeat(np.eye(len(ages) - 1), np.diff(ages), axis=1)
     alone = np.eye(64)[[1, 2, 4, 8, 16, 32]]

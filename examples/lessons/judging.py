@@ -1,4 +1,4 @@
-"""What an exercise is, what kinds of answer there are, and how one is judged.
+"""Exercises, the kinds of answer they take, and how an answer is judged.
 
 An exercise computes what it compares an answer with: no answer is written down here. What it says is the kind
 of a mistake, never the answer.
@@ -76,7 +76,7 @@ MARKS = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is thought of an answer; true where it is right. ``is_right`` is None where there is none."""
+    """The verdict on an answer; true where it is right. ``is_right`` is None where there is no answer."""
 
     exercise: str
     words: str

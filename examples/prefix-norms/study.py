@@ -40,7 +40,7 @@ def root_coefficients(n: int) -> npt.NDArray[np.float64]:
 
 
 def root_factorisation(n: int) -> tuple[float, float]:
-    """What A = R, the lower-triangular Toeplitz root of the prefix sums, gives for gamma_2 and gamma_F.
+    """Bounds on gamma_2 and gamma_F by A = R, the lower-triangular Toeplitz root of the prefix sums.
 
     The first column and the last row have all coefficients, row i has i + 1 of them (Fichtenberger,
     Henzinger, Upadhyay: Constant matters, ICML 2023; Henzinger, Upadhyay, Upadhyay, SODA 2023).

@@ -114,7 +114,7 @@ def worst(
     relation: Relation = "=",
     within: float = 0.0,
 ) -> Row:
-    """Of (paper, ours) on many instances the one that is nearest to breaking the relation, as one row.
+    """One row of many instances: the pair (paper, ours) nearest to breaking the relation.
 
     What is compared is relative to the paper's side.
     """

@@ -43,7 +43,7 @@ def program_5_2(rng: np.random.Generator) -> Iterator[Row]:
 
 
 def theorem_5_20(rng: np.random.Generator) -> Iterator[Row]:
-    """With Laplace noise the L2 optimum is within n of the best: of the least error under any strategy."""
+    """The L2 optimum is, with Laplace noise, within n of the best: of the least error under any strategy."""
     found = []
     for _ in range(SOLVED):
         n = int(rng.integers(2, 7))
@@ -113,7 +113,7 @@ def theorem_5_25(rng: np.random.Generator) -> Iterator[Row]:
 
 
 def theorem_5_26(rng: np.random.Generator) -> Iterator[Row]:
-    """With Laplace noise Λ^½ Vᵀ is within n of the best."""
+    """Λ^½ Vᵀ is, with Laplace noise, within n of the best."""
     found = []
     for _ in range(SOLVED):
         n = int(rng.integers(2, 7))

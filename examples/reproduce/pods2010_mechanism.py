@@ -15,7 +15,7 @@ __all__ = ["ITEMS"]
 
 
 def figure_1(_: np.random.Generator) -> Iterator[Row]:
-    """What the text says of the matrices: their numbers of queries and ranks."""
+    """The text's figures of the matrices: their numbers of queries and ranks."""
     for name, queries in (("I₄", "4"), ("H₄", "7"), ("Y₄", "4")):
         yield Row(f"{name}, queries", queries, len(EXAMPLES[name]))
         yield Row(f"{name}, rank", "4", int(np.linalg.matrix_rank(EXAMPLES[name])))

@@ -29,7 +29,7 @@ def program_5_1(_: np.random.Generator) -> Iterator[Row]:
 
 
 def theorem_5_17(rng: np.random.Generator) -> Iterator[Row]:
-    """What the rank program ends with is a strategy, of the error that it says, and above the bound."""
+    """The rank program ends with a strategy, of the error that it states, above the bound."""
     stated, above = [], []
     for _ in range(3):
         workload = Workload.from_matrix(random_strategy(rng, 2))

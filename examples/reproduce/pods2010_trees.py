@@ -143,7 +143,7 @@ class Errors:
 
 
 def errors(A: Array) -> Errors:
-    """Of a strategy. Of 0-1 queries the one of every other cell stands for the largest."""
+    """Errors of a strategy. Among 0-1 queries the one of every other cell stands for the largest."""
     n = A.shape[1]
     M = Strategy(A, norm=1).sensitivity ** 2 * np.linalg.inv(A.T @ A)
     below = np.pad(M.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))

@@ -129,7 +129,7 @@ TWO_WAYS = 'the text\'s "all marginal queries" fits the two-way ones, below'
 
 
 def figure_4(_: np.random.Generator) -> Iterator[Row]:
-    """What groups of 16, and 6 % of the eigen-queries, lose at 1024 cells."""
+    """The loss of groups of 16, and 6 % of the eigen-queries, lose at 1024 cells."""
     n, bits = 1024, (2,) * 10
     for label, w, of_groups, of_vectors in (
         ("all ranges", study_files("adaptive").workloads.all_ranges((n,)), "1.05", "1.10"),
@@ -181,7 +181,8 @@ def _gain(w: Workload, name: str) -> float:
 
 
 def _fourier_gain(w: Workload) -> float:
-    """Of marginals, whose eigenvectors are Fourier rows: the best weights are cᵢ^⅓, c their eigenvalues."""
+    """The gain on marginals, whose eigenvectors are Fourier rows: the best weights are cᵢ^⅓, c their
+    eigenvalues."""
     c = w.eigenvalues[w.eigenvalues > RANK * w.eigenvalues.max()]
     return float(len(c) * math.sqrt(c.sum() / np.cbrt(c).sum() ** 3))
 

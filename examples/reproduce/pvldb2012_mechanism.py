@@ -87,7 +87,7 @@ def proposition_1(rng: np.random.Generator) -> Iterator[Row]:
 
 
 def exact_delta(epsilon: float, delta: float) -> float:
-    """Of Gaussian noise of scale √(2 ln(2/δ))/ε per unit of sensitivity."""
+    """δ of Gaussian noise of scale √(2 ln(2/δ))/ε per unit of sensitivity."""
     return continuous_gaussian_delta(epsilon, epsilon / math.sqrt(2 * math.log(2 / delta)))
 
 

@@ -1,4 +1,4 @@
-"""What solving costs: problems of growing size, each solve in a fresh process, beside a baseline.
+"""The cost of solving: problems of growing size, each solve in a fresh process, beside a baseline.
 
 python examples/scaling/bench.py                      a few minutes; the table alone
 python examples/scaling/bench.py --problems list      what else can be measured

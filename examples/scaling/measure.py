@@ -1,4 +1,4 @@
-"""What is measured, and how: each case solved a few times, every time in a fresh process; the medians."""
+"""Measure cases: each is solved a few times, every time in a fresh process; medians count."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Case:
 
     @property
     def solver(self) -> str | None:
-        """As ``mmopt.solve`` takes it."""
+        """The solver's name as ``mmopt.solve`` takes it."""
         return None if self.label == AUTOMATIC else self.label
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one case took: medians over its repeats, and the result of the last.
+    """The cost of one case: medians over its repeats, and the result of the last.
 
     solver : as asked for; chosen : the one that solved it.
     n, m : cells and queries of the workload.

@@ -1,4 +1,4 @@
-"""What a measurement shows and leaves behind: fitted exponents, tables, a chart, and the three files."""
+"""Report a measurement: fitted exponents, tables, a chart, and three files."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _example(atom: Atom) -> Iterator[str]:
 
 
 def _asked(atom: Atom, args: tuple[Type, ...], exponent: float | None = None) -> Type | None:
-    """What the rule makes of arguments; None where it refuses them."""
+    """The result that the rule infers for arguments; None where it refuses them."""
     options = {} if exponent is None else {"exponent": exponent}
     try:
         return atom.rule(args, options)

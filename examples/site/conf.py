@@ -42,7 +42,7 @@ pygments_dark_style = "github-dark"
 
 
 def setup(app: Sphinx) -> None:
-    """What Sphinx calls."""
+    """Called by Sphinx."""
     app.add_lexer("mmopt", ProgramLexer)
     app.connect("autodoc-process-docstring", rewrite)
     app.connect("autodoc-process-signature", sign)

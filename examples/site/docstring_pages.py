@@ -1,4 +1,4 @@
-"""What docstrings say, in reStructuredText: two references as pages, and the docstrings of public names.
+"""Docstrings in reStructuredText: two references as pages, and the docstrings of public names.
 
 Nothing is written a second time: a list of two columns becomes a list of definitions, a block of code gets
 its colours, and what says which file is where is for who reads the code, so it is left out.

@@ -1,4 +1,4 @@
-"""What the lessons say of themselves, for the pages that list them."""
+"""Titles and summaries of the lessons, for the pages that list them."""
 
 from __future__ import annotations
 

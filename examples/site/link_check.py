@@ -34,7 +34,7 @@ class Links:
 
 @dataclass
 class _Page(HTMLParser):
-    """What a page has: ``anchors``, the ``links`` in it, and what it makes a browser load."""
+    """The ``anchors`` and ``links`` of a page, and what it makes a browser load."""
 
     anchors: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)

@@ -134,7 +134,7 @@ def _place(writer: HTML5Translator, node: nodes.Element) -> str:
 
 
 def join_punctuation(app: Sphinx, tree: nodes.document, page: str) -> None:
-    """What ends a sentence goes on the line of the formula before it."""
+    """Move punctuation to the line of the formula before it."""
     from docutils import nodes as kinds
 
     for node in list(tree.findall(kinds.math)):
@@ -163,7 +163,7 @@ def _block(writer: HTML5Translator, node: nodes.Element) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """What Sphinx calls."""
+    """Called by Sphinx."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("doctree-resolved", join_punctuation)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

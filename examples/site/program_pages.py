@@ -110,7 +110,7 @@ def _raw(html: str) -> str:
 
 
 def _prose(html: str) -> str:
-    """What follows the table of facts, which the page has with links."""
+    """The text after the table of facts, which the page has with links."""
     return re.sub(r"^<table.*?</table>", "", html, count=1, flags=re.DOTALL).strip()
 
 

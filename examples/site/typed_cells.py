@@ -34,7 +34,7 @@ def as_typed(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def _said(output: nbformat.NotebookNode) -> str:
-    """What a command printed, or how it ended."""
+    """Output of a command, or how it ended."""
     return output.text if output.output_type == "stream" else f"({output.evalue})\n"
 
 

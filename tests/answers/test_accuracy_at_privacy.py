@@ -93,7 +93,7 @@ def test_releases_have_the_errors_predicted(rng: np.random.Generator) -> None:
 @pytest.mark.some(1)
 @pytest.mark.parametrize("pure", [False, True])
 def test_releases_are_within_what_was_wished_for(rng: np.random.Generator, pure: bool) -> None:
-    """Of 400 releases a wish at 80 % fails in 80 at most, and in five deviations more with luck."""
+    """A wish at 80 % fails in at most 80 of 400 releases, give or take five deviations."""
     size, checked = int(rng.integers(2, 6)), 0
     for width in (float(rng.choice([0.9, 3.0])), float(rng.choice([7.5, 40.0]))):
         w = Workload.from_products(

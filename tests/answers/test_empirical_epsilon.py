@@ -48,7 +48,7 @@ def planned(neighbours: object) -> Plan:
 
 
 def statistics(release: Plan, counts: np.ndarray, draws: int) -> np.ndarray:
-    """Of each of so many releases (draws, 2): the first answer; the less of it and 6 without the second.
+    """Statistics of so many releases (draws, 2): the first answer; the less of it and 6 without the second.
 
     Large where rows are in the first cell, and where they are there in place of the second.
     """

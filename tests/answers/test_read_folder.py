@@ -446,7 +446,8 @@ def with_columns(release: Release, folder: Path, **columns: object) -> Path:
 
 
 def test_answers_are_those_of_their_queries_with_intervals(tmp_path, subtests, monkeypatch):
-    """What the workload and the plan say of each; alone, that they are numbers inside their intervals."""
+    """Labels and widths are those of the workload and the plan; without them, answers are numbers inside
+    their intervals."""
     monkeypatch.setattr(private_release, "has_matplotlib", lambda: False)  # infinity has no place in a chart
     release = released(3)
     own = {name: release.answers[name] for name in release.answers.names}

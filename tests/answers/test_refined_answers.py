@@ -263,7 +263,7 @@ class Later:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Later:
-    """That of all deadlines."""
+    """The clock of all deadlines."""
     later = Later()
     monkeypatch.setattr("mmopt.limits.time", later)
     return later

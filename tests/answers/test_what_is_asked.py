@@ -1,4 +1,4 @@
-"""What a workload file says beside its queries holds, however it is passed; arguments go before it.
+"""The other keys of a workload file hold however it is passed; arguments take precedence.
 
 Guards accuracy_and_budget.py.
 """

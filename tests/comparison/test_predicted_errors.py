@@ -1,4 +1,4 @@
-"""What a comparison says of a release is what the release's plan says."""
+"""A comparison predicts of a release what the release's plan says."""
 
 import math
 

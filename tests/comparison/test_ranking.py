@@ -1,4 +1,4 @@
-"""What is best stands first, whatever the noise; what has no place says why."""
+"""The best row stands first, whatever the noise; a row without a place says why."""
 
 import math
 from dataclasses import replace

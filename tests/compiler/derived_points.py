@@ -42,7 +42,7 @@ class Case:
 
 
 def bound_instance(text: str, rng: Rng) -> Instance | None:
-    """With random queries and givens; None for a text that is no convex program."""
+    """A bound instance with random queries and givens; None for a text that is no convex program."""
     try:
         checked = check(Program.parse(text))
     except ProgramError:

@@ -59,7 +59,7 @@ def test_what_is_bound_is_a_copy() -> None:
 
 
 def at(name: str, what: str) -> str:
-    """What is said of a given, with its line."""
+    """The message on a given, with its line."""
     number, line = next((i, x) for i, x in enumerate(TEXT.split("\n"), 1) if x.startswith(f"    {name}: "))
     return f"<program>:{number}:5: {what}\n    {line}\n        ^"
 

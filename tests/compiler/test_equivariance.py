@@ -1,4 +1,4 @@
-"""What the tree of a program says of changes of the workload, of blocks and of Kronecker products.
+"""Facts read off the tree of a program: changes of the workload, blocks and Kronecker products.
 
 Guards ``equivariance.py`` and ``invariant_expressions.py``.
 """

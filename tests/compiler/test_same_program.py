@@ -27,7 +27,7 @@ def renamed(text: str, names: dict[str, str]) -> str:
 
 
 def test_programs_that_are_another_one() -> None:
-    """Of the shipped ones only two are: l2_strategy with V for W."""
+    """Among the shipped ones only two are the same: l2_strategy with V for W."""
     programs = {name: check(Program.load(name)) for name in SHIPPED}
     same = {(a, b) for a in SHIPPED for b in SHIPPED if a != b and match(programs[a], programs[b])}
     alike = ("l2_strategy", "user_level_strategy", "weighted_l2")

@@ -136,7 +136,7 @@ def test_solvers_without_the_cone() -> None:
 
 
 def test_cones_know_their_lines_and_the_rows_that_a_product_fills() -> None:
-    """With a matrix of 5 x 5 unknowns; the diagonal of an unknown fills nothing."""
+    """A matrix of 5 x 5 unknowns; the diagonal of an unknown fills nothing."""
     w = Workload.from_matrix(np.tri(5), targets=np.ones(5))
     for name, expected in (
         ("l2_strategy", {("psd", 10, 1, "objective", 0), ("nonnegative", 1, 5, "sensitivity", 0)}),

@@ -139,7 +139,7 @@ def test_times_with_and_without_a_time_zone_are_refused_in_any_order() -> None:
 
 
 def test_multiples_of_a_unit_are_refused() -> None:
-    """Of which Arrow knows the unit alone."""
+    """Arrow knows only their unit."""
     one = Domain.of(a={"range": ["1970-01-01", "2030-01-01"], "width": "year"})
     for unit in ("25s", "7D", "2ns"):
         column = np.array(["2019-12-20", "2020-01-01"], "datetime64[ns]").astype(f"datetime64[{unit}]")

@@ -189,7 +189,7 @@ ODD = ["", " ", "nan", "inf", "-inf", "1e400", "-1e400", "true", "2024-01-05", "
     "one", [bins("a", 0, 18, 1e9), values("a", 1, 2), values("a", True), values("a", "x", 3)]
 )
 def test_where_a_row_is_counted_depends_on_that_row_alone(one: Attribute, rng: np.random.Generator) -> None:
-    """With rules that place values, a table of any rows is a table, and its vector the sum of theirs."""
+    """Under rules that place values, a table of any rows is a table, and its vector the sum of theirs."""
     outside = str(rng.choice(["drop", one.labels[0]]))
     domain = Domain((replace(one, outside=outside, missing="drop"),))
     fields = [*rng.choice(ODD, 5, replace=False).tolist(), "1"]

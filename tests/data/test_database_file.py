@@ -68,7 +68,7 @@ def test_a_name_with_a_point_beside_one_in_a_schema() -> None:
 
 
 def test_a_type_whose_text_is_another_value_is_refused(subtests: pytest.Subtests) -> None:
-    """With the day in UTC of an instant, or digits of bits."""
+    """The day in UTC of an instant, or digits of bits, would be another value."""
     day = Domain.of(a={"bins": ["2019-12-31", "2020-01-01", "2020-01-02"]})
     instant = "'2020-01-01 00:30:00+02'::timestamptz"
     for value, shown, over, hint in [

@@ -173,7 +173,8 @@ SINGLE_EDGES = (-1e39, -0.7, 0.0, 1e-46, 0.1, 0.7, 16777215.0, 16777216.0, 16777
 
 @pytest.mark.parametrize("source", ["arrow", "numpy", "pandas", "polars", "text", "csv", "parquet", "duckdb"])
 def test_a_number_of_32_bits_is_in_the_bin_that_holds_it(source: str, rng: Rng, tmp_path: Path) -> None:
-    """As it is written: 0.7 is stored as 0.69999999, and is not below 0.7; 16777216 is below 16777217."""
+    """Numbers count as written: 0.7 is stored as 0.69999999, and is not below 0.7; 16777216 is below
+    16777217."""
     with np.errstate(over="ignore"):
         edges = np.array(SINGLE_EDGES).astype(np.float32)
     near = [edges, *(np.nextafter(edges, np.float32(end)) for end in (-np.inf, np.inf))]

@@ -1,4 +1,4 @@
-"""The same table gives the same counts on every engine, however it is spelled: ``pytest -m engines``.
+"""Engines count alike: a table gives the same counts on each, however it is spelled: ``pytest -m engines``.
 
 PostgreSQL and Spark are run for real, and have to be there: without them these tests fail.
 """
@@ -156,7 +156,7 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture
 def tables(server: engines.Server, spark: Any, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
-    """The same 600 rows on each engine; in another order on each, of which nothing may depend."""
+    """Load 600 rows into each engine, in another order on each, which must not matter."""
     rows = rows_of(rng, 600)
     embedded, connection = ibis.duckdb.connect(), server.connect()
 

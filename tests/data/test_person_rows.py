@@ -1,4 +1,4 @@
-"""Of each person at most k rows are counted, whoever else is in the table.
+"""At most k rows of each person are counted, whoever else is in the table.
 
 Guards answers/private_release.py, coded_rows.py.
 """
@@ -77,7 +77,7 @@ def test_one_more_person_adds_at_most_k_rows_and_moves_nobody_else(rng: np.rando
 
 
 def test_rows_that_are_dropped_take_the_place_of_none() -> None:
-    """Of each of many persons the one row with a cell is counted, beside five that are dropped."""
+    """The one row with a cell is counted of each of many persons, besides five that are dropped."""
     rows = [(person, sex, 3, 1) for person in range(50) for sex in "XXFXXX"]
     table = {name: [row[i] for row in rows] for i, name in enumerate(("person", *DOMAIN))}
     found = data_vector(table, CELLS, workload=CELLS, unit=unit(1))
@@ -95,7 +95,7 @@ def test_every_set_of_attributes_counts_the_same_rows(rng: np.random.Generator) 
 
 
 def test_each_row_of_a_person_is_as_likely_to_be_kept() -> None:
-    """Of 3 rows in one cell and 1 in another two are kept; over many persons each half of the time."""
+    """Two are kept of 3 rows in one cell and 1 in another; over many persons each half of the time."""
     rows = [(person, "F", 3, z) for person in range(4000) for z in (1, 1, 1, 2)]
     table = {name: [row[i] for row in rows] for i, name in enumerate(("person", *DOMAIN))}
     counts = data_vector(table, CELLS, workload=CELLS, unit=unit(2)).counts.reshape(CELLS.domain.shape)

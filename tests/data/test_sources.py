@@ -1,4 +1,4 @@
-"""The same table from every source gives the same counts, those of a plain loop."""
+"""Sources count alike: a table gives the same counts from each, those of a plain loop."""
 
 import csv
 import datetime
@@ -196,7 +196,7 @@ def ibis_table(columns: Columns) -> ibis.Table:
 
 
 def sources(folder: Path) -> Iterator[tuple[Callable[[Columns], Any], dict[str, str]]]:
-    """What makes a source of columns, and the options that it needs."""
+    """Makers of a source from columns, and the options that each needs."""
     yield as_text(folder, "comma.csv", ","), {}
     yield as_text(folder, "semicolon.CSV", ";"), {}
     yield as_text(folder, "tab.tsv", "\t"), {}

@@ -1,4 +1,4 @@
-"""What other tools rely on: names, shapes and meaning of a solution's numbers.
+"""The contract with other tools: names, shapes and meaning of a solution's numbers.
 
 Guards accepted_inputs.py, solve.py.
 """

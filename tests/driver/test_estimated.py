@@ -1,4 +1,4 @@
-"""What a point misses is charged to its objective, which is estimated where a rounding is not bounded.
+"""A point's violations are charged to its objective, which is estimated where a rounding is not bounded.
 
 Guards compiler/bind.py, driver/judge/charge_for_root.py, driver/judge/score_point.py,
 language/evaluate/evaluate_constraint.py, solve_procedure.py.
@@ -80,7 +80,7 @@ def test_of_steps_and_of_defaults() -> None:
 
 @pytest.mark.quick
 def test_of_a_block_that_is_to_be_nonnegative_entry_by_entry() -> None:
-    """As a psd block it would say nothing of the sign of x."""
+    """Taken as a psd block it would say nothing of the sign of x."""
     text = (
         "program own\nclass convex\ngiven\n    W: matrix[r, n] = workload.root\nchoose\n    X: psd[n, n]\n"
         "    x: scalar\n    z: scalar\n    w: scalar\nminimize\n    trace(W @ inv(X) @ W.T) + 1e11 * x"

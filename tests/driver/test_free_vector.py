@@ -1,4 +1,4 @@
-"""What is chosen as a vector of numbers: there and back, and its derivatives."""
+"""Variables as a vector of numbers: there and back, and its derivatives."""
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def test_points_that_break_a_declaration_are_mended() -> None:
 
 
 def test_derivatives(rng: np.random.Generator) -> None:
-    """Of the sum of weights times entries, whose gradient by each variable is its weights."""
+    """The sum of weights times entries has as gradient by each variable its weights."""
     weights = {d.name: rng.normal(size=d.shape(COORDINATES.sizes)) for d in COORDINATES.declarations}
     x = COORDINATES.pack(drawn(rng))
 

@@ -51,7 +51,7 @@ def is_proved(solution: Solution) -> bool:
 
 
 def variances(solution: Solution, workload: Workload) -> np.ndarray:
-    """Of every query, at sensitivity 1."""
+    """Variances of every query, at sensitivity 1."""
     assert isinstance(solution.strategy, ComponentStrategy)
     return np.asarray(solution.strategy.variances(workload) * solution.sensitivity**2)
 

@@ -285,7 +285,7 @@ def test_a_search_that_is_too_large_is_refused(subtests: pytest.Subtests) -> Non
 
 
 def test_it_never_ends_above_the_identity() -> None:
-    """Of one round nothing comes: what measures every cell has the error sum(W * W)."""
+    """One round gains nothing: measuring every cell has the error sum(W * W)."""
     prefix = Workload.from_matrix(np.tri(4))
     s = solve(prefix, "min_error", starts=1, max_iterations=1)
     assert s.objective == pytest.approx(10.0, rel=RECOMPUTED)

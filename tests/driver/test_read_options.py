@@ -114,7 +114,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
 @pytest.mark.parametrize("name", [n for n in program_names() if n not in NOT_HERE])
 @pytest.mark.some(6)
 def test_what_is_taken_is_read(name: str, read: set[str], subtests: pytest.Subtests) -> None:
-    """With the solver of the program's choice."""
+    """Each option is read with the solver of the program's choice."""
     checked = shipped(name)
     hurried = {
         "time_limit": 20.0,
@@ -252,7 +252,7 @@ def test_who_reads_an_option_is_said(subtests: pytest.Subtests) -> None:
 
 
 def test_who_is_chosen_by_the_workload_refuses_what_it_does_not_read() -> None:
-    """Of the kernels that know the program another one reads it; this one takes the queries."""
+    """Another kernel for the program reads the option; this one is chosen by the queries."""
     with pytest.raises(OptionError) as refused:
         solve(ways((4,) * 7, order=1), "l2_strategy", solver="sectors", arrays="numpy")
     assert str(refused.value) == "sectors has no option 'arrays'\n  these have it: nuclear"

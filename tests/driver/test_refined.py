@@ -159,7 +159,7 @@ def test_soft_maxima_of_one_cell() -> None:
 
 
 def test_a_hybrid_lies_between_its_ends(rng: np.random.Generator) -> None:
-    """With h the weight of a variance the objective is between 2 √(h E) and 2 √((h + 1 / least target) E)."""
+    """The objective, where a variance has weight h, is between 2 √(h E) and 2 √((h + 1 / least target) E)."""
     n = int(rng.integers(2, 8))
     rows = rng.normal(size=(int(rng.integers(2, 10)), n))
     w = Workload.from_matrix(rows, targets=rng.uniform(1.0, 20.0, size=len(rows)))

@@ -238,7 +238,7 @@ def test_the_least_total_error_is_what_it_is_densely(plain: Workload) -> None:
 
 @pytest.mark.parametrize("plain", PLAIN)
 def test_the_largest_variance_is_what_it_is_densely(plain: Workload) -> None:
-    """Of queries of one attribute with four times the weight of those of two."""
+    """Queries of one attribute have four times the weight of those of two."""
     products = [
         replace(p, weight={1: 4.0, 2: 1.0}[sum(f.kind != "total" for f in p.factors)])
         for p in plain.products or ()
@@ -372,7 +372,7 @@ def test_a_time_that_is_over_at_once_leaves_a_proved_point(
 
 
 def test_the_search_ends_where_a_proof_would_not_be_in_time() -> None:
-    """Of a thousand seconds, some of which the first look took, five times as many and 300 are to be left."""
+    """The limit is a thousand seconds; after the first look five times its seconds and 300 must be left."""
     for looked, is_reached in [(1.0, False), (150.0, False), (180.0, True), (800.0, True)]:
         started = time.monotonic() - looked
         assert sector_kernel._Reserve(Clock(1000.0, started=started)).is_reached() == is_reached

@@ -113,7 +113,7 @@ def test_a_solution_is_saved_and_verified(
 @pytest.mark.some(3, rest="slow")
 @pytest.mark.parametrize("program", GIVENS)
 def test_it_is_a_point_of_the_program_over_the_cells(program: str, solutions: dict[str, Solution]) -> None:
-    """With the same objective, and the optimum lies between that and the bound."""
+    """It has the same objective there, and the optimum lies between that and the bound."""
     found, givens = solutions[program], GIVENS[program]
     strategy = Strategy(found.strategy.implicit().matrix(), 2)
     assert strategy.sensitivity == pytest.approx(found.sensitivity, rel=tolerances.SHAPE)
@@ -350,7 +350,7 @@ def test_a_time_limit_that_is_over_is_the_first_answer() -> None:
 
 
 def test_queries_of_many_attributes_have_no_other_way() -> None:
-    """Of five: too many for the space of the queries, and for sets alone they are few."""
+    """Five attributes: too many for the space of the queries, few for sets alone."""
     products = [Product((f.prefix(2),) * 5)]
     found = mmopt.solve(Workload.from_products(domain_of(*(2,) * 5), products), tolerance=1e-6)
     assert isinstance(found.strategy, SectorwiseStrategy)

@@ -34,7 +34,7 @@ def test_rotations_lower_the_sensitivity(strategy: np.ndarray, best: float, para
 
 
 def test_one_filter_for_all_steps_is_a_few_percent_above_the_best_strategy(subtests: pytest.Subtests) -> None:
-    """As the program's own words have it, and below the square root of the prefix sums."""
+    """It is so in the program's words, and below the square root of the prefix sums."""
     for n, above in [(4, 0.0563), (64, 0.0768)]:
         with subtests.test(n=n, above=above):
             s, best = solve(prefix(n), "toeplitz_strategy"), solve(prefix(n), "l2_strategy")

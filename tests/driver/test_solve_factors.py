@@ -1,4 +1,4 @@
-"""What is said of a product in factors is what holds of the product over its cells.
+"""Figures of a product in factors are those of the product over its cells.
 
 Guards proof/verify.py, solve_apart.py; solve_plan.py in what it plans in factors.
 

@@ -68,7 +68,7 @@ STUDENT_PROGRAMS: dict[str, str] = {name: _text(name) for name in _LINES}
 
 
 def givens_of(name: str, n: int) -> dict[str, np.ndarray]:
-    """What the caller passes to the program over n cells."""
+    """The givens of the program over n cells."""
     return {_GIVEN[name]: 1.0 + np.arange(n) / n} if name in _GIVEN else {}
 
 

@@ -32,7 +32,7 @@ def random_parts(rng: np.random.Generator) -> Workload:
 
 
 def test_more_weight_is_less_error_there_and_more_elsewhere(rng: np.random.Generator) -> None:
-    """Of minimizers of c e + r, e falls and r grows with c; neither is below its least alone."""
+    """Along minimizers of c e + r, e falls and r grows with c; neither is below its least alone."""
     for _ in range(2):
         workload = random_parts(rng).unweighted
         alone, rest_alone, *rows = tune(workload, "mine", (0.1, 1.0, 10.0, 100.0), tolerance=1e-9)

@@ -12,7 +12,7 @@ def _spread(W: Any, A: Any) -> Any:
 
 
 def _found() -> np.ndarray:
-    """What the search in turn finds for eight cumulative counts."""
+    """Result of the search in turn for eight cumulative counts."""
     return np.asarray(mmopt.solve(np.tri(8), "low_rank").strategy.matrix)
 
 

@@ -233,7 +233,7 @@ def test_a_point_beyond_the_proved_optimum_is_an_error_that_is_shown(
 
 
 class Ended(Here):
-    """What ends a job arrives during the second instance: in the call, or between two tasks."""
+    """The signal that ends a job arrives during the second instance: in the call, or between two tasks."""
 
     def __init__(self, between: bool, **settings: Any) -> None:
         super().__init__(**settings)

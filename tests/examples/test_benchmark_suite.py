@@ -50,7 +50,7 @@ def test_an_instance_has_its_class_its_data_and_its_optimum(name: str) -> None:
 @pytest.mark.some(1)
 @pytest.mark.parametrize("name", [name for name, each in OPTIMA.items() if int(each.row["unknowns"]) < 50])
 def test_the_proof_can_be_done_again(name: str) -> None:
-    """Of those that take no longer than seconds."""
+    """Proofs that take seconds are done again."""
     instance = next(each for each in INSTANCES if each.name == name)
     found = benchmark.proved_interval.proved(benchmark.make.made(instance).files[".cbf"])
     known = OPTIMA[name]

@@ -115,6 +115,6 @@ def test_prefix_blocks_have_the_cost_of_their_matrix() -> None:
 
 
 def inverse(n: int) -> np.ndarray:
-    """Of the Gram matrix of total, thirds and cells of nine cells."""
+    """Inverse of the Gram matrix of total, thirds and cells of nine cells."""
     gram = np.eye(n) + np.kron(np.eye(3), np.ones((3, 3))) + np.ones((n, n))
     return np.linalg.inv(gram)

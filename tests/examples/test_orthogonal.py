@@ -24,7 +24,7 @@ FOLDER = EXAMPLES / "orthogonal"
 
 
 def by_fractions(matrix: np.ndarray) -> list[int]:
-    """The same by elimination in fractions, one row at a time."""
+    """Elimination in fractions, one row at a time."""
     chosen: list[int] = []
     known: list[list[Fraction]] = []
     for position, row in enumerate(matrix):
@@ -219,7 +219,7 @@ def test_words() -> None:
 
 
 def test_the_orthogonal_mechanism_is_least_and_measures_the_cells() -> None:
-    """What the README says of the figures of CIKM 2013, on smaller draws."""
+    """The README's statements on the figures of CIKM 2013, on smaller draws."""
     for density in (0.2, 0.4, 0.8):
         for orthogonal_error, laplace, spectral, bound in study.errors(60, 300, density, study.CLOSED, 2):
             assert bound < orthogonal_error < min(laplace, spectral)

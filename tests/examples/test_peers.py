@@ -72,7 +72,8 @@ def test_nobody_is_better_than_the_bound(row: Row) -> None:
 
 
 def test_workloads_are_those_of_their_names() -> None:
-    """As matrices: prefixes and ranges of sets, targets by the number of attributes, and pairs in words."""
+    """Workloads as matrices: prefixes and ranges of sets, targets by the number of attributes, and pairs
+    in words."""
     prefix, total = np.tri(3), np.ones((1, 3))
     made = rows.up_to(2, "prefix", (3, 3), (1.0, 4.0))
     expected = [np.kron(prefix, total), np.kron(total, prefix), np.kron(prefix, prefix)]

@@ -1,4 +1,4 @@
-"""What rows of CIKM 2013, PVLDB 2021 and the slides on HDMM rest on.
+"""Computations behind rows of CIKM 2013, PVLDB 2021 and the slides on HDMM.
 
 That each figure is accounted for: tests/examples/test_reproduce.py.
 """

@@ -1,4 +1,4 @@
-"""What examples/scaling measures, fits and writes. No figure of time or memory is asserted."""
+"""Measurements, fits and files of examples/scaling. No figure of time or memory is asserted."""
 
 import csv
 import json

@@ -41,7 +41,7 @@ def run(*arguments: object) -> str:
 
 
 def refused(*arguments: object) -> str:
-    """What a command line that fails says."""
+    """The message of a command line that fails."""
     result = called(*arguments)
     assert result.exit_code == 2
     return result.stderr
@@ -63,7 +63,7 @@ def population(folder: Path, rows: int, path: Path) -> Path:
 
 
 def released(file: Path, people: Path, out: Path, *options: object) -> tuple[str, dict[str, np.ndarray]]:
-    """What a simulated release shows; each column of the answers, and the truth."""
+    """Output of a simulated release; each column of the answers, and the truth."""
     shown = run("release", file, people, *options, "--simulate", "7", "--out", out)
     with (out / ANSWERS_FILE).open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -246,7 +246,7 @@ def test_the_singular_value_bound_and_the_identity(workload: Workload) -> None:
 
 @pytest.mark.slow
 def test_it_is_kept_and_verified(saved: tuple[Solution, Path], tmp_path: Path) -> None:
-    """What it says stands in tests/record."""
+    """Its text stands in tests/record."""
     solution, path = saved
     assert path.stat().st_size < 10_000_000
     assert Solution.load(solution.save(tmp_path / "again.npz")) == solution

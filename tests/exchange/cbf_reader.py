@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 
 class Cbf:
-    """What a file says; ``rows`` and ``matrices`` are affine maps of the variables, the constant last."""
+    """Contents of a file; ``rows`` and ``matrices`` are affine maps of the variables, the constant last."""
 
     def __init__(self, text: str) -> None:
         kept = [line.split("#")[0].strip() for line in text.splitlines()]

@@ -1,4 +1,4 @@
-"""What the lines of a program say at a point, at fifty digits: its tree is read, and nothing else of mmopt.
+"""Values of the lines of a program at a point, at fifty digits: its tree is read, and nothing else of mmopt.
 
 Atoms mean what ``language/atom_cases.py`` says. Values are arb or object arrays of these.
 """
@@ -115,7 +115,7 @@ def _line(c: Constraint, env: Env) -> Iterator[tuple[str, list[arb] | arb_mat]]:
 
 
 def objective_of(program: Program, env: Env) -> arb:
-    """What is minimised, or minus what is maximised."""
+    """The minimised objective, or minus the maximised one."""
     assert program.objective is not None
     found = value(program.objective, env)
     return found if program.sense == "minimize" else -found

@@ -1,4 +1,4 @@
-"""What is asked and what is measured, in balls: sensitivity, support, variances, total error."""
+"""Queries and strategies in balls: sensitivity, support, variances, total error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change of a table does to a strategy, by hand: the sets of neighbours, over few cells.
+"""Effects of a change of a table on a strategy, by hand: the sets of neighbours, over few cells.
 
 A set is saved with the strategy: its kind, rows or steps of one person, steps between two of these.
 """
@@ -26,7 +26,8 @@ def _moves(n: int) -> arb_mat:
 
 
 def sensitivity_to(neighbours: Mapping[str, Any], rows: arb_mat, norm: int) -> arb:
-    """Of measured rows A: each step of a person may add any vector of norm one, so that |AᵀA| counts."""
+    """Sensitivity of measured rows A: each step of a person may add any vector of norm one, so that |AᵀA|
+    counts."""
     match neighbours["kind"]:
         case "add-remove":
             return balls.largest_column(rows, norm)

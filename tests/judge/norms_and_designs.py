@@ -13,7 +13,8 @@ from scipy.optimize import nnls
 
 
 def _variances(p: Point, x: arb_mat) -> list[arb]:
-    """Of the weighted queries by a strategy of Gram matrix X, scaled to sensitivity 1 where it is above."""
+    """Variances of the weighted queries by a strategy of Gram matrix X, scaled to sensitivity 1 where it
+    is above."""
     x, w = (x + x.transpose()) * arb(0.5), p.asked.weighted()
     size = balls.greatest([arb(1), *balls.diagonal(x)])
     for power in (None, -90, -80, -70, -60, -50, -45, -40):
@@ -253,7 +254,7 @@ def _strategy(p: Point, overall: Callable[[list[cp.Expression]], cp.Expression])
 
 
 def _psd(y: cp.Constraint) -> arb_mat:
-    """What multiplies a matrix inequality, moved to where it is psd."""
+    """The multiplier of a matrix inequality, moved to where it is psd."""
     found = (y.dual_value + y.dual_value.T) / 2
     return balls.matrix(found + FULL * np.trace(found) * np.eye(len(found)))
 

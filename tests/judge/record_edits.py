@@ -115,7 +115,7 @@ def leaves(value: Any, where: Where = ()) -> Iterator[tuple[Where, Any]]:
 
 
 def others(value: Any) -> list[Any]:
-    """What a leaf may be changed to: by a factor, in sign, in type, to another text; taken away."""
+    """Other values for a leaf: by a factor, in sign, in type, to another text; taken away."""
     found: list[Any] = [MISSING, None, True, False, "", "x", [], [value], 0, 1.0, -7]
     if isinstance(value, str):
         found += [value + " ", value[:-1], value.swapcase(), value + "0"]

@@ -24,7 +24,7 @@ def sixty_digits() -> Iterator[None]:
 
 
 def test_nuclear_norms_are_enclosed_tightly(subtests: pytest.Subtests) -> None:
-    """Of U diag(s) V with rational orthogonal factors, wide and tall."""
+    """Matrices are U diag(s) V with rational orthogonal factors, wide and tall."""
     v = np.ones(4) / 2
     reflection = np.eye(4) - 2 * np.outer(v, v)
     for (name, singular), digits in product(SINGULAR.items(), (60, 120)):

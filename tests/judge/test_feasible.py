@@ -1,4 +1,4 @@
-"""What is feasible: one definition, whatever the scale of a line, and no point of lines that nothing keeps.
+"""Feasible has one definition, whatever the scale of a line, and no point of lines that nothing keeps.
 
 The verdicts of mmopt against those of the second judge, and against exact numbers.
 

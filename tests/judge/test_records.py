@@ -1,4 +1,4 @@
-"""What is saved cannot be changed into a contradiction that is read: manifests and ledgers, by one edit.
+"""Saved files cannot be changed into a contradiction that is read: manifests and ledgers, by one edit.
 
 Each is refused with a named error, or of what is said to be unchecked. What a manifest says is computed here
 from its files, without the package.

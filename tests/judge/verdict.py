@@ -241,7 +241,7 @@ def _close(name: str, printed: float, judged: Callable[[], arb]) -> Verdict:
 
 
 def _sensitivity(fields: Mapping[str, Any], strategy: _Strategy) -> Verdict:
-    """Of doubles exactly, by rational numbers."""
+    """Exact sensitivity of doubles, by rational numbers."""
     printed = float(fields["sensitivity"])
     if "matrix" not in fields["strategy"] or _neighbours(fields)["kind"] != "add-remove":
         return _at_least("sensitivity", printed, strategy.sensitivity)

@@ -1,4 +1,4 @@
-"""What many releases cost together (account.py), and the words for it (privacy_ledger.py): by hand."""
+"""The cost of many releases together (account.py), and its words (privacy_ledger.py): by hand."""
 
 from fractions import Fraction
 
@@ -37,7 +37,7 @@ def terms(total: float, measure: str = "rho", partition: str | None = "p") -> Te
 @pytest.mark.quick
 @given(st.lists(st.tuples(COSTS, PARTS), max_size=12), st.randoms())
 def test_what_counts_is_the_largest_sum_over_the_parts_in_any_order(drawn, shuffled):
-    """Of a row in part v: all that was released of the whole table, or of v."""
+    """For a row in part v all releases of the whole table and of v count."""
     rows = entries(drawn)
     of_row = {
         v: sum((Fraction(cost) for cost, part in drawn if part in (None, v)), Fraction(0))
@@ -75,7 +75,7 @@ def test_costs_are_exact(cost):
 
 
 def test_ten_tenths_are_more_than_one():
-    """As doubles: 0.1 is a little more than a tenth, and a sum of doubles would be 0.9999999999999999."""
+    """In doubles 0.1 is a little more than a tenth, and a sum of doubles would be 0.9999999999999999."""
     assert sum([0.1] * 10) < 1 < sum([cost_in("rho", 0.1, None)] * 10)
 
 

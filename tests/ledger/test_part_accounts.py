@@ -231,7 +231,7 @@ def test_a_boolean_of_a_text_file_and_of_a_database_is_charged_once(tmp_path: Pa
 
 
 def test_what_was_spent_under_two_spellings_counts_together(tmp_path: Path) -> None:
-    """Of a ledger that took them for two parts: nothing is lost, and more than the total may be spent."""
+    """A ledger that took them for two parts: nothing is lost, and more than the total may be spent."""
     path = Ledger.create(tmp_path / "t.ledger", "t", rho=1.0, partition="part").path
     for part in ("true", "1", "false", "½"):
         ledger_file.spend(path, Entry(0, "", Fraction(1), "", "", part), lambda _: None)

@@ -18,7 +18,7 @@ from mmopt.ledger import Bill
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Of rho 1: 0.25 of the whole table, 0.125 of a part, 0.1 of another, which is confirmed."""
+    """A ledger of rho 1: 0.25 of the whole table, 0.125 of a part, 0.1 of another, which is confirmed."""
     path = Ledger.create(tmp_path / "people.ledger", "people", rho=1.0, partition="region").path
     for rho, part in ((0.25, None), (0.125, "north"), (0.1, "south")):
         charge = Bill.to(path, "people", part).spend("add-remove", rho, None, "w.yaml", "ab" * 32)

@@ -30,7 +30,7 @@ def test_the_diagonal_is_that_of_the_standard_errors(rng, subtests):
 
 
 def test_a_combination_of_queries_has_the_variance_of_that_query(rng):
-    """As one more query of the same release: its standard error is what the matrix says."""
+    """The combination as one more query of the same release: its standard error is what the matrix says."""
     for _ in range(2):
         matrix = rng.integers(-2, 3, size=(4, 5)) + np.eye(4, 5) * 3.0
         weights = rng.integers(1, 4, size=4) * rng.choice([-1.0, 1.0], size=4)

@@ -1,4 +1,4 @@
-"""What is claimed lies above the exact cost, by the room left for the library that draws the noise.
+"""Claims lie above the exact cost, by the room left for the library that draws the noise.
 
 Guards release_plan.py, privacy/noise.py, privacy/rounding/integer_arithmetic.py.
 """

@@ -229,7 +229,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path, monkey
     target = tmp_path / "release"
 
     def killed(source, _):
-        """What is on disk now is all that there will be, and nobody holds it."""
+        """Only what is on disk now remains, and no process holds it."""
         shutil.copytree(source, tmp_path / ".release.89abcdef.partial")
         raise OSError(28, "No space left on device")
 

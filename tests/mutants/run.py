@@ -185,7 +185,7 @@ def spans(text: str, function: str) -> Iterator[tuple[int, int]]:
 
 
 def tried(trees: Trees, tree: Path, mutant: Mutant, nodes: Sequence[str], marks: str) -> str:
-    """What was seen of a row: "killed", with the mark of tests beyond the default run, or why it is not."""
+    """The outcome of a row: "killed", with the mark of tests beyond the default run, or why it is not."""
     if not nodes:
         return "NOT CALLED"
     path = tree / mutant.file

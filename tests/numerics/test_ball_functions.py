@@ -84,7 +84,8 @@ def test_what_has_no_value_has_no_bound() -> None:
 
 @pytest.mark.quick
 def test_polar_factor(rng: np.random.Generator) -> None:
-    """Of Q H with Q = I - 2 v vᵀ / 4, v = ±1, and H a symmetric positive definite matrix of few bits."""
+    """The matrix is Q H with Q = I - 2 v vᵀ / 4, v = ±1, and H a symmetric positive definite matrix of few
+    bits."""
     for _ in range(4):
         v = rng.choice([-1.0, 1.0], size=4)
         q = np.eye(4) - np.outer(v, v) / 2

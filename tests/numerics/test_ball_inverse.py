@@ -103,7 +103,7 @@ def test_what_has_no_inverse_has_no_bound() -> None:
 
 
 def test_nothing_to_invert_leaves_zeros() -> None:
-    """As where fitness_level holds no query, or queries have nothing on a component."""
+    """So it is where fitness_level holds no query, or queries have nothing on a component."""
     nothing = sandwich(exact(np.zeros((3, 0))), exact(np.zeros((0, 0))), exact(np.zeros((0, 3))))
     assert (nothing.mid == np.zeros((3, 3))).all() and not nothing.rad.any()
     none = exact(np.zeros((0, 3)))

@@ -90,7 +90,7 @@ def test_a_product_between_scales(rng: np.random.Generator, monkeypatch: pytest.
 
 
 def test_scales_and_squares_too_small_for_a_float() -> None:
-    """What is lost below the smallest float is covered, also where a large number follows it."""
+    """Bits lost below the smallest float are covered, also where a large number follows it."""
     small, large = np.full((1, 3), 2.0**-1000), np.full(1, 2.0**900)
     columns = np.array([3.0, 5.0, 7.0]) * 2.0**-75
     truth = fractions(small) * fractions(columns) * Fraction(large[0])
@@ -180,7 +180,7 @@ def test_the_square_of_a_wide_number_keeps_its_ends(rng: np.random.Generator) ->
 
 @pytest.mark.quick
 def test_an_exponent_that_is_rounded_counts(subtests: pytest.Subtests) -> None:
-    """Of a number far from 1 the power moves by many times the rounding of its exponent."""
+    """The power of a number far from 1 moves by many times the rounding of its exponent."""
     for parts in [(-1, 3), (-2, 3), (-5, 3), (1, 3), (1, 2), (3, 1)]:
         with subtests.test(parts=parts):
             p, q = parts

@@ -71,7 +71,7 @@ def contents(folder: Path) -> set[str]:
 
 
 def named(folder: Path) -> set[str]:
-    """What the docstring of a folder names of it; what stands elsewhere is named as a module."""
+    """The files that the docstring of a folder names; files elsewhere are named as modules."""
     return set(re.findall(r"``(\w+\.py|\w+/)``", prose(folder / "__init__.py")))
 
 
@@ -125,7 +125,7 @@ def files_named(text: str) -> set[str]:
 
 
 def lost(file: Path) -> list[str]:
-    """What the prose of a module names and what is not there: files, dotted names, constants."""
+    """Things that the prose of a module names and that do not exist: files, dotted names, constants."""
     text = prose(file)
     dotted = re.findall(r"``([a-z_]\w*(?:\.\w+)+)(?:\(.*?\))?``", text)
     constants = set(re.findall(r"``([A-Z][A-Z_]+)``", text)) - WORDS

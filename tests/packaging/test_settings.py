@@ -50,7 +50,7 @@ def pytest_deselected(items):
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What pytest says of a suite with this repository's settings."""
+    """Output of pytest on a suite with this repository's settings."""
     folder = tmp_path_factory.mktemp("suite")
     own = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
     (folder / "conftest.py").write_text(own + SHOW, encoding="utf-8")
@@ -72,7 +72,7 @@ def test_pytest_refuses(said: str, subtests: pytest.Subtests) -> None:
 
 
 def test_pytest_leaves_slow_tests_out_and_of_many_like_cases_takes_some(said: str) -> None:
-    """As many as the mark says, here one for each value of y, and then two; as many more are slow tests, and
+    """The mark says how many, here one for each value of y, and then two; as many more are slow tests, and
     the rest nightly ones.
     """
     assert re.findall(r"test_it.py::test_(\w+) PASSED", said) == ["fast"]

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[2] / "mmopt"
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "mmopt"
 EMPTY = {"found", "own", "known", "asked", "beside", "besides", "klass", "said", "told", "met", "got"}
 BEGINNINGS = ("Of ", "The same", "As ", "That ", "With ", "What ")
 
@@ -20,15 +21,20 @@ def names(node: ast.AST) -> Iterator[str]:
         yield node.name
 
 
+def bare_docstrings(tree: ast.Module) -> list[str]:
+    """First lines of docstrings that begin with no noun and no verb."""
+    first = [
+        (ast.get_docstring(node) or "").split("\n")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)
+    ]
+    return [line for line in first if line.startswith(BEGINNINGS)]
+
+
 def faults(text: str) -> list[str]:
-    """Empty names in a module, and docstrings that begin with no noun and no verb."""
-    bad = []
-    for node in ast.walk(ast.parse(text)):
-        bad += [name for name in names(node) if name in EMPTY]
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
-            docstring = ast.get_docstring(node) or ""
-            bad += [docstring.split("\n")[0]] if docstring.startswith(BEGINNINGS) else []
-    return bad
+    """Empty names in a module, and its bare docstrings."""
+    tree = ast.parse(text)
+    return [name for node in ast.walk(tree) for name in names(node) if name in EMPTY] + bare_docstrings(tree)
 
 
 def test_no_name_is_empty_and_every_docstring_says_what_it_is_about() -> None:
@@ -36,6 +42,16 @@ def test_no_name_is_empty_and_every_docstring_says_what_it_is_about() -> None:
         file.relative_to(PACKAGE): faults(file.read_text(encoding="utf-8")) for file in PACKAGE.rglob("*.py")
     }
     assert not {str(file): words for file, words in bad.items() if words}
+
+
+def test_docstrings_of_tests_and_examples_say_what_they_are_about() -> None:
+    files = [file for folder in ("tests", "examples") for file in (ROOT / folder).rglob("*.py")]
+    assert len(files) > 100
+    assert not [
+        f"{file}: {line}"
+        for file in files
+        for line in bare_docstrings(ast.parse(file.read_text(encoding="utf-8")))
+    ]
 
 
 def test_an_empty_word_is_seen() -> None:

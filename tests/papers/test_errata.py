@@ -1,4 +1,4 @@
-"""What programs/ERRATA.md says of the papers, shown: the printed fails, the other holds."""
+"""Entries of programs/ERRATA.md, shown: the printed fails, the other holds."""
 
 import math
 import re

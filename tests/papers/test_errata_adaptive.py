@@ -1,4 +1,4 @@
-"""What programs/ERRATA.md says of Li and Miklau, PVLDB 2012, shown: the printed fails, the other holds."""
+"""Entries of programs/ERRATA.md on Li and Miklau, PVLDB 2012, shown: the printed fails, the other holds."""
 
 import math
 

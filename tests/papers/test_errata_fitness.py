@@ -1,4 +1,4 @@
-"""What programs/ERRATA.md says of Xiao et al., PVLDB 2021, shown: the printed fails, the other holds."""
+"""Entries of programs/ERRATA.md on Xiao et al., PVLDB 2021, shown: the printed fails, the other holds."""
 
 from collections.abc import Callable
 

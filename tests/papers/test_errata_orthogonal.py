@@ -1,4 +1,4 @@
-"""What programs/ERRATA.md says of Algorithm 2 and the figures of CIKM 2013: how its gaps are read."""
+"""Entries of programs/ERRATA.md on Algorithm 2 and the figures of CIKM 2013: how its gaps are read."""
 
 import numpy as np
 import pytest

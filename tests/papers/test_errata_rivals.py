@@ -1,4 +1,4 @@
-"""What programs/ERRATA.md says of the columns of other mechanisms, in tables of PVLDB 2012 and 2021."""
+"""Entries of programs/ERRATA.md on the columns of other mechanisms, in tables of PVLDB 2012 and 2021."""
 
 import functools
 import itertools
@@ -25,7 +25,7 @@ SIZES = shape(PAPER_CELLS, 3)
 
 @functools.cache
 def range_marginals(k: int) -> tuple[Workload, float]:
-    """With the least root mean square error that the bound allows."""
+    """Range marginals with the least root mean square error that the bound allows."""
     w = k_way(SIZES, k, ranges=True)
     return w, float(np.sqrt(w.eigenvalues).sum()) / math.sqrt(w.n * w.m)
 

@@ -62,7 +62,7 @@ def principal(w: Workload, part: float) -> np.ndarray:
 
 
 def losses(w: Workload) -> tuple[float, float]:
-    """Of groups of 16, and of 6 % principal vectors, against the eigen-design."""
+    """Losses of groups of 16, and of 6 % principal vectors, against the eigen-design."""
     best = error(w, weights("query_weighting", "u", w))
     return error(w, separation(w, 16)) / best - 1, error(w, principal(w, 0.06)) / best - 1
 

@@ -1,4 +1,5 @@
-"""What local searches reach: p_identity against its authors' program, rank programs against what is known.
+"""Figures that local searches reach: p_identity against its authors' program, rank programs against what
+is known.
 
 Figures of p_identity are root mean squared errors per query at unit noise variance, sensitivity 1. Their
 search was run from three random starts, of which the best counts.

@@ -1,4 +1,4 @@
-"""What is claimed against exact privacy losses of the discrete noise, in ball arithmetic of 60 digits.
+"""Claims against exact privacy losses of the discrete noise, in ball arithmetic of 60 digits.
 
 Guards guarantee.py, privacy/rounding/integer_dense.py, privacy/rounding/integer_sectorwise.py,
 privacy/rounding/integer_product.py, table_of_noises.py and noise.py.

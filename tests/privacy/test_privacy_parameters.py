@@ -80,7 +80,7 @@ def test_numbers_of_numpy() -> None:
 
 @dataclass(frozen=True)
 class Asked:
-    """As a Request: what has a privacy, or None."""
+    """A stand-in for a Request: it has a privacy, or None."""
 
     privacy: Privacy | None
 

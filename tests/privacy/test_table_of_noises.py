@@ -35,7 +35,7 @@ privacy: {{{}}}
 
 
 def chances(noise: Noise, scale: float) -> np.ndarray:
-    """Of -MOST to MOST - 1, from the characteristic function; what is not 1e-13 is rounding."""
+    """Probabilities of -MOST to MOST - 1, from the characteristic function; below 1e-13 all is rounding."""
     x = np.arange(2 * MOST) * math.pi / MOST
     found = np.roll(np.fft.ifft(np.exp(noise.log_transform(x, np.array(scale)))).real, MOST)
     return np.where(np.abs(found) > 1e-13, found, 0.0)
@@ -78,7 +78,8 @@ def has_its_variance(noise: Noise) -> None:
 
 
 def loss(noise: Noise, scale: float, change: int) -> float:
-    """What a row that changes so costs: the largest log ratio, or the largest Rényi divergence per order."""
+    """The cost of such a change of a row: the largest log ratio, or the largest Rényi divergence per
+    order."""
     law = chances(noise, scale)
     p, q = law[change:], law[:-change]
     p, q = p[(p > 1e-11) & (q > 1e-11)], q[(p > 1e-11) & (q > 1e-11)]

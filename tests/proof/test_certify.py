@@ -66,7 +66,7 @@ def test_the_certificate_of_a_solve_comes_back(name: str, program: str, rng: np.
 
 
 def test_no_direction_of_a_strategy_is_cut_off(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
-    """What a solver leaves in the kernel of the queries, 1e-5 of the rest, is part of the strategy."""
+    """A rest that a solver leaves in the kernel of the queries, 1e-5 of the rest, is part of the strategy."""
     for program in ["gamma_2", "gamma_f", "minimax_variance"]:
         with subtests.test(program):
             w = named("rank deficient")

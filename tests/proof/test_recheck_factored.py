@@ -65,7 +65,7 @@ def test_verified(name, norm, tmp_path):
 
 
 def test_a_strategy_of_other_attributes_is_refused():
-    """What a factor too many, or two in another order, makes of the figures is none of this workload's."""
+    """Figures with a factor too many, or two in another order, are not those of this workload."""
     own = templates(W, 2, ["product"]).solution(W)
     factors, shape = own.strategy.factors, DOMAIN.shape
     few = ProductStrategy(factors[:-1])

@@ -76,7 +76,7 @@ def replace_labels(space: Any) -> Any:
 
 
 def test_components_of_another_workload(solution: Solution) -> None:
-    """With the hash of this one."""
+    """They carry the hash of this one."""
     other = marginals([3, 4], [1], target=2.0)
     theirs = replace(solve(other, solution.program), workload_hash=WORKLOAD.hash)
     assert failed(theirs) == ["components"]
@@ -97,7 +97,7 @@ def test_values_over_the_cells_do_not_fit(solution: Solution) -> None:
 
 
 def test_another_basis_of_the_same_space(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As another machine may find it."""
+    """Another machine may compute it."""
     monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
     products = [Product((f.identity(3), f.prefix(4)), target=2.0)]
     groups = f.predicates(np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]]), ["a", "b"])

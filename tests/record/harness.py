@@ -139,7 +139,7 @@ def _step_of_last_digit(text: str) -> float:
 
 
 def checked(case: Case, inputs: Mapping[str, str], record: bool) -> str:
-    """What is wrong with a case; with ``record``, it is written down again if anything is."""
+    """Faults of a case; with ``record``, it is written down again if there are any."""
     kept = HERE / "kept" / f"{case.name}.txt"
     new = recorded(performed(case, inputs))
     old = kept.read_text(encoding="utf-8") if kept.exists() else ""

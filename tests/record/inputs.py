@@ -1,4 +1,4 @@
-"""What the cases of the golden record read: workload files, programs, tables, each by its file name."""
+"""Inputs of the golden record's cases: workload files, programs, tables, each by its file name."""
 
 from record.harness import ROOT
 

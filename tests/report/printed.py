@@ -1,4 +1,4 @@
-"""What a console prints of a table."""
+"""Tables as a console prints them."""
 
 import io
 
@@ -13,5 +13,5 @@ def printed(part: object, width: int = 80) -> str:
 
 
 def words(part: object, width: int = 80) -> str:
-    """The same in one line, with single spaces."""
+    """Its words in one line, with single spaces."""
     return " ".join(printed(part, width).split())

@@ -1,4 +1,4 @@
-"""What notebooks show of each result: well-formed, escaped, and nothing loaded.
+"""Displays of each result in a notebook: well-formed, escaped, and nothing loaded.
 
 Guards notebook.py, comparison_tables.py, release_tables.py, program_tables.py, workload_tables.py and
 report/explain/explained_facts.py.

@@ -1,4 +1,4 @@
-"""What the package gives is loaded when it is asked for, and one module of tables without the rest."""
+"""Exports of the package are loaded on first use, and one module of tables without the rest."""
 
 import subprocess
 import sys

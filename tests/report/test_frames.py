@@ -1,4 +1,4 @@
-"""What users hold as tables: the same rows for every library, and the numbers that charts draw."""
+"""Results as tables: the same rows for every library, and the numbers that charts draw."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the chart of a release draws: every answer with its interval, where it belongs, and few words."""
+"""The chart of a release draws every answer with its interval, where it belongs, and few words."""
 
 import datetime
 from typing import Any

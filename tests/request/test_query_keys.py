@@ -162,7 +162,8 @@ def test_blocks_of_cells_beside_the_declared_ones(subtests: pytest.Subtests) -> 
 
 
 def test_blocks_over_the_declared_cells_alone(subtests: pytest.Subtests) -> None:
-    """As without the others; but a query of all declared cells is no total, and its label says so."""
+    """It gives the queries of the domain without the others; but a query of all declared cells is no
+    total, and its label says so."""
     for block in OVER_DECLARED:
         with subtests.test(block):
             alone = BESIDE.replace(', missing: {cell: "?"}, outside: {cell: x}', "")
@@ -254,7 +255,7 @@ def test_subworkloads() -> None:
 
 
 def test_products_of_every_set_of_attributes() -> None:
-    """As they are written one by one; a name may stand for another block of each attribute."""
+    """The queries are those written one by one; a name may stand for another block of each attribute."""
     every = workload("  - products: {ways: [0, 2], each: prefix, of: [sex, race, age]}")
     apart = ["{}", "{sex: prefix, race: prefix}", "{sex: prefix, age: prefix}", "{race: prefix, age: prefix}"]
     assert every == workload("\n".join(f"  - product: {blocks}" for blocks in apart))

@@ -1,4 +1,4 @@
-"""What is solved when no program is named, and how that is said.
+"""The program that is solved when none is named, and the words for it.
 
 Guards accepted_workloads.py.
 """

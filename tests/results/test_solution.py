@@ -194,7 +194,8 @@ def test_gap() -> None:
 
 
 def test_two_bounds_on_one_quantity_say_why_they_differ() -> None:
-    """Of total error: by the program's certificate, and by multipliers that are improved for it alone."""
+    """Two bounds on total error: by the program's certificate, and by multipliers that are improved for it
+    alone."""
     w = Workload.from_matrix(np.tri(5))
     words = "over all strategies, at multipliers of its own)"
     two, one = solve(w, "l2_strategy", tolerance=1e-3), solve(w, "eigen_design")

@@ -42,7 +42,7 @@ def test_squares_add_up_to_those_of_the_root(workload: Workload) -> None:
 
 @pytest.mark.draws(2)
 def test_variances_are_those_of_each_query(workload: Workload, rng: np.random.Generator) -> None:
-    """Of a covariance of the basis that is the same on all copies; targets that tell products apart."""
+    """The covariance of the basis is the same on all copies; targets tell products apart."""
     products = [replace(p, target=1.0 + 0.1 * at) for at, p in enumerate(workload.products or ())]
     asked = Workload.from_products(workload.domain, products)
     rows = row_space_of(as_targets(asked))

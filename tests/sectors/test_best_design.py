@@ -113,7 +113,7 @@ def test_no_direction_on_the_simplex_is_better(rng: np.random.Generator) -> None
 
 
 def test_a_curvature_that_is_not_definite_is_no_error() -> None:
-    """As rounding may make it: with more of a ridge a point of the simplex is found all the same."""
+    """Rounding may make it so: with more of a ridge a point of the simplex is found all the same."""
     x = best_on_simplex(np.zeros(20), 10.0 * np.eye(20), 1.0)
     assert (x >= 0).all() and x.sum() == pytest.approx(1.0)
 

@@ -186,7 +186,7 @@ def test_of_marginals_uniform_bases_are_the_best() -> None:
 
 
 def test_when_the_time_is_over_the_start_is_kept() -> None:
-    """What a search begins with is no worse than uniform bases, and there whatever the limit."""
+    """A search begins with something no worse than uniform bases, whatever the limit."""
     workload = up_to((4, 5, 6), 2)
     with deadline(1e-9):
         found = best_residual_strategy(workload)

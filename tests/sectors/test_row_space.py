@@ -148,7 +148,7 @@ def test_marginals_alone_are_components_of_dimension_one(subtests: pytest.Subtes
 
 
 def test_a_row_space_that_does_not_fit_is_refused_with_the_order_that_does(subtests: pytest.Subtests) -> None:
-    """Of the second those of one attribute are left without the four-way prefixes: three are not asked."""
+    """In the second, those of one attribute are left without the four-way prefixes: three are not asked."""
     for sizes, orders, dimensions, size in (
         ((60,) * 12, (1, 2), "230,455", "395.7"),
         ((10,) * 20, (1, 4), "32,634,676", "7,935,032.8"),

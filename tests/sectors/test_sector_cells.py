@@ -1,4 +1,4 @@
-"""What is known of a diagonal's largest entry serves its near multiples, and stays proved.
+"""A bound on a diagonal's largest entry serves its near multiples, and stays proved.
 
 Guards sectors/residual.py.
 """

@@ -78,7 +78,7 @@ def test_a_window_over_all_steps_is_one_row(rng: np.random.Generator) -> None:
 
 
 def test_columns_of_equal_length_are_not_the_best(subtests: pytest.Subtests) -> None:
-    """As jax_privacy's BandMF has them: the least error of those over 64 steps, times the participations."""
+    """They are jax_privacy's BandMF: the least error of those over 64 steps, times the participations."""
     for b, least in [(4, 0.08), (16, 0.04)]:
         with subtests.test(b=b):
             equal = {4: 660.35755, 16: 336.39018}[b] * 64 / b

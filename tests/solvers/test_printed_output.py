@@ -1,4 +1,4 @@
-"""What solvers tell of their iterations: seen, logged, or read from what they print.
+"""Iterations that solvers report: seen, logged, or read from what they print.
 
 Nothing of a C library reaches standard output, where JSON is printed.
 

@@ -73,7 +73,7 @@ def variances_of(queries: Split, shares: np.ndarray) -> np.ndarray:
 def test_the_largest_variance_is_next_to_the_least(
     rng: np.random.Generator, cells: SetCells, beside: float
 ) -> None:
-    """With a weight of all besides, or none; and better than where all queries weigh the same."""
+    """The weight of all others is positive or zero; and better than where all queries weigh the same."""
     queries, m = cells.queries, cells.workload.m
     even = least_total(cells, Split(cells.root.rows, cells, tuple(np.sqrt(p.T @ p) for p in queries.parts)))
     for _ in range(3):

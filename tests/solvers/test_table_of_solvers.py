@@ -178,7 +178,7 @@ def test_ctrl_c_while_it_sets_up_is_not_forgotten(monkeypatch: pytest.MonkeyPatc
     setup = scs.SCS
 
     def forgetful(*arguments: Any, **options: Any) -> Any:
-        """As in C: its own listener while it sets up, whose word nobody asks for."""
+        """A solver as in C: its own listener while it sets up, whose word nobody asks for."""
         before = signal.signal(signal.SIGINT, lambda number, frame: None)
         signal.raise_signal(signal.SIGINT)
         found = setup(*arguments, **options)

@@ -41,7 +41,7 @@ def random_asked(rng: np.random.Generator, kind: int | None = None) -> Workload:
 
 
 def with_targets(workload: Workload, rng: np.random.Generator) -> Workload:
-    """The same queries with random targets, and the first ones once more without."""
+    """Give the queries random targets, and the first ones once more without."""
     if workload.products is None:
         targets = np.append(rng.uniform(0.5, 4.0, size=workload.m), math.inf)
         rows = np.vstack([workload.queries, workload.queries[:1]])

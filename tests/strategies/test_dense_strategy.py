@@ -83,7 +83,7 @@ def test_known_figures() -> None:
 
 @pytest.mark.quick
 def test_what_is_not_supported_has_no_error() -> None:
-    """Of queries of tiny weight too, and next to their size: they lean out of the row space by so much."""
+    """Queries of tiny weight too: next to their size they lean out of the row space by so much."""
     for size, supported in [(1e-6, False), (1e-7, False), (1e-12, True), (0.0, True)]:
         w, s = Workload.from_matrix([[1, 1, size]]), Strategy([[5.0, 0, 0], [0, 5.0, 0]])
         assert s.supports(w) == np.isfinite(s.variances(w)).all() == supported

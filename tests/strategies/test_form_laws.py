@@ -91,7 +91,7 @@ def by_component(rng: np.random.Generator, norm: int) -> ComponentStrategy:
 
 
 def on_sectors(rng: np.random.Generator, norm: int) -> SectorStrategy:
-    """Of one attribute or the other: 1 + 1 + 3 functions."""
+    """Strategy on the queries of one attribute or the other: 1 + 1 + 3 functions."""
     functions = tuple(np.hstack([np.zeros((n - 1, 1)), np.eye(n - 1)]) for n in SIZES)
     layout = SectorLayout(tuple(map(np.arange, SIZES)), functions, ((), (0,), (1,)))
     core = np.eye(5) + rng.uniform(-0.3, 0.3, (5, 5))
@@ -100,7 +100,7 @@ def on_sectors(rng: np.random.Generator, norm: int) -> SectorStrategy:
 
 
 def sectorwise(rng: np.random.Generator, norm: int) -> SectorwiseStrategy:
-    """Of one attribute or the other, about a base of its own."""
+    """Strategy for one attribute or the other, about a base of its own."""
     rows = tuple(np.eye(n)[1:] + rng.uniform(-0.3, 0.3, (n - 1, n)) for n in SIZES)
     return SectorwiseStrategy(rows, ((), (0,), (1,)), rng.uniform(0.5, 1.0, 3), norm)
 
@@ -125,7 +125,7 @@ Made = dict[tuple[str, int], StrategyForm]
 
 @pytest.fixture
 def made(rng: np.random.Generator) -> Made:
-    """Of each form, for each noise that it takes, one strategy."""
+    """One strategy of each form, for each noise that it takes."""
     return {(name, norm): MADE[name](rng, norm) for name, norm in CASES}
 
 
@@ -148,7 +148,7 @@ def column_lengths(columns: np.ndarray, norm: int) -> np.ndarray:
 
 
 def differences(matrix: np.ndarray) -> np.ndarray:
-    """Of all pairs of columns, as columns."""
+    """Differences of all pairs of columns, as columns."""
     return (matrix[:, :, None] - matrix[:, None, :]).reshape(len(matrix), -1)
 
 
@@ -188,7 +188,7 @@ def test_estimates_are_least_squares(subtests: pytest.Subtests, made: Made, rng:
 
 
 def test_what_is_not_measured_is_not_supported(rng: np.random.Generator) -> None:
-    """Of each form a strategy that tells the total alone, or nothing of one attribute."""
+    """A strategy of each form measures the total alone, or nothing of one attribute."""
     sums = {n: Strategy(np.ones((1, n))) for n in SIZES}
     alone = ProductStrategy((sums[2], sums[4]))
     whole, whole_layout = by_component(rng, 2), on_sectors(rng, 2).layout

@@ -84,7 +84,7 @@ def test_what_no_query_asks_is_measured_with_next_to_no_weight() -> None:
 
 
 def test_a_definite_part_is_measured_as_it_is() -> None:
-    """What a kernel says has the error of what is measured: nothing is added to its factors."""
+    """The error that a kernel states is that of the measured strategy: nothing is added to its factors."""
     few = predicates([np.array([1, 0, 1, 0]), np.array([0, 1, 1, 0])])
     space = row_space_of(Workload.from_products(domain_of(4, 2), [Product((few, prefix(2)))]))
     parts = [root.T @ root for root in space.root.parts]

@@ -43,7 +43,8 @@ def estimated(
 
 
 def test_figures_are_those_of_the_matrix(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    """Of any sizes and queries; of a union they are those of means of its parts, all rows tell no less."""
+    """Sizes and queries are drawn; figures of a union are those of means of its parts, and all rows tell
+    no less."""
     for sizes, norm in (([3], 1), ([1, 4], 2), ([2, 3, 2], 1), ([3, 2, 4], 2)):
         weights = np.where(rng.random(2 ** len(sizes)) < 0.5, 0.0, rng.uniform(0.1, 1, 2 ** len(sizes)))
         weights[-1] = 0.7  # so that every query is supported

@@ -214,7 +214,7 @@ def test_what_is_no_strategy(subtests: pytest.Subtests) -> None:
 
 
 def test_classes_of_values_are_whole_numbers(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
-    """Of a file, whoever wrote it: not an IndexError where they are first used."""
+    """A file, whoever wrote it, is refused at reading: no IndexError where they are first used."""
     strategy = strategy_of(own := pairs(rng, 2, 3), near_identity(rng, own.size), 0.3)
     fields = {name: own for name, own in strategy.fields().items() if name != "form"}
     for wrong in (

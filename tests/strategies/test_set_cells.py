@@ -205,7 +205,7 @@ def test_what_a_measure_proves_is_below_the_nuclear_norm(rng: np.random.Generato
 def test_the_rounding_of_gram_matrices_is_charged(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As many roundings as the largest factor has rows."""
+    """The charge is as many roundings as the largest factor has rows."""
     workload = Workload.from_products(domain_of(3), [Product((f.predicates(rng.integers(1, 4, (90, 3))),))])
     cells, told = cells_of(rng, workload), []
     mixture, _ = product_measure(rng, cells)
@@ -347,7 +347,7 @@ def test_what_does_not_fit_together_is_taken_apart(
 
 
 def test_a_product_that_stands_alone_is_proved(rng: np.random.Generator) -> None:
-    """Of full rank and of one row, in which roots of what rounding leaves would count."""
+    """Products of full rank and of one row, where roots of rounding errors would count."""
     for rows in (np.tri(4), rng.uniform(size=(1, 4)), rng.uniform(size=(6, 4)) @ np.diag([1, 1e-7, 1, 1])):
         measure = rng.dirichlet(np.ones(4))
         product = FewProduct((0,), (rows.T @ rows,), 2.0)

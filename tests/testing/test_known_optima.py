@@ -1,4 +1,4 @@
-"""What a known number says of a value, and of an interval that a value lies in.
+"""Tests of a value, or of an interval that holds it, against a known number.
 
 Guards problem_registry.py.
 """

@@ -19,7 +19,8 @@ ROUNDING = 1e-9
 
 
 def _held(w: Workload, rng: np.random.Generator) -> dict[str, Any]:
-    """As fitness_refined passes it on after its first round, for one query: some have to be free."""
+    """The givens that fitness_refined passes on after its first round, for one query: some have to be
+    free."""
     first = solve(w, "fitness_for_use")
     tight = w.targets * first.multipliers["accuracy"]
     return {"held": (tight == tight.max()).astype(float), "S0": first.covariance}

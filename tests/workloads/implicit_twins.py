@@ -38,7 +38,7 @@ def of(n: int, *ranges: range) -> list[float]:
 
 
 def parts(cells: range, count: int) -> list[range]:
-    """As equal as they can be, the longer ones first; none of a single cell."""
+    """Split as equally as possible, the longer parts first; none of a single cell."""
     if len(cells) == 1:
         return []
     split = np.array_split(cells, min(count, len(cells)))
@@ -122,7 +122,7 @@ def check_twin(matrix: Implicit, dense: np.ndarray, rng: np.random.Generator) ->
 
 
 def check_block(block: Factor, dense: np.ndarray, rng: np.random.Generator) -> None:
-    """What a block knows beside an implicit matrix, weighted rows among it."""
+    """Check what a block has besides an implicit matrix, weighted rows among it."""
     m, n = dense.shape
     check_twin(block, dense, rng)
     np.testing.assert_array_equal(block.matrix(), dense)

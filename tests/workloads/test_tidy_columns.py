@@ -1,4 +1,4 @@
-"""What the columns say of each query, against the cells that its factors count."""
+"""The columns of each query, against the cells that its factors count."""
 
 import datetime
 import math

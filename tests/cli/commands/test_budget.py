@@ -55,7 +55,7 @@ def test_the_kind_is_that_of_the_file_or_of_an_option(
 
 
 def test_the_budget_found_is_enough_and_less_is_not(run: Any, wishes: str, files: Path) -> None:
-    """As the privacy of the file the least budget lets a release through, a millionth less refuses it."""
+    """The least budget, as the privacy of the file, lets a release through; a millionth less refuses it."""
     text = WISHES.replace("  - {name: cells, marginal: [sex, age]}\n", "")
     (files / wishes).write_text(text, encoding="utf-8")
     cost = json.loads(run("budget", wishes, "--json").out)["cost"]

@@ -112,7 +112,7 @@ SIZES = (1e-320, 1e-300, 1e-162, 1e-5, 1.0, 1e5, 1e154, 1e300, 3e307)
 
 
 def interval(rng: np.random.Generator) -> tuple[Range, list[Fraction]]:
-    """With both ends and something between them, exactly; of any size, some around or at zero."""
+    """Draw exact intervals with both ends and a number between them; of any size, some around or at zero."""
     ends = np.sort(rng.choice(SIZES) * rng.uniform(1, 2, 2) * rng.choice([-1.0, 1.0, 0.0], 2))
     low, high = (float(end) for end in ends)
     inner = [Fraction(low), Fraction(high), (Fraction(low) + Fraction(high)) / 2]
@@ -165,7 +165,7 @@ def test_sums_of_half_known_terms_lose_no_digits(subtests: pytest.Subtests, rng:
 
 
 def test_beside_one_unknown_term_nothing_is_known_of_the_others() -> None:
-    """Of x + y + z = 3 with x unknown: x follows from the others, which do not follow from it."""
+    """In x + y + z = 3 with x unknown, x follows from the others, which do not follow from it."""
     terms = Range(np.array([-np.inf, 0.0, 1.0]), np.array([np.inf, 2.0, 1.0]))
     found = others(Range(np.asarray(3.0), np.asarray(3.0)), terms, None)
     assert found.low[0] == pytest.approx(0.0, abs=1e-7) and found.high[0] == pytest.approx(2.0)

@@ -294,7 +294,7 @@ def test_a_union_of_products_is_none() -> None:
 
 
 def test_a_query_of_looser_target_says_nothing() -> None:
-    """Of w and 2 w with targets c the variances are v and 4 v: the second asks for v <= c / 4."""
+    """The variances of w and 2 w with targets c are v and 4 v: the second asks for v <= c / 4."""
     rows = np.vstack([np.tri(3), 2 * np.tri(3)[1]])
     found = both(Workload.from_matrix(rows, [1.0, 2.0, 3.0, 4.0]), "fitness_for_use")
     assert found.multipliers["accuracy"][1] == 0.0

@@ -1,4 +1,4 @@
-"""What a reduction leads back proves as much as the unreduced solve, before anything is repaired.
+"""A lifted solution proves as much as the unreduced solve, before anything is repaired.
 
 Guards solve_apart.py, split_symmetric.py.
 """

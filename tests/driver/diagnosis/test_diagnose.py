@@ -208,7 +208,7 @@ def test_what_ends_far_away_is_not_said_to_be_unbounded(subtests: pytest.Subtest
 
 
 def told(text: str, word: str, workload: Workload = WORKLOAD) -> str:
-    """What is said when a solver says ``word``, whatever the truth is."""
+    """The message when a solver says ``word``, whatever the truth is."""
     instance = bind(Program.parse(text), workload)
     last = Point({}, {}, 1, "Whatever", Stop(word))
     return str(explain_failure(instance, scale(instance), "solver", last, None))

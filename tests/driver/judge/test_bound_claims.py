@@ -155,7 +155,7 @@ def test_an_objective_is_not_below_the_error_that_it_should_be() -> None:
 
 
 def test_a_bound_of_another_workload_is_not_proved() -> None:
-    """What the caller passes for the queries changes the objective, and not the bound of the workload."""
+    """Other queries passed by the caller change the objective, and not the bound of the workload."""
     s = solve(PREFIX, "p_identity", givens={"W": 3.0 * PREFIX.root}, starts=1)
     assert s.bound_grade == "claimed"
 

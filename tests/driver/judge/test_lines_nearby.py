@@ -173,7 +173,7 @@ SEMIDEFINITE = {
 
 
 def test_a_singular_point_of_anyone_is_moved_inside(rng: np.random.Generator) -> None:
-    """As another solver gives it: a little off its equations, and off the cone."""
+    """A point as another solver gives it: a little off its equations, and off the cone."""
     program = Program.parse(SEMIDEFINITE["max cut"])
     c = rng.normal(size=(5, 5))
     best = solve(np.eye(2), program, givens={"C": c + c.T})

@@ -1,4 +1,4 @@
-"""What is added to total error for rounding covers the rounding, against rational arithmetic.
+"""The charge on total error for rounding covers the rounding, against rational arithmetic.
 
 Guards score_point.py.
 """

@@ -68,7 +68,7 @@ def pairs(n: int, separation: int) -> np.ndarray:
 
 @pytest.mark.quick
 def test_k_rows_of_a_person_cost_k_squared_times_as_much(tmp_path: Path) -> None:
-    """Of the shipped program's optimum: there is nothing better for a person than for each of the rows."""
+    """The shipped program's optimum: there is nothing better for a person than for each of the rows."""
     k = 5
     s, single = solve(PREFIX, person(), givens={"k": k}), solve(PREFIX, "l2_strategy")
     assert s.own_sensitivity is None and s.sensitivity <= 1.0 and s.warnings == ()
@@ -129,7 +129,7 @@ def test_a_participation_is_solved_for_judged_and_released() -> None:
 
 
 def test_lines_for_fewer_changes_than_its_neighbours_are_said_and_not_released() -> None:
-    """Of the larger figures nothing is hidden: the strategy is scaled to what its neighbours change."""
+    """Larger figures are not hidden: the strategy is scaled to what its neighbours change."""
     s = solve(PREFIX, Program.parse(STREAM), givens={"U": np.eye(5)})
     assert s.own_sensitivity > 1.1
     (warning,) = s.warnings

@@ -241,7 +241,7 @@ def test_strategies_of_low_rank_have_an_error_bound(
 
 
 def test_limits_are_rounded_up(rng: np.random.Generator) -> None:
-    """What ``repair`` sets to the largest cost is at least that, in exact numbers."""
+    """The cost that ``repair`` sets is at least the largest, in exact numbers."""
     rows = rng.normal(size=(4, 4))
     sigma = np.diag([1.0, 1e3, 1e-3, 1e6]) + 1e-4 * rows @ rows.T
     found = candidate(instance(rows, "fitness_for_use"), {"alpha": np.zeros(()), "Sigma": sigma})

@@ -72,7 +72,8 @@ def test_the_bound_is_the_optimum_of_marginals(subtests: pytest.Subtests) -> Non
 
 @pytest.mark.quick
 def test_the_bound_of_templates_without_a_solve(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As of too many cells, on a few: the bound is no more than the optimum, and meets it for one product."""
+    """The bound for too many cells, on a few: the bound is no more than the optimum, and meets it for one
+    product."""
     workload = two(6, ("P", "R"))
     optimum = solve(workload, "l2_strategy").objective
     monkeypatch.setattr(every_template, "LARGEST", 0)
@@ -82,7 +83,7 @@ def test_the_bound_of_templates_without_a_solve(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_many_attributes_of_which_few_are_looked_at() -> None:
-    """Of 2^20 subspaces 211 count: all prefixes of one and two of 20 attributes."""
+    """Only 211 of 2^20 subspaces count: all prefixes of one and two of 20 attributes."""
     bounds = [product_bound(up_to((10,) * k, 2), [np.ones(10)] * k) for k in (10, 20)]
     assert bounds[0] < bounds[1]
     assert bounds[0] == pytest.approx(310236.7466946, rel=tolerances.RECOMPUTED)

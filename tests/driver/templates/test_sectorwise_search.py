@@ -83,7 +83,8 @@ def test_over_many_cells_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_bound_is_charged_with_the_rounding_of_gram_matrices(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As many roundings as the largest factor has rows; another bound where nothing is proved."""
+    """The charge is as many roundings as the largest factor has rows; another bound where nothing is
+    proved."""
     workload, told = few_ways(MANY, (1, 2), lambda d: predicates(rng.integers(1, 4, (90, d)))), []
 
     def noted(products: object, measures: object, off: float) -> tuple[float, tuple[()]]:

@@ -167,7 +167,7 @@ def assert_inside(truth: Any, ball: Ball) -> None:
 
 
 def law_of_lowering(atom: Atom, taken: Calls, rng: Rng) -> None:
-    """What cvxpy makes of the atom has its value at every point, and the cones and unknowns counted."""
+    """The atom in cvxpy has its value at every point, and the cones and unknowns counted."""
     lowered: set[tuple[Any, ...]] = set()
     for call in taken:
         args = call.draw(rng)
@@ -303,7 +303,7 @@ def law_of_scaling(atom: Atom, taken: Calls, rng: Rng) -> None:
 
 
 def law_of_equivariance(atom: Atom, taken: Calls, rng: Rng) -> None:
-    """What the row's word says of permuted, repeated, rotated cells."""
+    """The row's word holds for permuted, repeated, rotated cells."""
     assert not atom.equivariance or atom.equivariance in ACTIONS, f"no action for '{atom.equivariance}'"
     for call in taken if atom.equivariance else ():
         args = call.draw(rng)

@@ -31,7 +31,7 @@ FORMS = {name for name, atom in ATOMS.items() if atom.by_component is not None}
 
 
 def remembered(root: Split) -> Split:
-    """The same; the bases of its components, which dense forms ask for again and again, are found once."""
+    """Keep the bases of a space's components, which dense forms need again and again."""
     assert root.columns.bases is not None
     columns = replace(root.columns, bases=functools.cache(root.columns.bases))
     return Split(root.rows, columns, root.parts)

@@ -73,7 +73,8 @@ LINES = [
 def test_a_family_at_once_is_one_by_one(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
-    """As many queries as cells, so that a vector for each index could be taken for a number for each."""
+    """There are as many queries as cells, so that a vector for each index could be taken for a number for
+    each."""
     rows = rng.normal(size=(5, 5))
     finite: dict[str, Any] = {"m": 5, "n": 5, "W": rng.normal(size=(5, 5)), "X": rows @ rows.T + np.eye(5)}
     finite |= {"u": rng.uniform(size=5), "v": rng.normal(size=5), "c": 0.3}

@@ -47,7 +47,7 @@ CASES: list[tuple[str, Callable[[Env], Any]]] = [
 
 
 def test_law(rng: np.random.Generator, subtests: pytest.Subtests) -> None:
-    """Of entries that are asked for; each size is at least that of the entry."""
+    """Each size is at least that of its entry, also of chosen entries."""
     root = rng.normal(size=(2, 2))
     env = {"W": rng.normal(size=(3, 2)), "u": rng.normal(size=3), "v": rng.uniform(1, 2, 2), "m": 3, "n": 2}
     env |= {"X": root @ root.T + np.eye(2), "c": rng.uniform(1, 2)}

@@ -45,7 +45,7 @@ def test_by_path(tmp_path: Path) -> None:
 
 
 def test_an_edited_file_is_read_anew(tmp_path: Path) -> None:
-    """What is read is kept by its text, so that the same file twice is not read twice."""
+    """A parsed program is kept by its text, so that the same text is read once."""
     file, text = tmp_path / "mine.program", Program.load("l2_strategy").text
     file.write_text(text, encoding="utf-8")
     first = Program.load(file)

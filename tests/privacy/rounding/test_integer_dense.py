@@ -47,7 +47,7 @@ def marginals() -> Workload:
 
 
 def all_counted(workload: Workload) -> Workload:
-    """The same queries over a domain that leaves no row out."""
+    """Move queries to a domain that leaves no row out."""
     attributes = [replace(a, outside="refuse", missing="refuse") for a in workload.domain.attributes]
     return replace(workload, domain=Domain(tuple(attributes)))
 

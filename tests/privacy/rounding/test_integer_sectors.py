@@ -67,7 +67,8 @@ def test_of_other_attributes(rng: np.random.Generator) -> None:
 def test_tables_of_columns_have_the_largest_one(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As over more cells than are looked at one by one; also of entries that need the whole of 64 bits."""
+    """Checked as over more cells than are looked at one by one; also of entries that need the whole of 64
+    bits."""
     for _ in range(3):
         sizes, sets = (2, 3, 4, 2), [(0, 1, 2), (2, 3)]
         own = layout(rng, sizes, sets)

@@ -1,4 +1,4 @@
-"""What a release claims for one row against what one row does, on the way from a table to the answers.
+"""The claim of a release for one row against the effect of one row, from table to answers.
 
 Guards integer_sectorwise.py, table_of_forms.py.
 """
@@ -40,7 +40,7 @@ def domains(draw: st.DrawFn) -> Domain:
 
 
 def columns_of_rows(domain: Domain, draw: st.DrawFn) -> list[np.ndarray]:
-    """What single rows of a table add to the data vector (n,), as ``data_vector`` counts them.
+    """Columns (n,) that single rows of a table add to the data vector, as ``data_vector`` counts them.
 
     Row i of the table stands 2^i times, so that the binary digits of a count tell which rows it holds.
     """

@@ -109,8 +109,9 @@ COMMANDS = frozenset(
 
 
 def read_latex(text: str) -> None:
-    """What LaTeX compiles: commands that are there, braces, environments and brackets that grow in pairs,
-    rows with as many cells as their table has columns, nothing special left raw, every formula closed in its
+    """Read a formula as LaTeX does: commands that exist, braces, environments and brackets that grow in
+    pairs, rows with as many cells as their table has columns, nothing special left raw, every formula
+    closed in its
     own line.
     """
     assert set(re.findall(r"\\([A-Za-z]+)", text.replace(r"\\", " "))) <= COMMANDS
@@ -282,7 +283,7 @@ def test_lines_and_sizes_are_those_of_the_compiler(
 
 
 def how(e: Explanation, name: str) -> str:
-    """What a line is handed over as, in plain text."""
+    """The form in which a line reaches the solver, in plain text."""
     (found,) = [h for h in compiled(e).handed if h.name == name]
     return " | ".join("".join(p if isinstance(p, str) else p.plain for p in words) for words in found.how)
 

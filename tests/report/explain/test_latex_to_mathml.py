@@ -87,7 +87,7 @@ def test_elements_and_texts(subtests: pytest.Subtests) -> None:
 
 
 def test_fractions_inside_fractions_are_as_large() -> None:
-    """What is above and below a line is set as a formula by itself, however deep."""
+    """Numerator and denominator are set as formulas by themselves, however deep."""
     parts = [part for over in tree(r"\frac{\frac{a}{b}}{c + \frac{d}{e}}").iter("mfrac") for part in over]
     assert len(parts) == 6 and all(part.get("displaystyle") == "true" for part in parts)
     assert tree("x").get("displaystyle") == "true"

@@ -77,7 +77,7 @@ def drawn(problem: NuclearProblem, rng: np.random.Generator) -> np.ndarray:
 
 
 def gradient(found: Iterate) -> np.ndarray:
-    """Of 2 N by the logarithms of the shares."""
+    """Gradient of 2 N by the logarithms of the shares."""
     parts = [found.cost]
     if found.variance is not None:
         parts = [found.variance * found.queries / found.weights, found.cost]

@@ -76,7 +76,7 @@ def test_rotated_queries_have_the_same_total_error(rng: np.random.Generator) -> 
 
 
 def test_a_query_asked_twice(rng: np.random.Generator) -> None:
-    """With targets it counts once, the smaller target; for total error twice."""
+    """It counts once with targets, the smaller target; for total error twice."""
     rows, c = rng.normal(size=(4, 5)), rng.uniform(1.0, 2.0, size=4)
     twice = np.concatenate([rows, rows[:1]])
     weaker = np.append(c, 1.5 * c[0])

@@ -34,7 +34,7 @@ from tests.solvers.nuclear.problems import KINDS, at, drawn, gradient, lined, pl
 
 
 def test_the_hessian(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
-    """With enough exponentials it is the derivative of the gradient: N (diag(g) - Q)."""
+    """It is, with enough exponentials, the derivative of the gradient: N (diag(g) - Q)."""
     for kind in KINDS:
         with subtests.test(kind=kind):
             problem = KINDS[kind](rng)
@@ -177,7 +177,7 @@ def test_an_iterate_without_its_decompositions_gets_them_again(
 
 
 def test_lines_are_parts(rng: np.random.Generator) -> None:
-    """With a second column of zeros they are parts like others, though not of full rank."""
+    """Lines with a second column of zeros are parts like others, though not of full rank."""
     for targets in [False, True]:
         problem = lined(rng, targets=targets, wide=True)
         x = drawn(problem, rng)

@@ -70,7 +70,7 @@ def test_what_a_root_does_not_reach_gets_the_largest(rng: np.random.Generator) -
 
 
 def test_a_gap_out_of_reach_costs_nothing() -> None:
-    """What no arithmetic reaches is no reason to stop before the first step."""
+    """A gap that no arithmetic reaches is no reason to stop before the first step."""
     workload = Workload.from_matrix(np.tri(16))
     reached = solve(workload, "l2_strategy", tolerance=1e-10)
     for tolerance in (1e-14, 1e-15, 1e-300):

@@ -21,7 +21,7 @@ def offered(program: str, instance: Instance, options: Options, clock: Clock) ->
 
 
 def run(instance: Instance, tolerance: float, **options: int) -> tuple[Best, list[Point]]:
-    """What the driver does: offer each point until the certified gap is reached."""
+    """Do what the driver does: offer each point until the certified gap is reached."""
     best, seen = Best(instance), []
     with Clock(60.0) as clock:
         for point in offered(instance.program.name, instance, Options(tolerance, **options), clock):

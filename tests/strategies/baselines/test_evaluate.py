@@ -186,7 +186,7 @@ def test_refused() -> None:
 
 @pytest.mark.slow
 def test_no_baseline_is_below_the_proved_bounds(rng: np.random.Generator) -> None:
-    """Of 10 random workloads and targets; they hold under either norm, as ‖A‖₁ >= ‖A‖₂."""
+    """The bounds are of 10 random workloads and targets; they hold under either norm, as ‖A‖₁ >= ‖A‖₂."""
     compared = 0
     for _ in range(10):
         workload = with_targets(random_asked(rng), rng)

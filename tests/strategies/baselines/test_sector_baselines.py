@@ -26,7 +26,7 @@ def error(name: str, workload: Workload) -> float:
 
 
 def test_prefixes_are_query_smasher(subtests: pytest.Subtests) -> None:
-    """What its own program prints is reached by a search, and so a little larger."""
+    """The figure that its own program prints comes from a search, and so is a little larger."""
     for sizes, theirs in [
         ((10,) * 2, 818.932627),
         ((6,) * 3, 1015.819263),

@@ -52,7 +52,7 @@ def _stack(rng: np.random.Generator, n: int, join: Callable[..., Implicit]) -> T
 
 
 def _kron(rng: np.random.Generator, n: int) -> Twin:
-    """Of counts only: elsewhere classes may be finer than equal columns."""
+    """Kronecker products of counts only: elsewhere classes may be finer than equal columns."""
     (width, rows), (tree, blocks) = _width_range(rng, n), _twin("hierarchy")(rng, 3)
     return Kron([width, tree]), np.kron(rows, blocks)
 
