@@ -26,7 +26,7 @@ from mmopt.privacy.table_of_noises import LAPLACE as LAPLACE_NOISE, laplace_quan
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import predicates, prefix, total
-from tests.privacy.rounding.test_integer_product import (
+from tests.privacy.rounding.test_integer_products import (
     DATA as TABLE,
     columns_normalised,
     strategy_of,

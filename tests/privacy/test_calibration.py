@@ -1,7 +1,7 @@
 """What is claimed against exact privacy losses of the discrete noise, in ball arithmetic of 60 digits.
 
-Guards guarantee.py, privacy/rounding/integer_dense.py, privacy/rounding/integer_sectorwise.py,
-privacy/rounding/integer_product.py, table_of_noises.py and noise.py.
+Guards guarantee.py, privacy/rounding/integer_dense.py,
+privacy/rounding/integer_products.py, table_of_noises.py and noise.py.
 """
 
 import math

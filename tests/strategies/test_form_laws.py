@@ -1,6 +1,6 @@
 """The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix.
 
-Guards component_strategy.py, marginals_strategy.py, privacy/rounding/integer_product.py, product_strategy.py
+Guards component_strategy.py, marginals_strategy.py, privacy/rounding/integer_products.py, product_strategy.py
 and dense_strategy.py.
 """
 
@@ -36,13 +36,13 @@ from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, total
-from tests.privacy.rounding.test_integer_product import columns_normalised
+from tests.privacy.rounding.test_integer_products import columns_normalised
 
 REPLACED = Neighbours.of("replace-one")
 SETS = ("add-remove", "replace-one")
 SIZES = (2, 4)
 N = 8
-BITS = {"dense": "COLUMN_BITS", "by_component": "COLUMN_BITS", "product": "BITS", "sectorwise": "BITS"}
+BITS = {"dense": "COLUMN_BITS", "by_component": "COLUMN_BITS", "products": "BITS"}
 NEED_BITS = ("dense", "by_component")
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from mmopt.privacy.rounding.integer_by_component import round_by_component
 from mmopt.privacy.rounding.integer_dense import round_dense
-from mmopt.privacy.rounding.integer_product import round_union
+from mmopt.privacy.rounding.integer_products import round_marginals, round_sectorwise, round_union
 from mmopt.privacy.rounding.integer_sectors import round_sectors
-from mmopt.privacy.rounding.integer_sectorwise import round_marginals, round_sectorwise
 from mmopt.privacy.rounding.integer_strategy import Measured, check_type
 from mmopt.strategies import ADD_REMOVE, FORMS, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload

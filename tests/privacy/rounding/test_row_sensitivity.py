@@ -1,6 +1,6 @@
 """What a release claims for one row against what one row does, on the way from a table to the answers.
 
-Guards integer_sectorwise.py, table_of_forms.py.
+Guards integer_products.py, table_of_forms.py.
 """
 
 import tempfile
