@@ -46,27 +46,24 @@ ADDED = 1e-6
 SPARE = 1e-3  # of what is added: it is more than rounding, and than what it adds to the mean itself
 
 
-@dataclass(frozen=True, eq=False)
-class MeasuredParts:
-    """The content of a ``SectorStrategy``.
+def measured_parts(rows: RowSpace, factors: Sequence[Array]) -> tuple[tuple[RestComponent, ...], float]:
+    """The measured components for C_κ (any number, d_κ) by component of ``rows``; the first has no rests.
 
-    added : each of its N_κ = CᵀC exceeds the given one by at most this in norm, outward; so a squared column
-        length by at most this times the largest ‖b(x)‖².
+    Each of their N_κ = CᵀC exceeds the given one by at most the number returned in norm, outward; so a
+    squared column length by at most this times the largest ‖b(x)‖².
     """
-
-    layout: SectorLayout
-    core: Array
-    rests: tuple[RestComponent, ...]
-    added: float
-
-
-def measured_parts(rows: RowSpace, factors: Sequence[Array]) -> MeasuredParts:
-    """The matrices for C_κ (any number, d_κ) by component of ``rows``."""
     least = _least(rows.space, [float(np.square(factor).sum()) for factor in factors])
-    invertible = [_invertible(factor, least) for factor in factors]
-    cores, added = [core for core, _ in invertible], max(by for _, by in invertible)
-    whole, *rests = _components(rows, cores)
-    return MeasuredParts(whole.layout, whole.core, tuple(rests), added)
+    cores, added = zip(*(_invertible(factor, least) for factor in factors), strict=True)
+    functions = tuple(np.ascontiguousarray(table[:, 1:].T) for table in rows.functions)
+    labels = tuple(basis.symmetry.orbit_of for basis in rows.bases)
+    components = []
+    for component, core in zip(rows.components, cores, strict=True):
+        sets = sets_of(component.sectors)  # in the order of layouts
+        order = np.concatenate([np.arange(len(core))[component.places[one]] for one in sets])
+        scale = math.sqrt(math.prod(rows.bases[i].size for i, _ in component.rests))
+        layout = SectorLayout(labels, functions, sets)
+        components.append(RestComponent(component.rests, layout, scale * core[np.ix_(order, order)]))
+    return tuple(components), max(added)
 
 
 def definite_parts(space: Space, parts: Sequence[Array]) -> tuple[Array, ...]:
@@ -100,29 +97,15 @@ def _invertible(factor: Array, least: float) -> tuple[Array, float]:
     return root, 1.01 * (off + rounding * float(np.square(factor).sum() + np.square(root).sum()))
 
 
-def _components(rows: RowSpace, cores: Sequence[Array]) -> list[RestComponent]:
-    """The components of a row space, with sectors in the order of layouts."""
-    functions = tuple(np.ascontiguousarray(table[:, 1:].T) for table in rows.functions)
-    labels = tuple(basis.symmetry.orbit_of for basis in rows.bases)
-    components = []
-    for component, core in zip(rows.components, cores, strict=True):
-        sets = sets_of(component.sectors)
-        order = np.concatenate([np.arange(len(core))[component.places[one]] for one in sets])
-        scale = math.sqrt(math.prod(rows.bases[i].size for i, _ in component.rests))
-        layout = SectorLayout(labels, functions, sets)
-        components.append(RestComponent(component.rests, layout, scale * core[np.ix_(order, order)]))
-    return components
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class SectorStrategy(StrategyForm):
     """A = scale · core · B, measured with Gaussian noise; no array has the size of the cells. Immutable.
 
     Parameters
     ----------
-    layout : the functions B. core : C (r, r), invertible.
+    components : each with its functions and an invertible core on them; the first without rests, all others
+        on the same classes and functions, of different rests; measured one after the other.
     largest : proved to be at least the largest column norm of core · B. scale : above 0.
-    rests : further components, on the same classes and functions, of different rests; measured after C.
 
     Raises
     ------
@@ -130,14 +113,11 @@ class SectorStrategy(StrategyForm):
         column or scale that is not finite and positive.
     """
 
-    layout: SectorLayout
-    core: Array
+    components: tuple[RestComponent, ...]
     largest: float
     scale: float = 1.0
-    rests: tuple[RestComponent, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rests", tuple(self.rests))
         for one in self.components:
             if len(one.core) != one.layout.size:
                 raise OptionError(
@@ -153,10 +133,10 @@ class SectorStrategy(StrategyForm):
         except np.linalg.LinAlgError:
             raise OptionError("the core has no inverse: some functions would not be measured") from None
 
-    @cached_property
-    def components(self) -> tuple[RestComponent, ...]:
-        """All components; the first without rests."""
-        return (RestComponent((), self.layout, self.core), *self.rests)
+    @property
+    def layout(self) -> SectorLayout:
+        """The functions of the component without rests."""
+        return self.components[0].layout
 
     @cached_property
     def _queries(self) -> QueriesOnSectors:
@@ -249,10 +229,10 @@ class SectorStrategy(StrategyForm):
             "labels": {str(i): label for i, label in enumerate(layout.labels)},
             "functions": {str(i): table for i, table in enumerate(layout.functions)},
             "sets": _padded(layout.sets),
-            "core": {"matrix": self.core},
+            "core": {"matrix": self.components[0].core},
             "largest": self.largest,
             "scale": self.scale,
-            "rests": {str(at): _fields_of(one) for at, one in enumerate(self.rests)},
+            "rests": {str(at): _fields_of(one) for at, one in enumerate(self.components[1:])},
         }
 
     @classmethod
@@ -265,13 +245,16 @@ class SectorStrategy(StrategyForm):
         at = range(fields["attributes"])
         labels = tuple(fields["labels"][str(i)] for i in at)
         functions = tuple(fields["functions"][str(i)] for i in at)
-        rests = []
-        for rest in fields.get("rests", {}).values():
-            layout = SectorLayout(labels, functions, _sets(rest["sets"]))
-            places = tuple((int(i), int(o)) for i, o in rest["rests"])
-            rests.append(RestComponent(places, layout, rest["matrix"]))
-        layout = SectorLayout(labels, functions, _sets(fields["sets"]))
-        return cls(layout, fields["core"]["matrix"], fields["largest"], fields["scale"], tuple(rests))
+        first = {"rests": (), "sets": fields["sets"], "matrix": fields["core"]["matrix"]}
+        components = (
+            RestComponent(
+                tuple((int(i), int(o)) for i, o in one["rests"]),
+                SectorLayout(labels, functions, _sets(one["sets"])),
+                one["matrix"],
+            )
+            for one in (first, *fields.get("rests", {}).values())
+        )
+        return cls(tuple(components), fields["largest"], fields["scale"])
 
     def __repr__(self) -> str:
         return self._words(f"{self.p:,} queries of few of {len(self.layout.shape)} attributes")
@@ -309,10 +292,9 @@ def strategy_on(factor: Split) -> SectorStrategy | SectorwiseStrategy:
     if isinstance(cells, SetCells):
         return replace(cells.unit, weights=np.array([float(np.linalg.norm(part)) for part in factor.parts]))
     assert isinstance(cells, SectorCells)
-    measured = measured_parts(cells.rows, factor.parts)
+    components, added = measured_parts(cells.rows, factor.parts)
     size = max(float(np.linalg.norm(part)) ** 2 for part in factor.parts)
     rows = max(map(len, factor.parts))
-    off = (gamma(rows + 2) * size + measured.added) * cells.longest
+    off = (gamma(rows + 2) * size + added) * cells.longest
     square = cells.largest_entry([part.T @ part for part in factor.parts]) + off
-    largest = float(root_up(square * (1 + 4 * EPS)))
-    return SectorStrategy(measured.layout, measured.core, largest, rests=measured.rests)
+    return SectorStrategy(components, float(root_up(square * (1 + 4 * EPS))))

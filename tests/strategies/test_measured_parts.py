@@ -35,8 +35,8 @@ CASES = {
 
 
 def strategy_for(space: RowSpace, factors: list[np.ndarray]) -> tuple[SectorStrategy, float]:
-    found = measured_parts(space, factors)
-    return SectorStrategy(found.layout, found.core, 1.0, 1.0, found.rests), found.added
+    components, added = measured_parts(space, factors)
+    return SectorStrategy(components, 1.0), added
 
 
 @pytest.mark.quick
