@@ -1,6 +1,6 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/measured.py, results/saved_fields.py, strategies/sector_strategy.py.
+Guards sectors/measured.py, results/saved_fields.py, strategies/component_strategy.py.
 """
 
 import json
@@ -36,7 +36,7 @@ from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
 from mmopt.strategies import SectorStrategy
-from mmopt.strategies.sector_strategy import strategy_on
+from mmopt.strategies.component_strategy import strategy_on
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, query_product as f
 

@@ -1,6 +1,6 @@
 """The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix.
 
-Guards component_strategy.py, marginals_strategy.py, privacy/rounding/integer_products.py, product_strategy.py
+Guards component_strategy.py, factor_strategies.py, privacy/rounding/integer_products.py
 and dense_strategy.py.
 """
 

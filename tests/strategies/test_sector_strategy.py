@@ -1,6 +1,6 @@
 """Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
-Guards sector_strategy.py, sectorwise_strategy.py and sectors/measured.py.
+Guards component_strategy.py, set_strategy.py and sectors/measured.py.
 """
 
 from dataclasses import replace
@@ -95,7 +95,7 @@ def test_more_cells_than_can_be_counted(rng: np.random.Generator) -> None:
     noisy = rng.normal(size=strategy.p)
     answers = strategy.answers_from(workload, noisy)
     near(answers[9], answers[-1])
-    near(strategy.components[0].core @ strategy.functions_from(noisy)[()][:, 0], noisy)
+    near(strategy.components[0].core @ strategy.sums_from(noisy)[()][:, 0], noisy)
 
 
 def test_refused(rng: np.random.Generator) -> None:

@@ -156,10 +156,10 @@ class Component:
         values = noisy.reshape(len(self.matrix), -1)
         sizes = [len(a.classes) for a in self.joint.attributes]
         summed = set(range(len(sizes))).difference(attributes, self.axes)
-        often = float(math.prod(sizes[i] for i in summed))  # cells that are summed up, all alike
+        cells_summed = float(math.prod(sizes[i] for i in summed))  # all alike
         norms = self.norms
         kept = pinv(self.matrix * norms) @ values
-        kept *= (often / norms / math.prod(float(s) ** 2 for s in self.rest_sizes))[:, None]
+        kept *= (cells_summed / norms / math.prod(float(s) ** 2 for s in self.rest_sizes))[:, None]
         full = np.zeros((self.joint.dim(self.chosen.key), values.shape[1]))
         full[self.chosen.kept] = kept
         shape = [self._maps[axis].shape[0] for axis in self._order]
@@ -167,8 +167,7 @@ class Component:
         for axis, (attribute, one) in enumerate(zip(self.axes, self._maps, strict=True)):
             sums = one if attribute in attributes else one.sum(axis=1)[:, None]
             tensor = _along(sums.T, tensor, axis)
-        wide = [sizes[i] if i in self.axes else 1 for i in attributes]
-        return np.asarray(tensor.reshape(wide))
+        return np.asarray(tensor.reshape([sizes[i] if i in self.axes else 1 for i in attributes]))
 
     @cached_property
     def _order(self) -> list[int]:
@@ -188,8 +187,9 @@ def _map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_
     n = len(attribute.classes)
     values = np.arange(n)
     if part.kind == "even":
-        entries = np.ones(n, dtype=np.int64)
-        return scipy.sparse.csr_array((entries, (attribute.orbit_of, values)), shape=(part.dim, n))
+        return scipy.sparse.csr_array(
+            (np.ones(n, dtype=np.int64), (attribute.orbit_of, values)), shape=(part.dim, n)
+        )
     if part.kind == "odd":
         member = np.equal.outer(np.arange(len(attribute.mirror)), attribute.classes).astype(np.int64)
         first, second = attribute.pairs.T
@@ -204,7 +204,7 @@ def _map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ByComponent(OneNoise):
+class OnComponents(OneNoise):
     """Integers on the components of a space, which answer from tables; all rows get the same noise."""
 
     components: tuple[Any, ...]
@@ -217,8 +217,13 @@ class ByComponent(OneNoise):
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """All rows: they get the same noise."""
-        rows = sum(component.rows for component in self.components)
-        return (Part(rows, self.squared_sensitivity, self.largest_answer * MAX_ROWS),)
+        return (
+            Part(
+                sum(component.rows for component in self.components),
+                self.squared_sensitivity,
+                self.largest_answer * MAX_ROWS,
+            ),
+        )
 
     def answers_of(self, tables: CountedTables) -> AnyInts:
         """The exact answers (rows,), component by component."""
@@ -234,7 +239,7 @@ MOST_HELD = 2**22  # cells up to which one estimate of the data vector is cheape
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IntegerComponents(ByComponent):
+class IntegerComponents(OnComponents):
     """An integer strategy on the components of the cells."""
 
     components: tuple[Component, ...]
@@ -328,23 +333,26 @@ def round_components(
         raise unsupported()
     cells = strategy.cells
     bases = spanning_rows(cells.joint, workload, cells.chosen)
-    shells, reals = [], []
+    unrounded, roots = [], []
     for chosen, basis, part in zip(cells.chosen, bases, strategy.split.parts, strict=True):
         if basis is None:
             raise _no_integers()
         if len(basis):
-            shells.append(Component(cells.joint, chosen, basis))
-            reals.append(_real(shells[-1], part))
-    lengths = [np.square(real @ shell.matrix).sum(axis=0) for real, shell in zip(reals, shells, strict=True)]
-    largest, before = math.sqrt(_largest_sum(shells, lengths)), strategy.variances(workload)
+            unrounded.append(Component(cells.joint, chosen, basis))
+            roots.append(_scaled_root(unrounded[-1], part))
+    lengths = [
+        np.square(root @ component.matrix).sum(axis=0)
+        for root, component in zip(roots, unrounded, strict=True)
+    ]
+    largest, before = math.sqrt(_largest_sum(unrounded, lengths)), strategy.variances(workload)
 
     def rounded(most: int) -> IntegerComponents:
         bits = choose_bits(largest, most)
-        integers = _rounded(shells, reals, bits)
-        after = _as_strategy(integers, bits)
-        if not after.supports(workload):
+        integers = _rounded(unrounded, roots, bits)
+        integer_strategy = _as_strategy(integers, bits)
+        if not integer_strategy.supports(workload):
             raise _no_integers()
-        variances = after.variances(workload)
+        variances = integer_strategy.variances(workload)
         return IntegerComponents(
             workload=workload,
             neighbours=neighbours,
@@ -352,7 +360,7 @@ def round_components(
             variances=frozen(variances),
             squared_sensitivity=_squared(_largest_square(integers), neighbours),
             bits=bits,
-            bias=after.missed(workload),
+            bias=integer_strategy.missed(workload),
             loss=loss_of(variances, before),
             components=integers,
         )
@@ -360,18 +368,21 @@ def round_components(
     return closest(rounded, COLUMN_BITS)
 
 
-def _rounded(shells: Sequence[Component], reals: Sequence[Array], bits: int) -> tuple[Component, ...]:
-    cores = [rint(np.ldexp(real, bits)) for real in reals]
+def _rounded(unrounded: Sequence[Component], roots: Sequence[Array], bits: int) -> tuple[Component, ...]:
+    cores = [rint(np.ldexp(root, bits)) for root in roots]
     for core in cores:
         check_rank(core, bits)
-    return tuple(replace(s, matrix=integer_product(c, s.matrix)) for s, c in zip(shells, cores, strict=True))
+    return tuple(
+        replace(one, matrix=integer_product(core, one.matrix))
+        for one, core in zip(unrounded, cores, strict=True)
+    )
 
 
-def _real(shell: Component, part: Array) -> Array:
+def _scaled_root(component: Component, part: Array) -> Array:
     """Σ^(-1/2) of the basis under the strategy's part, over the lengths of the rests' matrices."""
     inverse, _ = pseudo_factors(part)
-    image = (shell.matrix * shell.norms) @ inverse
-    return inverse_root(image @ image.T) / math.prod(shell.rest_sizes)
+    image = (component.matrix * component.norms) @ inverse
+    return inverse_root(image @ image.T) / math.prod(component.rest_sizes)
 
 
 def _largest_square(components: Sequence[Component]) -> int:
@@ -567,7 +578,7 @@ def _check(squares: Array) -> None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IntegerSectors(ByComponent):
+class IntegerSectors(OnComponents):
     """Integers on indicators, the component without rests first.
 
     largest_square : a proved upper bound on the largest squared length of a column over all cells.
@@ -592,8 +603,11 @@ class IntegerSectors(ByComponent):
         layout, parts = self.components[0].layout, self.components
         sets = [part.layout.sets for part in parts]
         heading = f"integer-sectors 1 {self.bits} DenseCore {layout.shape} {sets}\n"
-        pieces = (piece for part in parts for piece in (np.array(part.rests), part.matrix))
-        return digest(heading, *layout.labels, *pieces)
+        return digest(
+            heading,
+            *layout.labels,
+            *(piece for part in parts for piece in (np.array(part.rests), part.matrix)),
+        )
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:
@@ -648,5 +662,12 @@ def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neig
 def _on_indicators(one: RestComponent, scale: float, bits: int) -> IntegerPart:
     """rint(2^bits C U), for rests divided by the numbers of their values."""
     layout = one.layout.indicators()
-    real = scale / math.prod(one.sizes) * (one.core @ change_of_functions(one.layout, layout))
-    return IntegerPart(one.rests, layout, rint(np.ldexp(real, bits)))
+    return IntegerPart(
+        one.rests,
+        layout,
+        rint(
+            np.ldexp(
+                (scale / math.prod(one.sizes) * (one.core @ change_of_functions(one.layout, layout))), bits
+            )
+        ),
+    )

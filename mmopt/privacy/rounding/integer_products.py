@@ -52,7 +52,7 @@ from mmopt.strategies import (
     one_attribute,
     products_of,
 )
-from mmopt.strategies.marginals_strategy import attributes_of
+from mmopt.strategies.factor_strategies import attributes_of
 from mmopt.workloads import Workload
 
 BITS = (30, 42)
@@ -86,14 +86,6 @@ def choices_of(part: ProductStrategy, workload: Workload) -> list[list[RoundedFa
     ------
     WorkloadError : as ``kept_rows``.
     """
-    spanning = _spanning_by_attribute(part, workload)
-    if spanning is None:
-        return None
-    return [rounded_choices(f, w) for f, w in zip(part.factors, spanning, strict=True)]
-
-
-def _spanning_by_attribute(part: ProductStrategy, workload: Workload) -> list[Workload] | None:
-    """By attribute, rows that span the products that the part supports; None if there are none."""
     variances = part.variances(workload)
     supported = [
         product
@@ -102,10 +94,12 @@ def _spanning_by_attribute(part: ProductStrategy, workload: Workload) -> list[Wo
     ]
     if not supported:
         return None
-    return [
+    # By attribute, rows that span the products.
+    spanning = [
         one_attribute([(factor, 1.0) for factor in dict.fromkeys(f.plain.spanning() for f in factors)])
         for factors in zip(*(product.factors for product in supported), strict=True)
     ]
+    return [rounded_choices(f, w) for f, w in zip(part.factors, spanning, strict=True)]
 
 
 def rounded_choices(strategy: Strategy, workload: Workload) -> list[RoundedFactor]:
@@ -316,8 +310,10 @@ def _rounded_products(
 
     def rounded(bits: int) -> ProductsT:
         integer = added(bits)
-        growth = (integer.sensitivity / strategy.sensitivity) ** 2
-        return replace(integer, loss=loss_of(integer.variances * growth, before))
+        return replace(
+            integer,
+            loss=loss_of(integer.variances * (integer.sensitivity / strategy.sensitivity) ** 2, before),
+        )
 
     return replace(closest(rounded, BITS), neighbours=neighbours)
 
@@ -521,7 +517,7 @@ class IntegerMarginals(InFactors):
         """A part for every marginal."""
         # A replaced row does not change a marginal of one cell, unless rows may be dropped.
         moved = bound_by_column(1, self.norm, self.neighbours, is_nonnegative=True)
-        alone = moved if self.neighbours.times else int(self.changes.may_drop)
+        alone = moved if self.neighbours.times else int(self.neighbours.over(self.workload).may_drop)
         return tuple(
             Part(
                 rows=(rows := math.prod(self.workload.domain.shape[i] for i in attributes)),

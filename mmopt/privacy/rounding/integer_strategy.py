@@ -111,11 +111,6 @@ class Measured(ABC):
     compares_columns = False
 
     @property
-    def changes(self) -> Neighbours:
-        """The set of changes between neighbouring tables of this workload."""
-        return self.neighbours.over(self.workload)
-
-    @property
     def is_biased(self) -> bool:
         return False
 

@@ -40,5 +40,4 @@ def round_any(
     Errors as the function of its form, ``check_arguments``, ``Neighbours.of`` and ``Neighbours.over``.
     """
     check_arguments(strategy, workload)
-    changes = Neighbours.of(neighbours).over(workload)
-    return ROUNDED[type(strategy)](strategy, workload, changes)
+    return ROUNDED[type(strategy)](strategy, workload, Neighbours.of(neighbours).over(workload))

@@ -22,8 +22,7 @@ from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import privacy_rows
 from mmopt.strategies import SectorwiseStrategy, Strategy
-from mmopt.strategies.marginals_strategy import MarginalStrategy
-from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
+from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy, UnionStrategy
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import all_range, identity, prefix, total
