@@ -20,7 +20,6 @@ from dataclasses import dataclass, fields
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from numbers import Real
-from typing import Any
 
 from mmopt.errors import PrivacyError, suggest
 from mmopt.notebook import Displayed
@@ -149,7 +148,15 @@ class Privacy(Displayed):
         if isinstance(value, Privacy):
             return value
         if isinstance(value, Mapping):
-            return _of_parameters(value)
+            names = tuple(field.name for field in fields(Privacy))
+            for name in value:
+                if name not in names:
+                    near = suggest(str(name), names)
+                    raise PrivacyError(
+                        f"privacy has no parameter {name!r}, expected {', '.join(names)}",
+                        hint=near if near.startswith("did") else _BOTH,
+                    )
+            return Privacy(**value)
         if isinstance(value, Real):
             number = float(value)
             raise PrivacyError(
@@ -176,16 +183,6 @@ class Privacy(Displayed):
         if self.delta is None:
             return f"epsilon = {self.epsilon:g}"
         return f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
-
-
-def _of_parameters(values: Mapping[Any, Any]) -> Privacy:
-    names = tuple(field.name for field in fields(Privacy))
-    for name in values:
-        if name not in names:
-            near = suggest(str(name), names)
-            hint = near if near.startswith("did") else _BOTH
-            raise PrivacyError(f"privacy has no parameter {name!r}, expected {', '.join(names)}", hint=hint)
-    return Privacy(**values)
 
 
 THEOREM_EXACT = "exact delta of the discrete Gaussian (Canonne, Kamath, Steinke 2020, Theorem 7)"

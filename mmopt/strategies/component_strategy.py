@@ -200,13 +200,6 @@ class ComponentStrategy(StrategyForm):
             self._kept_sums[place] = variance, missed, length
         return self._kept_sums[place]
 
-    @cached_property
-    def _determines_all(self) -> bool:
-        """Whether A determines every cell."""
-        return (self.cells.kept == self.cells.size) and all(
-            null.shape[1] == 0 for _, null in self._directions
-        )
-
     def supports(self, workload: Workload) -> bool:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
         return self.missed(workload) <= SUPPORT_TOLERANCE
@@ -218,7 +211,8 @@ class ComponentStrategy(StrategyForm):
         ------
         OptionError : a workload over other attributes.
         """
-        if self._determines_all:
+        keeps_all = self.cells.kept == self.cells.size
+        if keeps_all and all(null.shape[1] == 0 for _, null in self._directions):
             check_fit(self.cells.joint, workload)
             return 0.0
         _, missed, length = self._sums(workload, "unit")
@@ -459,7 +453,14 @@ class SectorStrategy(StrategyOfFew):
             "core": {"matrix": self.components[0].core},
             "largest": self.largest,
             "scale": self.scale,
-            "rests": {str(at): _fields_of(one) for at, one in enumerate(self.components[1:])},
+            "rests": {
+                str(at): {
+                    "rests": np.array(one.rests, dtype=np.int64),
+                    "sets": padded(one.layout.sets),
+                    "matrix": one.core,
+                }
+                for at, one in enumerate(self.components[1:])
+            },
         }
 
     @classmethod
@@ -491,14 +492,6 @@ def _weigh(product: Product) -> Array:
     """(m,) the weights of a product's rows, without the weight of the product."""
     factors = [product.factors[i] for i in active(product)]
     return kron([np.ones(1), *(np.ones(f.rows) if f.row_weights is None else f.row_weights for f in factors)])
-
-
-def _fields_of(component: RestComponent) -> dict[str, Any]:
-    return {
-        "rests": np.array(component.rests, dtype=np.int64),
-        "sets": padded(component.layout.sets),
-        "matrix": component.core,
-    }
 
 
 def strategy_on(factor: Split) -> SectorStrategy | SectorwiseStrategy:

@@ -54,13 +54,11 @@ class FormByProducts(StrategyForm):
 
     @abstractmethod
     def product_variances(self, product: Product) -> Array:
-        """(m,) the variances of a product's queries; infinity for one that is not supported."""
+        """(m,) the variances of a product's unweighted queries; infinity for one that is not supported."""
 
     def variances(self, workload: Workload) -> Array:
         require_memory((workload.m,), "list of the queries' variances")
-        return np.concatenate(
-            [self.product_variances(product.unweighted()) for product in products_of(workload, self.sizes)]
-        )
+        return np.concatenate([self.product_variances(p) for p in products_of(workload, self.sizes)])
 
 
 class StrategyOfFew(FormByProducts):

@@ -158,7 +158,7 @@ class SectorwiseStrategy(StrategyOfFew):
 
     def product_variances(self, product: Product) -> Array:
         variances = np.zeros(math.prod(product.factors[i].rows for i in product.looked_at))
-        for one, values in self.by_set(product, sums=False):
+        for one, values in self.by_set(product.unweighted(), sums=False):
             place = self.place_of.get(one)
             variances += (
                 np.where(values > 0, np.inf, 0.0) if place is None else values / self.weights[place] ** 2

@@ -315,7 +315,9 @@ def _rounded_products(
             loss=loss_of(integer.variances * (integer.sensitivity / strategy.sensitivity) ** 2, before),
         )
 
-    return replace(closest(rounded, BITS), neighbours=neighbours)
+    best = replace(closest(rounded, BITS), neighbours=neighbours)
+    _ = best.parts  # computed here: PrivacyError for neighbours to which columns would have to be compared
+    return best
 
 
 # -- products and unions of them
@@ -362,7 +364,6 @@ def round_union(
     WorkloadError : the strategy does not support the workload, or its factors do not fit together.
     """
     union = strategy if isinstance(strategy, UnionStrategy) else UnionStrategy((strategy,), (1.0,))
-    products_of(workload)
     before = union.variances(workload)
     if not np.isfinite(before).all():
         raise unsupported()
