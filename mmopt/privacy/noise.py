@@ -1,4 +1,4 @@
-"""The definition of a noise, and the least noise for a privacy, on integers or in floating point.
+"""Noises, a row each, and the least noise for a privacy, on integers or in floating point.
 
 A noise is one row of ``NOISES``, read wherever noise decides anything; OpenDP draws it. An imitation is
 seeded, and protects nothing.
@@ -285,12 +285,11 @@ def approximate_epsilon(
     # In floats a smaller rho may imply an epsilon that is larger by some last digits.
     if wanted < implied and rho <= zcdp_rho(wanted, delta):
         implied = wanted
-    proofs = [(implied, noise.theorem + noise.implied)]
-    proofs += [
+    proofs = [
         (_least(partial(bound, scale=scale), delta, 0.0, implied, min(wanted, implied)), theorem)
         for theorem, bound in (noise.deltas(finer(integer.parts, fineness)) if implied else [])
     ]
-    return min(proofs, key=itemgetter(0))
+    return min([(implied, noise.theorem + noise.implied), *proofs], key=itemgetter(0))
 
 
 def least_scale(

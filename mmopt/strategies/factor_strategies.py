@@ -318,13 +318,12 @@ class UnionStrategy(StrategyForm):
             return self.parts[0].estimate(noisy / self.shares[0])
         sizes = [share * part.sensitivity for share, part in zip(self.shares, self.parts, strict=True)]
         # Rows of length about one: LSMR squares numbers, and these are the smaller the larger the noise is.
-        equal, roots = self.divided(max(sizes)), []
-        for factors in zip(*(part.factors for part in self.parts), strict=True):
-            scaled = [
-                s * f.matrix / max(f.sensitivity, SMALLEST_FLOAT) for s, f in zip(sizes, factors, strict=True)
-            ]
-            inverse, _ = pseudo_factors(np.vstack(scaled) / max(sizes))
-            roots.append(Dense(inverse))
+        equal = self.divided(max(sizes))
+        scaled = (
+            [s * f.matrix / max(f.sensitivity, SMALLEST_FLOAT) for s, f in zip(sizes, factors, strict=True)]
+            for factors in zip(*(part.factors for part in self.parts), strict=True)
+        )
+        roots = [Dense(pseudo_factors(np.vstack(each) / max(sizes))[0]) for each in scaled]
         return least_squares(equal.implicit(), noisy / max(sizes), Kron(roots))
 
     def fields(self) -> dict[str, Any]:
@@ -432,12 +431,15 @@ class MarginalStrategy(StrategyForm):
 
     def implicit(self) -> Implicit:
         """All rows (p, n), never formed: the marginals in the order of their bit masks."""
-        rows = []
-        for mask in np.flatnonzero(self.weights > 0).tolist():
-            kinds = (identity if mask >> i & 1 else total for i in range(len(self.sizes)))
-            kept = [kind(size) for kind, size in zip(kinds, self.sizes, strict=True)]
-            rows.append(Scaled(Kron(kept), float(self.weights[mask])))
-        return Stack(rows)
+        return Stack(
+            [
+                Scaled(
+                    Kron([(identity if mask >> i & 1 else total)(n) for i, n in enumerate(self.sizes)]),
+                    float(self.weights[mask]),
+                )
+                for mask in np.flatnonzero(self.weights > 0).tolist()
+            ]
+        )
 
     def estimate(self, noisy: Array) -> Array:
         """Least-squares estimate (n,) of the data vector from noisy answers (p,), in closed form.

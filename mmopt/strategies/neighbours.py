@@ -148,25 +148,19 @@ class Neighbours:
         Neighbours.of('participation separation 4 at most 2')
         """
         wrong = OptionError(f"neighbours is {value!r}, expected {_FORMS}", hint=_WORDS)
-        if isinstance(value, Neighbours):
-            return value
-        if isinstance(value, str):
-            words, of_each, column = value.partition(_OF_EACH)
-            neighbours = _of_words(words.split(), wrong)
-            return replace(neighbours, column=column) if of_each else neighbours
-        if isinstance(value, Mapping) and set(value) == {"column", "rows"}:
-            return unit_of(value)
-        if not (isinstance(value, Mapping) and len(value) == 1):
-            raise wrong
-        ((kind, detail),) = value.items()
-        if kind == "rows":
-            return Neighbours("rows", detail)
-        if (
-            kind == "participation"
-            and isinstance(detail, Mapping)
-            and set(detail) == {"separation", "at_most"}
-        ):
-            return Neighbours("participation", detail["at_most"], detail["separation"])
+        match value:
+            case Neighbours():
+                return value
+            case str():
+                words, of_each, column = value.partition(_OF_EACH)
+                neighbours = _of_words(words.split(), wrong)
+                return replace(neighbours, column=column) if of_each else neighbours
+            case {"column": _, "rows": _, **rest} if not rest:
+                return unit_of(value)
+            case {"rows": k, **rest} if not rest:
+                return Neighbours("rows", k)
+            case {"participation": {"separation": b, "at_most": k, **more}, **rest} if not (more or rest):
+                return Neighbours("participation", k, b)
         raise wrong
 
     def over(self, workload: Workload) -> Neighbours:

@@ -246,11 +246,15 @@ class SectorwiseStrategy(StrategyOfFew):
 
     def implicit(self) -> Implicit:
         """All rows (p, n), never formed, one set after the other."""
-        rows = []
-        for one, weight in zip(self.sets, self.weights.tolist(), strict=True):
-            parts = [Dense(a) if i in one else total(a.shape[1]) for i, a in enumerate(self.matrices)]
-            rows.append(Scaled(Kron(parts), weight))
-        return Stack(rows)
+        return Stack(
+            [
+                Scaled(
+                    Kron([Dense(a) if i in one else total(a.shape[1]) for i, a in enumerate(self.matrices)]),
+                    weight,
+                )
+                for one, weight in zip(self.sets, self.weights.tolist(), strict=True)
+            ]
+        )
 
     # -- saved, and shown ------------------------------------------------------------------------------
 
@@ -412,11 +416,8 @@ class SetCells(Spanned):
     def _longest(self) -> Array:
         """(K,) upper bounds on the squared length of the longest column of each set's rows."""
         each = [column_norms(a, 2).max(initial=0.0) if len(a) else 0.0 for a in self.unit.matrices]
-        squares = []
-        for one in self.unit.sets:
-            length = reduce(times_up, (each[i] for i in one), np.ones(()))
-            squares.append(times_up(length, length))
-        return np.array(squares, dtype=float)
+        lengths = [reduce(times_up, (each[i] for i in one), np.ones(())) for one in self.unit.sets]
+        return times_up(np.array(lengths, dtype=float), np.array(lengths, dtype=float))
 
     def largest_entry(self, parts: Sequence[Array]) -> float:
         weights = np.maximum([float(part[0, 0]) for part in parts], 0.0)
@@ -685,9 +686,10 @@ def best_for_targets(workload: Workload) -> SetCells:
         products = weighed.products()
         last = with_best_bases(products, sizes, STEPS if turn else FIRST_STEPS, last)
         strategy = normalise(strategy_by_sets(products, sizes, last.bases))
-        shapes = [weights.shape for weights in weighed.weights]
-        each = zip(weighed.workload.products or (), shapes, strict=True)
-        variances = [p.weight * strategy.product_variances(p).reshape(shape) for p, shape in each]
+        variances = [
+            product.weight * strategy.product_variances(product).reshape(weights.shape)
+            for product, weights in zip(weighed.workload.products or (), weighed.weights, strict=True)
+        ]
         largest = max(float(one.max()) for one in variances)
         if not largest < np.inf:  # queries too far apart in size: some are lost in rounding
             break

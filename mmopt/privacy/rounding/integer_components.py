@@ -194,12 +194,10 @@ def _map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_
         member = np.equal.outer(np.arange(len(attribute.mirror)), attribute.classes).astype(np.int64)
         first, second = attribute.pairs.T
         return scipy.sparse.csr_array(member[first] - member[second])
-    blocks = []
-    for c in np.flatnonzero(attribute.orbit_of_class == part.labels[0]):
-        members = np.flatnonzero(attribute.classes == c)
-        block = np.zeros((len(members), n), dtype=np.int64)
-        block[:, members] = len(members) * np.eye(len(members), dtype=np.int64) - 1
-        blocks.append(block)
+    inside = [attribute.classes == c for c in np.flatnonzero(attribute.orbit_of_class == part.labels[0])]
+    blocks = [
+        one.sum() * np.equal.outer(np.flatnonzero(one), values).astype(np.int64) - one for one in inside
+    ]
     return scipy.sparse.csr_array(np.vstack(blocks))
 
 

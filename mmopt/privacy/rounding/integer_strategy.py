@@ -46,8 +46,7 @@ class WholeTable:
 
     def of(self, attributes: tuple[int, ...]) -> Ints:
         """The sums over all other attributes."""
-        kept = set(attributes)
-        others = tuple(i for i in range(len(self.sizes)) if i not in kept)
+        others = tuple(i for i in range(len(self.sizes)) if i not in attributes)
         return np.asarray(self.counts.reshape(self.sizes).sum(axis=others), dtype=np.int64)
 
 

@@ -242,29 +242,21 @@ def read(text: str) -> Call:
 
 
 def _parsed(text: str) -> tuple[str, list[tuple[str, int | None]]]:
-    wrong = OptionError(
+    try:
+        match ast.parse(text.strip(), mode="eval").body:
+            case ast.Name(id=name):
+                return name, []
+            case ast.Call(func=ast.Name(id=name), args=[], keywords=given):
+                literals = [one for one in given if isinstance(one.value, ast.Constant | ast.UnaryOp)]
+                values = {one.arg: ast.literal_eval(one.value) for one in literals if one.arg}
+                if len(values) == len(given):
+                    return name, list(values.items())
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        pass  # another form, as what no case takes
+    raise OptionError(
         f"the baseline is '{text}', expected a name, or a name with parameters",
         hint="for example hierarchical(branching=16)",
     )
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise wrong from None
-    if isinstance(tree, ast.Name):
-        return tree.id, []
-    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)) or tree.args:
-        raise wrong
-    if len({keyword.arg for keyword in tree.keywords}) < len(tree.keywords):
-        raise wrong
-    given = []
-    for keyword in tree.keywords:
-        if keyword.arg is None or not isinstance(keyword.value, ast.Constant | ast.UnaryOp):
-            raise wrong
-        try:
-            given.append((keyword.arg, ast.literal_eval(keyword.value)))
-        except ValueError:
-            raise wrong from None
-    return tree.func.id, given
 
 
 def _check(head: str, parameter: Parameter, value: object) -> None:
@@ -274,10 +266,8 @@ def _check(head: str, parameter: Parameter, value: object) -> None:
     expected = {int: "an integer", bool: "True or False"}[parameter.kind]
     if parameter.least is not None:
         expected += f" of {parameter.least} or more"
-    is_right = type(value) is parameter.kind
-    if is_right and parameter.least is not None and isinstance(value, int):
-        is_right = value >= parameter.least
-    if not is_right:
+    is_large = parameter.least is None or (isinstance(value, int) and value >= parameter.least)
+    if not (type(value) is parameter.kind and is_large):
         raise OptionError(
             f"{parameter.name} of '{head}' is {value!r}, expected {expected}",
             hint=f"{parameter.name}: {parameter.about}",

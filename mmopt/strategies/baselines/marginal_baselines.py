@@ -55,12 +55,10 @@ def marginal_masks(workload: Workload) -> list[int] | None:
 
     Every factor has to be the identity or the total.
     """
-    masks = []
-    for product in workload.products or ():
-        if any(factor.kind not in ("identity", "total") for factor in product.factors):
-            return None
-        masks.append(sum(1 << i for i, factor in enumerate(product.factors) if factor.kind == "identity"))
-    return masks or None
+    kinds = [[factor.kind for factor in product.factors] for product in workload.products or ()]
+    if not all(kind in ("identity", "total") for each in kinds for kind in each):
+        return None
+    return [sum(1 << i for i, kind in enumerate(each) if kind == "identity") for each in kinds] or None
 
 
 def not_marginals(workload: Workload) -> str | None:
