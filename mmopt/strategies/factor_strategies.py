@@ -460,7 +460,7 @@ class MarginalStrategy(StrategyForm):
             estimate += mean.reshape(shape) / cells_of_a_count[space]
         return estimate.ravel()
 
-    def answered(self, workload: Workload, noisy: Array) -> Array:
+    def answers_from(self, workload: Workload, noisy: Array) -> Array:
         """The queries of ``estimate`` (m,), from subspaces alone: never as many numbers as cells.
 
         A table over the attributes U has parts on the subspaces T ⊆ U alone, each spread evenly over the

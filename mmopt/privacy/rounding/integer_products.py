@@ -67,13 +67,12 @@ _KEPT = 500  # choices that are followed from factor to factor
 
 @dataclass(frozen=True, eq=False)
 class RoundedFactor:
-    """matrix : integers, about ``scale`` times the factor. loss : logarithm of the worst growth of variance.
+    """matrix : integers, about a multiple of the factor. loss : logarithm of the worst growth of variance.
 
     bits : logarithm of the largest entry, to base 2. squared : exact squared sensitivity of the integers.
     """
 
     matrix: Ints
-    scale: float
     loss: float
     bits: float
     squared: int
@@ -140,7 +139,7 @@ def choices_by_size(
         squared = squared_sensitivity(matrix, strategy.norm, ADD_REMOVE)
         loss = math.log(squared / (scale * strategy.sensitivity * least) ** 2)
         if not choices or loss < choices[-1].loss:
-            choices.append(RoundedFactor(matrix, scale, loss, math.log2(largest_entry(matrix)), squared))
+            choices.append(RoundedFactor(matrix, loss, math.log2(largest_entry(matrix)), squared))
         if loss <= _GOOD:
             break
     return choices
@@ -228,9 +227,9 @@ class InFactors(Measured):
         scaled = noisy / np.repeat(scales, [part.rows for part in self.parts])
         return self._estimate(self.strategy(scales), scaled)
 
-    @abstractmethod
     def _estimate(self, strategy: Any, scaled: Array) -> Array:
         """``estimate`` by the ``strategy`` at these deviations, from answers divided by them."""
+        return np.asarray(strategy.answers_from(self.workload, scaled))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -417,10 +416,6 @@ class IntegerSectorwise(IntegerProducts):
         """The integers as a strategy, each set divided by its deviation."""
         return SectorwiseStrategy(self.real, self.sets, 1.0 / deviations, self.norm)
 
-    def _estimate(self, strategy: SectorwiseStrategy, scaled: Array) -> Array:
-        """Estimates set by set; never the data vector."""
-        return strategy.answers_from(self.workload, scaled)
-
 
 def round_sectorwise(
     strategy: SectorwiseStrategy, workload: Workload, neighbours: Neighbours
@@ -457,7 +452,7 @@ def _choices(entries: bytes, shape: tuple[int, int], norm: int) -> list[RoundedF
     """An attribute's matrix in integers, as ``rounded_choices``: only its variation counts."""
     matrix = np.frombuffer(entries).reshape(shape)
     if not len(matrix):
-        return [RoundedFactor(matrix.astype(np.int64), 1.0, 0.0, 0.0, 0)]
+        return [RoundedFactor(matrix.astype(np.int64), 0.0, 0.0, 0)]
     varies = np.linalg.pinv(np.vstack([np.ones(shape[1]), matrix]))[:, 1:]
     cells = np.eye(shape[1], dtype=np.int64)
     return choices_by_size(
@@ -555,10 +550,6 @@ class IntegerMarginals(InFactors):
         weights = np.zeros(2 ** len(sizes))
         weights[list(self.masks)] = 1.0 / deviations
         return MarginalStrategy(sizes, weights, self.norm)
-
-    def _estimate(self, strategy: MarginalStrategy, scaled: Array) -> Array:
-        """Estimates from the subspaces of each query; never the data vector."""
-        return strategy.answered(self.workload, scaled)
 
 
 def round_marginals(
