@@ -40,8 +40,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.guarantee import MOST_COST
-from mmopt.privacy.noise import continuous_gaussian_epsilon
-from mmopt.privacy.table_of_noises import GAUSSIAN
+from mmopt.privacy.noise import GAUSSIAN, continuous_gaussian_epsilon
 from mmopt.report import (
     accuracy_by_group,
     accuracy_by_query,

@@ -30,7 +30,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
 from mmopt.privacy.guarantee import MOST_COST
-from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
+from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request import default_program
 from mmopt.results import AnySolution, FactoredSolution, Solution
 from mmopt.results.solution import FOR_TARGETS

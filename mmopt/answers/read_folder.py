@@ -42,9 +42,8 @@ from mmopt.mechanism.release_folder import (
 from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.guarantee import discrete_gaussian_delta, privacy_warning
-from mmopt.privacy.noise import Noise, continuous_gaussian_epsilon
+from mmopt.privacy.noise import MOST_SUMMED, NOISES, Noise, continuous_gaussian_epsilon
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.privacy.table_of_noises import MOST_SUMMED, NOISES
 from mmopt.proof.verify import checked_summary
 from mmopt.report.release_tables import release_rows
 from mmopt.results import AnySolution, Frame

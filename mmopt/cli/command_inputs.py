@@ -175,7 +175,7 @@ def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -
     Also when the parameters are not those of a noise for the norm: Laplace for 1, Gaussian for 2.
     """
     from mmopt.privacy.guarantee import PURE_HINT
-    from mmopt.privacy.table_of_noises import noise_for
+    from mmopt.privacy.noise import noise_for
 
     if request.privacy is not None:
         noise = noise_for(norm, request.privacy)

@@ -195,7 +195,7 @@ def _number(text: str, option: str) -> float:
 
 def norm_of(noise: str) -> int:
     """The norm of sensitivities under a noise; OptionError for another word."""
-    from mmopt.privacy.table_of_noises import NOISES
+    from mmopt.privacy.noise import NOISES
 
     norms = {row.name.lower(): row.norm for row in NOISES}
     if noise not in norms:

@@ -34,7 +34,7 @@ from mmopt.errors import ResultError, SolverError
 from mmopt.limits import Stop, hard_limit
 from mmopt.notebook import Displayed
 from mmopt.numerics.outward import rounded
-from mmopt.privacy.table_of_noises import noise_for
+from mmopt.privacy.noise import noise_for
 from mmopt.results import Solution
 from mmopt.results.rows_and_json import finite
 from mmopt.strategies.baselines import Evaluated, read

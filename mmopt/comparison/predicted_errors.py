@@ -15,9 +15,8 @@ from mmopt.errors import Error, TooLargeError
 from mmopt.mechanism import Plan, plan
 from mmopt.mechanism.accuracy import deviations
 from mmopt.privacy.guarantee import MOST_COST, Privacy
-from mmopt.privacy.noise import Noise
+from mmopt.privacy.noise import NOISES, Noise, noise_for
 from mmopt.privacy.rounding.integer_strategy import check_type
-from mmopt.privacy.table_of_noises import NOISES, noise_for
 from mmopt.results import AnySolution
 from mmopt.results.rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE, Neighbours, StrategyForm, largest_ratio, privacy_cost

@@ -25,7 +25,7 @@ from mmopt.driver.templates import Templates, TemplateStrategy
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
 from mmopt.notebook import Displayed
-from mmopt.privacy.table_of_noises import noise_for
+from mmopt.privacy.noise import noise_for
 from mmopt.results.rows_and_json import finite
 from mmopt.solvers import Options
 from mmopt.strategies import privacy_cost

@@ -30,11 +30,19 @@ from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.guarantee import THEOREM_EXACT, Privacy, privacy_warning
-from mmopt.privacy.noise import Noise, approximate_epsilon, check_scales, cost, finer, finest, least_scale
+from mmopt.privacy.noise import (
+    Noise,
+    approximate_epsilon,
+    check_scales,
+    cost,
+    finer,
+    finest,
+    least_scale,
+    noise_for,
+)
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING, IntegerStrategy
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part, check_type
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
-from mmopt.privacy.table_of_noises import noise_for
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, why_not_released
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, StrategyForm

@@ -1,8 +1,7 @@
 """Guarantees that noise proves, and how much noise they need: calibration, noise, rounding. Never data.
 
 - ``guarantee.py``: privacy parameters, and the guarantee that a noise scale proves
-- ``noise.py``: the definition of a noise, and the least noise for a privacy, on integers or in floating point
-- ``table_of_noises.py``: the noises, a row each: OpenDP's samplers, costs, laws
+- ``noise.py``: noises, a row each (OpenDP's samplers, costs, laws), and the least noise for a privacy
 - ``rounding/``: strategies rounded to integers
 """
 

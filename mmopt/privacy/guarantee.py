@@ -8,7 +8,7 @@ satisfies rho-zCDP with rho = (sensitivity / scale)² / 2 (Canonne, Kamath and S
 delta at an epsilon is at most each of three: the one from zCDP (the same, Corollary 13); where a row changes
 a single count, the exact one (the same, Theorem 7: ``discrete_gaussian_delta``); that of continuous noise
 (Balle and Wang 2018, Theorem 8: ``gaussian_delta``) plus (1 + e^epsilon) times the distance of the two
-noises (``table_of_noises.py``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
+noises (``noise.py``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
 Roughgarden and Sundararajan 2009).
 """
 
@@ -20,7 +20,6 @@ from dataclasses import dataclass, fields
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from numbers import Real
-from typing import Any
 
 from mmopt.errors import PrivacyError, suggest
 from mmopt.notebook import Displayed
@@ -47,27 +46,42 @@ class PrivacyFault:
 
 def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None) -> PrivacyFault | None:
     """The first rule that the parameters break, or None. One place for code and workload files."""
-    if rho is not None and (epsilon is not None or delta is not None):
-        other = "epsilon" if epsilon is not None else "delta"
-        value = epsilon if epsilon is not None else delta
-        return PrivacyFault("rho", f"both rho ({rho!r}) and {other} ({value!r}) are given", _BOTH)
-    if rho is None and epsilon is None and delta is None:
-        return PrivacyFault("", "no privacy parameter is given", _BOTH)
-    if rho is None and epsilon is None:
-        return PrivacyFault("delta", f"delta ({delta!r}) is given without epsilon", _BOTH)
-    if epsilon is not None and not _positive(epsilon):
-        return PrivacyFault("epsilon", f"epsilon must be a finite number > 0, not {epsilon!r}")
-    if rho is not None and not _positive(rho):
-        return PrivacyFault("rho", f"rho must be a finite number > 0, not {rho!r}")
-    for name, value in (("epsilon", epsilon), ("rho", rho)):
-        if value is not None and value > MOST_COST:
-            return PrivacyFault(
-                name, f"{name} must be at most {MOST_COST:g}, not {value!r}", "it protects nobody"
+    other, value = ("epsilon", epsilon) if epsilon is not None else ("delta", delta)
+    without = rho is None and epsilon is None
+    low = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
+    rules = (  # whether it is broken, and the mistake
+        (
+            rho is not None and value is not None,
+            PrivacyFault("rho", f"both rho ({rho!r}) and {other} ({value!r}) are given", _BOTH),
+        ),
+        (without and delta is None, PrivacyFault("", "no privacy parameter is given", _BOTH)),
+        (without, PrivacyFault("delta", f"delta ({delta!r}) is given without epsilon", _BOTH)),
+        *(
+            (
+                cost is not None and not (math.isfinite(cost) and cost > 0.0),
+                PrivacyFault(name, f"{name} must be a finite number > 0, not {cost!r}"),
             )
-    if delta is not None and not (math.isfinite(delta) and 0.0 < delta < 1.0):
-        hint = _PURE if delta == 0.0 else "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
-        return PrivacyFault("delta", f"delta must lie strictly between 0 and 1, not be {delta!r}", hint)
-    return None
+            for name, cost in (("epsilon", epsilon), ("rho", rho))
+        ),
+        *(
+            (
+                cost is not None and cost > MOST_COST,
+                PrivacyFault(
+                    name, f"{name} must be at most {MOST_COST:g}, not {cost!r}", "it protects nobody"
+                ),
+            )
+            for name, cost in (("epsilon", epsilon), ("rho", rho))
+        ),
+        (
+            delta is not None and not 0.0 < delta < 1.0,
+            PrivacyFault(
+                "delta",
+                f"delta must lie strictly between 0 and 1, not be {delta!r}",
+                _PURE if delta == 0.0 else low,
+            ),
+        ),
+    )
+    return next((fault for is_broken, fault in rules if is_broken), None)
 
 
 def privacy_warning(epsilon: float | None, delta: float | None, rho: float | None) -> str:
@@ -134,7 +148,15 @@ class Privacy(Displayed):
         if isinstance(value, Privacy):
             return value
         if isinstance(value, Mapping):
-            return _of_parameters(value)
+            names = tuple(field.name for field in fields(Privacy))
+            for name in value:
+                if name not in names:
+                    near = suggest(str(name), names)
+                    raise PrivacyError(
+                        f"privacy has no parameter {name!r}, expected {', '.join(names)}",
+                        hint=near if near.startswith("did") else _BOTH,
+                    )
+            return Privacy(**value)
         if isinstance(value, Real):
             number = float(value)
             raise PrivacyError(
@@ -161,20 +183,6 @@ class Privacy(Displayed):
         if self.delta is None:
             return f"epsilon = {self.epsilon:g}"
         return f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
-
-
-def _of_parameters(values: Mapping[Any, Any]) -> Privacy:
-    names = tuple(field.name for field in fields(Privacy))
-    for name in values:
-        if name not in names:
-            near = suggest(str(name), names)
-            hint = near if near.startswith("did") else _BOTH
-            raise PrivacyError(f"privacy has no parameter {name!r}, expected {', '.join(names)}", hint=hint)
-    return Privacy(**values)
-
-
-def _positive(value: float) -> bool:
-    return math.isfinite(value) and value > 0.0
 
 
 THEOREM_EXACT = "exact delta of the discrete Gaussian (Canonne, Kamath, Steinke 2020, Theorem 7)"
@@ -215,7 +223,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     The returned rho satisfies ``zcdp_epsilon(rho, delta) <= epsilon``.
     Raises PrivacyError when epsilon is outside (0, 10000] or delta outside (0, 1).
     """
-    check_approximate(epsilon, delta)
+    Privacy(epsilon=epsilon, delta=delta)  # refuses what is out of range
     order = _best_order(lambda u: (epsilon - _tail_float(u, delta)) / (1 + u))
     with localcontext(_CONTEXT):
         exact = (Decimal(epsilon) - _tail(order, delta)) / (1 + order)
@@ -325,12 +333,6 @@ def float_above(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
-def check_approximate(epsilon: float, delta: float) -> None:
-    """Raise the PrivacyError of a ``Privacy`` with this epsilon and delta."""
-    if fault := privacy_fault(epsilon, delta, None):
-        raise PrivacyError(fault.message, hint=fault.hint)
-
-
 def _tail(order: Decimal, delta: float) -> Decimal:
     """ln(1 - 1/a) - (ln a + ln delta) / (a - 1) at a = 1 + order, to 60 digits."""
     a = 1 + order
@@ -346,8 +348,7 @@ def _best_order(value: Callable[[float], float]) -> Decimal:
 
     Quality matters only for tightness: a bad order gives a larger epsilon, never a wrong one.
     """
-    grid = [t / 2 for t in range(-60, 161)]
-    best = max(grid, key=lambda t: value(math.exp(t)))
+    best = max([t / 2 for t in range(-60, 161)], key=lambda t: value(math.exp(t)))
     low, high = best - 0.5, best + 0.5
     ratio = (math.sqrt(5) - 1) / 2
     for _ in range(60):

@@ -13,7 +13,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.judge.bound_on_total_error import l2_by_component, l2_by_sectors, l2_by_sets
+from mmopt.driver.judge.bound_on_total_error import l2_by_component, l2_of_few
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.errors import ResultError
 from mmopt.language import Checked
@@ -41,10 +41,8 @@ def instance_by_component(
     basis = solution.bases.get("basis")
     if givens.keys() != solution.givens.keys() or not isinstance(basis, Split | None):
         raise ResultError("arrays are passed, of which nothing is known by component")
-    if isinstance(strategy, SectorStrategy):
-        return _instance_by_sectors(checked, workload, givens)
-    if isinstance(strategy, SectorwiseStrategy):
-        return _instance_by_sets(checked, workload, givens, strategy)
+    if isinstance(strategy, StrategyOfFew):
+        return _instance_of_few(checked, workload, givens, strategy)
     split = by_components(checked, workload, givens, basis)
     if split is None:
         raise ResultError("the workload has none for this program")
@@ -55,23 +53,19 @@ def instance_by_component(
     return split[0]
 
 
-def _instance_by_sectors(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> Instance:
-    """The program in the space of the queries, with more time than a solve allows for its search."""
-    from mmopt.compiler.reductions.split_symmetric import by_sectors  # off the usual way
-
-    split = by_sectors(checked, workload, givens, SECONDS_OF_RECHECK)
-    if isinstance(split, str):
-        raise ResultError(split)
-    return split[0]
-
-
-def _instance_by_sets(
-    checked: Checked, workload: Workload, givens: Mapping[str, Any], strategy: SectorwiseStrategy
+def _instance_of_few(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], strategy: StrategyOfFew
 ) -> Instance:
-    """The program by the sets and rows of the strategy."""
-    from mmopt.compiler.reductions.split_symmetric import by_sets  # off the usual way
+    """The program by the sets and rows of the strategy, or in the space of the queries.
 
-    split = by_sets(checked, workload, givens, strategy)
+    There its search has more time than a solve allows.
+    """
+    from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets  # off the usual way
+
+    if isinstance(strategy, SectorwiseStrategy):
+        split = by_sets(checked, workload, givens, strategy)
+    else:
+        split = by_sectors(checked, workload, givens, SECONDS_OF_RECHECK)
     if isinstance(split, str):
         raise ResultError(split)
     return split[0]
@@ -97,7 +91,7 @@ def same_functions(one: StrategyOfFew, other: StrategyOfFew) -> bool:
     """Whether the components have the same functions of the cells: equal cores may have other columns."""
     if isinstance(one, SectorwiseStrategy) and isinstance(other, SectorwiseStrategy):
         return one.sets == other.sets and all(map(same_array, one.matrices, other.matrices))
-    if isinstance(one, SectorwiseStrategy) or isinstance(other, SectorwiseStrategy):
+    if not (isinstance(one, SectorStrategy) and isinstance(other, SectorStrategy)):
         return False
     pairs = list(zip(one.components, other.components, strict=False))
     return len(one.components) == len(other.components) and all(
@@ -185,10 +179,8 @@ def proved_by_component(
     """The bound by ``l2_strategy``'s certificate at the multipliers of ``bound_by_component``."""
     offered = {"sensitivity": multipliers}
     if isinstance(multipliers, Measure):
-        if isinstance(strategy, SectorwiseStrategy):
-            instance = l2_by_sets(workload, strategy)
-        else:
-            instance = l2_by_sectors(workload, 0.0)
+        by_sets = strategy if isinstance(strategy, SectorwiseStrategy) else None
+        instance = l2_of_few(workload, by_sets is not None, by_sets)
         return bound_of(instance, placed_multipliers(instance, offered))
     instance, by_component = l2_by_component(workload)
     return bound_of(instance, placed_multipliers(instance, offered) if by_component else offered)

@@ -15,7 +15,7 @@ import scipy.sparse
 
 from mmopt.errors import Location, OptionError, WorkloadError, suggest
 from mmopt.privacy import Privacy
-from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
+from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request.domain_keys import DomainNode, Rules, read_domain
 from mmopt.request.python_values import domain_node, node_of, path, united
 from mmopt.request.query_keys import ENTRY_OPTIONS

@@ -71,8 +71,7 @@ import scipy.optimize
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.limits import require_memory, time_left
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.outward import plus_up, times_up
+from mmopt.numerics.arrays import Array
 from mmopt.sectors.functions_of_few import SectorComponent
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Implicit, Workload
@@ -95,14 +94,12 @@ class AttributeDesign:
 
     strategy : (d, d), psd, of the same range as the Gram matrix. measure : (d,), the multipliers, of sum 1.
     inverse : (d, d), X⁻ with X X⁻ X = X. error : tr(G X⁻), the total squared error at sensitivity 1.
-    bound : a lower bound of the error of every strategy, (tr (D^½ G D^½)^½)² / Σd, computed.
     """
 
     strategy: Array
     inverse: Array
     measure: Array
     error: float
-    bound: float
 
 
 def contrast_gram(gram: Array, base: Array) -> Array:
@@ -140,13 +137,13 @@ def attribute_design(
         measure = measure * np.maximum(lengths, LEAST_FACTOR) ** STEP_POWER
         measure = np.maximum(measure / measure.sum(), LEAST_MEASURE)
     if not t:
-        return AttributeDesign(np.zeros((d, d)), np.zeros((d, d)), measure, 0.0, 0.0)
+        return AttributeDesign(np.zeros((d, d)), np.zeros((d, d)), measure, 0.0)
     half = vectors * np.sqrt(singular / t) / root[:, None]
     strategy = half @ half.T
     most = float(strategy.diagonal().max())
     kept = singular > 0
     half = (root[:, None] * vectors[:, kept]) * np.sqrt(t * most / singular[kept])
-    return AttributeDesign(strategy / most, half @ half.T, measure, t * t * most, t * t / measure.sum())
+    return AttributeDesign(strategy / most, half @ half.T, measure, t * t * most)
 
 
 MOST_ATTRIBUTES = 8
@@ -263,7 +260,7 @@ class ResidualStrategy:
     def is_optimal(self) -> bool:
         """Whether each sector's strategy is the best.
 
-        No block-diagonal one has then less error at these bases, its largest length taken as ``largest`` is.
+        No block-diagonal one has then less error at these bases, its largest length the sum of the sectors'.
         """
         return all(space.is_optimal for space in self.spaces)
 
@@ -278,27 +275,6 @@ class ResidualStrategy:
             for i, design in zip(space.attributes, space.designs, strict=True):
                 measures[i] = design.measure / design.measure.sum()
         return tuple(measures)
-
-    def lengths(self, cells: Ints) -> Array:
-        """(c,) f at cells (c, k) of value numbers: Σ a_S Π of the attributes' diagonals."""
-        total = np.zeros(len(cells))
-        for space in self.spaces:
-            product = np.full(len(cells), space.share)
-            for i, design in zip(space.attributes, space.designs, strict=True):
-                product *= design.strategy.diagonal()[cells[:, i]]
-            total += product
-        return total
-
-    @property
-    def largest(self) -> float:
-        """At least f at every cell: Σ a_S Π of the attributes' largest, rounded up."""
-        total = np.zeros(())
-        for space in self.spaces:
-            product = np.asarray(space.share)
-            for design in space.designs:
-                product = times_up(product, design.strategy.diagonal().max())
-            total = plus_up(total, product)
-        return float(total)
 
 
 def residual_strategy(workload: Workload) -> ResidualStrategy:

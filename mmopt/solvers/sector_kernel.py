@@ -8,7 +8,7 @@ each query, and that of the largest variance, also search for shares of the quer
 **Sets.** Strategies by sets of attributes are in closed form. With the rows of each set fixed,
 Σ_S E_S / x_S at Σ x_S = 1 is least at x_S ∝ √E_S. For the largest of the queries' Σ_S v_S / x_S relative to
 their targets E is that of weights of the queries, which are multiplied again and again by a power of their
-variances. Measure and weights of the bound are those that gave the rows (``strategies.set_cells``).
+variances. Measure and weights of the bound are those that gave the rows (``strategies.set_strategy``).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from mmopt.sectors.best_design import Design
 from mmopt.sectors.bounds import best_measure_bound
 from mmopt.sectors.profiles import Mixture
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
-from mmopt.strategies.sector_strategy import definite_parts
-from mmopt.strategies.set_cells import SetCells, that_fit
+from mmopt.strategies.component_strategy import definite_parts
+from mmopt.strategies.set_strategy import SetCells, that_fit
 
 if TYPE_CHECKING:
     from mmopt.sectors.best_design import Design

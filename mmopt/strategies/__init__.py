@@ -4,19 +4,16 @@ Each form is a row of ``FORMS`` and a file.
 
 - ``dense_strategy.py``: the protocol of strategies, and a strategy as a matrix
 - ``neighbours.py``: which tables are neighbours, and the sensitivity to such a set
-- ``component_strategy.py``: a strategy that splits into components
-- ``sector_strategy.py``: a strategy on the row space of queries of few attributes
-- ``product_strategy.py``: Kronecker products of strategies, and unions of them
-- ``marginals_strategy.py``: weighted marginals
-- ``sectorwise_strategy.py``: sets of attributes one by one, of row spaces of any size
-- ``set_cells.py``: strategies by sets of attributes as a space for programs, and for targets
+- ``component_strategy.py``: strategies that split by symmetry: on the cells, and on a row space of queries
+- ``factor_strategies.py``: Kronecker products of strategies, unions of them, and weighted marginals
+- ``set_strategy.py``: sets of attributes one by one, over any number of cells; also as a space for programs
 - ``baselines/``: strategies in use without optimising
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mmopt.strategies.component_strategy import AnyStrategy, ComponentStrategy, StrategyOfFew
+from mmopt.strategies.component_strategy import AnyStrategy, ComponentStrategy, SectorStrategy
 from mmopt.strategies.dense_strategy import (
     Strategy,
     StrategyForm,
@@ -25,11 +22,16 @@ from mmopt.strategies.dense_strategy import (
     normalise,
     privacy_cost,
 )
-from mmopt.strategies.marginals_strategy import MarginalStrategy
+from mmopt.strategies.factor_strategies import (
+    MarginalStrategy,
+    ProductStrategy,
+    StrategyOfFew,
+    UnionStrategy,
+    one_attribute,
+    products_of,
+)
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
-from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy, one_attribute, products_of
-from mmopt.strategies.sector_strategy import SectorStrategy
-from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
+from mmopt.strategies.set_strategy import SectorwiseStrategy
 
 __all__ = [
     "ADD_REMOVE",

@@ -110,6 +110,15 @@ class StrategyForm(Charted, ABC):
         """Squared length of each column of A, (n,): the diagonal of AᵀA."""
         return np.asarray(np.square(self.implicit().matrix()).sum(axis=0))
 
+    @property
+    def largest_condition(self) -> float:
+        """An upper bound on ``condition`` for every workload, and cheap; infinity where a form has none."""
+        return math.inf
+
+    def condition(self, workload: Workload) -> float:
+        """The growth of rounding errors of A in total error; by default ``largest_condition``."""
+        return self.largest_condition
+
     def supports(self, workload: Workload) -> bool:
         """Whether every query is a combination of the measured ones."""
         return math.isfinite(self.squared_error(workload))

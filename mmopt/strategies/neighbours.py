@@ -18,7 +18,8 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, assert_never, get_args
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, assert_never, get_args
 
 import numpy as np
 
@@ -39,6 +40,55 @@ _WORDS = "in words 'rows 3', 'rows 3 of each person' (a column) or 'participatio
 _UNITS = "{'rows': k} or {'column': name, 'rows': k}"
 
 _OF_EACH = " of each "
+
+_UNCHECKED = "that nobody has more is not checked"
+
+
+class _Row(NamedTuple):
+    """A kind of neighbours: its texts, with places for its numbers, and the fields that it has.
+
+    name : as ``Neighbours.of`` reads it. change : the difference of two tables, and what nothing checks.
+    unit : what the guarantee protects. is_multiple : whether the sensitivity is ``at_most`` times the largest
+    column norm.
+    """
+
+    name: str
+    change: str
+    unit: str
+    has: tuple[str, ...]
+    is_multiple: bool
+
+
+_PERSON = "one person, taken to have at most {rows}"
+_ROWS: Mapping[tuple[str, bool], _Row] = MappingProxyType(
+    {  # by kind, and whether a column names the person
+        ("add-remove", False): _Row("add-remove", "one row added or removed", "one row", (), True),
+        ("replace-one", False): _Row("replace-one", "one row replaced", "one row", ("may_drop",), False),
+        ("rows", True): _Row(
+            f"rows {{k}}{_OF_EACH}{{column}}",
+            "one person (a value of the column '{column}') added or removed, of whom at most {rows} {are} "
+            "counted",
+            "one person, of whom at most {rows} count; by '{column}'",
+            ("at_most", "column"),
+            True,
+        ),
+        ("rows", False): _Row(
+            "rows {k}",
+            f"up to {{k}} rows of one person, added or removed; {_UNCHECKED}",
+            _PERSON,
+            ("at_most", "column"),
+            True,
+        ),
+        ("participation", False): _Row(
+            "participation separation {b} at most {k}",
+            "the rows of one person: one in a step, added or removed, in at most {k} steps (the cells in "
+            f"order), any two at least {{b}} apart; {_UNCHECKED}",
+            _PERSON,
+            ("at_most", "separation"),
+            False,
+        ),
+    }
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,20 +130,8 @@ class Neighbours:
             raise OptionError(f"'may_drop' of neighbours is {self.may_drop!r}, expected True or False")
         if not isinstance(self.column, str):
             raise OptionError(f"'column' of neighbours is {self.column!r}, expected the name of a column")
-        without: dict[str, object]
-        match self.kind:
-            case "add-remove":
-                without = {"at_most": 1, "separation": 1, "may_drop": False, "column": ""}
-            case "replace-one":
-                without = {"at_most": 1, "separation": 1, "column": ""}
-            case "rows":
-                without = {"separation": 1, "may_drop": False}
-            case "participation":
-                without = {"may_drop": False, "column": ""}
-            case _:
-                assert_never(self.kind)
-        for name, none in without.items():
-            if getattr(self, name) != none:
+        for name in ("at_most", "separation", "may_drop", "column"):
+            if name not in _ROWS[self.kind, False].has and getattr(self, name) != getattr(Neighbours, name):
                 raise OptionError(
                     f"'{name}' of neighbours is {getattr(self, name)!r}, but {self.kind} has none"
                 )
@@ -110,25 +148,19 @@ class Neighbours:
         Neighbours.of('participation separation 4 at most 2')
         """
         wrong = OptionError(f"neighbours is {value!r}, expected {_FORMS}", hint=_WORDS)
-        if isinstance(value, Neighbours):
-            return value
-        if isinstance(value, str):
-            words, of_each, column = value.partition(_OF_EACH)
-            neighbours = _of_words(words.split(), wrong)
-            return replace(neighbours, column=column) if of_each else neighbours
-        if isinstance(value, Mapping) and set(value) == {"column", "rows"}:
-            return unit_of(value)
-        if not (isinstance(value, Mapping) and len(value) == 1):
-            raise wrong
-        ((kind, detail),) = value.items()
-        if kind == "rows":
-            return Neighbours("rows", detail)
-        if (
-            kind == "participation"
-            and isinstance(detail, Mapping)
-            and set(detail) == {"separation", "at_most"}
-        ):
-            return Neighbours("participation", detail["at_most"], detail["separation"])
+        match value:
+            case Neighbours():
+                return value
+            case str():
+                words, of_each, column = value.partition(_OF_EACH)
+                neighbours = _of_words(words.split(), wrong)
+                return replace(neighbours, column=column) if of_each else neighbours
+            case {"column": _, "rows": _, **rest} if not rest:
+                return unit_of(value)
+            case {"rows": k, **rest} if not rest:
+                return Neighbours("rows", k)
+            case {"participation": {"separation": b, "at_most": k, **more}, **rest} if not (more or rest):
+                return Neighbours("participation", k, b)
         raise wrong
 
     def over(self, workload: Workload) -> Neighbours:
@@ -168,67 +200,34 @@ class Neighbours:
 
     def __str__(self) -> str:
         """A few words, which ``of`` reads."""
-        match self.kind:
-            case "add-remove" | "replace-one":
-                return self.kind
-            case "rows":
-                return f"rows {self.at_most}{_OF_EACH * bool(self.column)}{self.column}"
-            case "participation":
-                return f"participation separation {self.separation} at most {self.at_most}"
-            case _:
-                assert_never(self.kind)
+        return self._filled(self._row.name)
 
     def __repr__(self) -> str:
         return f"Neighbours.of('{self}')"
 
     @property
+    def _row(self) -> _Row:
+        """Its row; KeyError for a kind without one."""
+        return _ROWS[self.kind, bool(self.column)]
+
+    def _filled(self, text: str) -> str:
+        k, are = self.at_most, "is" if self.at_most == 1 else "are"
+        return text.format(k=k, b=self.separation, rows=counted(k, "row"), are=are, column=self.column)
+
+    @property
     def words(self) -> str:
         """The difference of two neighbouring tables, in words, and the part of it that nothing checks."""
-        k, b, unchecked = self.at_most, self.separation, "that nobody has more is not checked"
-        match self.kind:
-            case "add-remove":
-                change = "one row added or removed"
-            case "replace-one":
-                change = "one row replaced"
-            case "rows" if self.column:
-                change = (
-                    f"one person (a value of the column '{self.column}') added or removed, of whom at most "
-                    f"{counted(k, 'row')} {'is' if k == 1 else 'are'} counted"
-                )
-            case "rows":
-                change = f"up to {k} rows of one person, added or removed; {unchecked}"
-            case "participation":
-                change = (
-                    f"the rows of one person: one in a step, added or removed, in at most {k} steps (the "
-                    f"cells in order), any two at least {b} apart; {unchecked}"
-                )
-            case _:
-                assert_never(self.kind)
-        return f"{self}: tables that differ by {change}"
+        return f"{self}: tables that differ by {self._filled(self._row.change)}"
 
     @property
     def unit(self) -> str:
         """The unit that the guarantee protects, in words: one row, or a person with so many of them."""
-        match self.kind:
-            case "add-remove" | "replace-one":
-                return "one row"
-            case "rows" if self.column:
-                return f"one person, of whom at most {counted(self.at_most, 'row')} count; by '{self.column}'"
-            case "rows" | "participation":
-                return f"one person, taken to have at most {counted(self.at_most, 'row')}"
-            case _:
-                assert_never(self.kind)
+        return self._filled(self._row.unit)
 
     @property
     def times(self) -> int | None:
         """The sensitivity over the norm of the largest column, exactly; None where it does not decide."""
-        match self.kind:
-            case "add-remove" | "rows":
-                return self.at_most
-            case "replace-one" | "participation":
-                return None
-            case _:
-                assert_never(self.kind)
+        return self.at_most if self._row.is_multiple else None
 
     @property
     def is_one_row(self) -> bool:

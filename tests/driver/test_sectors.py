@@ -1,6 +1,6 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/measured.py, results/saved_fields.py, strategies/sector_strategy.py.
+Guards sectors/measured.py, results/saved_fields.py, strategies/component_strategy.py.
 """
 
 import json
@@ -36,7 +36,7 @@ from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
 from mmopt.strategies import SectorStrategy
-from mmopt.strategies.sector_strategy import strategy_on
+from mmopt.strategies.component_strategy import strategy_on
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, query_product as f
 
@@ -103,7 +103,9 @@ def test_a_changed_file_is_refused(solved: tuple[Workload, Solution]) -> None:
     layout = strategy.layout
     turned = {id(own): own * 1.001 for own in layout.functions}
     bent = replace(layout, functions=tuple(turned[id(own)] for own in layout.functions))
-    rows = mmopt.verify(replace(solution, strategy=replace(strategy, layout=bent)), workload).rows
+    first, *rests = strategy.components
+    bent_strategy = replace(strategy, components=(replace(first, layout=bent), *rests))
+    rows = mmopt.verify(replace(solution, strategy=bent_strategy), workload).rows
     assert not {row.what: row.holds for row in rows}["strategy"]
     skewed = (own * np.arange(1, own.shape[1] + 1) for own in measure.mixture.factors)
     other = Mixture(measure.mixture.weights, tuple(own / own.sum(axis=1, keepdims=True) for own in skewed))

@@ -1,7 +1,7 @@
 """Queries solved by sets of attributes: a feasible point of the program, saved, verified and gone on from.
 
-Guards split_symmetric.py, solve_plan.py, solve_convex.py, verified_components.py, recheck.py, set_cells.py
-and sectorwise_strategy.py (queries that are not measured).
+Guards split_symmetric.py, solve_plan.py, solve_convex.py, verified_components.py, recheck.py
+and set_strategy.py (queries that are not measured).
 """
 
 import json
@@ -19,7 +19,7 @@ from dense_row_space import ways
 import mmopt
 from mmopt import Solution, Workload
 from mmopt.driver import solve_plan
-from mmopt.driver.judge.bound_on_total_error import bound_by_sets
+from mmopt.driver.judge.bound_on_total_error import bound_of_few
 from mmopt.errors import TimeLimitError, TooLargeError
 from mmopt.limits import Stop
 from mmopt.numerics.split_arrays import Level, Measure, Split
@@ -45,7 +45,7 @@ def few_are_many() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 20)
         patch.setattr("mmopt.sectors.sector_cells.LARGEST_WORTHWHILE", 1.0)
-        patch.setattr("mmopt.strategies.set_cells.ROUNDS", 2)
+        patch.setattr("mmopt.strategies.set_strategy.ROUNDS", 2)
         # So few cells are never split, but here: their constraint matrix would be built.
         patch.setattr(import_module("mmopt.report.explain.as_compiled"), "MOST_ROWS", 100)
         yield
@@ -248,7 +248,7 @@ def test_a_bound_that_is_rounded_in_another_way_holds(solutions: dict[str, Solut
 
 
 def test_the_bound_beside_another_program_is_that_of_the_total_error(solutions: dict[str, Solution]) -> None:
-    bound, measure = bound_by_sets(WORKLOAD)
+    bound, measure = bound_of_few(WORKLOAD, True)
     assert isinstance(measure, Measure) and measure.mixture.count == 1
     assert bound == solutions["fitness_for_use"].error_bound
     assert bound == pytest.approx(solutions["l2_strategy"].bound, rel=tolerances.RECOMPUTED)

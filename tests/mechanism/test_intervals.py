@@ -1,6 +1,6 @@
 """The printed coverage against the law that is drawn: exactly where it can be summed, else by releases.
 
-Guards accuracy.py, measurement.py, privacy/table_of_noises.py.
+Guards accuracy.py, measurement.py, privacy/noise.py.
 """
 
 import csv
@@ -20,13 +20,12 @@ from mmopt.mechanism import accuracy, measure, measurement, plan
 from mmopt.mechanism.accuracy import _half_width, _query
 from mmopt.mechanism.release_folder import answers_frame
 from mmopt.privacy import Privacy
-from mmopt.privacy.noise import simulate
+from mmopt.privacy.noise import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for, simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
-from mmopt.privacy.table_of_noises import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import predicates, prefix, total
-from tests.privacy.rounding.test_integer_product import (
+from tests.privacy.rounding.test_integer_products import (
     DATA as TABLE,
     columns_normalised,
     strategy_of,

@@ -11,10 +11,9 @@ import pytest
 from mmopt import PrivacyError, TooLargeError, Workload, solve
 from mmopt.mechanism.release_plan import plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.noise import cost, least_scale_by_cost
+from mmopt.privacy.noise import GAUSSIAN, LAPLACE, NOISES, cost, least_scale_by_cost
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, root_above
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES
 from mmopt.strategies import Strategy
 
 ROOM = 1 + Fraction(1, 2**48)

@@ -13,7 +13,7 @@ import pytest
 from mmopt.errors import OptionError, PrivacyError, WorkloadError
 from mmopt.mechanism import plan
 from mmopt.privacy import Privacy, allowed_rho, zcdp_epsilon
-from mmopt.privacy.table_of_noises import LAPLACE
+from mmopt.privacy.noise import LAPLACE
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 from tests.privacy.rounding.test_integer_dense import all_counted

@@ -1,7 +1,7 @@
 """Claims against exact privacy losses of the discrete noise, in ball arithmetic of 60 digits.
 
-Guards guarantee.py, privacy/rounding/integer_dense.py, privacy/rounding/integer_sectorwise.py,
-privacy/rounding/integer_product.py, table_of_noises.py and noise.py.
+Guards guarantee.py, privacy/rounding/integer_dense.py,
+privacy/rounding/integer_products.py and noise.py.
 """
 
 import math
@@ -15,13 +15,11 @@ import pytest
 from mmopt.mechanism import plan
 from mmopt.privacy import Privacy, zcdp_epsilon, zcdp_rho
 from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
-from mmopt.privacy.noise import approximate_epsilon, continuous_gaussian_scale, least_scale
+from mmopt.privacy.noise import GAUSSIAN, approximate_epsilon, continuous_gaussian_scale, least_scale
 from mmopt.privacy.rounding.integer_strategy import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.privacy.table_of_noises import GAUSSIAN
 from mmopt.strategies import Strategy
-from mmopt.strategies.marginals_strategy import MarginalStrategy
-from mmopt.strategies.product_strategy import ProductStrategy
+from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity

@@ -15,13 +15,13 @@ from mmopt.errors import PrivacyError
 from mmopt.privacy import Privacy
 from mmopt.privacy.guarantee import allowed_rho, float_above, zcdp_epsilon, zcdp_rho
 from mmopt.privacy.noise import (
+    GAUSSIAN,
     continuous_gaussian_delta,
     continuous_gaussian_epsilon,
     continuous_gaussian_mu,
     continuous_gaussian_scale,
     pvldb2012_rmse_factor,
 )
-from mmopt.privacy.table_of_noises import GAUSSIAN
 
 
 @pytest.mark.quick

@@ -14,8 +14,7 @@ from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.proof import verify
 from mmopt.strategies import Strategy
-from mmopt.strategies.marginals_strategy import MarginalStrategy
-from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
+from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy, UnionStrategy
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.query_product import identity, prefix, total
 

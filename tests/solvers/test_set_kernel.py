@@ -19,7 +19,7 @@ from mmopt.limits import deadline
 from mmopt.numerics.split_arrays import Split
 from mmopt.solvers import Clock, Options, sector_kernel
 from mmopt.solvers.sector_kernel import LEAST_SHARE, least_largest, least_total
-from mmopt.strategies.set_cells import SetCells, best_by_sets
+from mmopt.strategies.set_strategy import SetCells, best_by_sets
 from mmopt.workloads.query_product import identity, prefix
 
 GIVENS = {"fitness_budget": {"budget": 2.0}, "fitness_hybrid": {"total": 1.0}}

@@ -1,6 +1,6 @@
 """The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix.
 
-Guards component_strategy.py, marginals_strategy.py, privacy/rounding/integer_product.py, product_strategy.py
+Guards component_strategy.py, factor_strategies.py, privacy/rounding/integer_products.py
 and dense_strategy.py.
 """
 
@@ -18,7 +18,7 @@ from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
 from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
 from mmopt.results import npz_file
 from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
-from mmopt.sectors.measured import SectorLayout
+from mmopt.sectors.measured import RestComponent, SectorLayout
 from mmopt.strategies import (
     FORMS,
     ComponentStrategy,
@@ -36,19 +36,19 @@ from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, total
-from tests.privacy.rounding.test_integer_product import columns_normalised
+from tests.privacy.rounding.test_integer_products import columns_normalised
 
 REPLACED = Neighbours.of("replace-one")
 SETS = ("add-remove", "replace-one")
 SIZES = (2, 4)
 N = 8
-BITS = {"dense": "COLUMN_BITS", "by_component": "COLUMN_BITS", "product": "BITS", "sectorwise": "BITS"}
+BITS = {"dense": "COLUMN_BITS", "components": "COLUMN_BITS", "products": "BITS"}
 NEED_BITS = ("dense", "by_component")
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    for file in ("strategies.component_strategy", "privacy.rounding.integer_by_component"):
+    for file in ("strategies.component_strategy", "privacy.rounding.integer_components"):
         monkeypatch.setattr(f"mmopt.{file}.MOST_CELLS", 1)
 
 
@@ -95,8 +95,9 @@ def on_sectors(rng: np.random.Generator, norm: int) -> SectorStrategy:
     functions = tuple(np.hstack([np.zeros((n - 1, 1)), np.eye(n - 1)]) for n in SIZES)
     layout = SectorLayout(tuple(map(np.arange, SIZES)), functions, ((), (0,), (1,)))
     core = np.eye(5) + rng.uniform(-0.3, 0.3, (5, 5))
-    columns = SectorStrategy(layout, core, 1.0).implicit().matrix()
-    return SectorStrategy(layout, core, float(np.linalg.norm(columns, axis=0).max()) * (1 + 1e-14), 0.7)
+    components = (RestComponent((), layout, core),)
+    columns = SectorStrategy(components, 1.0).implicit().matrix()
+    return SectorStrategy(components, float(np.linalg.norm(columns, axis=0).max()) * (1 + 1e-14), 0.7)
 
 
 def sectorwise(rng: np.random.Generator, norm: int) -> SectorwiseStrategy:
@@ -203,7 +204,8 @@ def test_what_is_not_measured_is_not_supported(rng: np.random.Generator) -> None
         "union": UnionStrategy((alone, products(rng, 2)[0]), (0.5, 0.5)),
         "marginals": MarginalStrategy(SIZES, [1.0, 0.0, 0.0, 0.0]),
         "sectors": SectorStrategy(
-            SectorLayout(whole_layout.labels, whole_layout.functions, ((),)), np.eye(1), 1.0
+            (RestComponent((), SectorLayout(whole_layout.labels, whole_layout.functions, ((),)), np.eye(1)),),
+            1.0,
         ),
         "sectorwise": SectorwiseStrategy(sectorwise(rng, 2).matrices, ((),), [1.0]),
     }

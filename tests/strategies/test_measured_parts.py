@@ -1,6 +1,6 @@
 """From components of row spaces to what is measured: the same profile and the same errors.
 
-Guards sector_strategy.py.
+Guards component_strategy.py.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from sector_strategies import prefixes
 
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.strategies import SectorStrategy
-from mmopt.strategies.sector_strategy import definite_parts, measured_parts
+from mmopt.strategies.component_strategy import definite_parts, measured_parts
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, predicates, prefix, total
@@ -35,8 +35,8 @@ CASES = {
 
 
 def strategy_for(space: RowSpace, factors: list[np.ndarray]) -> tuple[SectorStrategy, float]:
-    found = measured_parts(space, factors)
-    return SectorStrategy(found.layout, found.core, 1.0, 1.0, found.rests), found.added
+    components, added = measured_parts(space, factors)
+    return SectorStrategy(components, 1.0), added
 
 
 @pytest.mark.quick

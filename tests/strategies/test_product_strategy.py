@@ -1,6 +1,6 @@
 """Strategies in factors against the matrices that they stand for.
 
-Guards product_strategy.py and marginals_strategy.py.
+Guards factor_strategies.py.
 """
 
 from functools import reduce
@@ -12,8 +12,15 @@ from symmetric_workloads import random_factor
 
 from mmopt.errors import OptionError, SolverError, UnsuitableError
 from mmopt.strategies import Strategy
-from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, subsets, supersets, volumes
-from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
+from mmopt.strategies.factor_strategies import (
+    MarginalStrategy,
+    ProductStrategy,
+    UnionStrategy,
+    energies,
+    subsets,
+    supersets,
+    volumes,
+)
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 
@@ -139,7 +146,7 @@ def union(shares: tuple[float, ...] = (0.5, 0.5), sizes: tuple[int, ...] = (2, 2
 
 
 def test_least_squares_that_do_not_settle(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
-    monkeypatch.setattr("mmopt.strategies.product_strategy.LSMR_STEPS", 1)
+    monkeypatch.setattr("mmopt.strategies.factor_strategies.LSMR_STEPS", 1)
     found = union(sizes=(5, 5))
     found = UnionStrategy(tuple(factors_of(rng, [5, 2], 2) for _ in range(2)), found.shares)
     with pytest.raises(SolverError, match=r"^least squares over 56 × 10 did not settle in 1 steps"):

@@ -1,6 +1,6 @@
 """Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
-Guards sector_strategy.py, sectorwise_strategy.py and sectors/measured.py.
+Guards component_strategy.py, set_strategy.py and sectors/measured.py.
 """
 
 from dataclasses import replace
@@ -14,6 +14,7 @@ from sector_strategies import layout, near_identity, pairs, prefixes, strategy_o
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.privacy.rounding.integer_strategy import WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.sectors.measured import RestComponent
 from mmopt.strategies import SectorStrategy, SectorwiseStrategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, predicates, prefix, total
@@ -65,7 +66,7 @@ def test_values_that_are_alike(rng: np.random.Generator) -> None:
     fields = {name: own for name, own in strategy.fields().items() if name != "form"}
     near(SectorStrategy.from_fields(fields).implicit().matrix(), a)
     near(strategy.divided(2.0).implicit().matrix(), a / 2)
-    without = replace(strategy, rests=strategy.rests[1:])
+    without = replace(strategy, components=(strategy.components[0], *strategy.components[2:]))
     assert np.isinf(without.variances(workload)[:3]).all() and not without.supports(workload)
     with pytest.raises(OptionError) as error:
         without.answers_from(workload, noisy[: without.p])
@@ -86,7 +87,7 @@ def test_more_cells_than_can_be_counted(rng: np.random.Generator) -> None:
     """10^60 cells: the total has one variance and one estimate, whatever product asks it."""
     k, d = 60, 10
     own = layout(rng, (d,) * k, [*((i,) for i in range(k)), (58, 59)])
-    strategy = SectorStrategy(own, near_identity(rng, own.size), 1.0)
+    strategy = SectorStrategy((RestComponent((), own, near_identity(rng, own.size)),), 1.0)
     workload = prefixes((d,) * k, [(0,), (58, 59)])
     assert strategy.n == d**k and strategy.p == 1 + 60 * 9 + 81
     variances = strategy.variances(workload)
@@ -94,7 +95,7 @@ def test_more_cells_than_can_be_counted(rng: np.random.Generator) -> None:
     noisy = rng.normal(size=strategy.p)
     answers = strategy.answers_from(workload, noisy)
     near(answers[9], answers[-1])
-    near(strategy.core @ strategy.functions_from(noisy)[()][:, 0], noisy)
+    near(strategy.components[0].core @ strategy.sums_from(noisy)[()][:, 0], noisy)
 
 
 def test_refused(rng: np.random.Generator) -> None:
@@ -110,9 +111,9 @@ def test_refused(rng: np.random.Generator) -> None:
             "the core has no inverse: some functions would not be measured",
         ),
     ]
-    for arguments, message in cases:
+    for (core, largest), message in cases:
         with pytest.raises(OptionError) as error:
-            SectorStrategy(own, *arguments)
+            SectorStrategy((RestComponent((), own, core),), largest)
         assert error.value.message == message
 
 

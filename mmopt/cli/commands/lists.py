@@ -175,7 +175,7 @@ def templates(
     """
     from mmopt.comparison import template_places
     from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise
-    from mmopt.privacy.table_of_noises import noise_for
+    from mmopt.privacy.noise import noise_for
     from mmopt.report import templates_table
 
     named = None if noise is None else norm_of(noise)

@@ -287,7 +287,7 @@ def tune(
     """
     from mmopt.driver import tune as tune_subworkload
     from mmopt.driver.templates import tune_templates
-    from mmopt.privacy.table_of_noises import noise_for
+    from mmopt.privacy.noise import noise_for
     from mmopt.report import tuning_table
     from mmopt.strategies import ADD_REMOVE
 

@@ -22,7 +22,7 @@ multipliers d of the cells enter a bound by their moments B diag(d) Bᵀ alone. 
 can be swapped B splits into components as well. The kernels decide which programs are solved in this way.
 
 Where there is no time or room for that, or before it, strategies that measure sets of attributes one by one
-(``strategies.set_cells``) are feasible points of the same program, in the space of one number for each set.
+(``strategies.set_strategy``) are feasible points of the same program, in the space of one number a set.
 
 This too leaves the workload as it is and changes the form of its arrays.
 """
@@ -50,7 +50,7 @@ from mmopt.sectors.residual import MOST_ATTRIBUTES as MOST_OF_SETS
 from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import MOST_OF_A_ROW_SPACE, SECONDS_OF_LARGEST, SectorCells, why_not_of_few
 from mmopt.strategies import SectorwiseStrategy, as_dense
-from mmopt.strategies.set_cells import SetCells, best_by_sets, best_for_targets
+from mmopt.strategies.set_strategy import SetCells, best_by_sets, best_for_targets
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Workload
 

@@ -25,8 +25,7 @@ from mmopt.driver.judge.bound_claims import (
 )
 from mmopt.driver.judge.bound_on_total_error import (
     bound_by_component,
-    bound_by_sectors,
-    bound_by_sets,
+    bound_of_few,
     error_bound,
 )
 from mmopt.driver.judge.score_point import (
@@ -54,9 +53,9 @@ from mmopt.solvers import Options
 from mmopt.strategies import (
     AnyStrategy,
     ComponentStrategy,
-    SectorStrategy,
     SectorwiseStrategy,
     Strategy,
+    StrategyOfFew,
     as_dense,
 )
 from mmopt.workloads import Workload
@@ -227,10 +226,8 @@ def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending:
         certified = (ending.bound, as_value(named["d"])) if "d" in named else None
     if isinstance(strategy, ComponentStrategy):
         return certified or bound_by_component(workload)
-    if isinstance(strategy, SectorStrategy):
-        return certified or bound_by_sectors(workload)
-    if isinstance(strategy, SectorwiseStrategy):
-        return certified or bound_by_sets(workload)
+    if isinstance(strategy, StrategyOfFew):
+        return certified or bound_of_few(workload, isinstance(strategy, SectorwiseStrategy))
     if certified is None and instance.error_bound is not None:
         return instance.error_bound
     duals = [d for d in map(np.asarray, multipliers.values()) if d.shape == (workload.n,)]

@@ -159,28 +159,19 @@ def bound_by_component(workload: Workload) -> tuple[float, Any]:
     return bound, multipliers["sensitivity"]
 
 
-def bound_by_sectors(workload: Workload) -> tuple[float, Any]:
-    """A proved lower bound in the space of the queries, and its multipliers, a measure of the cells.
+def bound_of_few(workload: Workload, is_by_sets: bool) -> tuple[float, Any]:
+    """A proved lower bound for queries of few attributes, and its multipliers, a measure of the cells.
 
-    Errors as ``l2_by_sectors``.
+    By sets of attributes it is a product of measures of the attributes. Errors as ``l2_of_few``.
     """
-    instance = l2_by_sectors(workload, 0.0)
-    options = Options(tolerance=GAP_BY_SECTORS, max_iterations=MOST_ITERATIONS)
+    instance = l2_of_few(workload, is_by_sets)
+    options = Options() if is_by_sets else Options(tolerance=GAP_BY_SECTORS, max_iterations=MOST_ITERATIONS)
     clock = Clock(MOST_SECONDS)
     with closing(sector_kernel.points("l2_strategy", instance.env, options, clock)) as points:
         multipliers = next(point.multipliers for point in points if point.multipliers)
     bound = bound_of(instance, multipliers)
     assert bound is not None
     return bound, multipliers["sensitivity"]
-
-
-def bound_by_sets(workload: Workload) -> tuple[float, Any]:
-    """A proved bound at a product of measures of the attributes, and its multipliers."""
-    instance = l2_by_sets(workload)
-    (point,) = sector_kernel.points("l2_strategy", instance.env, Options(), Clock(MOST_SECONDS))
-    bound = bound_of(instance, point.multipliers)
-    assert bound is not None
-    return bound, point.multipliers["sensitivity"]
 
 
 def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
@@ -194,31 +185,18 @@ def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
     return (bind(program, workload), False) if reduced is None else (reduced[0], True)
 
 
-def l2_by_sets(workload: Workload, strategy: SectorwiseStrategy | None = None) -> Instance:
-    """``l2_strategy`` by sets of attributes, those of a strategy or of a good one.
-
-    Raises
-    ------
-    UnsuitableError : a workload that does not split by sets.
-    """
-    from mmopt.compiler.reductions.split_symmetric import by_sets  # off the usual way
-
-    reduced = by_sets(shipped("l2_strategy"), workload, {}, strategy)
-    if isinstance(reduced, str):
-        raise UnsuitableError(f"the workload is not solved by sets of attributes: {reduced}")
-    return reduced[0]
-
-
-def l2_by_sectors(workload: Workload, seconds: float) -> Instance:
-    """``l2_strategy`` in the space of the queries; ``seconds``: for the search of a largest entry.
+def l2_of_few(workload: Workload, is_by_sets: bool, strategy: SectorwiseStrategy | None = None) -> Instance:
+    """``l2_strategy`` by sets of attributes, those of a strategy or of a good one; or in the queries' space.
 
     Raises
     ------
     UnsuitableError : a workload without such a form.
     """
-    from mmopt.compiler.reductions.split_symmetric import by_sectors  # off the usual way
+    from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets  # off the usual way
 
-    reduced = by_sectors(shipped("l2_strategy"), workload, {}, seconds)
-    if isinstance(reduced, str):
-        raise UnsuitableError(f"the workload is not solved in the space of the queries: {reduced}")
-    return reduced[0]
+    program = shipped("l2_strategy")
+    split = by_sets(program, workload, {}, strategy) if is_by_sets else by_sectors(program, workload, {}, 0.0)
+    if isinstance(split, str):
+        where = "by sets of attributes" if is_by_sets else "in the space of the queries"
+        raise UnsuitableError(f"the workload is not solved {where}: {split}")
+    return split[0]

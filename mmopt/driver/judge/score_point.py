@@ -42,8 +42,6 @@ from mmopt.results.saved_fields import Value
 from mmopt.strategies import (
     AnyStrategy,
     ComponentStrategy,
-    SectorStrategy,
-    SectorwiseStrategy,
     Strategy,
     normalise,
 )
@@ -356,7 +354,7 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
     if splits(env):
         split, *noise = split_meaning(m, value, env)
         if not split.is_listed:
-            from mmopt.strategies.sector_strategy import strategy_on  # off the usual way
+            from mmopt.strategies.component_strategy import strategy_on  # off the usual way
 
             return strategy_on(split), noise[0], noise[1]
         return ComponentStrategy(split, m.norm), noise[0], noise[1]
@@ -442,11 +440,6 @@ def charged_error(strategy: AnyStrategy, workload: Workload) -> float:
 
 def rounding(strategy: AnyStrategy, workload: Workload) -> float:
     """The most that the evaluation of total error may round off, relatively."""
-    if isinstance(strategy, SectorStrategy):
-        conditions = (np.linalg.norm(one.core) * np.linalg.norm(one.inverse) for one in strategy.components)
-        return max(ROUNDING_OF_ERROR, PER_CONDITION * float(max(conditions)))
-    if isinstance(strategy, SectorwiseStrategy):
-        return max(ROUNDING_OF_ERROR, strategy.rounding)
     if PER_CONDITION * strategy.largest_condition <= ROUNDING_OF_ERROR:
         return ROUNDING_OF_ERROR
     return max(ROUNDING_OF_ERROR, PER_CONDITION * strategy.condition(workload))

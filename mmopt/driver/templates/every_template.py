@@ -26,7 +26,7 @@ from mmopt.errors import OptionError, TooLargeError, WorkloadError, suggest
 from mmopt.language import Program, check
 from mmopt.numerics.arrays import EPS, MOST_CELLS, one_thread
 from mmopt.numerics.outward import check_norm
-from mmopt.privacy.table_of_noises import noise_for
+from mmopt.privacy.noise import noise_for
 from mmopt.results import FactoredSolution
 from mmopt.results.solution import FOR_TARGETS
 from mmopt.sectors.bounds import best_measure_bound, check_size
@@ -40,7 +40,7 @@ from mmopt.strategies import (
     StrategyForm,
     UnionStrategy,
 )
-from mmopt.strategies.product_strategy import products_of
+from mmopt.strategies.factor_strategies import products_of
 from mmopt.workloads import Workload
 
 

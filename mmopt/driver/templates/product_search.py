@@ -42,7 +42,7 @@ from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity import StartRows, search
 from mmopt.strategies import Strategy
-from mmopt.strategies.product_strategy import ProductStrategy, one_attribute, products_of
+from mmopt.strategies.factor_strategies import ProductStrategy, one_attribute, products_of
 from mmopt.workloads import Factor, Workload
 from mmopt.workloads.blocks.implicit_matrix import refine
 

@@ -34,9 +34,15 @@ from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.sectors.residual import ResidualStrategy, best_residual_strategy, products_of_few
 from mmopt.strategies import SectorwiseStrategy, normalise
-from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, subsets, supersets, volumes
-from mmopt.strategies.product_strategy import UnionStrategy
-from mmopt.strategies.set_cells import strategy_by_sets
+from mmopt.strategies.factor_strategies import (
+    MarginalStrategy,
+    UnionStrategy,
+    energies,
+    subsets,
+    supersets,
+    volumes,
+)
+from mmopt.strategies.set_strategy import strategy_by_sets
 from mmopt.workloads import Product, Workload
 
 GROUPS = 4

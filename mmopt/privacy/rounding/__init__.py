@@ -5,9 +5,7 @@ Each form of ``mmopt.strategies`` has a row in ``table_of_forms.py``: the functi
 - ``table_of_forms.py``: the table: how each form is rounded
 - ``integer_strategy.py``: the protocol of integer strategies, and the tables of counts that they read
 - ``integer_dense.py``: a dense strategy rounded to an integer matrix
-- ``integer_by_component.py``: a strategy by component rounded to integers
-- ``integer_product.py``: products and unions of products, rounded factor by factor
-- ``integer_sectorwise.py``: sets of attributes and marginals, measured as counts in integers
-- ``integer_sectors.py``: a strategy on a row space rounded to integers
+- ``integer_components.py``: strategies that split by symmetry, component by component
+- ``integer_products.py``: products, unions of products, sets of attributes and marginals, factor by factor
 - ``integer_arithmetic.py``: integer arithmetic without overflow
 """

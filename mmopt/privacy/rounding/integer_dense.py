@@ -157,8 +157,7 @@ def loss_of(rounded: Array, unrounded: Array) -> float:
 
 def divide_by_gcd(basis: Ints) -> Ints:
     """The rows over their greatest common divisor: the row space stays, and the core gets more bits."""
-    divisors = np.gcd.reduce(basis, axis=1)
-    return np.asarray(basis // np.maximum(divisors, 1)[:, None], dtype=np.int64)
+    return np.asarray(basis // np.maximum(np.gcd.reduce(basis, axis=1), 1)[:, None], dtype=np.int64)
 
 
 def check_bias(wanted: Array, reached: Array) -> float:
@@ -230,8 +229,7 @@ def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
         basis.T.astype(np.float64), np.hstack([workload.basis.T, strategy.matrix.T]), rcond=None
     )[0].T
     change, real = solved[: workload.rank], np.ascontiguousarray(solved[workload.rank :])
-    bias = check_bias(workload.basis, change @ basis)
-    return Rows(real, basis, workload.basis.T @ change, bias)
+    return Rows(real, basis, workload.basis.T @ change, check_bias(workload.basis, change @ basis))
 
 
 def _class_means(matrix: Array, classes: Ints) -> tuple[Array, Ints]:
@@ -281,18 +279,12 @@ class Reconstruction:
         return self.left.squared_lengths(self.right)
 
 
-def as_is(matrix: Array) -> Reconstruction:
-    """R unchanged: its left factor is the identity."""
-    return Reconstruction(Identity(len(matrix)), frozen(matrix))
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntegerStrategy(OneNoise):
-    """The integer matrix ``core @ basis`` that a release measures.
+    """The integer matrix that a release measures.
 
-    core : (k, r) int64; ``basis`` : (r, n) int64. For norm 2, r = k with an integer basis; otherwise
-        ``basis`` is the identity and r = n. For norm 1, r <= k.
-    matrix : (k, n) int64, their product.
+    matrix : (k, n) int64, a core (k, r) times an integer basis (r, n). For norm 2, r = k; where the queries
+        have no integer basis, the core is the matrix. For norm 1, r <= k.
     bits : the core is rint(2^bits C) for a real C at unit noise; may be negative. Where c C is integer, the
         core is c C, bits are 0, and unit noise is ``relative`` = c.
     squared_sensitivity : by ``integer_arithmetic.squared_sensitivity``, in units of ``matrix``.
@@ -302,8 +294,6 @@ class IntegerStrategy(OneNoise):
     loss : largest factor by which rounding multiplied the variance of a query (norm 1: at equal privacy).
     """
 
-    core: Ints
-    basis: Ints
     matrix: Ints
     reconstruction: Reconstruction
 
@@ -328,7 +318,7 @@ class IntegerStrategy(OneNoise):
 
     def squared_sensitivities(self) -> list[int]:
         """The squared sensitivity of the matrix."""
-        return [squared_sensitivity(self.matrix, self.norm, self.changes)]
+        return [squared_sensitivity(self.matrix, self.norm, self.neighbours.over(self.workload))]
 
     def answers(self, counts: Ints) -> AnyInts:
         """The exact answers (k,) for a data vector (n,)."""
@@ -379,13 +369,14 @@ def round_strategy(
     else:
         real = inverse_root(strategy.covariance(workload.basis)) @ workload.basis
         bits, relative = choose_bits(_length(real), most), 1.0
-        core, basis = rint(np.ldexp(real, bits)), np.eye(workload.n, dtype=np.int64)
-        check_rank(core, bits)
-        matrix = core
-        reconstruction, bias = _least_squares(workload.queries, core)
-    return _measured(
-        strategy, workload, neighbours, (core, basis, matrix), (bits, relative), reconstruction, bias
-    )
+        matrix = rint(np.ldexp(real, bits))
+        check_rank(matrix, bits)
+        # Of least bias: the rounded matrix is not exactly the workload's row space.
+        q, r = np.linalg.qr(matrix.T.astype(float))
+        right = frozen(np.asarray(np.linalg.solve(r, q.T @ workload.queries.T).T, dtype=np.float64))
+        reconstruction = Reconstruction(Identity(len(right)), right)
+        bias = check_bias(workload.queries, right @ matrix)
+    return _measured(strategy, workload, neighbours, matrix, (bits, relative), reconstruction, bias)
 
 
 def round_rows(
@@ -410,32 +401,24 @@ def round_rows(
     core = core[core.any(axis=1)]
     check_rank(core, bits)
     matrix = integer_product(core, rows.basis)
-    right = rows.back @ pinv(core.astype(np.float64))
-    return _measured(
-        strategy,
-        workload,
-        neighbours,
-        (core, rows.basis, matrix),
-        (bits, relative),
-        Reconstruction(workload.implicit(weighted=False), frozen(right)),
-        rows.bias,
-    )
+    right = frozen(rows.back @ pinv(core.astype(np.float64)))
+    reconstruction = Reconstruction(workload.implicit(weighted=False), right)
+    return _measured(strategy, workload, neighbours, matrix, (bits, relative), reconstruction, rows.bias)
 
 
 def _measured(
     strategy: Strategy,
     workload: Workload,
     neighbours: Neighbours,
-    integers: tuple[Ints, Ints, Ints],
+    matrix: Ints,
     scale: tuple[int, float],
     reconstruction: Reconstruction,
     bias: float,
 ) -> IntegerStrategy:
-    """The integer strategy of ``integers`` (core, basis, matrix), ``scale`` (bits, relative) and R.
+    """The integer strategy of a matrix, ``scale`` (bits, relative) and R.
 
     The loss of norm 1 is at equal privacy, as the sensitivity is not rounded down.
     """
-    core, basis, matrix = map(frozen, integers)
     bits, relative = scale
     variances = frozen(np.ldexp(reconstruction.squared_lengths(), 2 * bits) * relative**2)
     changes, growth = neighbours.over(workload), 1.0
@@ -453,9 +436,7 @@ def _measured(
         bias=bias,
         loss=loss_of(variances * growth**2, strategy.variances(workload)),
         relative=relative,
-        core=core,
-        basis=basis,
-        matrix=matrix,
+        matrix=frozen(matrix),
         reconstruction=reconstruction,
     )
 
@@ -463,10 +444,3 @@ def _measured(
 def _length(real: Array) -> float:
     """The largest norm of a column."""
     return math.sqrt(float(np.einsum("ij,ij->j", real, real).max()))
-
-
-def _least_squares(queries: Array, core: Ints) -> tuple[Reconstruction, float]:
-    """Reconstruction of least bias through a core that is not exactly the workload's row space."""
-    q, r = np.linalg.qr(core.T.astype(float))
-    reconstruction = np.asarray(np.linalg.solve(r, q.T @ queries.T).T, dtype=np.float64)
-    return as_is(reconstruction), check_bias(queries, reconstruction @ core)

@@ -8,20 +8,17 @@ data vector, but the table of any two attributes is small.
 from __future__ import annotations
 
 import hashlib
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from mmopt.errors import DataError, OptionError
-from mmopt.limits import require_memory
 from mmopt.numerics.arrays import AnyInts, Array, Ints
-from mmopt.numerics.outward import not_below
 from mmopt.privacy.rounding.integer_arithmetic import root_above
-from mmopt.strategies import Neighbours, StrategyForm
+from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 
 
@@ -49,8 +46,7 @@ class WholeTable:
 
     def of(self, attributes: tuple[int, ...]) -> Ints:
         """The sums over all other attributes."""
-        kept = set(attributes)
-        others = tuple(i for i in range(len(self.sizes)) if i not in kept)
+        others = tuple(i for i in range(len(self.sizes)) if i not in attributes)
         return np.asarray(self.counts.reshape(self.sizes).sum(axis=others), dtype=np.int64)
 
 
@@ -114,11 +110,6 @@ class Measured(ABC):
     compares_columns = False
 
     @property
-    def changes(self) -> Neighbours:
-        """The set of changes between neighbouring tables of this workload."""
-        return self.neighbours.over(self.workload)
-
-    @property
     def is_biased(self) -> bool:
         return False
 
@@ -150,9 +141,9 @@ class Measured(ABC):
     def standard_errors(self, deviations: Array) -> Array:
         """Standard errors of the queries (m,), at noise of these deviations on the parts (parts,)."""
 
-    @abstractmethod
     def answers(self, counts: Ints) -> AnyInts:
         """The exact answers (rows,) for a data vector (n,): Python integers where they may reach 2^62."""
+        return self.answers_of(WholeTable(counts, self.workload.domain.shape))
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...] | None:
@@ -206,45 +197,6 @@ class OneNoise(Measured):
         return np.asarray(
             np.sqrt(self.variances) * np.ldexp(float(deviations[0]) / self.relative, -self.bits)
         )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class InFactors(Measured):
-    """Integers that span the queries exactly, whose parts each get different noise.
-
-    With several products the variances, and so the errors, are upper bounds.
-    """
-
-    variances: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "variances", self.strategy(self._relatives).variances(self.workload))
-
-    @abstractmethod
-    def strategy(self, deviations: Array) -> StrategyForm:
-        """The strategy whose unit noise is noise of these deviations on the integers."""
-
-    @property
-    def sensitivity(self) -> float:
-        """Σ or √Σ² of the parts' sensitivities over their relative noise."""
-        sensitivities = [root_above(part.squared_sensitivity) / part.relative for part in self.parts]
-        total = math.fsum(sensitivities) if self.norm == 1 else math.hypot(*sensitivities)
-        return float(not_below(np.asarray(total), 2))
-
-    @property
-    def _relatives(self) -> Array:
-        return np.array([part.relative for part in self.parts])
-
-    def standard_errors(self, deviations: Array) -> Array:
-        """Standard errors of the queries (m,), at these deviations on the parts; else as ``variances``."""
-        return np.sqrt(self.strategy(deviations).variances(self.workload))
-
-    def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
-        """Estimates from one estimate of the data vector, in the form of the strategy."""
-        require_memory((self.workload.n,), "estimate of the data vector")
-        scales = self._relatives if deviations is None else deviations
-        scaled = noisy / np.repeat(scales, [part.rows for part in self.parts])
-        return self.workload.answers(self.strategy(scales).estimate(scaled))
 
 
 def digest(*pieces: str | Ints) -> str:

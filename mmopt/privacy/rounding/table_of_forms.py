@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from mmopt.privacy.rounding.integer_by_component import round_by_component
+from mmopt.privacy.rounding.integer_components import round_by_component, round_sectors
 from mmopt.privacy.rounding.integer_dense import round_dense
-from mmopt.privacy.rounding.integer_product import round_union
-from mmopt.privacy.rounding.integer_sectors import round_sectors
-from mmopt.privacy.rounding.integer_sectorwise import round_marginals, round_sectorwise
+from mmopt.privacy.rounding.integer_products import round_marginals, round_sectorwise, round_union
 from mmopt.privacy.rounding.integer_strategy import Measured, check_type
 from mmopt.strategies import ADD_REMOVE, FORMS, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload
@@ -42,5 +40,4 @@ def round_any(
     Errors as the function of its form, ``check_arguments``, ``Neighbours.of`` and ``Neighbours.over``.
     """
     check_arguments(strategy, workload)
-    changes = Neighbours.of(neighbours).over(workload)
-    return ROUNDED[type(strategy)](strategy, workload, changes)
+    return ROUNDED[type(strategy)](strategy, workload, Neighbours.of(neighbours).over(workload))

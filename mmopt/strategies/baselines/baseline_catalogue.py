@@ -10,14 +10,26 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.numerics.arrays import Array
 from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, largest_ratio
-from mmopt.strategies.baselines.catalogue_row import Baseline, BaselineDesign, Parameter, answers, cells
+from mmopt.strategies.baselines.attribute_baselines import (
+    Baseline,
+    BaselineDesign,
+    Parameter,
+    answers,
+    buffered,
+    cells,
+    greedy_h,
+    hierarchical,
+    quadtree,
+    square_root,
+    wavelet,
+)
 from mmopt.strategies.baselines.marginal_baselines import (
     datacube,
     fourier,
@@ -28,39 +40,29 @@ from mmopt.strategies.baselines.marginal_baselines import (
     query_smasher,
     weighted_fourier,
 )
-from mmopt.strategies.baselines.tree_baselines import (
-    buffered,
-    greedy_h,
-    hierarchical,
-    quadtree,
-    square_root,
-    wavelet,
-)
 from mmopt.workloads import Kron, Workload
 
 
-def _one_attribute(workload: Workload) -> str | None:
-    if len(workload.domain.shape) > 1:
-        return f"it splits one attribute, the workload has {len(workload.domain.shape)}"
-    return None
+def _of_one_attribute(words: str) -> Callable[[Workload], str | None]:
+    """The reason against workloads on several attributes; ``words``: what the baseline does with one."""
+
+    def reason(workload: Workload) -> str | None:
+        count = len(workload.domain.shape)
+        return f"{words} one attribute, the workload has {count}" if count > 1 else None
+
+    return reason
 
 
-def _several_steps(workload: Workload) -> str | None:
-    if len(workload.domain.shape) > 1:
-        return f"its steps are the cells of one attribute, the workload has {len(workload.domain.shape)}"
-    return None
+_of_steps = _of_one_attribute("its steps are the cells of")
 
 
 def _several_attributes(workload: Workload) -> str | None:
-    if len(workload.domain.shape) < 2:
-        return "for one attribute it is hierarchical(branching=2)"
-    return None
+    return "for one attribute it is hierarchical(branching=2)" if len(workload.domain.shape) < 2 else None
 
 
 def _other_queries_than_marginals(workload: Workload) -> str | None:
-    if not_of_marginals(workload) is None:
-        return "for marginals it is residual_planner"
-    return not_of_few(workload)
+    is_of_marginals = not_of_marginals(workload) is None
+    return "for marginals it is residual_planner" if is_of_marginals else not_of_few(workload)
 
 
 CATALOGUE: tuple[Baseline, ...] = (
@@ -103,7 +105,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Li et al., PVLDB 2014, section 5",
         (1,),
         greedy_h,
-        reason_against=_one_attribute,
+        reason_against=_of_one_attribute("it splits"),
         depends_on_norm=True,
     ),
     Baseline(
@@ -121,7 +123,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Fichtenberger et al., ICML 2023, section 3",
         (2,),
         square_root,
-        reason_against=_several_steps,
+        reason_against=_of_steps,
     ),
     Baseline(
         "blt",
@@ -130,7 +132,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         (2,),
         buffered,
         (Parameter("buffers", int, 3, "numbers that are remembered from step to step", least=1),),
-        reason_against=_several_steps,
+        reason_against=_of_steps,
     ),
     Baseline(
         "fourier",
@@ -240,29 +242,21 @@ def read(text: str) -> Call:
 
 
 def _parsed(text: str) -> tuple[str, list[tuple[str, int | None]]]:
-    wrong = OptionError(
+    try:
+        match ast.parse(text.strip(), mode="eval").body:
+            case ast.Name(id=name):
+                return name, []
+            case ast.Call(func=ast.Name(id=name), args=[], keywords=given):
+                literals = [one for one in given if isinstance(one.value, ast.Constant | ast.UnaryOp)]
+                values = {one.arg: ast.literal_eval(one.value) for one in literals if one.arg}
+                if len(values) == len(given):
+                    return name, list(values.items())
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        pass  # another form, as what no case takes
+    raise OptionError(
         f"the baseline is '{text}', expected a name, or a name with parameters",
         hint="for example hierarchical(branching=16)",
     )
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise wrong from None
-    if isinstance(tree, ast.Name):
-        return tree.id, []
-    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)) or tree.args:
-        raise wrong
-    if len({keyword.arg for keyword in tree.keywords}) < len(tree.keywords):
-        raise wrong
-    given = []
-    for keyword in tree.keywords:
-        if keyword.arg is None or not isinstance(keyword.value, ast.Constant | ast.UnaryOp):
-            raise wrong
-        try:
-            given.append((keyword.arg, ast.literal_eval(keyword.value)))
-        except ValueError:
-            raise wrong from None
-    return tree.func.id, given
 
 
 def _check(head: str, parameter: Parameter, value: object) -> None:
@@ -272,10 +266,8 @@ def _check(head: str, parameter: Parameter, value: object) -> None:
     expected = {int: "an integer", bool: "True or False"}[parameter.kind]
     if parameter.least is not None:
         expected += f" of {parameter.least} or more"
-    is_right = type(value) is parameter.kind
-    if is_right and parameter.least is not None and isinstance(value, int):
-        is_right = value >= parameter.least
-    if not is_right:
+    is_large = parameter.least is None or (isinstance(value, int) and value >= parameter.least)
+    if not (type(value) is parameter.kind and is_large):
         raise OptionError(
             f"{parameter.name} of '{head}' is {value!r}, expected {expected}",
             hint=f"{parameter.name}: {parameter.about}",

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,17 @@ import scipy.optimize
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import not_below, plus_up
-from mmopt.sectors.residual import MOST_ATTRIBUTES, RANK, asked_of_characters, residual_strategy
+from mmopt.sectors.residual import (
+    MOST_ATTRIBUTES,
+    RANK,
+    AttributeDesign,
+    ResidualSpace,
+    asked_of_characters,
+    residual_strategy,
+)
 from mmopt.strategies import MarginalStrategy
-from mmopt.strategies.baselines.catalogue_row import BaselineDesign, OrthonormalRows
-from mmopt.strategies.marginals_strategy import volumes
+from mmopt.strategies.baselines.attribute_baselines import BaselineDesign, OrthonormalRows
+from mmopt.strategies.factor_strategies import volumes
 from mmopt.workloads import Dense, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
 from mmopt.workloads.blocks.range_blocks import Total
 
@@ -48,12 +55,10 @@ def marginal_masks(workload: Workload) -> list[int] | None:
 
     Every factor has to be the identity or the total.
     """
-    masks = []
-    for product in workload.products or ():
-        if any(factor.kind not in ("identity", "total") for factor in product.factors):
-            return None
-        masks.append(sum(1 << i for i, factor in enumerate(product.factors) if factor.kind == "identity"))
-    return masks or None
+    kinds = [[factor.kind for factor in product.factors] for product in workload.products or ()]
+    if not all(kind in ("identity", "total") for each in kinds for kind in each):
+        return None
+    return [sum(1 << i for i, kind in enumerate(each) if kind == "identity") for each in kinds] or None
 
 
 def not_marginals(workload: Workload) -> str | None:
@@ -235,23 +240,20 @@ def query_smasher(workload: Workload, norm: int) -> BaselineDesign:
     strategies is the best one of a search.
     """
     residual = residual_strategy(workload)
-    roots: dict[int, tuple[Array, Array]] = {}
-    blocks: list[Implicit] = []
-    cores: dict[Sector, Array] = {}
-    directions: dict[Sector, list[Array]] = {}
-    for space in residual.spaces:
-        for design in space.designs:
-            if id(design) not in roots:
-                centred = design.inverse - design.inverse.mean(axis=0)
-                centred -= centred.mean(axis=1)[:, None]
-                roots[id(design)] = _root(design.strategy), _root(centred).T
-        pairs = [roots[id(design)] for design in space.designs]
-        rows = dict(zip(space.attributes, (Dense(root) for root, _ in pairs), strict=True))
-        blocks.append(Scaled(_block(rows, workload), math.sqrt(space.share)))
-        cores[space.attributes] = np.full((1,) * len(pairs), 1 / space.share)
-        directions[space.attributes] = [inverse for _, inverse in pairs]
-    detail = f"{len(blocks):,} sectors" + ("" if residual.is_optimal else ", some by the best product found")
-    return BaselineDesign(_Sectors(blocks), detail, _BySector(cores, directions))
+
+    @cache
+    def roots(design: AttributeDesign) -> tuple[Array, Array]:
+        centred = design.inverse - design.inverse.mean(axis=0)
+        centred -= centred.mean(axis=1)[:, None]
+        return _root(design.strategy), _root(centred).T
+
+    def measured(space: ResidualSpace) -> _Measured:
+        rows, directions = zip(*map(roots, space.designs), strict=True) if space.designs else ((), ())
+        dense = dict(zip(space.attributes, map(Dense, rows), strict=True))
+        core = np.full((1,) * len(rows), 1 / space.share)
+        return space.attributes, Scaled(_block(dense, workload), math.sqrt(space.share)), core, directions
+
+    return _by_sector(map(measured, residual.spaces), residual.is_optimal)
 
 
 def weighted_fourier(workload: Workload, norm: int) -> BaselineDesign:
@@ -260,9 +262,7 @@ def weighted_fourier(workload: Workload, norm: int) -> BaselineDesign:
     total = math.fsum(float(np.sqrt(energy).sum()) for energy in energies.values())
     sizes = workload.domain.shape
     basis = {d: real_fourier(d)[1:] * math.sqrt(d) for d in {*sizes}}
-    blocks: list[Implicit] = []
-    cores: dict[Sector, Array] = {}
-    directions: dict[Sector, list[Array]] = {}
+    measured: list[_Measured] = []
     for sector, energy in energies.items():
         # Rows are cosine and sine of frequency 1, of frequency 2, …; characters are in order of frequency.
         order = np.ix_(*(np.arange(sizes[i] - 1) // 2 for i in sector))
@@ -270,11 +270,25 @@ def weighted_fourier(workload: Workload, norm: int) -> BaselineDesign:
         if not weights.any():
             continue
         rows = _block({i: Dense(basis[sizes[i]]) for i in sector}, workload)
-        blocks.append(_Characters(rows, np.sqrt(weights).ravel()))
-        cores[sector] = np.divide(1.0, weights, where=weights > 0, out=np.zeros_like(weights))
-        directions[sector] = [basis[sizes[i]].T / sizes[i] for i in sector]
-    errors = _BySector(cores, directions, is_each=True)
-    return BaselineDesign(_Sectors(blocks), f"{len(blocks):,} sectors", errors)
+        core = np.divide(1.0, weights, where=weights > 0, out=np.zeros_like(weights))
+        directions = [basis[sizes[i]].T / sizes[i] for i in sector]
+        measured.append((sector, _Characters(rows, np.sqrt(weights).ravel()), core, directions))
+    return _by_sector(measured, is_each=True)
+
+
+_Measured = tuple[Sector, Implicit, Array, Sequence[Array]]
+"""A sector, its rows, and core and directions as in ``_BySector``."""
+
+
+def _by_sector(
+    measured: Iterable[_Measured], is_optimal: bool = True, is_each: bool = False
+) -> BaselineDesign:
+    sectors, blocks, cores, directions = zip(*measured, strict=True)
+    errors = _BySector(
+        dict(zip(sectors, cores, strict=True)), dict(zip(sectors, directions, strict=True)), is_each
+    )
+    detail = f"{len(blocks):,} sectors" + ("" if is_optimal else ", some by the best product found")
+    return BaselineDesign(_Sectors(blocks), detail, errors)
 
 
 def _block(rows: Mapping[int, Implicit], workload: Workload) -> Implicit:
@@ -333,37 +347,38 @@ class _BySector:
     is_each: bool = False
 
     def squared_error(self, workload: Workload) -> float:
-        products = workload.products or ()
-        weighed = [product.weighed() for product in products]
-        kept: dict[tuple[Factor, int], Array] = {}
-
-        def squares_along(factor: Factor, direction: Array, is_each: bool) -> Array:
+        def sum_along(factor: Factor, direction: Array, is_each: bool) -> Array:
             """The sum over the queries, (1, k)."""
-            if (factor, id(direction)) not in kept:
-                squares = np.einsum("xk,xy,yk->k", direction, factor.gram(), direction, optimize=True)
-                kept[factor, id(direction)] = squares[None] if is_each else squares.sum(keepdims=True)[None]
-            return kept[factor, id(direction)]
+            squares = np.einsum("xk,xy,yk->k", direction, factor.gram(), direction, optimize=True)
+            return np.asarray((squares if is_each else squares.sum(keepdims=True))[None])
 
-        each = [float(self._over_sectors(one, squares_along)[0]) for one in weighed]
-        return math.fsum(product.weight * error for product, error in zip(products, each, strict=True))
+        products = workload.products or ()
+        each = self._variances([product.weighed() for product in products], sum_along)
+        return math.fsum(p.weight * float(error[0]) for p, error in zip(products, each, strict=True))
 
     def variances(self, workload: Workload) -> Array:
+        def rows_along(factor: Factor, direction: Array, is_each: bool) -> Array:
+            """One row a query, (q, k)."""
+            if is_each:
+                return np.square(factor.apply(direction.T)).T
+            return factor.squared_lengths(direction)[:, None]
+
         require_memory((workload.m,), "list of the queries' variances")
+        plain = [product.unweighted() for product in workload.products or ()]
+        return np.concatenate(self._variances(plain, rows_along))
+
+    def _variances(
+        self, products: Sequence[Product], squares_along: Callable[[Factor, Array, bool], Array]
+    ) -> list[Array]:
+        """The variances of each product's queries, from the squares by ``squares_along``."""
         kept: dict[tuple[Factor, int], Array] = {}
 
-        def squares_along(factor: Factor, direction: Array, is_each: bool) -> Array:
-            """One row a query, (q, k)."""
+        def squares(factor: Factor, direction: Array, is_each: bool) -> Array:
             if (factor, id(direction)) not in kept:
-                squares = (
-                    np.square(factor.apply(direction.T)).T
-                    if is_each
-                    else factor.squared_lengths(direction)[:, None]
-                )
-                kept[factor, id(direction)] = squares
+                kept[factor, id(direction)] = squares_along(factor, direction, is_each)
             return kept[factor, id(direction)]
 
-        plain = [product.unweighted() for product in workload.products or ()]
-        return np.concatenate([self._over_sectors(one, squares_along) for one in plain])
+        return [self._over_sectors(product, squares) for product in products]
 
     def _over_sectors(self, product: Product, squares_along: Callable[[Factor, Array, bool], Array]) -> Array:
         """The variances of a product's queries, from the squares by ``squares_along``; a sector at a time."""

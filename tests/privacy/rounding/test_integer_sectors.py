@@ -1,6 +1,6 @@
 """Strategies on a row space in integers: exact answers, proved sensitivity, covariances as of the matrix.
 
-Guards integer_sectors.py, sectors/measured.py.
+Guards integer_components.py, sectors/measured.py.
 """
 
 import itertools
@@ -12,8 +12,9 @@ import tolerances
 from sector_strategies import layout, near_identity, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.privacy.rounding import integer_sectors
-from mmopt.privacy.rounding.integer_sectors import IntegerSectors, round_sectors
+from mmopt.privacy.rounding import integer_components
+from mmopt.privacy.rounding.integer_components import IntegerSectors, round_sectors
+from mmopt.sectors.measured import RestComponent
 from mmopt.strategies import ADD_REMOVE, Neighbours, SectorStrategy
 from mmopt.workloads import Workload
 
@@ -75,7 +76,7 @@ def test_tables_of_columns_have_the_largest_one(
         strategy = strategy_of(own, near_identity(rng, own.size))
         exact = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
         with monkeypatch.context() as patch:
-            patch.setattr(integer_sectors, "_FEW", 0)
+            patch.setattr(integer_components, "_FEW", 0)
             found = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
         assert exact <= found <= exact * (1 + LOOSE)
 
@@ -86,7 +87,7 @@ def test_values_that_are_alike(rng: np.random.Generator, monkeypatch: pytest.Mon
     strategy, workload = with_rests(rng)
     exact = check(strategy, workload, rng)
     assert exact.tables == ((0, 1), (0, 2), (1, 2))
-    monkeypatch.setattr(integer_sectors, "_FEW", 0)
+    monkeypatch.setattr(integer_components, "_FEW", 0)
     found = round_sectors(strategy, workload, ADD_REMOVE)
     assert exact.squared_sensitivity <= found.squared_sensitivity <= exact.squared_sensitivity * (1 + LOOSE)
 
@@ -138,7 +139,7 @@ def test_over_cells_that_cannot_be_counted(rng: np.random.Generator) -> None:
     workload = prefixes((d,) * k, [(0,), (3, 7), (10, 11)])
     own = layout(rng, (d,) * k, [*((i,) for i in range(k)), (3, 7), (10, 11)])
     for _ in range(10):  # one draw in twenty is refused: a query's variance grows by more than the limit
-        strategy = SectorStrategy(own, near_identity(rng, own.size), 500.0)
+        strategy = SectorStrategy((RestComponent((), own, near_identity(rng, own.size)),), 500.0)
         with suppress(WorkloadError):
             integer = round_sectors(strategy, workload, ADD_REMOVE)
             break

@@ -1,6 +1,6 @@
 """The claim of a release for one row against the effect of one row, from table to answers.
 
-Guards integer_sectorwise.py, table_of_forms.py.
+Guards integer_products.py, table_of_forms.py.
 """
 
 import tempfile

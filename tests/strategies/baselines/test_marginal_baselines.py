@@ -1,6 +1,6 @@
 """The Fourier basis is orthonormal, and BMAX is the best of all sets of marginals.
 
-Guards catalogue_row.py.
+Guards attribute_baselines.py.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """Noise filters: the square root is one, buffers do better on prefix sums, and both are Toeplitz.
 
-Guards tree_baselines.py.
+Guards attribute_baselines.py.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import pytest
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import baseline, evaluate
-from mmopt.strategies.baselines.tree_baselines import buffered_column, root_column
+from mmopt.strategies.baselines.attribute_baselines import buffered_column, root_column
 from tests.strategies.asked import marginals_of
 
 

@@ -1,6 +1,6 @@
 """The law of every noise: what is drawn, stated and claimed is one.
 
-Guards noise.py and table_of_noises.py.
+Guards noise.py.
 """
 
 import math
@@ -16,10 +16,19 @@ from mmopt.cli.command_options import norm_of
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.noise import Noise, add_noise, check_scales, least_scale_by_cost, simulate
+from mmopt.privacy.noise import (
+    GAUSSIAN,
+    LAPLACE,
+    NOISES,
+    Noise,
+    add_noise,
+    check_scales,
+    least_scale_by_cost,
+    noise_for,
+    simulate,
+)
 from mmopt.privacy.rounding.integer_strategy import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE, NOISES, noise_for
 from mmopt.request import load_request
 from mmopt.strategies import Strategy
 from mmopt.strategies.baselines import baseline_catalogue

@@ -1,6 +1,6 @@
 """Strategies in factors, rounded factor by factor: against the same matrices written out.
 
-Guards integer_product.py.
+Guards integer_products.py.
 """
 
 import math
@@ -17,13 +17,12 @@ from mmopt.mechanism.accuracy import deviations
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_arithmetic import largest_entry
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
-from mmopt.privacy.rounding.integer_product import IntegerFactors, best_choice, rounded_choices
+from mmopt.privacy.rounding.integer_products import IntegerFactors, best_choice, rounded_choices
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import privacy_rows
 from mmopt.strategies import SectorwiseStrategy, Strategy
-from mmopt.strategies.marginals_strategy import MarginalStrategy
-from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
+from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy, UnionStrategy
 from mmopt.testing.census_workloads import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import all_range, identity, prefix, total
@@ -232,6 +231,6 @@ def test_bits_of_a_set_go_where_rounding_costs_most(monkeypatch: pytest.MonkeyPa
         x = rng.integers(0, 100, size=45)
         exact = found.answers(x).astype(float)
         np.testing.assert_allclose(found.estimate(exact), w.answers(x), atol=1e-5)
-    monkeypatch.setattr("mmopt.privacy.rounding.integer_sectorwise.BITS", (2,))
+    monkeypatch.setattr("mmopt.privacy.rounding.integer_products.BITS", (2,))
     with pytest.raises(WorkloadError, match="the 3 factors of a product do not fit into 2 bits together"):
         round_any(strategy, w)

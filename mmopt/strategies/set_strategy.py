@@ -1,9 +1,18 @@
-"""Strategies by sets of attributes as a space on which programs are evaluated: one number for each set.
+"""Sets of attributes measured one by one: the form, the space for programs, and the search.
 
-Let A_i be fixed rows on each attribute, no combination of which is constant, and B_S the rows ⊗_{i in S} A_i,
-all other attributes summed over. X = Σ_S x_S B_Sᵀ B_S measures each set with a weight. A query is a
-combination of these rows in one way only, so that least squares are a sum over sets
-(``sectorwise_strategy.py``):
+**The form.** Each attribute has a matrix A_i (p_i, n_i) no combination of whose rows is constant, each set S
+a weight θ_S; what is measured is θ_S ⊗_{i in S} A_i, all other attributes summed over. With the constant
+above A_i is [1; A_i], of full row rank, and a query of attribute i is q = γ 1ᵀ + ℓ A_i in one way only. So a
+product of queries is a sum over sets S of θ_S-measured rows in one way only, and least squares are that sum:
+
+    its variance is Σ_S θ_S⁻² Π_{i in S} |ℓ_i|² Π_{i not in S} γ_i².
+
+It is that of the residual planner (Xiao et al., arXiv 2305.08175) for any queries: everything is in closed
+form over any number of cells. The squared length of a column is Σ_S θ_S² Π |a_i|², largest where each |a_i|
+is.
+
+**The space** on which programs are evaluated has one number for each set. With the A_i fixed and B_S the rows
+⊗_{i in S} A_i, X = Σ_S x_S B_Sᵀ B_S measures each set with a weight, and least squares are a sum over sets:
 
 - trace(W X⁻¹ Wᵀ) = Σ_S E_S / x_S, and a query's variance is Σ_S v_S / x_S. So on the space W is one
   number √E_S for each set, and a query one √v_S.
@@ -14,38 +23,313 @@ combination of these rows in one way only, so that least squares are a sum over 
 
 Every such X is a feasible point of the program over all cells, with the same objective there.
 
-For queries with targets the largest ratio of a variance to its target counts.
-The least of the largest is the largest, over weights of the queries of sum 1, of the least weighted sum
-(minimax). Here the weights are products: one number for each product of the workload, and one for each row of
-a factor, the same in all products on as many attributes, so that weighted queries are products, too. In each
-round every weight is multiplied by a power of the mean of the variances that it weighs.
+**The search.** For queries with targets the largest ratio of a variance to its target counts. The least of
+the largest is the largest, over weights of the queries of sum 1, of the least weighted sum (minimax). Here
+the weights are products: one number for each product of the workload, and one for each row of a factor, the
+same in all products on as many attributes, so that weighted queries are products, too. In each round every
+weight is multiplied by a power of the mean of the variances that it weighs.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.limits import require_memory, time_left
-from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.arrays import EPS, Array, Ints, owned
 from mmopt.numerics.ball_functions import nuclear
 from mmopt.numerics.balls import Ball, exact
-from mmopt.numerics.outward import column_norms, plus_up, times_up
+from mmopt.numerics.outward import check_norm, column_norms, plus_up, root_up, times_up
+from mmopt.numerics.pseudoinverse import has_full_rank
 from mmopt.numerics.split_arrays import Moments, Space, Spanned, Split
 from mmopt.sectors.bounds import check_size, root_trace_below
 from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.residual import FewProduct, products_of_few, shared_designs, with_best_bases
 from mmopt.strategies.dense_strategy import normalise
-from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
-from mmopt.workloads import Implicit, Product, Workload
+from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
+from mmopt.workloads import Dense, Implicit, Kron, Product, Scaled, Stack, Workload
 from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.query_product import total
+
+OUTSIDE = 1e-18
+"""The part of a query's squared length that may lie outside of the measured rows by rounding."""
+PER_CONDITION = 8 * EPS
+"""The part that rounding may add to a squared error, for each unit of condition."""
+NOTHING = 1e-26
+"""The part of a query's squared length that rounding leaves where there is none."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SectorwiseStrategy(StrategyOfFew):
+    """The rows θ_S ⊗ A_i of all sets, measured with noise. Immutable.
+
+    Parameters
+    ----------
+    matrices : A_i (p_i, n_i) by attribute; p_i = 0 where only totals are measured.
+    sets : of attributes, each ascending, all different. weights : θ_S > 0, one a set. norm : 1 or 2.
+
+    Raises
+    ------
+    OptionError : a matrix with entries that are not finite, or with rows that, with the constant, are
+        dependent; sets that repeat or have other attributes; weights that are not positive; another norm.
+    """
+
+    matrices: tuple[Array, ...]
+    sets: tuple[tuple[int, ...], ...]
+    weights: Array
+    norm: int = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrices", tuple(map(owned, self.matrices)))
+        object.__setattr__(self, "sets", tuple(tuple(map(int, one)) for one in self.sets))
+        object.__setattr__(self, "weights", owned(self.weights))
+        check_norm(self.norm, "the strategy's norm")
+        for i, matrix in enumerate(self.matrices):
+            if not np.isfinite(matrix).all():
+                raise OptionError(f"the matrix of attribute {i} has NaN or infinite entries")
+            if not has_full_rank(_with_constant(matrix)):
+                raise OptionError(f"the rows of attribute {i} and the constant are dependent")
+        ascending = [one for one in self.sets if sorted(set(one)) == list(one)]
+        inside = all(0 <= i < len(self.matrices) for one in self.sets for i in one)
+        if not (self.sets and inside and len(set(ascending)) == len(self.sets)):
+            raise OptionError("the sets of attributes repeat, or are not ascending places of attributes")
+        if self.weights.shape != (len(self.sets),) or not (
+            np.isfinite(self.weights).all() and (self.weights > 0).all()
+        ):
+            raise OptionError(
+                f"the weights must be {len(self.sets)} finite numbers above 0, one for each set"
+            )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(matrix.shape[1] for matrix in self.matrices)
+
+    @cached_property
+    def rows(self) -> tuple[int, ...]:
+        """Measured queries of each set."""
+        return tuple(math.prod(len(self.matrices[i]) for i in one) for one in self.sets)
+
+    @property
+    def p(self) -> int:
+        return sum(self.rows)
+
+    @property
+    def largest_column(self) -> float:
+        """Σ θ Π or √Σ θ² Π² of the attributes' longest columns, rounded upwards: some cell has them all."""
+        longest = [column_norms(a, self.norm).max(initial=0.0) if len(a) else 0.0 for a in self.matrices]
+        total = np.zeros(())
+        for one, weight in zip(self.sets, self.weights, strict=True):
+            size = np.asarray(weight)
+            for i in one:
+                size = times_up(size, longest[i])
+            total = plus_up(total, times_up(size, size) if self.norm == 2 else size)
+        return float(root_up(total) if self.norm == 2 else total)
+
+    def divided(self, by: float) -> SectorwiseStrategy:
+        return SectorwiseStrategy(self.matrices, self.sets, self.weights / by, self.norm)
+
+    # -- the errors of queries -------------------------------------------------------------------------
+
+    def squared_error(self, workload: Workload) -> float:
+        """The error by sums over the rows of each factor: no list of the queries."""
+        return math.fsum(self.errors_by_set(workload) / np.square(self.weights))
+
+    def errors_by_set(self, workload: Workload) -> Array:
+        """(sets,) the part of each set in the squared error where its weight is 1; infinite where some query
+        is not supported."""
+        errors = np.zeros(len(self.sets))
+        for product in products_of(workload, self.sizes):
+            for one, values in self.by_set(product.weighed(), sums=True):
+                place = self.place_of.get(one)
+                if place is not None:
+                    errors[place] += product.weight * float(values[0])
+                elif values[0] > 0:
+                    errors[:] = np.inf
+        return errors
+
+    def product_variances(self, product: Product) -> Array:
+        variances = np.zeros(math.prod(product.factors[i].rows for i in product.looked_at))
+        for one, values in self.by_set(product.unweighted(), sums=False):
+            place = self.place_of.get(one)
+            variances += (
+                np.where(values > 0, np.inf, 0.0) if place is None else values / self.weights[place] ** 2
+            )
+        return variances
+
+    def by_set(self, product: Product, sums: bool) -> Iterator[tuple[tuple[int, ...], Array]]:
+        """By sets of the product's attributes Π_{i in S} |ℓ_i|² Π_{i not in S} γ_i² of each query, (m,); or
+        the sum of these, (1,): the part of each set, at weight 1, in their variances."""
+        looked = product.looked_at
+        combined = [self._combined(i, product.factors[i]) for i in looked]
+        parts = [(one.means, one.lengths) for one in combined]
+        if sums:
+            parts = [(means.sum(keepdims=True), lengths.sum(keepdims=True)) for means, lengths in parts]
+        for chosen in itertools.product((False, True), repeat=len(looked)):
+            values = np.ones((1, 1))
+            with np.errstate(invalid="ignore"):  # 0 times an infinite length is 0
+                for pair, at in zip(parts, map(int, chosen), strict=True):
+                    values = np.nan_to_num(kron([values, pair[at][None]]), nan=0.0, posinf=np.inf)
+            yield tuple(itertools.compress(looked, chosen)), values[0]
+
+    @cached_property
+    def place_of(self) -> dict[tuple[int, ...], int]:
+        """The place of each set."""
+        return {one: at for at, one in enumerate(self.sets)}
+
+    @cached_property
+    def inverses(self) -> tuple[Array, ...]:
+        """By attribute (n_i, 1 + p_i), [1; A_i]⁺: first the base, then ℓ of a query."""
+        return tuple(map(_inverse, self.matrices))
+
+    @cached_property
+    def largest_condition(self) -> float:
+        """The growth of rounding errors in a squared error, by the condition of the attributes' rows."""
+        conditions = [
+            float(np.linalg.norm(inverse) * np.linalg.norm(_with_constant(a)))
+            for inverse, a in zip(self.inverses, self.matrices, strict=True)
+        ]
+        most = max(map(len, self.matrices), default=0) + 1
+        return 2 * most * max(1, *map(len, self.sets)) * max(1.0, *conditions)
+
+    @property
+    def rounding(self) -> float:
+        """A relative bound on the rounding of a squared error."""
+        return PER_CONDITION * self.largest_condition
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, Implicit], _Combined]:
+        return {}
+
+    def _combined(self, i: int, factor: Implicit) -> _Combined:
+        """A factor's queries in terms of the rows of attribute i."""
+        if (i, factor) not in self._kept:
+            self._kept[i, factor] = _combine(factor.matrix(), self.matrices[i], self.inverses[i])
+        return self._kept[i, factor]
+
+    # -- estimates -------------------------------------------------------------------------------------
+
+    def sums_from(self, noisy: Array) -> dict[tuple[int, ...], Array]:
+        """By set (p_i, …): the estimated sums of its rows over the rows of data."""
+        parts = np.split(noisy, np.cumsum(self.rows)[:-1])
+        return {
+            one: (part / weight).reshape([len(self.matrices[i]) for i in one])
+            for one, weight, part in zip(self.sets, self.weights, parts, strict=True)
+        }
+
+    def product_answers(self, product: Product, sums: Mapping[Any, Array]) -> Array:
+        looked = product.looked_at
+        combined = [self._combined(i, product.factors[i].plain) for i in looked]
+        answers = np.zeros([len(factor.means) for factor in combined])
+        for chosen in itertools.product((False, True), repeat=len(looked)):
+            one = tuple(itertools.compress(looked, chosen))
+            if one in sums:
+                table = sums[one].reshape([len(self.matrices[i]) if i in one else 1 for i in looked])
+                for at, factor in enumerate(combined):
+                    matrix = factor.inner if chosen[at] else factor.base
+                    table = np.moveaxis(np.tensordot(matrix, table, axes=(1, at)), 0, at)
+                answers += table
+            elif all(
+                (factor.lengths if at else factor.means).any()
+                for factor, at in zip(combined, chosen, strict=True)
+            ):
+                raise OptionError("the strategy does not support the queries whose answers are asked")
+        return answers.ravel()
+
+    def implicit(self) -> Implicit:
+        """All rows (p, n), never formed, one set after the other."""
+        return Stack(
+            [
+                Scaled(
+                    Kron([Dense(a) if i in one else total(a.shape[1]) for i, a in enumerate(self.matrices)]),
+                    weight,
+                )
+                for one, weight in zip(self.sets, self.weights.tolist(), strict=True)
+            ]
+        )
+
+    # -- saved, and shown ------------------------------------------------------------------------------
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "form": "sectorwise",
+            "matrices": {str(i): matrix for i, matrix in enumerate(self.matrices)},
+            "sets": padded(self.sets),
+            "weights": self.weights,
+            "norm": self.norm,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> SectorwiseStrategy:
+        matrices = tuple(fields["matrices"][str(i)] for i in range(len(fields["matrices"])))
+        return cls(matrices, unpadded(fields["sets"]), fields["weights"], fields["norm"])
+
+    def __repr__(self) -> str:
+        return self._words(f"{self.p:,} queries by {len(self.sets):,} sets of {len(self.sizes)} attributes")
+
+
+def padded(sets: Sequence[tuple[int, ...]]) -> Ints:
+    """Sets as rows of one length, filled up with -1."""
+    most = max(map(len, sets), default=0)
+    rows = [[*one, *[-1] * (most - len(one))] for one in sets]
+    return np.array(rows, dtype=np.int64).reshape(len(sets), most)
+
+
+def unpadded(rows: Ints) -> tuple[tuple[int, ...], ...]:
+    """The sets of ``padded``."""
+    return tuple(tuple(int(i) for i in row if i >= 0) for row in rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Combined:
+    """A factor's queries (m, n) as γ 1ᵀ + ℓ A: base (m, 1), γ; inner (m, p), ℓ; means γ², lengths |ℓ|² (m,).
+
+    Lengths are infinite where a query is not measured.
+    """
+
+    base: Array
+    inner: Array
+    means: Array
+    lengths: Array
+
+
+def _combine(queries: Array, matrix: Array, inverse: Array) -> _Combined:
+    coefficients = queries @ inverse
+    base, inner = coefficients[:, :1], coefficients[:, 1:]
+    part, sizes = inner @ matrix, np.square(queries).sum(axis=1)
+    outside = np.square(queries - base - part).sum(axis=1) > OUTSIDE * sizes
+    base = np.where(np.square(base) * queries.shape[1] > NOTHING * sizes[:, None], base, 0.0)
+    inner = np.where((np.square(part).sum(axis=1) > NOTHING * sizes)[:, None], inner, 0.0)
+    return _Combined(
+        base, inner, np.square(base)[:, 0], np.where(outside, np.inf, np.square(inner).sum(axis=1))
+    )
+
+
+def _inverse(matrix: Array) -> Array:
+    scales = np.ones(1 + len(matrix))
+    scales[0] = _size(matrix)  # for independent rows the inverse undoes their scale
+    return np.asarray(np.linalg.pinv(_with_constant(matrix)) * scales, dtype=np.float64)
+
+
+def _with_constant(matrix: Array) -> Array:
+    """The matrix below a constant row of its size."""
+    return np.vstack([np.full((1, matrix.shape[1]), _size(matrix)), matrix])
+
+
+def _size(matrix: Array) -> float:
+    return float(np.abs(matrix).max(initial=0.0)) or 1.0
+
+
+# -- the space, and the search for rows
+
 
 GRAM = 16
 """Roundings of a Gram matrix of weighted rows, in addition to those of its sums."""
@@ -66,8 +350,9 @@ def best_by_sets(workload: Workload) -> SetCells:
     """
     products, sizes = products_of_few(workload), workload.domain.shape
     residual = with_best_bases(products, sizes)
-    cells = SetCells.of(strategy_by_sets(products, sizes, residual.bases), workload)
-    return replace(cells, measures=residual.measures)
+    return replace(
+        SetCells.of(strategy_by_sets(products, sizes, residual.bases), workload), measures=residual.measures
+    )
 
 
 def strategy_by_sets(
@@ -116,8 +401,7 @@ class SetCells(Spanned):
         matrices = tuple(_at_least_one(a) for a in strategy.matrices)
         sets = strategy.sets
         unit = SectorwiseStrategy(matrices, sets, np.ones(len(sets)))
-        dims = (1,) * len(sets)
-        return SetCells(np.ones(len(sets)), dims, total=workload.n, unit=unit, workload=workload)
+        return SetCells(np.ones(len(sets)), (1,) * len(sets), total=workload.n, unit=unit, workload=workload)
 
     @property
     def words(self) -> str:
@@ -132,11 +416,8 @@ class SetCells(Spanned):
     def _longest(self) -> Array:
         """(K,) upper bounds on the squared length of the longest column of each set's rows."""
         each = [column_norms(a, 2).max(initial=0.0) if len(a) else 0.0 for a in self.unit.matrices]
-        squares = []
-        for one in self.unit.sets:
-            length = reduce(times_up, (each[i] for i in one), np.ones(()))
-            squares.append(times_up(length, length))
-        return np.array(squares, dtype=float)
+        lengths = [reduce(times_up, (each[i] for i in one), np.ones(())) for one in self.unit.sets]
+        return times_up(np.array(lengths, dtype=float), np.array(lengths, dtype=float))
 
     def largest_entry(self, parts: Sequence[Array]) -> float:
         weights = np.maximum([float(part[0, 0]) for part in parts], 0.0)
@@ -164,8 +445,7 @@ class SetCells(Spanned):
         errors = self.unit.errors_by_set(self.workload)
         if not np.isfinite(errors).all():
             raise OptionError(UNSUPPORTED)
-        parts = tuple(np.sqrt(errors).reshape(-1, 1, 1))
-        return Split(self.abstract(self.dims), self, parts)
+        return Split(self.abstract(self.dims), self, tuple(np.sqrt(errors).reshape(-1, 1, 1)))
 
     @cached_property
     def queries(self) -> Split:
@@ -179,11 +459,11 @@ class SetCells(Spanned):
         products = self.workload.weighed.products or ()
         starts = np.cumsum([0, *(product.m for product in products)])
         require_memory((int(starts[-1]), 8), "queries by sets of attributes")
-        places = {one: at for at, one in enumerate(self.unit.sets)}
+        places = self.unit.place_of
         rows: list[list[Array]] = [[] for _ in places]
         labels: list[list[Ints]] = [[] for _ in places]
         for start, product in zip(starts, products, strict=False):
-            for one, variances in self.unit.variances_by_set(product):
+            for one, variances in self.unit.by_set(product.unweighted(), sums=False):
                 kept = np.flatnonzero(variances)
                 if len(kept) and not (one in places and np.isfinite(variances).all()):
                     raise OptionError(UNSUPPORTED)
@@ -406,9 +686,10 @@ def best_for_targets(workload: Workload) -> SetCells:
         products = weighed.products()
         last = with_best_bases(products, sizes, STEPS if turn else FIRST_STEPS, last)
         strategy = normalise(strategy_by_sets(products, sizes, last.bases))
-        shapes = [weights.shape for weights in weighed.weights]
-        each = zip(weighed.workload.products or (), shapes, strict=True)
-        variances = [p.weight * strategy.product_variances(p).reshape(shape) for p, shape in each]
+        variances = [
+            product.weight * strategy.product_variances(product).reshape(weights.shape)
+            for product, weights in zip(weighed.workload.products or (), weighed.weights, strict=True)
+        ]
         largest = max(float(one.max()) for one in variances)
         if not largest < np.inf:  # queries too far apart in size: some are lost in rounding
             break
