@@ -67,7 +67,7 @@ def near_identity(rng: np.random.Generator, size: int) -> np.ndarray:
 def strategy_of(
     own: SectorLayout, core: np.ndarray, scale: float = 1.0, rests: Sequence[RestComponent] = ()
 ) -> SectorStrategy:
-    """With the largest column as it is found in floats, a little more."""
+    """A strategy scaled by its largest column in floats, and a little more."""
     components = (RestComponent((), own, core), *rests)
     columns = SectorStrategy(components, 1.0).implicit().matrix()
     largest = float(np.linalg.norm(columns, axis=0).max()) * (1 + 1e-12)
