@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.to_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
-from mmopt.language.check.exact_rewriting import taken_together
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluator import Points, points, positions
 from mmopt.language.syntax.syntax_tree import (
@@ -30,6 +29,7 @@ from mmopt.language.syntax.syntax_tree import (
     Relation,
     chain,
     is_rank,
+    taken_together,
 )
 from mmopt.limits import require_time, uncounted
 from mmopt.numerics.arrays import Array, Ints
@@ -52,6 +52,13 @@ class Lowered:
     rows: Mapping[str, Array]
     corners: Mapping[str, tuple[str, int, int]] = field(default_factory=dict)
     places: Mapping[str, tuple[Ints, tuple[int, ...]]] = field(default_factory=dict)
+
+
+def symmetric(matrix: Any) -> Any:
+    """A matrix that is known to be symmetric, so that cvxpy knows it too."""
+    from cvxpy.atoms.affine.wraps import symmetric_wrap
+
+    return matrix if matrix.is_symmetric() else symmetric_wrap(matrix)
 
 
 BALANCE = 100.0
@@ -151,7 +158,7 @@ class _Lowering:
     ) -> Any:
         """``tr(P inv(F))`` with P = M Mᵀ as one block [[F, M], [Mᵀ, T]] and the trace of T."""
         # The check knows that F is symmetric; cvxpy would add an equality for each pair of entries.
-        f = self.symmetric(self.expr(inner, scope, env))
+        f = symmetric(self.expr(inner, scope, env))
         side = infer(inner, scope).dims[0].value(self.instance.sizes())
         r = self.product(right, scope, env) if right else np.eye(side)
         lt = self.product(left, scope, env) if left else np.eye(side)
@@ -163,11 +170,6 @@ class _Lowering:
         # Of small weights the inverse is large; balanced, solvers get further.
         by = 1.0 if isinstance(inner, Name) else BALANCE
         return self.cp.matrix_frac(m, by * f) * by
-
-    def symmetric(self, expression: Any) -> Any:
-        from cvxpy.atoms.affine.wraps import symmetric_wrap
-
-        return expression if expression.is_symmetric() else symmetric_wrap(expression)
 
     def bounded(self, e: Apply, scope: Scope, env: Mapping[str, Any]) -> Any:
         """One Y for all places of the expression: Y >= inv(F) in the Loewner order, or Y <= root(F).

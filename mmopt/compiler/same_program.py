@@ -18,8 +18,7 @@ from typing import Any
 
 from mmopt.language import Checked, Program, program_names, shipped
 from mmopt.language.atoms.argument_types import Dim
-from mmopt.language.check.exact_rewriting import normal
-from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number
+from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number, normal
 
 FLIPPED = {">=": "<=", "<<": ">>"}
 MOST_PERMUTED = 4  # constraints whose orders are all tried

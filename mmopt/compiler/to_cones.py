@@ -17,7 +17,6 @@ import numpy as np
 from mmopt.errors import OptionError, ProgramError
 from mmopt.language import ATOMS, Checked, evaluate
 from mmopt.language.atoms.argument_types import Dim, Type
-from mmopt.language.check.exact_rewriting import two_by_two, vectorised
 from mmopt.language.check.infer_types import Scope, infer, scoped
 from mmopt.language.evaluate.evaluator import points
 from mmopt.language.syntax.syntax_tree import (
@@ -36,6 +35,8 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
     names_in,
     to_source,
+    two_by_two,
+    vectorised,
 )
 
 

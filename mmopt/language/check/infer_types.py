@@ -22,7 +22,6 @@ from mmopt.language.atoms.argument_types import (
     matrix,
 )
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.exact_rewriting import normal, product
 from mmopt.language.syntax.source_text import Source
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -38,6 +37,8 @@ from mmopt.language.syntax.syntax_tree import (
     constant,
     mentions,
     names_in,
+    normal,
+    product,
     to_source,
 )
 

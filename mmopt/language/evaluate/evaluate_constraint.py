@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.language.check.exact_rewriting import shared, vectorised
 from mmopt.language.check.relation_checks import rank_residual
 from mmopt.language.evaluate.evaluator import (
     OF_PART,
@@ -50,6 +49,8 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
     names_in,
     rewrite,
+    shared,
+    vectorised,
     walk,
 )
 from mmopt.numerics import matrix_functions

@@ -29,10 +29,10 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.exact_rewriting import ENTRYWISE, taken_together
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers, splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
+    ENTRYWISE,
     Apply,
     Assignment,
     Block,
@@ -45,7 +45,8 @@ from mmopt.language.syntax.syntax_tree import (
     chain,
     names_in,
     rewrite,
-    transpose,
+    sum_of_products,
+    taken_together,
     walk,
 )
 from mmopt.numerics import matrix_functions
@@ -171,6 +172,12 @@ def is_row(expr: Expr, env: Env) -> bool:
             return any(is_row(a, env) for a in args)
         case _:
             return False
+
+
+def in_rows(parts: Sequence[Any], lying: Sequence[Sequence[bool]]) -> list[list[tuple[Any, bool]]]:
+    """The parts of a block matrix in its rows, each with whether it is a row vector."""
+    rest = iter(parts)
+    return [[(next(rest), lies) for lies in row] for row in lying]
 
 
 def positions(expr: Index, shape: tuple[int, ...], env: Env) -> tuple[int | slice | Ints, ...]:
@@ -410,15 +417,12 @@ class Tape:
             case Entries():
                 return self.entries(expr)
         assert isinstance(expr, Apply)
-        (atom, args), options = (expr.atom, expr.args), dict(expr.options)
-        if atom in ("diag", "trace") and isinstance(args[0], Apply) and args[0].atom == "matmul":
-            left, right = args[0].args
-            if all(np.ndim(self.sample[self.record(side)]) == 2 for side in (left, right)):
-                # Without forming the product: sums of left * right.T.
-                together = Apply("mul", (left, transpose(right)), expr.span)
-                axis = (("axis", 1),) if atom == "diag" else ()
-                return self.record(Apply("sum", (together,), expr.span, axis))
-        return self.atom(atom, [self.record(a) for a in args], options)
+        match expr:
+            case Apply(atom="diag" | "trace", args=(Apply(atom="matmul", args=(left, right)),)) if all(
+                np.ndim(self.sample[self.record(side)]) == 2 for side in (left, right)
+            ):
+                return self.record(sum_of_products(expr, left, right))
+        return self.atom(expr.atom, [self.record(a) for a in expr.args], dict(expr.options))
 
     def place(self, value: Any) -> int:
         self.sample.append(value)
@@ -489,15 +493,12 @@ class Tape:
     def block(self, rows: Sequence[Sequence[Expr]]) -> int:
         lying = [[is_row(e, self.env) for e in row] for row in rows]
         arguments = [self.record(e) for row in rows for e in row]
-
-        def sides(args: Sequence[Any]) -> list[list[tuple[Any, bool]]]:
-            rest = iter(args)
-            return [[(next(rest), lies) for lies in row] for row in lying]
-
         shapes = [np.shape(self.sample[i]) for i in arguments]
-        owners = matrix_functions.block(sides([np.full(shape, float(k)) for k, shape in enumerate(shapes)]))
+        numbered = [np.full(shape, float(k)) for k, shape in enumerate(shapes)]
+        owners = matrix_functions.block(in_rows(numbered, lying))
 
         def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
             return [bar[owners == k].reshape(shape) for k, shape in enumerate(shapes)]
 
-        return self.add(arguments, lambda args, rounding: matrix_functions.block(sides(args)), backward)
+        block = matrix_functions.block
+        return self.add(arguments, lambda args, rounding: block(in_rows(args, lying)), backward)

@@ -30,9 +30,8 @@ from mmopt.language.atoms.component_forms import (
     vector,
 )
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, walk
+from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, vectorised, walk
 from mmopt.limits import require_time
 from mmopt.numerics import ball_inverse, balls, matrix_functions
 from mmopt.numerics.arrays import Array, Ints

@@ -16,8 +16,7 @@ from mmopt.errors import suggest
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.parse_expression import COMPARED, parse_call, parse_dim, parse_expr, parse_relation
-from mmopt.language.syntax.program_sections import statements
-from mmopt.language.syntax.source_text import WORDS, Source, Text, Token, plain
+from mmopt.language.syntax.source_text import WORDS, Source, Text, Token, plain, statements
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,

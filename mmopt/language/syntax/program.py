@@ -30,14 +30,16 @@ from mmopt.language.syntax.parse_statements import (
     string_value,
     with_dimensions,
 )
-from mmopt.language.syntax.program_sections import (
+from mmopt.language.syntax.source_text import (
     CLASSES,
+    MAX_BYTES,
     ProblemClass,
     Section,
+    Source,
+    Text,
     check_sections,
     split_sections,
 )
-from mmopt.language.syntax.source_text import MAX_BYTES, Source, Text
 from mmopt.language.syntax.syntax_tree import (
     Adoption,
     Assignment,

@@ -115,7 +115,7 @@ class IndependentBlocks(ReductionStep):
         return SolvedPart(Strategy(matrix[:, order], strategies[0].norm), whole, bound)
 
 
-def solve_blocks_apart(instance: Instance, traits: Traits) -> IndependentBlocks | None:
+def split_blocks(instance: Instance, traits: Traits) -> IndependentBlocks | None:
     """Connect cells through queries; two components or more are blocks. Only then are queries listed."""
     if not traits.blocks.kind:
         return None
@@ -225,7 +225,7 @@ class KroneckerProduct(ReductionStep):
         return SolvedPart(Strategy(matrix, parts[0].strategy.norm), multipliers, bound)
 
 
-def solve_kronecker_factors(instance: Instance, traits: Traits) -> KroneckerProduct | None:
+def split_kronecker_factors(instance: Instance, traits: Traits) -> KroneckerProduct | None:
     """The step of one product with at least two factors that are not the number 1."""
     if not traits.factors.kind:
         return None
