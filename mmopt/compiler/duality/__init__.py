@@ -1,6 +1,6 @@
 """A proved bound on any convex program from its own tree, without a certificate: ``lagrangian.py`` proves it.
 
-- ``lagrangian.py``: the lines of a program as nodes, and a lower bound read off them from multipliers and slopes
+- ``lagrangian.py``: the lines of a program as nodes, and a bound read off them from multipliers and slopes
 - ``ranges.py``: ranges of variables and expressions, forward and backward through the lines, and by cuts
 - ``lower_node_by_node.py``: the problem whose duals are multipliers and slopes
 """

@@ -173,12 +173,14 @@ class Nodes:
 
     def shapes_of_multipliers(self) -> dict[str, tuple[int, ...]]:
         """By constraint, the shape of its multiplier; the index of a family that stays one comes first."""
-        shapes: dict[str, tuple[int, ...]] = {}
-        for one in self.lines:
-            shape = np.broadcast_shapes(*(self.all[side].shape for side in one.sides))
-            count = () if one.index is None else (one.index + 1,)
-            shapes[one.name] = (*count, *shape, *((2, 2) if one.is_pair else ()))
-        return shapes
+        return {
+            line.name: (
+                *(() if line.index is None else (line.index + 1,)),
+                *np.broadcast_shapes(*(self.all[side].shape for side in line.sides)),
+                *((2, 2) if line.is_pair else ()),
+            )
+            for line in self.lines
+        }
 
     def parts(self, node: Node, array: Array) -> list[Array]:
         """The entries of an array of a block, or of entries, that belong to each argument."""
@@ -190,9 +192,8 @@ class Nodes:
 
     def shape_of_argument(self, place: int, number: int) -> tuple[int, ...] | None:
         """The shape of an argument of a node; None where there is no such argument."""
-        if not 0 <= place < len(self.all) or not 0 <= number < len(self.all[place].arguments):
-            return None
-        return self.all[self.all[place].arguments[number]].shape
+        is_node = 0 <= place < len(self.all) and 0 <= number < len(self.all[place].arguments)
+        return self.all[self.all[place].arguments[number]].shape if is_node else None
 
     def place(self, expr: Expr, scope: Scope, items: Items) -> int:
         """The number of an expression's node, made with all its arguments if it is new."""
@@ -230,8 +231,7 @@ class Nodes:
                 len(self.all[self.place(side, scope, items)].shape) == 2 for side in sides
             ):
                 return self.atom(sum_of_products(expr, *sides), inferred, scope, items)
-            case _:
-                assert isinstance(expr, Apply)
+            case Apply():
                 return self.atom(expr, inferred, scope, items)
         return replace(node, value=node.laid([self.all[a].value for a in node.arguments]))
 
@@ -246,8 +246,7 @@ class Nodes:
     def atom(self, expr: Apply, inferred: Type, scope: Scope, items: Items) -> Node:
         arguments = tuple(self.place(a, scope, items) for a in expr.args)
         with np.errstate(all="ignore"):
-            values = [self.all[a].value for a in arguments]
-            value = ATOMS[expr.atom].numpy(*values, **dict(expr.options))
+            value = ATOMS[expr.atom].numpy(*[self.all[a].value for a in arguments], **dict(expr.options))
         return Node("atom", expr, inferred, {}, value, arguments)
 
     def read(self, decided: Line) -> None:
@@ -293,7 +292,6 @@ def nodes_of(instance: Instance, point: Mapping[str, Any], bounds: Callable[[str
     TimeLimitError as ``require_time``.
     """
     nodes, program = Nodes(instance, point, bounds), instance.program
-    assert program.objective is not None
     nodes.objective = nodes.place(program.objective, instance.checked.lines, ())
     for c in program.constraints:
         fixed = all(t.is_constant for t in instance.checked.constraints[c.name])

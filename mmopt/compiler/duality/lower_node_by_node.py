@@ -156,9 +156,14 @@ class _NodeLowering:
         if is_inner:
             objective = PART_OF_OBJECTIVE * objective - self.room
         problem = self.cp.Problem(self.cp.Minimize(objective), self.constraints)
-        families = frozenset(line.name for line in self.nodes.lines if line.index is not None)
-        whole = Lowered(problem, {}, {}, {})
-        return LoweredNodes(whole, self.lines, self.arguments, self.variables, families, self.is_cancelled)
+        return LoweredNodes(
+            Lowered(problem, {}, {}, {}),
+            self.lines,
+            self.arguments,
+            self.variables,
+            frozenset(line.name for line in self.nodes.lines if line.index is not None),
+            self.is_cancelled,
+        )
 
     def dual(self, line: Any, convert: Callable[[Any], Any]) -> Dual:
         """Add a constraint to the problem; ``convert`` makes of its dual that of the program."""
@@ -269,9 +274,11 @@ class _NodeLowering:
         sizes = self.not_cancelled(sizes_of(*(self.nodes.all[s].value for s in line.sides)), *line.sides)
         difference = self.cp.multiply(1.0 / sizes, self.values[left] - self.values[right])
         way = {"<=": -1.0, ">=": 1.0}.get(line.op, 0.0)
-        lowered = self.inside(way * difference) >= 0 if way else difference == 0
         # A solver may return a plain number for an array of one entry.
-        return self.dual(lowered, lambda value: np.reshape(value, sizes.shape) * (self.size / sizes))
+        return self.dual(
+            self.inside(way * difference) >= 0 if way else difference == 0,
+            lambda value: np.reshape(value, sizes.shape) * (self.size / sizes),
+        )
 
     def psd(self, line: ReadLine) -> Dual:
         """D F D psd with the diagonal D that brings F's to one."""

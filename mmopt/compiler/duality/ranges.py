@@ -263,7 +263,7 @@ MOST_TERMS = 4_000_000  # of a matrix product that is taken apart
 
 
 def _aligned(a: Range, b: Range) -> tuple[Range, Range, int] | None:
-    """Both factors of a matrix product as their entries are multiplied, and the axis along which they add up."""
+    """Both factors of a matrix product as their entries are multiplied, and the axis of the sums."""
     if a.low.size * b.low.size // max(1, b.low.shape[0]) > MOST_TERMS:
         return None
     if a.low.ndim == 1:
@@ -401,8 +401,7 @@ class _Ranges:
 
     def backward(self, node: Node, value: Range) -> Iterator[tuple[int, Range]]:
         """The arguments of a node with their ranges, from that of its value."""
-        first, *_ = node.arguments
-        ranges = [self.ranges[a] for a in node.arguments]
+        first, ranges = node.arguments[0], [self.ranges[a] for a in node.arguments]
         if node.kind == "index":
             out = Range.unknown(self.nodes.all[first].shape)
             np.maximum.at(out.low, node.at, value.low)
@@ -487,8 +486,7 @@ def ranges_by_cuts(
         bound = read(moved, multipliers, {})
         each = [bound.residuals.get(name, exact(np.zeros(nodes.chosen_shape(name)))) for name in names]
         slope = balls.joined([Ball(r.mid.ravel(), r.rad.ravel()) for r in each])
-        here = balls.total(balls.mul(slope, exact(start)))
-        lowest = least(bound, names) + float(here.lower)
+        lowest = least(bound, names) + float(balls.total(balls.mul(slope, exact(start))).lower)
         return (level - lowest) + WIDER * (abs(level) + abs(lowest)), slope
 
     step = STEP * max(1.0, float(np.abs(start).max()))

@@ -128,8 +128,7 @@ def first_step(
 ) -> ReductionStep | None:
     """The step of the first row that applies; ``has_kernel``: whether a kernel takes an instance."""
     for row in REDUCTIONS:
-        is_asked = traits.acts.allows(*row.goes_with)
-        if is_asked and (not row.is_for_kernels or has_kernel(instance)):
+        if traits.acts.allows(*row.goes_with) and (not row.is_for_kernels or has_kernel(instance)):
             step = row.applies(instance, traits)
             if step is not None:
                 return step

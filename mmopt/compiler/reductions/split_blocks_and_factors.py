@@ -111,8 +111,11 @@ class IndependentBlocks(ReductionStep):
                 at = [places[axis.group == "queries"] for axis in axes]
                 shape = [self.counts[axis.group == "queries"] for axis in axes]
                 whole.setdefault(name, np.zeros(shape))[np.ix_(*at)] = factor * array
-        bound = None if any(p.bound is None for p in parts) else total
-        return SolvedPart(Strategy(matrix[:, order], strategies[0].norm), whole, bound)
+        return SolvedPart(
+            Strategy(matrix[:, order], strategies[0].norm),
+            whole,
+            None if any(p.bound is None for p in parts) else total,
+        )
 
 
 def split_blocks(instance: Instance, traits: Traits) -> IndependentBlocks | None:
@@ -221,8 +224,11 @@ class KroneckerProduct(ReductionStep):
         names = [name for name in of_parts[0] if all(name in k for k in of_parts)]
         multipliers = {name: kron([k[name][0] for k in of_parts]) for name in names}
         bounds = [p.bound for p in parts if p.bound is not None]
-        bound = math.prod(bounds) if len(bounds) == len(parts) else None
-        return SolvedPart(Strategy(matrix, parts[0].strategy.norm), multipliers, bound)
+        return SolvedPart(
+            Strategy(matrix, parts[0].strategy.norm),
+            multipliers,
+            math.prod(bounds) if len(bounds) == len(parts) else None,
+        )
 
 
 def split_kronecker_factors(instance: Instance, traits: Traits) -> KroneckerProduct | None:

@@ -14,9 +14,8 @@ from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.argument_types import Curvature, RuleError, Type
-from mmopt.language.atoms.rules import Options
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.infer_types import Scope, dimension, infer
+from mmopt.language.check.infer_types import Scope, check_family, dimension, infer
 from mmopt.language.check.relation_checks import (
     AXES,
     PSD_SOURCES,
@@ -41,7 +40,6 @@ from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,
     Block,
-    Certificate,
     Constraint,
     Declaration,
     Entries,
@@ -133,10 +131,12 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
     constraints: dict[str, tuple[Type, Type]] = {}
     check_rank(program, names.scope())
     for c in program.constraints:
-        if c.name in constraints:
-            program.source.fail(
-                c.span, f"two constraints are called '{c.name}'", "multipliers go by these names"
-            )
+        program.source.require(
+            c.name not in constraints,
+            c.span,
+            f"two constraints are called '{c.name}'",
+            "multipliers go by these names",
+        )
         scope = _inside(c, names)
         constraints[c.name] = check_shapes(c, scope)
         if program.problem_class == "smooth":
@@ -147,25 +147,33 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
     types = dict(names.types)
     fixed = names.dims | {name for name, inferred in types.items() if inferred.is_constant}
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
-    lines = replace(scope, types=types, inferred={})
-    is_logarithmic = is_logarithm(program.objective, fixed)
-    return Checked(program, written, lines, objective, constraints, scope, is_logarithmic)
+    return Checked(
+        program,
+        written,
+        replace(scope, types=types, inferred={}),
+        objective,
+        constraints,
+        scope,
+        is_logarithm(program.objective, fixed),
+    )
 
 
 def _chosen(program: Program, d: Declaration, names: Names) -> None:
-    if d.kind == "dim":
-        program.source.fail(d.span, f"the dimension '{d.name}' is not chosen", "declare it under 'parameter'")
-    if d.source and d.source_span:
-        program.source.fail(d.source_span, f"'{d.name}' is chosen and has no source", "a given has one")
+    message, require = f"the dimension '{d.name}' is not chosen", program.source.require
+    require(d.kind != "dim", d.span, message, "declare it under 'parameter'")
+    require(
+        not d.source_span,
+        d.source_span or d.span,
+        f"'{d.name}' is chosen and has no source",
+        "a given has one",
+    )
     names.declare(d, Curvature.AFFINE)
 
 
 def _givens(program: Program, names: Names) -> None:
     for d in program.givens:
-        if d.kind == "dim":
-            program.source.fail(
-                d.span, f"the dimension '{d.name}' is not given", "the shape of a given introduces it"
-            )
+        message, hint = f"the dimension '{d.name}' is not given", "the shape of a given introduces it"
+        program.source.require(d.kind != "dim", d.span, message, hint)
         if d.source and d.source_span:
             _source(program, d, d.source_span)
         # A given introduces the dimensions that it names alone.
@@ -177,15 +185,15 @@ def _givens(program: Program, names: Names) -> None:
 def _source(program: Program, d: Declaration, span: Span) -> None:
     if d.source not in SOURCES:
         program.source.fail(span, f"there is no source '{d.source}'", suggest(d.source, SOURCES))
-    axes = AXES[d.source]
-    if len(axes) != len(d.dims):
-        kind = "a vector" if len(axes) == 1 else "a matrix"
-        by = ", ".join(f"one per {axis}" for axis in axes)
-        program.source.fail(span, f"'{d.source}' is {kind} ({by}), '{d.name}' is declared {d.kind}")
-    if d.kind in ("psd", "symmetric") and d.source not in PSD_SOURCES:
-        program.source.fail(
-            span, f"'{d.source}' is not {d.kind}", "declare it matrix; the Gram matrix is workload.gram"
-        )
+    axes, require = AXES[d.source], program.source.require
+    kind, by = "a vector" if len(axes) == 1 else "a matrix", ", ".join(f"one per {axis}" for axis in axes)
+    require(len(axes) == len(d.dims), span, f"'{d.source}' is {kind} ({by}), '{d.name}' is declared {d.kind}")
+    require(
+        d.kind not in ("psd", "symmetric") or d.source in PSD_SOURCES,
+        span,
+        f"'{d.source}' is not {d.kind}",
+        "declare it matrix; the Gram matrix is workload.gram",
+    )
 
 
 def _parameter(p: Assignment, names: Names) -> None:
@@ -195,12 +203,12 @@ def _parameter(p: Assignment, names: Names) -> None:
         names.dims.add(p.name)
         return
     default = names.assign(p)
-    if not default.is_scalar and p.declared is None:
-        names.source.fail(
-            p.span,
-            f"a parameter is a number unless declared, this is {default.shape}",
-            f"write its kind: {p.name}: {'vector[n]' if default.is_vector else 'matrix[m, n]'} = …",
-        )
+    names.source.require(
+        default.is_scalar or p.declared,
+        p.span,
+        f"a parameter is a number unless declared, this is {default.shape}",
+        f"write its kind: {p.name}: {'vector[n]' if default.is_vector else 'matrix[m, n]'} = …",
+    )
     # Its default may have signs and forms that another value, passed by the caller, does not have.
     # A number without a kind keeps the sign: ``bind`` refuses a value of another.
     stated = declared_type(p.declared, default.curvature) if p.declared else default
@@ -211,13 +219,7 @@ def _parameter(p: Assignment, names: Names) -> None:
 def _inside(c: Constraint, names: Names) -> Scope:
     """The names inside a constraint; its family has a known dimension and a new index."""
     if c.family:
-        names.dims_known(c.family.dim, c.family.span)
-        if c.family.index in names.types or c.family.index in names.dims:
-            names.source.fail(
-                c.family.span,
-                f"'{c.family.index}' has another meaning already",
-                "name the index of this family otherwise",
-            )
+        check_family(c.family, names.scope())
     return names.scope().inside(c.family)
 
 
@@ -275,27 +277,34 @@ def expand(program: Program) -> Program:
         _measured(e, sizes, program)
         return _put(e, meant)
 
-    for let in derived:
-        meant[let.name], sizes[let.name] = put(let.expr), _measured(let.expr, sizes, program)
-
-    def line(c: Constraint) -> Constraint:
-        r = c.relation
-        return replace(c, relation=replace(r, left=put(r.left), right=put(r.right)))
-
     def value(a: Assignment) -> Assignment:
         return replace(a, expr=put(a.expr))
 
+    for let in derived:
+        meant[let.name], sizes[let.name] = put(let.expr), _measured(let.expr, sizes, program)
+    constraints = tuple(
+        replace(c, relation=replace(c.relation, left=put(c.relation.left), right=put(c.relation.right)))
+        for c in program.constraints
+    )
     certificate, meaning, adoption = program.certificate, program.meaning, program.adoption
     return replace(
         program,
         lets=given,
         objective=put(program.objective),
-        constraints=tuple(map(line, program.constraints)),
+        constraints=constraints,
         repair=tuple(map(value, program.repair)),
         value=None if program.value is None else put(program.value),
         meaning=replace(meaning, expr=put(meaning.expr)),
         adoption=None if adoption is None else replace(adoption, values=tuple(map(value, adoption.values))),
-        certificate=None if certificate is None else _starts(certificate, meant),
+        # Multipliers may start from the point; the bound itself uses what is given only.
+        certificate=None
+        if certificate is None
+        else replace(
+            certificate,
+            multipliers=tuple(
+                replace(m, start=m.start and _put(m.start, meant)) for m in certificate.multipliers
+            ),
+        ),
     )
 
 
@@ -309,28 +318,17 @@ def _measured(expr: Expr, sizes: Mapping[str, tuple[int, int]], program: Program
     inside = [_measured(child, sizes, program) for child in children(expr)]
     nodes, depth = 1 + sum(n for n, _ in inside), 1 + max((d for _, d in inside), default=0)
     for count, limit, words in ((nodes, MAX_NODES, ""), (depth, MAX_NESTING, " inside each other")):
-        if count > limit:
-            program.source.fail(
-                expr.span,
-                f"more than {limit} operations{words} when every 'let' is put in",
-                "choose a variable and state the equality as a constraint",
-            )
+        program.source.require(
+            count <= limit,
+            expr.span,
+            f"more than {limit} operations{words} when every 'let' is put in",
+            "choose a variable and state the equality as a constraint",
+        )
     return nodes, depth
 
 
 def _put(expr: Expr, meant: Mapping[str, Expr]) -> Expr:
     return rewrite(expr, lambda e: meant.get(e.id) if isinstance(e, Name) else None)
-
-
-def _starts(certificate: Certificate, meant: Mapping[str, Expr]) -> Certificate:
-    """Multipliers may start from the point; the bound itself uses what is given only."""
-    return replace(
-        certificate,
-        multipliers=tuple(
-            replace(m, start=_put(m.start, meant)) if m.start is not None else m
-            for m in certificate.multipliers
-        ),
-    )
 
 
 ORDER = "in the order of psd matrices"
@@ -400,16 +398,9 @@ def survey(program: Program) -> Survey:
 def _blamed(sides: tuple[TypedNode, ...], fault: ProgramError | None) -> TypedNode | None:
     """The node at which the error points: of several the innermost that is neither convex nor concave."""
     where = fault.where if fault else None
-    if where is None:
-        return None
-    place = (where.line, where.column, where.width)
-    nodes = [
-        node
-        for side in sides
-        for node in _walk(side)
-        if (node.expr.span.line, node.expr.span.column, node.expr.span.width) == place
-    ]
-    broken = [node for node in nodes if node.type.curvature is Curvature.UNKNOWN]
+    place = where and Span(where.line, where.column, where.width)
+    nodes = [node for side in sides for node in _walk(side) if node.expr.span == place]
+    broken = [node for node in nodes if node.type.is_broken]
     return broken[-1] if broken else nodes[0] if nodes else None
 
 
@@ -442,13 +433,13 @@ def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> TypedNode:
 
 
 def _parts(expr: Expr, inferred: Type, scope: Scope) -> Sequence[Expr]:
-    settled = inferred.curvature is not Curvature.UNKNOWN
+    settled = not inferred.is_broken
     match expr:
         case Index(base=base):
             return [base]
         case Block(rows=rows):
             return [e for r in rows for e in r]
-        case Apply(atom="trace", args=(inner,)) if settled and _is_broken(inner, scope):
+        case Apply(atom="trace", args=(inner,)) if settled and infer(inner, scope).is_broken:
             return chain(inner)
         case Apply(atom="matmul") if settled:
             return chain(expr)
@@ -457,10 +448,6 @@ def _parts(expr: Expr, inferred: Type, scope: Scope) -> Sequence[Expr]:
         case Apply(atom=atom, args=args):
             return [] if ATOMS[atom].takes_dim else args
     return []
-
-
-def _is_broken(expr: Expr, scope: Scope) -> bool:
-    return infer(expr, scope).curvature is Curvature.UNKNOWN
 
 
 def _rule(
@@ -472,8 +459,8 @@ def _rule(
         return roles.get(expr.id, "a dimension")
     if inferred.is_constant:
         return "nothing in it is chosen"
-    if inferred.curvature is Curvature.UNKNOWN:
-        broken = any(p.type.curvature is Curvature.UNKNOWN for p in parts)
+    if inferred.is_broken:
+        broken = any(p.type.is_broken for p in parts)
         return "a part of it is neither convex nor concave" if broken else inferred.why
     if inferred.curvature.is_affine:
         return _affine(expr)
@@ -497,21 +484,18 @@ def _affine(expr: Expr) -> str:
 def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scope) -> str:
     whole = f"{inferred.curvature.value}{f' {ORDER}' if inferred.loewner else ''}"
     moving = [p for p in parts if not p.type.is_constant]
-    if expr.atom in ("add", "sub"):
-        kinds = [p.type.curvature.value for p in parts]
-        if expr.atom == "sub":
-            return f"something {kinds[0]} less something {kinds[1]}"
-        return (
-            f"a sum of {kinds[0]} parts" if len(set(kinds)) == 1 else f"a sum of {' and '.join(kinds)} parts"
-        )
+    kinds = [p.type.curvature.value for p in parts]
+    if expr.atom == "sub":
+        return f"something {kinds[0]} less something {kinds[1]}"
+    if expr.atom == "add":
+        return f"a sum of {' and '.join(dict.fromkeys(kinds))} parts"
     if expr.atom == "matmul" and moving[0].type.loewner:
         return f"Mᵀ F M keeps the curvature that F has {ORDER}"
-    if expr.atom == "trace" and _is_broken(expr.args[0], scope):
+    if expr.atom == "trace" and infer(expr.args[0], scope).is_broken:
         return f"tr(P F) with P ⪰ 0 keeps the curvature that F has {ORDER}"
     inner = moving[0].type
     types = [infer(a, scope) for a in expr.args] if expr.atom != "matmul" else [p.type for p in parts]
-    at = next(i for i, t in enumerate(types) if not t.is_constant)
-    bent = _of_affine(expr, types, at)
+    bent = _of_affine(expr, types, next(i for i, t in enumerate(types) if not t.is_constant))
     if inner.curvature.is_affine:
         return f"{_called(expr)} is {whole}, its argument is affine"
     if bent is not None and bent.is_affine:
@@ -528,11 +512,11 @@ def _of_affine(expr: Apply, types: Sequence[Type], at: int) -> Curvature | None:
     """The curvature of the atom on an affine argument; None where its rule refuses one."""
     args = list(types)
     args[at] = replace(args[at], curvature=Curvature.AFFINE, loewner=False, why="")
-    options: Options = dict(expr.options)
+    options: dict[str, float] = dict(expr.options)
     if expr.atom == "pow" and isinstance(expr.args[1], Number):
         options["exponent"] = expr.args[1].value
     try:
-        return ATOMS[expr.atom].rule(args, options).curvature
+        return ATOMS[expr.atom].rule(*args, **options).curvature
     except RuleError:
         return None
 

@@ -349,8 +349,7 @@ def _over_with_errors(less: Expr, more: Expr, env: Env, op: str) -> float:
     """The excess of ``less`` over ``more``, relative to each entry; for matrices 0, or infinity."""
     both = [evaluate_ball(side, env) for side in (less, more)]
     if op in (">>", "<<") and 2 in (len(np.shape(value)) for value in both):
-        gap = _gap(BALLS, both[1], both[0])
-        return 0.0 if all(map(is_semidefinite, _parts(gap))) else float("inf")
+        return 0.0 if all(map(is_semidefinite, _parts(_gap(BALLS, both[1], both[0])))) else float("inf")
     (small,), (large,) = map(_parts, both)
     with np.errstate(invalid="ignore"):  # inf - inf
         low = np.where(large.rad > 0, large.lower, large.mid)

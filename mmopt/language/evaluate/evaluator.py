@@ -268,9 +268,10 @@ class _Walk:
                 return self.memo.value(expr, self.env, lambda: self.diagonal(atom, product))
             case Apply(atom="matmul"):
                 return self.algebra.whole(self.product(expr))
-            case _:
-                pass
-        assert isinstance(expr, Apply)
+            case Apply():
+                return self.atom(expr)
+
+    def atom(self, expr: Apply) -> Any:
         row = ATOMS[expr.atom]
         args = [
             evaluate(a, self.env) if at in row.plainly else self.value(a) for at, a in enumerate(expr.args)
@@ -285,8 +286,7 @@ class _Walk:
         """The numbers at all points in their places of an array of zeros."""
         at = points(expr, self.env)
         if taken_together(expr.body, frozenset(at.indices)):
-            inner = replace(self, env={**self.env, **at.indices}, memo=Memo())
-            values = inner.value(expr.body)
+            values = replace(self, env={**self.env, **at.indices}, memo=Memo()).value(expr.body)
         else:
             each = [replace(self, env={**self.env, **one}, memo=Memo()).value(expr.body) for one in at.envs]
             values = self.numbers.join(each) if each else self.numbers.exact(np.zeros(0))
@@ -416,13 +416,13 @@ class Tape:
                 return self.block(rows)
             case Entries():
                 return self.entries(expr)
-        assert isinstance(expr, Apply)
-        match expr:
             case Apply(atom="diag" | "trace", args=(Apply(atom="matmul", args=(left, right)),)) if all(
                 np.ndim(self.sample[self.record(side)]) == 2 for side in (left, right)
             ):
                 return self.record(sum_of_products(expr, left, right))
-        return self.atom(expr.atom, [self.record(a) for a in expr.args], dict(expr.options))
+            case Apply(atom=atom, args=args, options=options):
+                return self.atom(atom, [self.record(a) for a in args], dict(options))
+        raise AssertionError(expr)  # a number has no names
 
     def place(self, value: Any) -> int:
         self.sample.append(value)
@@ -440,13 +440,16 @@ class Tape:
         self.is_rough = self.is_rough or rounded is not None
 
         def forward(args: Sequence[Any], rounding: float) -> Any:
-            if rounding and rounded is not None:
-                return rounded(*args, rounding=rounding, **options)
-            return row.numpy(*args, **options)
+            return (
+                rounded(*args, rounding=rounding, **options)
+                if rounding and rounded is not None
+                else row.numpy(*args, **options)
+            )
 
         def backward(args: Sequence[Any], value: Any, bar: Any, rounding: float) -> Sequence[Any]:
-            more = {"rounding": rounding} if rounded is not None else {}
-            return gradient(*args, value, bar, **options, **more)
+            return gradient(
+                *args, value, bar, **options, **{"rounding": rounding} if rounded is not None else {}
+            )
 
         return self.add(arguments, forward, backward)
 

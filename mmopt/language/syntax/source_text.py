@@ -97,10 +97,20 @@ class Source:
         """Raise a :class:`~mmopt.errors.ProgramError` at the span."""
         raise ProgramError(message, where=self.locate(span), hint=hint)
 
+    def require(self, holds: object, span: Span, message: str, hint: str = "") -> None:
+        """``fail`` unless something holds."""
+        if not holds:
+            self.fail(span, message, hint)
+
     def locate(self, span: Span) -> Location:
         """The location, with its line, for a message."""
-        text = self.lines[span.line - 1] if 0 < span.line <= len(self.lines) else ""
-        return Location(self.file, span.line, span.column, text, span.width)
+        return Location(
+            self.file,
+            span.line,
+            span.column,
+            self.lines[span.line - 1] if 0 < span.line <= len(self.lines) else "",
+            span.width,
+        )
 
 
 class Token(NamedTuple):
@@ -139,9 +149,11 @@ class Text:
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
         """The tokens, each with the depth of brackets around it; brackets and quotes are closed."""
-        if self.read is None:
-            return tuple(_tokens(self))
-        return tuple(t for t in self.read if self.start <= t.start < self.end)
+        return (
+            tuple(_tokens(self))
+            if self.read is None
+            else tuple(t for t in self.read if self.start <= t.start < self.end)
+        )
 
     @property
     def outer(self) -> list[Token]:
@@ -155,8 +167,11 @@ class Text:
     def span(self, start: int, end: int) -> Span:
         """The span of ``whole[start:end]``, as far as it lies on its first line."""
         row, newline = self.whole.count("\n", 0, start), self.whole.rfind("\n", 0, start)
-        column = start - newline if row else start + self.column
-        return Span(self.line + row, column, max(1, len(self.whole[start:end].split("\n")[0].rstrip())))
+        return Span(
+            self.line + row,
+            start - newline if row else start + self.column,
+            max(1, len(self.whole[start:end].split("\n")[0].rstrip())),
+        )
 
     def at(self, token: Token) -> Span:
         return self.span(token.start, token.end)
@@ -165,20 +180,31 @@ class Text:
         """The part ``whole[start:end]``, without spaces around it, inside so many brackets."""
         piece = self.whole[start:end]
         start += len(piece) - len(piece.lstrip())
-        end = start + len(piece.strip())
-        return Text(self.source, self.whole, self.line, self.column, start, end, depth, self.tokens)
+        return Text(
+            self.source,
+            self.whole,
+            self.line,
+            self.column,
+            start,
+            start + len(piece.strip()),
+            depth,
+            self.tokens,
+        )
 
     def fail(self, message: str, hint: str = "") -> NoReturn:
         """Raise a :class:`~mmopt.errors.ProgramError` at the whole part."""
         self.source.fail(self.place, message, hint)
+
+    def require(self, holds: object, message: str, hint: str = "") -> None:
+        """``fail`` unless something holds."""
+        self.source.require(holds, self.place, message, hint)
 
     def fail_at(self, token: Token | None, message: str, hint: str = "") -> NoReturn:
         """Raise a :class:`~mmopt.errors.ProgramError` at a token, or at the first character."""
         first = self.read[0].start if self.read else self.start
         if token is not None and token.depth == 0 and "\n" in self.whole[first : token.start]:
             hint = "; ".join(filter(None, [hint, CONTINUED]))
-        span = self.at(token) if token else self.span(self.start, self.start + 1)
-        self.source.fail(span, message, hint)
+        self.source.fail(self.at(token) if token else self.span(self.start, self.start + 1), message, hint)
 
     def limit(self) -> None:
         """Refuse a statement that is too long."""
@@ -262,13 +288,12 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
     if previous is not None and _is_clause(text, previous) and previous.depth > text.depth:
         previous = None
     of_python = f"'{word}' is a word of Python and has no meaning here"
-    allowed = (*OPERATORS, *RELATIONS, *PUNCTUATION)
     is_transpose = previous is not None and _is_operand(previous) and previous.end == token.start
     instead = "the transpose is written X.T" if is_transpose else "write it without quotes"
     yield token.kind == "string", "a text in quotes cannot stand in an expression", instead
     yield token.kind == "name" and keyword.iskeyword(word), *WORDS.get(word, (of_python, ""))
-    strange = STRANGE.get(word, (f"'{word}' has no meaning here", HINT))
-    yield token.kind == "operator" and word not in allowed, *strange
+    is_strange = token.kind == "operator" and word not in (*OPERATORS, *RELATIONS, *PUNCTUATION)
+    yield is_strange, *STRANGE.get(word, (f"'{word}' has no meaning here", HINT))
     yield (
         word in RELATIONS and (word != "=" or is_outer),
         f"'{word}' stands here where an expression is expected",
@@ -278,8 +303,7 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
     if previous is None or previous.text in ("(", "[", ",", ":", "="):
         before = f"nothing stands before '{word}'"
         yield is_binary, before, "write a name or a number there"
-        is_bare = word == "." or (word == "," and (previous is None or previous.text != ":"))
-        yield is_bare, before, HINT
+        yield word == "." or (word == "," and (previous is None or previous.text != ":")), before, HINT
     elif previous.text in OPERATORS:
         ends = word in (")", "]", ",", ":", ".") or is_binary
         yield ends, f"nothing stands between '{previous.text}' and '{word}'", HINT
@@ -300,8 +324,7 @@ def _is_clause(text: Text, token: Token) -> bool:
     if token.text not in (*CLAUSE, *RELATIONS):
         return False
     before = [t for t in text.tokens if t.start < token.start]
-    opened = [t.text for t in before if t.depth == token.depth - 1 and t.text in PAIRS]
-    if opened[-1:] != ["("]:
+    if [t.text for t in before if t.depth == token.depth - 1 and t.text in PAIRS][-1:] != ["("]:
         return False
     words = [t.text for t in before if t.depth == token.depth and t.text in CLAUSE]
     return token.text in CLAUSE or (token.text in RELATIONS and token.text != "=" and words[-1:] == ["if"])
@@ -399,30 +422,29 @@ class Section:
 
     def single(self) -> Text:
         """The one statement of this section."""
-        if not self.statements:
-            self.source.fail(self.span, f"section '{self.name}' is empty")
-        if len(self.statements) > 1:
-            second = self.statements[1]
+        self.source.require(self.statements, self.span, f"section '{self.name}' is empty")
+        for second in self.statements[1:]:
             is_line = self.name in ("minimize", "maximize") and any(t.text in RELATIONS for t in second.outer)
-            hint = (
-                "constraints stand below a line 'subject to', which is missing before this"
-                if is_line
-                else LONGER
+            missing = "constraints stand below a line 'subject to', which is missing before this"
+            second.fail(
+                f"section '{self.name}' takes one statement; this is a second", missing if is_line else LONGER
             )
-            second.fail(f"section '{self.name}' takes one statement; this is a second", hint=hint)
         return self.statements[0]
 
 
 def split_sections(source: Source) -> dict[str, Section]:
     """The sections by name, in the order of the text."""
     sections: dict[str, Section] = {}
-    parts: tuple[Text, ...]
     for name, span, column, lines in _headed(source):
-        if name in sections:
-            source.fail(span, f"section '{name}' stands here a second time", "put both parts together")
+        source.require(
+            name not in sections,
+            span,
+            f"section '{name}' stands here a second time",
+            "put both parts together",
+        )
         if name in PROSE:
             text = "\n".join(line.strip() for line in lines).strip()
-            parts = (Text(source, text, span.line, column),) if text else ()
+            parts: tuple[Text, ...] = (Text(source, text, span.line, column),) if text else ()
         else:
             bare = "\n".join(_without_comment(line) for line in lines)
             parts = statements(Text(source, bare, span.line, column))
@@ -453,12 +475,12 @@ def _headed(source: Source) -> Iterator[tuple[str, Span, int, list[str]]]:
 def _section_name(source: Source, number: int, line: str) -> str:
     if match := _NAME.match(line):
         return match.group()
-    if line[0].isspace():
-        source.fail(
-            Span(number, 1),
-            f"this line begins with the character U+{ord(line[0]):04X}",
-            "indent with plain spaces",
-        )
+    source.require(
+        not line[0].isspace(),
+        Span(number, 1),
+        f"this line begins with the character U+{ord(line[0]):04X}",
+        "indent with plain spaces",
+    )
     word = line.split()[0].rstrip(":")
     hint = suggest(" ".join(line.split()[:2]).rstrip(":"), SECTIONS)
     if "did you mean" not in hint:
@@ -545,8 +567,11 @@ def statements(text: Text) -> tuple[Text, ...]:
         if row:
             indent = margin if indent is None else indent
             if depth <= 0 and not margin.startswith(indent) and not indent.startswith(margin):
-                span = Span(text.span(start, end).line, 1, len(margin))
-                text.source.fail(span, "this line mixes tabs and spaces", "indent with spaces only")
+                text.source.fail(
+                    Span(text.span(start, end).line, 1, len(margin)),
+                    "this line mixes tabs and spaces",
+                    "indent with spaces only",
+                )
             # Text on the line of the section's name is a separate statement.
             deeper = began > 0 and margin.startswith(indent) and len(margin) > len(indent)
         if out and (depth > 0 or deeper):
@@ -555,8 +580,7 @@ def statements(text: Text) -> tuple[Text, ...]:
         else:
             out.append(replace(text, start=start + len(margin), end=end))
             depth, began = 0, row
-        pieces = _PIECE.findall(line)
-        depth = max(0, depth + sum((piece in PAIRS) - (piece in CLOSING) for piece in pieces))
+        depth = max(0, depth + sum((piece in PAIRS) - (piece in CLOSING) for piece in _PIECE.findall(line)))
     return tuple(out)
 
 

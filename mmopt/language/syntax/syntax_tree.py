@@ -202,9 +202,11 @@ class Multiplier:
     @property
     def key(self) -> str:
         """The name under which a solution keeps its value."""
-        if self.block is not None:
-            return f"{self.dual_of}[{self.block}, {self.block}]"
-        return self.dual_of or self.declaration.name
+        return (
+            f"{self.dual_of}[{self.block}, {self.block}]"
+            if self.block is not None
+            else self.dual_of or self.declaration.name
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +290,9 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
         case Apply(atom, args, span, options):
             return Apply(atom, tuple(rewrite(a, change) for a in args), span, options)
         case Index(base, items, span):
-            kept = tuple(None if i is None else rewrite(i, change) for i in items)
-            return Index(rewrite(base, change), kept, span)
+            return Index(
+                rewrite(base, change), tuple(None if i is None else rewrite(i, change) for i in items), span
+            )
         case Block(rows, span):
             return Block(tuple(tuple(rewrite(e, change) for e in row) for row in rows), span)
         case Entries(body, families, where, span):
@@ -303,16 +306,20 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
 
 def chain(expr: Expr) -> list[Expr]:
     """The factors of a matrix product, left to right; a list of one when it is none."""
-    if isinstance(expr, Apply) and expr.atom == "matmul":
-        return chain(expr.args[0]) + chain(expr.args[1])
-    return [expr]
+    return (
+        chain(expr.args[0]) + chain(expr.args[1])
+        if isinstance(expr, Apply) and expr.atom == "matmul"
+        else [expr]
+    )
 
 
 def transpose(expr: Expr) -> Expr:
     """``expr.T``, with double transposes removed."""
-    if isinstance(expr, Apply) and expr.atom == "transpose":
-        return expr.args[0]
-    return Apply("transpose", (expr,), expr.span)
+    return (
+        expr.args[0]
+        if isinstance(expr, Apply) and expr.atom == "transpose"
+        else Apply("transpose", (expr,), expr.span)
+    )
 
 
 def is_rank(c: Constraint) -> bool:
@@ -442,9 +449,8 @@ def vectorised(expr: Expr, index: str) -> Expr | None:
             return _product(chain(expr), index, expr)
         case Apply(atom, args, span, options) if atom in ENTRYWISE:
             parts = [vectorised(a, index) for a in args]
-            if any(part is None for part in parts):
-                return None
-            return Apply(atom, tuple(p for p in parts if p is not None), span, options)
+            whole = tuple(part for part in parts if part is not None)
+            return Apply(atom, whole, span, options) if len(whole) == len(parts) else None
     return None
 
 
@@ -483,9 +489,7 @@ def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
     if first and last:
         left, right = as_rows(first), as_rows(last)
         return Apply("diag", (product([left, *inner, transpose(right)]),), expr.span)
-    if first and not mentions(factors[-1], index):
-        return product([as_rows(first), *factors[1:]])
-    return None
+    return product([as_rows(first), *factors[1:]]) if first and not mentions(factors[-1], index) else None
 
 
 def two_by_two(expr: Expr) -> tuple[Expr, Expr, Expr] | None:
