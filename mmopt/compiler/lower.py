@@ -17,7 +17,7 @@ from mmopt.compiler.bind import Instance
 from mmopt.compiler.to_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.evaluate.evaluator import Points, points, positions
+from mmopt.language.evaluate.evaluator import EntryIndices, entry_indices, positions
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -91,7 +91,7 @@ class _Lowering:
             case Entries():
                 return self.placed(e, scope, env)
             case Apply(atom="sum", args=(Entries() as entries,)):
-                return self.cp.sum(self.entries(entries, points(entries, env), scope, env))
+                return self.cp.sum(self.entries(entries, entry_indices(entries, env), scope, env))
             case Apply(atom="trace") if inverse := trace_inverse(e, scope):
                 return self.trace_inverse(*inverse, scope, env)
             case Apply(atom="inv" | "root"):
@@ -109,7 +109,7 @@ class _Lowering:
         ]
         return form(self.cp, *args, **dict(e.options))
 
-    def entries(self, e: Entries, at: Points, scope: Scope, env: Mapping[str, Any]) -> Any:
+    def entries(self, e: Entries, at: EntryIndices, scope: Scope, env: Mapping[str, Any]) -> Any:
         """The numbers at all points, as a vector."""
         inner = scope.among(e)
         if taken_together(e.body, frozenset(at.indices)):
@@ -118,7 +118,7 @@ class _Lowering:
 
     def placed(self, e: Entries, scope: Scope, env: Mapping[str, Any]) -> Any:
         """The entries in their places in an array of zeros."""
-        at = points(e, env)
+        at = entry_indices(e, env)
         vector = self.entries(e, at, scope, env)
         size = math.prod(at.shape)
         if len(at.places) < size:
@@ -200,7 +200,7 @@ class _Lowering:
 
     def by_entry(self, decided: Line, left: Entries, right: Entries) -> list[Any]:
         """A line for two indices, or with a condition: one constraint of all selected entries."""
-        at = points(left, self.instance.env)
+        at = entry_indices(left, self.instance.env)
         if not len(at.places):
             return []
         self.places[decided.constraint.name] = at.places, at.shape

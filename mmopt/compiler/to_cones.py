@@ -18,7 +18,7 @@ from mmopt.errors import OptionError, ProgramError
 from mmopt.language import ATOMS, Checked, evaluate
 from mmopt.language.atoms.argument_types import Dim, Type
 from mmopt.language.check.infer_types import Scope, infer, scoped, typed_parts
-from mmopt.language.evaluate.evaluator import points
+from mmopt.language.evaluate.evaluator import entry_indices
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -222,7 +222,7 @@ def _of_atoms(
 def count_entries(entries: Entries, sizes: Mapping[str, int]) -> int:
     """The number of selected entries; of all, if the selection depends on a number that is no dimension."""
     try:
-        return len(points(entries, sizes).places)
+        return len(entry_indices(entries, sizes).places)
     except KeyError:
         return math.prod(f.dim.value(sizes) for f in entries.families)
 

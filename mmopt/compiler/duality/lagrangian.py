@@ -55,7 +55,7 @@ from mmopt.language import ATOMS, evaluate, evaluate_ball
 from mmopt.language.atoms.argument_types import Type
 from mmopt.language.atoms.minorants import Near
 from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.evaluate.evaluator import Points, in_rows, points, positions
+from mmopt.language.evaluate.evaluator import EntryIndices, entry_indices, in_rows, positions
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -224,7 +224,7 @@ class Nodes:
                 owners = matrix_functions.block(in_rows(numbered, lying))
                 node = Node("block", expr, inferred, {}, owners, arguments, owners=owners)
             case Entries():
-                among = points(expr, env)
+                among = entry_indices(expr, env)
                 arguments = self.taken(expr, among, scope, items)
                 node = Node("entries", expr, inferred, {}, np.zeros(among.shape), arguments, (among.places,))
             case Apply(args=(Apply(atom="matmul", args=sides),)) if expr.atom in ("diag", "trace") and all(
@@ -235,7 +235,7 @@ class Nodes:
                 return self.atom(expr, inferred, scope, items)
         return replace(node, value=node.laid([self.all[a].value for a in node.arguments]))
 
-    def taken(self, expr: Entries, at: Points, scope: Scope, items: Items) -> tuple[int, ...]:
+    def taken(self, expr: Entries, at: EntryIndices, scope: Scope, items: Items) -> tuple[int, ...]:
         """The numbers at all points: a vector, or a number (the same for all), or else one each."""
         inner = scope.among(expr)
         if taken_together(expr.body, frozenset(at.indices)):
@@ -264,7 +264,7 @@ class Nodes:
 
     def read_entries(self, name: str, r: Relation, left: Entries, right: Entries, scope: Scope) -> None:
         """A line for two indices, or with a condition: between the entries that it selects."""
-        at = points(left, self.instance.env)
+        at = entry_indices(left, self.instance.env)
         sides = [self.taken(side, at, scope, ()) for side in (left, right)]
         if len(sides[0]) == len(sides[1]) == 1:
             self.lines.append(ReadLine(name, None, r.op, (sides[0][0], sides[1][0])))

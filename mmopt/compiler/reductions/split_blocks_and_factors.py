@@ -158,7 +158,7 @@ def _connected(workload: Workload) -> Ints:
     for block in workload.blocks:
         classes = _touched_together(block.queries, seen)
         cells = np.flatnonzero(classes >= 0)
-        labels = _joined(labels, classes[cells], cells)
+        labels = _connect(labels, classes[cells], cells)
         if not labels.any():
             break
     return labels
@@ -181,13 +181,13 @@ def _touched_together(queries: Implicit, seen: dict[int, Ints]) -> Ints:
         start, step = 0, max(1, FIRST_ENTRIES // queries.size)
         while start < queries.rows and (labels.any() or not touched.all()):
             rows, cells = np.nonzero(queries.take(np.arange(start, min(start + step, queries.rows))))
-            labels = _joined(labels, rows, cells)
+            labels = _connect(labels, rows, cells)
             touched[cells] = True
             start, step = start + step, min(2 * step, max(1, MOST_AT_A_TIME // queries.size))
     return seen.setdefault(id(queries), np.where(touched, labels, -1))
 
 
-def _joined(labels: Ints, groups: Ints, cells: Ints) -> Ints:
+def _connect(labels: Ints, groups: Ints, cells: Ints) -> Ints:
     """The labels, numbered from 0 on, where the cells of a group are connected: each with the first."""
     _, first, place = np.unique(groups, return_index=True, return_inverse=True)
     edges = labels[cells[first]][place], labels[cells]

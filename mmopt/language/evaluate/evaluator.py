@@ -192,7 +192,7 @@ def positions(expr: Index, shape: tuple[int, ...], env: Env) -> tuple[int | slic
 
 
 @dataclass(frozen=True)
-class Points:
+class EntryIndices:
     """The indices for which entries are needed: a vector for each name, and their places.
 
     ``shape`` is that of the array, ``places`` the place of each entry in it, row by row.
@@ -209,7 +209,7 @@ class Points:
             yield {name: int(vector[at]) for name, vector in self.indices.items()}
 
 
-def points(expr: Entries, env: Env) -> Points:
+def entry_indices(expr: Entries, env: Env) -> EntryIndices:
     """The indices at which all conditions hold.
 
     Raises ``KeyError`` for a dimension or parameter that ``env`` lacks, OptionError for a range below zero.
@@ -225,7 +225,7 @@ def points(expr: Entries, env: Env) -> Points:
         left, right = (evaluate(side, {**env, **names}) for side in (r.left, r.right))
         holds &= HOLDS[r.op](left, right)
     (places,) = np.nonzero(holds)
-    return Points({name: part[places] for name, part in names.items()}, places, shape)
+    return EntryIndices({name: part[places] for name, part in names.items()}, places, shape)
 
 
 HOLDS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -284,7 +284,7 @@ class _Walk:
 
     def entries(self, expr: Entries) -> Any:
         """The numbers at all points in their places of an array of zeros."""
-        at = points(expr, self.env)
+        at = entry_indices(expr, self.env)
         if taken_together(expr.body, frozenset(at.indices)):
             values = replace(self, env={**self.env, **at.indices}, memo=Memo()).value(expr.body)
         else:
@@ -327,9 +327,9 @@ class _Walk:
             left, right = map(self.term, product.args)
             return left, right, None
         at, (matrix,) = factors.index(inverses[0]), inverses[0].args
-        return self.joined(factors[:at]), self.joined(factors[at + 1 :]), self.value(matrix)
+        return self.product_of(factors[:at]), self.product_of(factors[at + 1 :]), self.value(matrix)
 
-    def joined(self, factors: list[Expr]) -> Any:
+    def product_of(self, factors: list[Expr]) -> Any:
         """The product of factors without an inverse, from the right where it ends in a vector, or None."""
         terms = [self.term(f) for f in factors]
         if terms and len(np.shape(terms[-1])) == 1:
@@ -465,7 +465,7 @@ class Tape:
 
     def entries(self, expr: Entries) -> int:
         """The numbers at all points, put in their places."""
-        at = points(expr, self.env)
+        at = entry_indices(expr, self.env)
         if taken_together(expr.body, frozenset(at.indices)):
             each = [self.inside(at.indices, expr.body)]
         else:
