@@ -104,7 +104,7 @@ def _asked(atom: Atom, args: tuple[Type, ...], exponent: float | None = None) ->
     """The result that the rule infers for arguments; None where it refuses them."""
     options = {} if exponent is None else {"exponent": exponent}
     try:
-        return atom.rule(args, options)
+        return atom.rule(*args, **options)
     except RuleError:
         return None
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 
 from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler.to_cones import sizes_of_lines
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
 from mmopt.language.atoms.argument_types import LARGEST_DIM, Dim
@@ -63,18 +64,8 @@ class Instance:
             return ADD_REMOVE
         numbers = [dimension(e, self.checked.scope).value(self.sizes()) for e in declared.numbers]
         with placed(self.program.source.locate(declared.span)):
-            match declared.kind:
-                case "add-remove" | "replace-one":
-                    neighbours = Neighbours(declared.kind)
-                case "rows":
-                    (k,) = numbers
-                    neighbours = Neighbours("rows", k)
-                case "participation":
-                    b, k = numbers
-                    neighbours = Neighbours("participation", k, b)
-                case _:
-                    assert_never(declared.kind)
-            return neighbours.over(self.workload)
+            at_most, separation, *_ = (*reversed(numbers), 1, 1)  # of b and k the last
+            return Neighbours(declared.kind, at_most, separation).over(self.workload)
 
     def sizes(self) -> dict[str, int]:
         """The dimensions by name."""
@@ -160,8 +151,6 @@ def bind(
         lets += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
     env[BOUNDS] = _bounds(checked, lets, dict(env))
     if not is_shipped(checked):
-        from mmopt.compiler.to_cones import sizes_of_lines
-
         env |= sizes_of_lines(checked, env)
     # A line without variables holds for the givens, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
@@ -264,8 +253,7 @@ def _given(
 
 
 def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any]) -> Any:
-    fault = _fault(d, array, env)
-    if fault:
+    if fault := _fault(d, array, env):
         raise OptionError(f"the given '{d.name}' {fault}", where=program.source.locate(d.span))
     if d.kind in ("psd", "symmetric"):
         array = symmetric_part(array)  # removes rounding
@@ -305,31 +293,30 @@ def _parameter(
     checked: Checked, parameter: Assignment, passed: Mapping[str, Any], env: dict[str, Any]
 ) -> float | int | Array:
     """The value that the caller passes, or the default."""
-    program, value = checked.program, passed.get(parameter.name, None)
-    whole = _is_dim(parameter)
+    program, value, name = checked.program, passed.get(parameter.name, None), parameter.name
+    whole, place = _is_dim(parameter), program.source.locate(parameter.span)
     if value is None:
         # A dimension is computed in whole numbers of any length.
         expr = parameter.expr
-        with placed(program.source.locate(parameter.span)):
+        with placed(place):
             value = dimension(expr, checked.scope).value(env) if whole else evaluate(expr, env)
     if whole and isinstance(value, int) and value > LARGEST_DIM:
-        message = f"the dimension '{parameter.name}' is more than 2**53, {LARGEST_DIM:,}"
-        raise TooLargeError(message, where=program.source.locate(parameter.span))
-    array = numbers(f"the parameter '{parameter.name}'", value)
+        raise TooLargeError(f"the dimension '{name}' is more than 2**53, {LARGEST_DIM:,}", where=place)
+    array = numbers(f"the parameter '{name}'", value)
     if parameter.declared is not None and parameter.declared.dims:
         return np.asarray(_fitted(program, parameter.declared, array, env))
     if array.ndim or not np.isfinite(array):
-        raise OptionError(f"the parameter '{parameter.name}' is one finite number, not {value}")
+        raise OptionError(f"the parameter '{name}' is one finite number, not {value}")
     if parameter.declared is not None:
         _fitted(program, parameter.declared, array, env)  # its sign
     number = float(array)
-    if parameter.declared is None and number * checked.scope.types[parameter.name].sign < 0:
+    if parameter.declared is None and number * checked.scope.types[name].sign < 0:
         default = float(evaluate(parameter.expr, env))
         raise OptionError(  # the curvature of lines may rest on it
-            f"the parameter '{parameter.name}' is {number:g}, of another sign than its default {default:g}",
-            where=program.source.locate(parameter.span),
-            hint=f"write its kind, and any sign may be passed: {parameter.name}: scalar = {default:g}",
+            f"the parameter '{name}' is {number:g}, of another sign than its default {default:g}",
+            where=place,
+            hint=f"write its kind, and any sign may be passed: {name}: scalar = {default:g}",
         )
     if whole and (number != int(number) or not 1 <= number <= LARGEST_DIM):
-        raise OptionError(f"the parameter '{parameter.name}' is a dimension, not {number:g}")
+        raise OptionError(f"the parameter '{name}' is a dimension, not {number:g}")
     return int(number) if whole else number

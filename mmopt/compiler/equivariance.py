@@ -29,16 +29,16 @@ from dataclasses import dataclass, replace
 from mmopt.compiler.invariant_expressions import (
     CHANGE_BASIS,
     DROP_CELLS,
+    LOST_BY_ATOM,
+    LOST_BY_DEGREE,
     REPEAT_CELLS,
     SOURCE_AXES,
     SPLIT_QUERIES,
-    STRONG,
-    WEAK,
     Acted,
-    Acting,
+    ActionVisitor,
     Axis,
     close,
-    is_zero,
+    is_number_zero,
 )
 from mmopt.language import Checked
 from mmopt.language.atoms.argument_types import SCALAR
@@ -59,7 +59,7 @@ from mmopt.language.syntax.syntax_tree import (
 )
 
 DEGREES = (0.0, 1.0, 0.5)
-STRONG_ONLY = (REPEAT_CELLS, DROP_CELLS, SPLIT_QUERIES, CHANGE_BASIS)
+DEGREES_ONLY = (REPEAT_CELLS, DROP_CELLS, SPLIT_QUERIES, CHANGE_BASIS)
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,12 @@ def _groups(checked: Checked, passed: frozenset[str]) -> dict[str, set[str]]:
 
 def _choices(checked: Checked) -> Iterator[dict[str, tuple[float, ...]]]:
     """The degrees that variables may have: the lines decide between them."""
-    options = []
-    for d in checked.program.choose:
-        count = 1 if d.kind in ("psd", "symmetric") else len(d.dims)
-        options.append([p * (len(d.dims) // max(count, 1)) for p in itertools.product(DEGREES, repeat=count)])
+    options = [
+        [(degree,) * 2 for degree in DEGREES]
+        if d.kind in ("psd", "symmetric")
+        else list(itertools.product(DEGREES, repeat=len(d.dims)))
+        for d in checked.program.choose
+    ]
     for degrees in itertools.product(*options):
         yield {d.name: p for d, p in zip(checked.program.choose, degrees, strict=True)}
 
@@ -131,11 +133,11 @@ def _typed(
     program = checked.program
     several = _groups(checked, passed)
     groups = {name: min(acting) for name, acting in several.items()}
-    visitor = Acting(checked.scope, groups, {}, numbers, {}, set(), "")
+    visitor = ActionVisitor(checked.scope, groups, {}, numbers, {}, set(), "")
+    visitor.line = "given"
     for name, acting in several.items():
         if len(acting) > 1:
-            visitor.line = "given"
-            visitor.lose(WEAK, acting, f"'{name}' counts {' and '.join(sorted(acting))}")
+            visitor.lose(LOST_BY_ATOM, acting, f"'{name}' counts {' and '.join(sorted(acting))}")
     _givens(checked, passed, visitor)
     for let in program.lets:
         visitor.line = let.name
@@ -146,21 +148,29 @@ def _typed(
     visitor.visit(program.objective)
     multipliers: dict[str, tuple[Axis, ...]] = {}
     for c in program.constraints:
-        multipliers |= _constraint(visitor, c, checked.scope)
+        visitor.line, visitor.scope = f"constraint '{c.name}'", checked.scope.inside(c.family)
+        multipliers |= _constraint(visitor, c)
+    visitor.scope = checked.scope
     per_query = "queries" not in visitor.summed
-    _certificate(checked, visitor, multipliers)
-    strong = {action: why for action, why in visitor.faults.items() if action in STRONG_ONLY}
+    visitor.line = "the certificate"
+    for m in program.multipliers:
+        degrees = tuple(Axis(visitor.group(d)) for d in m.declaration.dims if m.start is None)
+        typed = Acted(multipliers.get(m.key, degrees)) if m.start is None else visitor.visit(m.start)
+        visitor.names[m.declaration.name] = typed
+    if program.certificate is not None:
+        visitor.visit(program.certificate.expr)
+    strong = {action: why for action, why in visitor.faults.items() if action in DEGREES_ONLY}
     for assignment in program.repair:
         visitor.line = "the repair"
         visitor.visit(assignment.expr)
     if program.meaning is not None:
         visitor.line = f"the {program.meaning.kind}"
         visitor.visit(program.meaning.expr)
-    faults = {a: why for a, why in visitor.faults.items() if a not in STRONG_ONLY} | strong
+    faults = {a: why for a, why in visitor.faults.items() if a not in DEGREES_ONLY} | strong
     return Equivariance(faults, multipliers, per_query)
 
 
-def _givens(checked: Checked, passed: frozenset[str], visitor: Acting) -> None:
+def _givens(checked: Checked, passed: frozenset[str], visitor: ActionVisitor) -> None:
     program = checked.program
     for d in program.givens:
         axes = SOURCE_AXES.get(d.source)
@@ -168,7 +178,7 @@ def _givens(checked: Checked, passed: frozenset[str], visitor: Acting) -> None:
         if d.dims and (d.name in passed or axes is None):
             is_passed = d.name in passed or not d.source
             why = "passed by the caller" if is_passed else f"{d.source} is a choice among others"
-            visitor.lose(WEAK, WEAK, why)
+            visitor.lose(LOST_BY_ATOM, LOST_BY_ATOM, why)
         tracked = axes if axes is not None and d.name not in passed else tuple(Axis() for _ in d.dims)
         visitor.names[d.name] = Acted(tracked)
     for p in program.parameters:
@@ -177,41 +187,36 @@ def _givens(checked: Checked, passed: frozenset[str], visitor: Acting) -> None:
         visitor.line = f"the parameter '{p.name}'"
         shaped = checked.types.get(p.name)
         if shaped is not None and shaped.dims and p.name in passed:
-            visitor.lose(WEAK, WEAK, "passed by the caller")
+            visitor.lose(LOST_BY_ATOM, LOST_BY_ATOM, "passed by the caller")
         acted = visitor.visit(p.expr)
         visitor.names[p.name] = Acted() if shaped is None or not shaped.dims else acted
 
 
-def _declared(visitor: Acting, d: Declaration, degrees: tuple[float, ...]) -> Acted:
+def _declared(visitor: ActionVisitor, d: Declaration, degrees: tuple[float, ...]) -> Acted:
     """A variable; along a root's rows the degree is always 1/2, where rotations are all that acts."""
     groups = [visitor.group(dim) for dim in d.dims]
     return Acted(tuple(Axis(g, 0.5 if g == "root" else by) for g, by in zip(groups, degrees, strict=True)))
 
 
-def _constraint(visitor: Acting, c: Constraint, whole: Scope) -> dict[str, tuple[Axis, ...]]:
+def _constraint(visitor: ActionVisitor, c: Constraint) -> dict[str, tuple[Axis, ...]]:
     """Type a relation; the axes of its multiplier, so that it and the constraint pair to a number."""
-    visitor.line = f"constraint '{c.name}'"
-    visitor.scope = whole.inside(c.family)
-    try:
-        index = c.family.index if c.family else ""
-        family: tuple[Axis, ...] = () if c.family is None else (Axis(visitor.group(c.family.dim)),)
-        visitor.lose_rotations(family, "a line for each entry along a rotated axis")
-        left, right = c.relation.left, c.relation.right
-        if c.relation.op in (">>", "<<") and isinstance(left, Block) and is_zero(right):
-            return _blocks(visitor, c.name, left, family, index)
-        sides = [visitor.visit(left), visitor.visit(right)]
-        both = visitor.alike(sides, (left, right))
-        axes = max((s.axes for s in sides), key=len)
-        if c.relation.op not in (">>", "<<"):
-            _untouched(visitor, c, sides)
-            visitor.lose_rotations(axes, "a relation entry by entry along a rotated axis")
-        family = tuple(both.index.get(index, axis) for axis in family)
-        return {c.name: tuple(Axis(a.group, 1.0 - a.degree, a.odd) for a in (*family, *axes))}
-    finally:
-        visitor.scope = whole
+    index = c.family.index if c.family else ""
+    family: tuple[Axis, ...] = () if c.family is None else (Axis(visitor.group(c.family.dim)),)
+    visitor.lose_rotations(family, "a line for each entry along a rotated axis")
+    left, right, is_order = c.relation.left, c.relation.right, c.relation.op in (">>", "<<")
+    if is_order and isinstance(left, Block) and is_number_zero(right):
+        return _blocks(visitor, c.name, left, family, index)
+    sides = [visitor.visit(left), visitor.visit(right)]
+    both = visitor.sum_or_relation(sides, (left, right))
+    axes = max((s.axes for s in sides), key=len)
+    if not is_order:
+        _untouched(visitor, c, sides)
+        visitor.lose_rotations(axes, "a relation entry by entry along a rotated axis")
+    family = tuple(both.index.get(index, axis) for axis in family)
+    return {c.name: tuple(Axis(a.group, 1.0 - a.degree, a.odd) for a in (*family, *axes))}
 
 
-def _untouched(visitor: Acting, c: Constraint, sides: list[Acted]) -> None:
+def _untouched(visitor: ActionVisitor, c: Constraint, sides: list[Acted]) -> None:
     """A line at a cell that no query touches has to hold there with zeros."""
     if not any(s.has_cells for s in sides) and not (c.family and visitor.group(c.family.dim) == "cells"):
         return
@@ -226,7 +231,7 @@ def _untouched(visitor: Acting, c: Constraint, sides: list[Acted]) -> None:
 
 
 def _blocks(
-    visitor: Acting, name: str, block: Block, family: tuple[Axis, ...], index: str
+    visitor: ActionVisitor, name: str, block: Block, family: tuple[Axis, ...], index: str
 ) -> dict[str, tuple[Axis, ...]]:
     """A psd block matrix: entry (i, j) has the degrees of row i and of column j."""
     entries = [[visitor.visit(e) for e in row] for row in block.rows]
@@ -235,12 +240,12 @@ def _blocks(
     half = [d.index[index].degree / 2 if index in d.index else 0.0 for d in diagonal]
     for i, row in enumerate(entries):
         for j, entry in enumerate(row):
-            if is_zero(block.rows[i][j]):
+            if is_number_zero(block.rows[i][j]):
                 continue
             if family:
                 group = next((a.group for e in (*row, *diagonal) if (a := e.index.get(index))), "")
                 if not close(entry.index.get(index, Axis(group)).degree, half[i] + half[j]):
-                    visitor.lose(STRONG, {group}, "blocks that split differently")
+                    visitor.lose(LOST_BY_DEGREE, {group}, "blocks that split differently")
             _sides(visitor, entry, infer(block.rows[i][j], visitor.scope).is_row, diagonal[i], diagonal[j])
             if entry.has_cells and not entry.vanishes:
                 visitor.lose_untouched("does not hold at a cell by itself")
@@ -253,40 +258,24 @@ def _blocks(
     return multipliers
 
 
-def _sides(visitor: Acting, entry: Acted, is_row: bool, down: Acted, across: Acted) -> None:
+def _sides(visitor: ActionVisitor, entry: Acted, is_row: bool, down: Acted, across: Acted) -> None:
     """The axes of a block agree with those of the diagonal blocks in its row and column."""
-    if len(entry.axes) == 2:
-        ends = ((*down.axes, Axis())[0], (Axis(), *across.axes)[-1])
-        pairs = list(zip(entry.axes, ends, strict=True))
-    elif entry.axes:
-        pairs = [(entry.axes[0], ((across if is_row else down).axes or (Axis(),))[0])]
-    else:
-        pairs = []
-    for one, two in pairs:
+    ends = ((*down.axes, Axis())[0], (Axis(), *across.axes)[-1])
+    if len(entry.axes) < 2:
+        ends = ((*(across if is_row else down).axes, Axis())[0],) * 2
+    for one, two in zip(entry.axes, ends, strict=False):
         if one.group != two.group or not close(one.degree, two.degree):
-            visitor.lose(STRONG, {one.group, two.group}, "blocks that repeat or split differently")
+            visitor.lose(LOST_BY_DEGREE, {one.group, two.group}, "blocks that repeat or split differently")
     if entry.diagonal and entry is not down:
-        visitor.lose(STRONG, {a.group for a in entry.axes}, "a diagonal block beside others")
-
-
-def _certificate(checked: Checked, visitor: Acting, multipliers: Mapping[str, tuple[Axis, ...]]) -> None:
-    certificate = checked.program.certificate
-    if certificate is None:
-        return
-    visitor.line = "the certificate"
-    for m in certificate.multipliers:
-        if m.start is not None:
-            visitor.names[m.declaration.name] = visitor.visit(m.start)
-        else:
-            degrees = tuple(Axis(visitor.group(d)) for d in m.declaration.dims)
-            visitor.names[m.declaration.name] = Acted(multipliers.get(m.key, degrees))
-    visitor.visit(certificate.expr)
+        visitor.lose(LOST_BY_DEGREE, {a.group for a in entry.axes}, "a diagonal block beside others")
 
 
 SUM, LARGEST_PART = "sum", "largest"
 
-# A function of each part alone: of zero it is zero, so that nothing appears between blocks.
-_KEPT = frozenset({"linear", "product", "transpose", "diagonal", "inverse", "spectral", "factor", "identity"})
+# Functions of each part alone; where zero becomes zero nothing appears between blocks (``_kept``).
+_KEPT = frozenset(
+    {"linear", "entrywise", "product", "transpose", "diagonal", "inverse", "spectral", "factor", "identity"}
+)
 _NO_FACTORS = frozenset({"linear", "soft", "spectrum", ""})
 
 
@@ -300,6 +289,11 @@ class Composition:
 
 class _NotSo(Exception):
     """An expression that does not go with the parts; the text says which."""
+
+
+def _require(holds: object, why: str) -> None:
+    if not holds:
+        raise _NotSo(why)
 
 
 def _composition(checked: Checked, passed: frozenset[str], reading: Generator[str, None, str]) -> Composition:
@@ -318,14 +312,11 @@ def _composition(checked: Checked, passed: frozenset[str], reading: Generator[st
 
 def _passed(checked: Checked, passed: frozenset[str]) -> str:
     """The first array that does not come from the workload as a whole; "" when all do."""
-    program = checked.program
-    for d in program.givens:
-        if d.dims and (d.name in passed or d.source not in SOURCE_AXES):
-            return f"the given '{d.name}'"
-    for p in program.parameters:
-        if p.name in passed and (p.name not in checked.types or checked.types[p.name].dims):
-            return f"the parameter '{p.name}'"
-    return ""
+    types, program = checked.types, checked.program
+    given = [d.name for d in program.givens if d.dims and (d.name in passed or d.source not in SOURCE_AXES)]
+    arrays = [p.name for p in program.parameters if p.name not in types or types[p.name].dims]
+    named = [f"the given '{n}'" for n in given] + [f"the parameter '{n}'" for n in arrays if n in passed]
+    return next(iter(named), "")
 
 
 # -- blocks ----------------------------------------------------------------------------------------------
@@ -341,19 +332,19 @@ class _Blocks:
 
     def visit(self, expr: Expr) -> str:
         match expr:
-            case Number():
-                return "each"
-            case Name(id=name):
-                if name in self.shared:
-                    return "shared"
-                if name in self.scope.dims:
-                    raise _NotSo(f"the count '{name}'")
+            case Name(id=name) if name in self.shared:
+                return "shared"
+            case Name(id=name) if name in self.scope.dims:
+                raise _NotSo(f"the count '{name}'")
+            case Number() | Name():
                 return "each"
             case Index(base=base):
                 return self.visit(base)
             case Block():
-                if {self.visit(child) for child in children(expr)} - {"each", "shared"}:
-                    raise _NotSo("a block matrix with a number made of all parts")
+                _require(
+                    not {self.visit(child) for child in children(expr)} - {"each", "shared"},
+                    "a block matrix with a number made of all parts",
+                )
                 return "each"
             case Entries():
                 raise _NotSo("entries taken one by one")
@@ -366,24 +357,21 @@ class _Blocks:
             return "each"
         inferred = infer(expr, self.scope)
         kinds = [self.visit(a) for a in expr.args]
-        if (
-            word in _KEPT - {"product"}
-            or word == "entrywise"
-            or (word == "product" and not inferred.is_scalar)
-        ):
+        if word in _KEPT and not (word == "product" and inferred.is_scalar):
             return self._kept(expr, kinds)
         if word == "extreme":
             argument, made = infer(expr.args[0], self.scope), LARGEST_PART
-            if expr.atom == "min" or ((over is not None or argument.is_matrix) and argument.sign <= 0):
-                raise _NotSo(f"'{expr.atom}' of what is zero between the blocks")
+            _require(
+                expr.atom != "min" and ((over is None and not argument.is_matrix) or argument.sign > 0),
+                f"'{expr.atom}' of what is zero between the blocks",
+            )
         elif word in ("sum", "trace", "norm", "product"):
             # A product about one query or cell of a family lies within one part.
             indices = self.scope.indices or {}
             made = "each" if any(isinstance(e, Name) and e.id in indices for e in walk(expr)) else SUM
         else:
             raise _NotSo(f"'{expr.atom}'")
-        if set(kinds) - {"each"}:
-            raise _NotSo(f"'{expr.atom}' of an array made of all parts")
+        _require(not set(kinds) - {"each"}, f"'{expr.atom}' of an array made of all parts")
         return made if over is None else "each"
 
     def _kept(self, expr: Apply, kinds: list[str]) -> str:
@@ -393,15 +381,12 @@ class _Blocks:
             spoiled = atom.unitless or (atom.alike and len(matrices) < len(args))
             spoiled |= expr.atom == "div" and args[1].is_matrix
             spoiled |= expr.atom == "pow" and not infer(expr.args[1], self.scope).sign > 0
-            if spoiled:
-                raise _NotSo(f"'{expr.atom}' of what is zero between the blocks")
+            _require(not spoiled, f"'{expr.atom}' of what is zero between the blocks")
         other = set(kinds) - {"each"}
-        if not other:
-            return "each"
-        if len(other) > 1:
-            raise _NotSo(f"'{expr.atom}' of numbers that are made of the parts in different ways")
-        kind = other.pop()
-        same = len(set(kinds)) == 1
+        _require(len(other) <= 1, f"'{expr.atom}' of numbers that are made of the parts in different ways")
+        kind, same = min(other, default="each"), len(set(kinds)) == 1
+        if kind == "each":
+            return kind
         if expr.atom == "add" and (same or kind != SUM):
             return kind
         if expr.atom in ("mul", "div") and not same:
@@ -424,12 +409,10 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
     visitor = _Blocks(checked.scope, shared)
     for let in program.lets:
         yield let.name
-        if visitor.visit(let.expr) != "each":
-            raise _NotSo("a number made of all parts")
+        _require(visitor.visit(let.expr) == "each", "a number made of all parts")
     yield "the objective"
     kind = visitor.visit(program.objective)
-    if kind == "each":
-        raise _NotSo("a number that is not made of the parts")
+    _require(kind != "each", "a number that is not made of the parts")
     # One number that bounds lines of all parts, and nothing else, is as large as the largest asks.
     if shared and not (len(shared) == 1 and isinstance(program.objective, Name)):
         raise _NotSo("numbers are chosen for all parts together")
@@ -437,12 +420,10 @@ def _read_blocks(checked: Checked) -> Generator[str, None, str]:
         yield f"constraint '{c.name}'"
         visitor.scope = checked.scope.inside(c.family)
         sides = [visitor.visit(c.relation.left), visitor.visit(c.relation.right)]
-        if SUM in sides:
-            raise _NotSo("a limit on all parts together")
+        _require(SUM not in sides, "a limit on all parts together")
         larger = sides[1] if c.relation.op in ("<=", "<<") else sides[0]
         is_bound = larger == "shared" and c.relation.op != "==" and sides.count("shared") == 1
-        if "shared" in sides and not is_bound:
-            raise _NotSo("the chosen number does not only bound")
+        _require("shared" not in sides or is_bound, "the chosen number does not only bound")
     return LARGEST_PART if kind in ("shared", LARGEST_PART) else SUM
 
 
@@ -460,10 +441,11 @@ def _factors(expr: Expr, scope: Scope, others: frozenset[str]) -> None:
     inner = children(expr)
     if isinstance(expr, Apply):
         atom = ATOMS[expr.atom]
-        if atom.unitless or atom.equivariance in _NO_FACTORS:
-            raise _NotSo(f"'{expr.atom}'")
-        if atom.equivariance == "extreme" and not infer(expr.args[0], scope).sign > 0:
-            raise _NotSo(f"'{expr.atom}' of what may be negative")
+        _require(not atom.unitless and atom.equivariance not in _NO_FACTORS, f"'{expr.atom}'")
+        _require(
+            atom.equivariance != "extreme" or infer(expr.args[0], scope).sign > 0,
+            f"'{expr.atom}' of what may be negative",
+        )
         if expr.atom == "pow":
             inner = inner[:1]  # the exponent is the same number in every factor
         elif atom.takes_dim:
@@ -499,19 +481,16 @@ def _read_factors(checked: Checked, ones: set[str]) -> Generator[str, None, str]
     for c in program.constraints:
         yield f"constraint '{c.name}'"
         scope, r = checked.scope.inside(c.family), c.relation
-        if r.op not in ("<=", ">=", "=="):
-            raise _NotSo("a matrix inequality")
+        _require(r.op in ("<=", ">=", "=="), "a matrix inequality")
         small, large = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
         for side in (small, large):
             _factors(side, scope, others)
         # 0 <= a <= b and 0 <= c <= d give a c <= b d.
-        if r.op != "==" and not infer(small, scope).sign > 0:
-            raise _NotSo("a side that may be negative")
+        _require(r.op == "==" or infer(small, scope).sign > 0, "a side that may be negative")
     if program.certificate is not None:
         yield "the certificate"
         _factors(program.certificate.expr, checked.scope, others)
     if program.value is not None:
         yield "the value"
-        of_value = checked.scope.with_types(objective=checked.objective or SCALAR)
-        _factors(program.value, of_value, others)
+        _factors(program.value, checked.scope.with_types(objective=checked.objective or SCALAR), others)
     return "product"

@@ -51,7 +51,7 @@ CHANGE_BASIS = "changing the basis"
 PERMUTED = (PERMUTE_CELLS, PERMUTE_QUERIES, ROTATE_ROOT, ROTATE_BASIS)
 
 # Actions lost along an axis of a group: by an atom that is not equivariant, and by degrees that do not fit.
-WEAK: Mapping[str, tuple[str, ...]] = MappingProxyType(
+LOST_BY_ATOM: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "cells": (PERMUTE_CELLS, REPEAT_CELLS, DROP_CELLS),
         "queries": (PERMUTE_QUERIES, SPLIT_QUERIES),
@@ -59,7 +59,7 @@ WEAK: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "basis": (ROTATE_BASIS, CHANGE_BASIS),
     }
 )
-STRONG: Mapping[str, tuple[str, ...]] = MappingProxyType(
+LOST_BY_DEGREE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "cells": (REPEAT_CELLS, DROP_CELLS),
         "queries": (SPLIT_QUERIES,),
@@ -86,23 +86,23 @@ class Axis:
 class Acted:
     """The way an expression goes with the actions: along its axes, and with the index of each family.
 
-    ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``is_zero``: at a cell
-    that no query touches.
+    ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``zero_at_untouched``:
+    zero at a cell that no query touches.
     """
 
     axes: tuple[Axis, ...] = ()
     index: Mapping[str, Axis] = field(default_factory=dict)
     diagonal: bool = False
-    is_zero: bool = True
+    zero_at_untouched: bool = True
 
     @property
-    def all(self) -> tuple[Axis, ...]:
+    def all_axes(self) -> tuple[Axis, ...]:
         """The axes, and those of indices."""
         return (*self.axes, *self.index.values())
 
     @property
     def groups(self) -> set[str]:
-        return {a.group for a in self.all}
+        return {a.group for a in self.all_axes}
 
     @property
     def has_cells(self) -> bool:
@@ -111,7 +111,7 @@ class Acted:
     @property
     def vanishes(self) -> bool:
         """Whether it is zero at a cell that no query touches; also where it has no cells."""
-        return self.is_zero or not self.has_cells
+        return self.zero_at_untouched or not self.has_cells
 
 
 def close(a: float, b: float) -> bool:
@@ -148,7 +148,7 @@ SOURCE_AXES: Mapping[str, tuple[Axis, ...]] = MappingProxyType(
 
 
 @dataclass
-class Acting:
+class ActionVisitor:
     """The visitor: how an expression goes with the actions, and what is to blame where it does not.
 
     ``faults`` collects for each action the first reason why it changes the value of a line.
@@ -170,7 +170,7 @@ class Acting:
         if not acting:
             return ""
         if len(acting) > 1 or not dim.name:
-            self.lose(WEAK, acting, f"a dimension {dim}")
+            self.lose(LOST_BY_ATOM, acting, f"a dimension {dim}")
         return min(acting)
 
     def lose(self, table: Mapping[str, tuple[str, ...]], groups: Iterable[str], why: str) -> None:
@@ -181,7 +181,7 @@ class Acting:
 
     def lose_rotations(self, axes: Iterable[Axis], why: str) -> None:
         """Note that rotations of any of these axes change the value of the line."""
-        self.lose(WEAK, {a.group for a in axes if a.is_rotated}, why)
+        self.lose(LOST_BY_ATOM, {a.group for a in axes if a.is_rotated}, why)
 
     def lose_untouched(self, why: str) -> None:
         """Note that leaving out untouched cells changes the value of the line."""
@@ -197,11 +197,11 @@ class Acting:
                 return self._index(expr)
             case Block(rows=rows):
                 for entry in [self.visit(e) for row in rows for e in row]:
-                    self.lose(STRONG, entry.groups, "a block matrix inside an expression")
+                    self.lose(LOST_BY_DEGREE, entry.groups, "a block matrix inside an expression")
                 return Acted((Axis(), Axis()))
             case Entries():
-                self.lose(WEAK, set(self.groups.values()), "entries taken one by one")
-                return Acted(tuple(Axis(self.group(f.dim)) for f in expr.families), is_zero=False)
+                self.lose(LOST_BY_ATOM, set(self.groups.values()), "entries taken one by one")
+                return Acted(tuple(Axis(self.group(f.dim)) for f in expr.families), zero_at_untouched=False)
             case Apply():
                 return self._apply(expr)
 
@@ -209,9 +209,11 @@ class Acting:
         if name in self.names:
             return self.names[name]
         if self.scope.indices is not None and name in self.scope.indices:
-            self.lose(WEAK, {self.group(self.scope.indices[name])}, f"the number '{name}' of an entry")
+            self.lose(
+                LOST_BY_ATOM, {self.group(self.scope.indices[name])}, f"the number '{name}' of an entry"
+            )
         elif name in self.groups:
-            self.lose(STRONG, {self.groups[name]}, f"the count '{name}'")
+            self.lose(LOST_BY_DEGREE, {self.groups[name]}, f"the count '{name}'")
         return Acted()
 
     def _index(self, expr: Index) -> Acted:
@@ -224,7 +226,7 @@ class Acting:
                 self.lose_rotations([axis], "single entries along a rotated axis")
                 index[item.id] = multiplied(index.get(item.id), axis)
             else:
-                self.lose(WEAK, {axis.group}, "one entry taken out")
+                self.lose(LOST_BY_ATOM, {axis.group}, "one entry taken out")
         return replace(base, axes=tuple(kept), index=index, diagonal=False)
 
     def _apply(self, expr: Apply) -> Acted:
@@ -233,13 +235,13 @@ class Acting:
             axes = tuple(Axis(self.group(d)) for d in infer(expr, self.scope).dims)
             if word == "ones":
                 self.lose_rotations(axes, "a vector of ones")
-            return Acted(axes, diagonal=word == "identity", is_zero=False)
+            return Acted(axes, diagonal=word == "identity", zero_at_untouched=False)
         if expr.atom == "pow":
             return self._power(expr)
         args = [self.visit(a) for a in expr.args]
         match word:
             case "linear":
-                return self.alike(args, expr.args)
+                return self.sum_or_relation(args, expr.args)
             case "entrywise":
                 return self._entrywise(expr, args)
             case "product":
@@ -263,14 +265,16 @@ class Acting:
         for arg in args:
             is_data = ATOMS[expr.atom].cvxpy is None
             why = "depends on the order of its rows or entries" if is_data else "has no rule for such moves"
-            self.lose(WEAK, arg.groups, f"'{expr.atom}' {why}")
-        return Acted(tuple(Axis(self.group(d)) for d in infer(expr, self.scope).dims), is_zero=False)
+            self.lose(LOST_BY_ATOM, arg.groups, f"'{expr.atom}' {why}")
+        return Acted(
+            tuple(Axis(self.group(d)) for d in infer(expr, self.scope).dims), zero_at_untouched=False
+        )
 
     # -- entry by entry ------------------------------------------------------------------------------
 
-    def alike(self, args: list[Acted], exprs: tuple[Expr, ...]) -> Acted:
+    def sum_or_relation(self, args: list[Acted], exprs: tuple[Expr, ...]) -> Acted:
         """A sum, or the two sides of a relation: both go alike. Zero goes with everything."""
-        kept = [a for a, e in zip(args, exprs, strict=True) if not is_zero(e)]
+        kept = [a for a, e in zip(args, exprs, strict=True) if not is_number_zero(e)]
         if len(kept) < 2:
             return kept[0] if kept else args[0]
         one, two = kept
@@ -278,7 +282,7 @@ class Acting:
         vanishes = one.has_cells == two.has_cells and one.vanishes and two.vanishes
         shaped = [a for a in (one, two) if a.axes]
         if not shaped:
-            return Acted(index=index, is_zero=vanishes)
+            return Acted(index=index, zero_at_untouched=vanishes)
         axes = shaped[0].axes
         if len(shaped) == 1:  # a number added to every entry
             self.lose_rotations(axes, "a number added along a rotated axis")
@@ -286,15 +290,15 @@ class Acting:
         else:
             self._same(axes, shaped[1].axes)
         if one.diagonal != two.diagonal:
-            self.lose(STRONG, {a.group for a in axes}, "a diagonal matrix added to one that is not")
+            self.lose(LOST_BY_DEGREE, {a.group for a in axes}, "a diagonal matrix added to one that is not")
         return Acted(axes, index, one.diagonal and two.diagonal, vanishes)
 
     def _same(self, one: tuple[Axis, ...], two: tuple[Axis, ...]) -> None:
         for a, b in zip(one, two, strict=True):
             if not close(a.degree, b.degree):
-                self.lose(STRONG, {a.group}, "a sum or relation of what repeats and what splits")
+                self.lose(LOST_BY_DEGREE, {a.group}, "a sum or relation of what repeats and what splits")
             if a.odd != b.odd:
-                self.lose(WEAK, {a.group}, "a sum of what has a query's sign and what has not")
+                self.lose(LOST_BY_ATOM, {a.group}, "a sum of what has a query's sign and what has not")
 
     def _indices(self, one: Acted, two: Acted) -> dict[str, Axis]:
         """The indices of a sum; one that only one side has is of degree 0 in the other."""
@@ -306,49 +310,63 @@ class Acting:
 
     def _entrywise(self, expr: Apply, args: list[Acted]) -> Acted:
         atom = ATOMS[expr.atom]
-        for axis in args[0].all if atom.unitless else ():
+        for axis in args[0].all_axes if atom.unitless else ():
             if not close(axis.degree, 0.0):
-                self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what splits")
+                self.lose(LOST_BY_DEGREE, {axis.group}, f"'{expr.atom}' of what splits")
         shaped = [a for a in args if a.axes]
         if len(shaped) == 2 or (shaped and len(args) == 1):
             rotated = [a for s in shaped for a in s.axes]
             self.lose_rotations(rotated, f"'{expr.atom}' entry by entry along a rotated axis")
             if any(s.diagonal for s in shaped):
-                self.lose(STRONG, {a.group for a in rotated}, "entries of a diagonal matrix")
+                self.lose(LOST_BY_DEGREE, {a.group for a in rotated}, "entries of a diagonal matrix")
         if len(args) == 1 and not atom.even:
             self.lose(
-                WEAK, {a.group for a in args[0].all if a.odd}, f"'{expr.atom}' of what has a query's sign"
+                LOST_BY_ATOM,
+                {a.group for a in args[0].all_axes if a.odd},
+                f"'{expr.atom}' of what has a query's sign",
             )
         powers = list(zip(args, atom.degrees or (0.0,) * len(args), strict=True))
 
         def combined(parts: list[tuple[Axis, float]]) -> Axis:
-            degree = sum(axis.degree * by for axis, by in parts)
-            odd = not atom.even and sum(axis.odd for axis, _ in parts) % 2 == 1
-            return Axis(parts[0][0].group, degree, odd)
+            return Axis(
+                parts[0][0].group,
+                sum(axis.degree * by for axis, by in parts),
+                not atom.even and sum(axis.odd for axis, _ in parts) % 2 == 1,
+            )
 
         places = range(max((len(s.axes) for s in shaped), default=0))
         axes = [combined([(s.axes[place], by) for s, by in powers if s.axes]) for place in places]
         names = dict.fromkeys(n for a in args for n in a.index)
         index = {n: combined([(a.index[n], by) for a, by in powers if n in a.index]) for n in names}
-        vanishes = any(a.has_cells and a.vanishes for a, by in powers if by > 0)
-        return Acted(tuple(axes), index, any(a.diagonal for a in args), vanishes)
+        return Acted(
+            tuple(axes),
+            index,
+            any(a.diagonal for a in args),
+            any(a.has_cells and a.vanishes for a, by in powers if by > 0),
+        )
 
     def _power(self, expr: Apply) -> Acted:
         base, exponent = self.visit(expr.args[0]), expr.args[1]
         if not names_in(exponent) <= set(self.numbers):
-            self.lose(STRONG, WEAK, "a power whose exponent is not a number")
+            self.lose(LOST_BY_DEGREE, LOST_BY_ATOM, "a power whose exponent is not a number")
             return base
         by = float(evaluate(exponent, self.numbers))
         self.lose_rotations(base.axes, "a power along a rotated axis")
         if by != int(by):
-            self.lose(WEAK, {a.group for a in base.all if a.odd}, "a broken power of what has a query's sign")
+            self.lose(
+                LOST_BY_ATOM,
+                {a.group for a in base.all_axes if a.odd},
+                "a fractional power of what has a query's sign",
+            )
 
         def raised(axis: Axis) -> Axis:
             return Axis(axis.group, by * axis.degree, axis.odd and by % 2 == 1)
 
-        index = {name: raised(a) for name, a in base.index.items()}
         return replace(
-            base, axes=tuple(map(raised, base.axes)), index=index, is_zero=base.vanishes and by > 0
+            base,
+            axes=tuple(map(raised, base.axes)),
+            index={name: raised(a) for name, a in base.index.items()},
+            zero_at_untouched=base.vanishes and by > 0,
         )
 
     # -- over an axis --------------------------------------------------------------------------------
@@ -357,9 +375,9 @@ class Acting:
         """Note that the entries along an axis are added up."""
         self.summed.add(axis.group)
         if axis.group != "root" and not close(axis.degree, 1.0):
-            self.lose(STRONG, {axis.group}, why)
+            self.lose(LOST_BY_DEGREE, {axis.group}, why)
         if axis.odd:
-            self.lose(WEAK, {axis.group}, "a sum of what has a query's sign")
+            self.lose(LOST_BY_ATOM, {axis.group}, "a sum of what has a query's sign")
 
     def _reduced(self, expr: Apply, arg: Acted, word: str) -> Acted:
         over = dict(expr.options).get("axis")
@@ -367,11 +385,11 @@ class Acting:
         kept = tuple(a for place, a in enumerate(arg.axes) if over not in (None, place))
         for axis in gone[:1] if arg.diagonal else gone:
             if axis.is_rotated:
-                self.lose(WEAK, {axis.group}, f"'{expr.atom}' over a rotated axis")
+                self.lose(LOST_BY_ATOM, {axis.group}, f"'{expr.atom}' over a rotated axis")
             elif word == "sum":
                 self._sum_over(axis, f"'{expr.atom}' counts every copy")
             elif word == "soft" or not close(axis.degree, 0.0) or axis.odd:
-                self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what splits, or counts every copy")
+                self.lose(LOST_BY_DEGREE, {axis.group}, f"'{expr.atom}' of what splits, or counts every copy")
             # Zeros for untouched cells do not change a sum, a maximum of nonnegative entries or a minimum of
             # nonpositive ones.
             sign = infer(expr.args[0], self.scope).sign
@@ -398,11 +416,10 @@ class Acting:
     def _trace(self, arg: Acted) -> Acted:
         one, two = arg.axes
         if not (arg.diagonal and one.is_rotated):
-            added = one if arg.diagonal else multiplied(one, two)
-            self._sum_over(added, "a trace that counts every copy")
+            self._sum_over(one if arg.diagonal else multiplied(one, two), "a trace that counts every copy")
         if one.group == "cells" and not arg.vanishes:
             self.lose_untouched("a trace over untouched cells")
-        return Acted((), arg.index, is_zero=arg.vanishes)
+        return Acted((), arg.index, zero_at_untouched=arg.vanishes)
 
     # -- matrices ------------------------------------------------------------------------------------
 
@@ -415,11 +432,14 @@ class Acting:
 
     def _inverse(self, arg: Acted) -> Acted:
         total = 0.0 if arg.diagonal else 1.0
-        axes = tuple(replace(a, degree=total - a.degree) for a in reversed(arg.axes))
-        return replace(arg, axes=axes, index=scaled(arg.index, -1.0))
+        return replace(
+            arg,
+            axes=tuple(replace(a, degree=total - a.degree) for a in reversed(arg.axes)),
+            index=scaled(arg.index, -1.0),
+        )
 
     def _spectrum(self, expr: Apply, arg: Acted) -> Acted:
-        self.lose(STRONG, {a.group for a in arg.all}, f"'{expr.atom}' of what repeats")
+        self.lose(LOST_BY_DEGREE, {a.group for a in arg.all_axes}, f"'{expr.atom}' of what repeats")
         if any(a.group == "cells" for a in arg.axes):
             self.lose_untouched(f"'{expr.atom}' over untouched cells")
         return Acted((), arg.index)
@@ -430,19 +450,18 @@ class Acting:
         index = scaled(arg.index, by)
         if arg.diagonal and word == "spectral":
             if not by:
-                self.lose(STRONG, {a.group for a in arg.axes}, f"'{expr.atom}' of a diagonal matrix")
-            axes = tuple(replace(a, degree=by * a.degree) for a in arg.axes)
-            return replace(arg, axes=axes, index=index)
+                self.lose(LOST_BY_DEGREE, {a.group for a in arg.axes}, f"'{expr.atom}' of a diagonal matrix")
+            return replace(arg, axes=tuple(replace(a, degree=by * a.degree) for a in arg.axes), index=index)
         if word == "norm" and not by:  # a count
             return Acted()
         for axis in arg.axes:
             if arg.diagonal or not close(axis.degree, 0.5):
-                self.lose(STRONG, {axis.group}, f"'{expr.atom}' of what repeats")
+                self.lose(LOST_BY_DEGREE, {axis.group}, f"'{expr.atom}' of what repeats")
         if word == "norm":
             self.summed.update(axis.group for axis in arg.axes)
-            return Acted((), index, is_zero=arg.vanishes)
+            return Acted((), index, zero_at_untouched=arg.vanishes)
         return replace(arg, axes=arg.axes[::-1] if by < 0 else arg.axes, index=index)
 
 
-def is_zero(expr: Expr) -> bool:
+def is_number_zero(expr: Expr) -> bool:
     return isinstance(expr, Number) and expr.value == 0

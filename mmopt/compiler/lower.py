@@ -16,9 +16,8 @@ import scipy.sparse as sp
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.to_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
-from mmopt.language.check.exact_rewriting import taken_together
 from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.evaluate.evaluator import Points, points, positions
+from mmopt.language.evaluate.evaluator import EntryIndices, entry_indices, positions
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -30,6 +29,7 @@ from mmopt.language.syntax.syntax_tree import (
     Relation,
     chain,
     is_rank,
+    taken_together,
 )
 from mmopt.limits import require_time, uncounted
 from mmopt.numerics.arrays import Array, Ints
@@ -54,6 +54,13 @@ class Lowered:
     places: Mapping[str, tuple[Ints, tuple[int, ...]]] = field(default_factory=dict)
 
 
+def symmetric(matrix: Any) -> Any:
+    """A matrix that is known to be symmetric, so that cvxpy knows it too."""
+    from cvxpy.atoms.affine.wraps import symmetric_wrap
+
+    return matrix if matrix.is_symmetric() else symmetric_wrap(matrix)
+
+
 BALANCE = 100.0
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
 
@@ -64,7 +71,7 @@ class _Lowering:
     instance: Instance
     variables: dict[str, Any]
     extra: list[Any] = field(default_factory=list)
-    blocks: list[tuple[Expr, Any]] = field(default_factory=list)
+    blocks: dict[Expr, Any] = field(default_factory=dict)
     rows: dict[str, Array] = field(default_factory=dict)
     places: dict[str, tuple[Ints, tuple[int, ...]]] = field(default_factory=dict)
 
@@ -84,19 +91,15 @@ class _Lowering:
             case Entries():
                 return self.placed(e, scope, env)
             case Apply(atom="sum", args=(Entries() as entries,)):
-                return self.cp.sum(self.entries(entries, points(entries, env), scope, env))
-            case Apply(atom="trace"):
-                inverse = trace_inverse(e, scope)
-                if inverse:
-                    return self.trace_inverse(*inverse, scope, env)
+                return self.cp.sum(self.entries(entries, entry_indices(entries, env), scope, env))
+            case Apply(atom="trace") if inverse := trace_inverse(e, scope):
+                return self.trace_inverse(*inverse, scope, env)
             case Apply(atom="inv" | "root"):
                 return self.bounded(e, scope, env)
             case Apply(atom="diag", args=(Apply(atom="matmul") as product,)) if not infer(
                 product, scope
             ).is_vector:
                 return self.diagonal(product, scope, env)
-            case _:
-                pass
         assert isinstance(e, Apply)
         form = ATOMS[e.atom].cvxpy
         assert form is not None, e.atom
@@ -106,24 +109,21 @@ class _Lowering:
         ]
         return form(self.cp, *args, **dict(e.options))
 
-    def entries(self, e: Entries, at: Points, scope: Scope, env: Mapping[str, Any]) -> Any:
+    def entries(self, e: Entries, at: EntryIndices, scope: Scope, env: Mapping[str, Any]) -> Any:
         """The numbers at all points, as a vector."""
         inner = scope.among(e)
         if taken_together(e.body, frozenset(at.indices)):
-            value = self.expr(e.body, inner, {**env, **at.indices})
-            return value + np.zeros(len(at.places))
+            return self.expr(e.body, inner, {**env, **at.indices}) + np.zeros(len(at.places))
         return self.cp.hstack([self.expr(e.body, inner, {**env, **one}) for one in at.envs])
 
     def placed(self, e: Entries, scope: Scope, env: Mapping[str, Any]) -> Any:
         """The entries in their places in an array of zeros."""
-        at = points(e, env)
+        at = entry_indices(e, env)
         vector = self.entries(e, at, scope, env)
         size = math.prod(at.shape)
         if len(at.places) < size:
-            rows = sp.csr_array(
-                (np.ones(len(at.places)), (at.places, range(len(at.places)))), (size, len(at.places))
-            )
-            vector = rows @ vector
+            count = len(at.places)
+            vector = sp.csr_array((np.ones(count), (at.places, range(count))), (size, count)) @ vector
         return self.cp.reshape(vector, at.shape, order="C")
 
     def product(self, factors: list[Expr], scope: Scope, env: Mapping[str, Any]) -> Any:
@@ -133,8 +133,7 @@ class _Lowering:
         """``diag(A @ F @ B)`` without forming the product: the row sums of (A @ F) * B.T."""
         factors = chain(e)
         left = self.product(factors[:-1], scope, env)
-        right = self.expr(factors[-1], scope, env)
-        return self.cp.sum(self.cp.multiply(left, right.T), axis=1)
+        return self.cp.sum(self.cp.multiply(left, self.expr(factors[-1], scope, env).T), axis=1)
 
     def block(self, e: Block, scope: Scope, env: Mapping[str, Any]) -> Any:
         return self.cp.bmat([[self.entry(entry, scope, env) for entry in row] for row in e.rows])
@@ -151,12 +150,11 @@ class _Lowering:
     ) -> Any:
         """``tr(P inv(F))`` with P = M Mᵀ as one block [[F, M], [Mᵀ, T]] and the trace of T."""
         # The check knows that F is symmetric; cvxpy would add an equality for each pair of entries.
-        f = self.symmetric(self.expr(inner, scope, env))
+        f = symmetric(self.expr(inner, scope, env))
         side = infer(inner, scope).dims[0].value(self.instance.sizes())
         r = self.product(right, scope, env) if right else np.eye(side)
         lt = self.product(left, scope, env) if left else np.eye(side)
-        is_gram = np.array_equal(r, lt.T)
-        m = r if is_gram else factor(r @ lt).T
+        m = r if np.array_equal(r, lt.T) else factor(r @ lt).T
         # If M has more columns than rows, a square root of M Mᵀ will do.
         if m.shape[1] > m.shape[0]:
             m = np.asarray(np.linalg.qr(m.T, mode="r")).T
@@ -164,26 +162,19 @@ class _Lowering:
         by = 1.0 if isinstance(inner, Name) else BALANCE
         return self.cp.matrix_frac(m, by * f) * by
 
-    def symmetric(self, expression: Any) -> Any:
-        from cvxpy.atoms.affine.wraps import symmetric_wrap
-
-        return expression if expression.is_symmetric() else symmetric_wrap(expression)
-
     def bounded(self, e: Apply, scope: Scope, env: Mapping[str, Any]) -> Any:
         """One Y for all places of the expression: Y >= inv(F) in the Loewner order, or Y <= root(F).
 
         The latter from Y Y <= F, since the root is monotone.
         """
-        for earlier, variable in self.blocks:
-            if earlier == e:
-                return variable
+        if e in self.blocks:
+            return self.blocks[e]
         f = self.expr(e.args[0], scope, env)
         side = infer(e, scope).dims[0].value(self.instance.sizes())
         variable, i = self.cp.Variable((side, side), symmetric=True), np.eye(side)
         block = [[variable, i], [i, f]] if e.atom == "inv" else [[f, variable], [variable, i]]
         self.extra.append(self.cp.bmat(block) >> 0)
-        self.blocks.append((e, variable))
-        return variable
+        return self.blocks.setdefault(e, variable)
 
     def line(self, decided: Line) -> list[Any]:
         """The cvxpy constraints of one constraint of the program; none where nothing chosen occurs.
@@ -209,7 +200,7 @@ class _Lowering:
 
     def by_entry(self, decided: Line, left: Entries, right: Entries) -> list[Any]:
         """A line for two indices, or with a condition: one constraint of all selected entries."""
-        at = points(left, self.instance.env)
+        at = entry_indices(left, self.instance.env)
         if not len(at.places):
             return []
         self.places[decided.constraint.name] = at.places, at.shape
@@ -253,26 +244,29 @@ def lower(instance: Instance) -> Lowered:
     with uncounted():
         import cvxpy
 
-    program = instance.program
-    sizes = instance.sizes()
-    variables: dict[str, Any] = {}
-    psd: list[Any] = []
+    program, sizes = instance.program, instance.sizes()
     implied = implied_psd(instance.checked)
-    for d in program.choose:
-        shape = d.shape(sizes)
-        symmetric = d.kind in ("psd", "symmetric")
-        variable = cvxpy.Variable(shape, name=d.name, symmetric=symmetric, nonneg=bool(d.sign))
-        variables[d.name] = variable
-        if d.kind == "psd" and d.name not in implied:
-            psd.append(variable >> 0)
+    variables = {
+        d.name: cvxpy.Variable(
+            d.shape(sizes), name=d.name, symmetric=d.kind in ("psd", "symmetric"), nonneg=bool(d.sign)
+        )
+        for d in program.choose
+    }
+    psd = [variables[d.name] >> 0 for d in program.choose if d.kind == "psd" and d.name not in implied]
     lowering = _Lowering(cvxpy, instance, variables)
     objective = lowering.expr(program.objective, instance.checked.lines, instance.env)
     lines = [line(instance.checked, c) for c in program.constraints if not is_rank(c)]
     constraints = {decided.constraint.name: lowering.line(decided) for decided in lines}
     sense = cvxpy.Minimize if program.sense == "minimize" else cvxpy.Maximize
     everything = [*psd, *lowering.extra, *(c for group in constraints.values() for c in group)]
-    problem = cvxpy.Problem(sense(objective), everything)
-    return Lowered(problem, variables, constraints, lowering.rows, _corners(instance), lowering.places)
+    return Lowered(
+        cvxpy.Problem(sense(objective), everything),
+        variables,
+        constraints,
+        lowering.rows,
+        _corners(instance),
+        lowering.places,
+    )
 
 
 def _corners(instance: Instance) -> dict[str, tuple[str, int, int]]:

@@ -18,8 +18,7 @@ from typing import Any
 
 from mmopt.language import Checked, Program, program_names, shipped
 from mmopt.language.atoms.argument_types import Dim
-from mmopt.language.check.exact_rewriting import normal
-from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number
+from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number, normal
 
 FLIPPED = {">=": "<=", "<<": ">>"}
 MOST_PERMUTED = 4  # constraints whose orders are all tried
@@ -36,9 +35,8 @@ class Renaming:
     def pair(self, name: str, other: str, dims: bool = False) -> bool:
         """Note that two names mean the same; False when one already means something else."""
         pairs = self.dims if dims else self.names
-        if name not in pairs and other in pairs.values():
-            return False
-        return pairs.setdefault(name, other) == other
+        is_free = name in pairs or other not in pairs.values()
+        return is_free and pairs.setdefault(name, other) == other
 
     def copy(self) -> Renaming:
         return Renaming(dict(self.names), dict(self.dims), dict(self.constraints))

@@ -74,8 +74,7 @@ def _scales(instance: Instance) -> dict[str, float]:
     if not finite.any() or not any(d.source == "workload.targets" for d in instance.program.givens):
         return {"queries": queries, "targets": 1.0}
     rows = w.representation[finite] / np.sqrt(w.targets[finite] * finite.sum())[:, None]
-    cost = nuclear(rows @ w.basis) ** 2 / w.n
-    return {"queries": queries, "targets": queries**2 / cost}
+    return {"queries": queries, "targets": queries**2 / (nuclear(rows @ w.basis) ** 2 / w.n)}
 
 
 def units_of(instance: Instance) -> Units | str:
@@ -88,9 +87,11 @@ def units_of(instance: Instance) -> Units | str:
     numbers = {p.name: float(instance.env[p.name]) for p in parameters if p.name not in arrays}
     with_units = instance.passed | arrays
     free = infer_units(instance.program, {name: {} for name in with_units}, numbers)
-    if isinstance(free, Units):
-        return free
-    return infer_units(instance.program, {name: {f"@{name}": 1.0} for name in with_units}, numbers)
+    return (
+        free
+        if isinstance(free, Units)
+        else infer_units(instance.program, {name: {f"@{name}": 1.0} for name in with_units}, numbers)
+    )
 
 
 def scale(instance: Instance) -> tuple[Instance, Scaling]:

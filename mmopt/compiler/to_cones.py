@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,9 +17,8 @@ import numpy as np
 from mmopt.errors import OptionError, ProgramError
 from mmopt.language import ATOMS, Checked, evaluate
 from mmopt.language.atoms.argument_types import Dim, Type
-from mmopt.language.check.exact_rewriting import two_by_two, vectorised
-from mmopt.language.check.infer_types import Scope, infer, scoped
-from mmopt.language.evaluate.evaluator import points
+from mmopt.language.check.infer_types import Scope, infer, scoped, typed_parts
+from mmopt.language.evaluate.evaluator import entry_indices
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -36,6 +35,8 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
     names_in,
     to_source,
+    two_by_two,
+    vectorised,
 )
 
 
@@ -70,25 +71,18 @@ class Line:
 @lru_cache(maxsize=1024)
 def line(checked: Checked, constraint: Constraint) -> Line:
     """Decide how a constraint is lowered: once for a program, whatever its sizes."""
-    relation = constraint.relation
-    family = constraint.family
+    relation, family = constraint.relation, constraint.family
     scope = checked.lines.inside(family)
-    if relation.op in (">>", "<<"):
-        pair = two_by_two(relation.left) if _is_psd_block(relation) else None
-        if pair and all(infer(e, scope).is_scalar for e in pair):
-            if family is None:
-                return Line(constraint, scope, relation, False, pair)
-            parts = _together(pair, family, checked.lines)
-            if parts is not None:
-                return Line(constraint, scope, relation, False, (parts[0], parts[1], parts[2]))
-            return Line(constraint, scope, relation, True, pair)
-        return Line(constraint, scope, relation, family is not None)
-    if family is None:
-        return Line(constraint, scope, relation, False)
-    sides = _together((relation.left, relation.right), family, checked.lines)
-    if sides is None:
-        return Line(constraint, scope, relation, True)
-    return Line(constraint, scope, Relation(sides[0], relation.op, sides[1], relation.span), False)
+    pair = two_by_two(relation.left) if _is_psd_block(relation) else None
+    if pair is None or not all(infer(e, scope).is_scalar for e in pair):
+        pair = None
+    parts = pair or ((relation.left, relation.right) if relation.op not in (">>", "<<") else ())
+    wholes = _together(parts, family, checked.lines) if parts and family else None
+    if wholes is None:
+        return Line(constraint, scope, relation, family is not None, pair)
+    if pair:
+        return Line(constraint, scope, relation, False, (wholes[0], wholes[1], wholes[2]))
+    return Line(constraint, scope, replace(relation, left=wholes[0], right=wholes[1]), False)
 
 
 def _together(parts: Sequence[Expr], family: Family, scope: Scope) -> list[Expr] | None:
@@ -119,16 +113,11 @@ def _is_psd_block(relation: Relation) -> bool:
 
 def trace_inverse(expr: Expr, scope: Scope) -> tuple[Expr, list[Expr], list[Expr]] | None:
     """For ``trace(L @ inv(F) @ R)`` with constant L, R and F depending on the variables: F, L, R."""
-    if not (isinstance(expr, Apply) and expr.atom == "trace"):
-        return None
-    factors = chain(expr.args[0])
-    at = [i for i, f in enumerate(factors) if not infer(f, scope).is_constant]
-    if len(at) != 1:
-        return None
-    inner = factors[at[0]]
-    if not (isinstance(inner, Apply) and inner.atom == "inv"):
-        return None
-    return inner.args[0], factors[: at[0]], factors[at[0] + 1 :]
+    factors = chain(expr.args[0]) if isinstance(expr, Apply) and expr.atom == "trace" else []
+    match [(at, f) for at, f in enumerate(factors) if not infer(f, scope).is_constant]:
+        case [(at, Apply(atom="inv", args=(inner,)))]:
+            return inner, factors[:at], factors[at + 1 :]
+    return None
 
 
 def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr], list[Expr]]], list[Apply]]:
@@ -136,29 +125,18 @@ def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr],
     traces: list[tuple[Expr, list[Expr], list[Expr]]] = []
     nodes: list[Apply] = []
 
-    def visit(e: Expr) -> None:
-        inverse = trace_inverse(e, scope)
-        if inverse:
+    def visit(e: Expr, scope: Scope) -> None:
+        if inverse := trace_inverse(e, scope):
             traces.append(inverse)
-            visit(inverse[0])
+            visit(inverse[0], scope)
             return
-        if (
-            isinstance(e, Apply)
-            and e.atom in ("inv", "root")
-            and not infer(e, scope).is_constant
-            and e not in nodes
-        ):
+        if isinstance(e, Apply) and e.atom in ("inv", "root") and not infer(e, scope).is_constant:
             nodes.append(e)
-        if isinstance(e, Apply):
-            for a in () if ATOMS[e.atom].takes_dim else e.args:
-                visit(a)
-        if isinstance(e, Entries):
-            inner = curved_nodes(e.body, scope.among(e))
-            traces.extend(inner[0])
-            nodes.extend(node for node in inner[1] if node not in nodes)
+        for part in typed_parts(e, scope) if isinstance(e, Apply | Entries) else ():
+            visit(*part)
 
-    visit(expr)
-    return traces, nodes
+    visit(expr, scope)
+    return traces, list(dict.fromkeys(nodes))
 
 
 def _expressions(checked: Checked) -> Iterator[tuple[Expr, Scope, str, Family | None]]:
@@ -172,18 +150,14 @@ def _expressions(checked: Checked) -> Iterator[tuple[Expr, Scope, str, Family | 
 
 def implied_psd(checked: Checked) -> set[str]:
     """Psd variables whose definiteness another cone of the program states already."""
-    names: set[str] = set()
+    inner: list[Expr] = []
     for expr, scope, _, _ in _expressions(checked):
         traces, nodes = curved_nodes(expr, scope)
-        inner = [t[0] for t in traces] + [n.args[0] for n in nodes]
-        names |= {e.id for e in inner if isinstance(e, Name)}
+        inner += [*(t[0] for t in traces), *(n.args[0] for n in nodes)]
     for c in checked.program.constraints:
         if _is_psd_block(c.relation) and isinstance(c.relation.left, Block):
-            rows = c.relation.left.rows
-            names |= {
-                e.id for i, r in enumerate(rows) for j, e in enumerate(r) if i == j and isinstance(e, Name)
-            }
-    return names
+            inner += [e for i, row in enumerate(c.relation.left.rows) for e in row[i : i + 1]]
+    return {e.id for e in inner if isinstance(e, Name)}
 
 
 def _entries(kind: Type, sizes: Mapping[str, int]) -> int:
@@ -197,18 +171,16 @@ def _triangle(side: int) -> int:
 
 def _added(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, int]]:
     """The cones that curved expressions become, each with the unknowns that it adds."""
-    nodes_before: list[Apply] = []
+    nodes_before: set[Apply] = set()
     atoms_before: set[Apply] = set()
     for expr, scope, origin, family in _expressions(checked):
         traces, nodes = curved_nodes(expr, scope)
         for trace in traces:
             side, width = _trace_block(trace, scope, sizes)
             yield Cone("psd", side + width, 1, origin), _triangle(width)
-        for node in nodes:
-            if node not in nodes_before:
-                nodes_before.append(node)
-                side = infer(node, scope).dims[0].value(sizes)
-                yield Cone("psd", 2 * side, 1, origin), _triangle(side)
+        sides = [infer(node, scope).dims[0].value(sizes) for node in nodes if node not in nodes_before]
+        yield from ((Cone("psd", 2 * side, 1, origin), _triangle(side)) for side in sides)
+        nodes_before.update(nodes)
         repeated = family.dim.value(sizes) if family else 0
         for kind, size, count, unknowns in _of_atoms(expr, scope, sizes, repeated, atoms_before):
             yield Cone(kind, size, count, origin), unknowns
@@ -224,9 +196,8 @@ def _of_atoms(
     """
     # A block matrix is affine in its entries: no curved atom is inside.
     if isinstance(expr, Entries):
-        yield from _of_atoms(
-            expr.body, scope.among(expr), sizes, (repeated or 1) * count_entries(expr, sizes), before
-        )
+        count = (repeated or 1) * count_entries(expr, sizes)
+        yield from _of_atoms(expr.body, scope.among(expr), sizes, count, before)
     if isinstance(expr, Index):
         yield from _of_atoms(expr.base, scope, sizes, repeated, before)
     if not isinstance(expr, Apply) or ATOMS[expr.atom].takes_dim or infer(expr, scope).is_constant:
@@ -251,7 +222,7 @@ def _of_atoms(
 def count_entries(entries: Entries, sizes: Mapping[str, int]) -> int:
     """The number of selected entries; of all, if the selection depends on a number that is no dimension."""
     try:
-        return len(points(entries, sizes).places)
+        return len(entry_indices(entries, sizes).places)
     except KeyError:
         return math.prod(f.dim.value(sizes) for f in entries.families)
 
@@ -272,36 +243,31 @@ def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
 
 
 def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int]) -> list[Cone]:
-    decided = line(checked, c)
-    times = c.family.dim.value(sizes) if c.family else 1
+    decided, times = line(checked, c), c.family.dim.value(sizes) if c.family else 1
     if decided.pair:
         return [Cone("second-order", 3, times, c.name)]
     scope, sides = decided.scope, (decided.relation.left, decided.relation.right)
     left, right = (infer(e, scope) for e in sides)
     if c.relation.op in (">>", "<<"):
-        side = (left if left.is_matrix else right).dims[0].value(sizes)
-        return [Cone("psd", side, times, c.name)]
-    first = decided.relation.left
-    if isinstance(first, Entries):
-        kind = "zero" if c.relation.op == "==" else "nonnegative"
-        return [Cone(kind, 1, count_entries(first, sizes), c.name)]
+        return [Cone("psd", (left if left.is_matrix else right).dims[0].value(sizes), times, c.name)]
+    kind = "zero" if c.relation.op == "==" else "nonnegative"
+    if isinstance(decided.relation.left, Entries):
+        return [Cone(kind, 1, count_entries(decided.relation.left, sizes), c.name)]
     rows = max(_entries(left, sizes), _entries(right, sizes)) * (times if decided.loop else 1)
     filled = max(_filled(e, scope, sizes) for e in sides)
-    return [Cone("zero" if c.relation.op == "==" else "nonnegative", 1, rows, c.name, filled)]
+    return [Cone(kind, 1, rows, c.name, filled)]
 
 
 def _filled(expr: Expr, scope: Scope, sizes: Mapping[str, int]) -> int:
     """The entries of the largest square variable that is multiplied by a constant matrix."""
-    counts = [0]
-    for product, inner in scoped(expr, scope):
-        if isinstance(product, Apply) and product.atom == "matmul":
-            kinds = [infer(factor, inner) for factor in chain(product)]
-            if any(kind.is_constant for kind in kinds):
-                unknown = [
-                    kind.dims[0].value(sizes) for kind in kinds if kind.is_matrix and not kind.is_constant
-                ]
-                counts += [_triangle(side) for side in unknown]
-    return max(counts)
+    products = [
+        [infer(factor, inner) for factor in chain(product)]
+        for product, inner in scoped(expr, scope)
+        if isinstance(product, Apply) and product.atom == "matmul"
+    ]
+    multiplied = [kind for kinds in products if any(kind.is_constant for kind in kinds) for kind in kinds]
+    unknown = (kind for kind in multiplied if kind.is_matrix and not kind.is_constant)
+    return max((_triangle(kind.dims[0].value(sizes)) for kind in unknown), default=0)
 
 
 def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
@@ -345,17 +311,15 @@ def sizes_of_lines(checked: Checked, env: Mapping[str, Any]) -> dict[str, int]:
                 sizes[rows] = len(evaluate(node, env))
                 if not sizes[rows]:
                     raise OptionError(f"'{to_source(node)}' has no rows here", where=locate(node.span))
-    for d in checked.program.choose:
-        for dim in d.dims:
-            if dim.symbols <= sizes.keys() and dim.value(sizes) < 1:
-                raise OptionError(
-                    f"'{d.name}' has no entries: {dim} is {dim.value(sizes)} here",
-                    where=locate(d.span),
-                    hint="ask about more cells, or leave it out",
-                )
-    for c in checked.program.constraints:
-        if c.family is not None:
-            _count(checked, c.family, sizes)
+    for d, dim in [(chosen, dim) for chosen in checked.program.choose for dim in chosen.dims]:
+        if dim.symbols <= sizes.keys() and dim.value(sizes) < 1:
+            raise OptionError(
+                f"'{d.name}' has no entries: {dim} is {dim.value(sizes)} here",
+                where=locate(d.span),
+                hint="ask about more cells, or leave it out",
+            )
+    for family in (c.family for c in checked.program.constraints if c.family):
+        _count(checked, family, sizes)
     for node, scope in nodes:
         _refuse(checked, node, scope, sizes)
     return sizes
@@ -396,8 +360,8 @@ def _refuse(checked: Checked, node: Expr, scope: Scope, sizes: Mapping[str, int]
             _count(checked, family, sizes)
     elif isinstance(node, Apply) and node.atom != "sum":  # the sum of nothing is 0
         for part in node.args:
-            if isinstance(part, Entries) and 0 in [_count(checked, f, sizes) for f in part.families]:
-                (empty, *_) = [f for f in part.families if _count(checked, f, sizes) == 0]
+            families = part.families if isinstance(part, Entries) else ()
+            for empty in [f for f in families if _count(checked, f, sizes) == 0]:
                 raise OptionError(
                     f"there is no {node.atom} of no numbers: '{empty.index}' runs over {empty.dim}, "
                     "which is 0 here",

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.duality.lower_apart import lower_apart
-from mmopt.compiler.duality.nodes import nodes_of
+from mmopt.compiler.duality.lagrangian import nodes_of
+from mmopt.compiler.duality.lower_node_by_node import lower_node_by_node
 from mmopt.compiler.duality.ranges import ranges_of
 from mmopt.driver.judge.bound_claims import Derived, Reader, level_above, reader
 from mmopt.driver.judge.charge_for_root import names_with_errors
@@ -126,7 +126,7 @@ def _tried(
         if clock.is_over:
             return
         options = Options(tolerance=TOLERANCE, threads=threads, time_limit=max(clock.left, LEAST_SECONDS))
-        apart = lower_apart(read.nodes, read.ranges, share, size, by_parts=by_parts)
+        apart = lower_node_by_node(read.nodes, read.ranges, share, size, by_parts=by_parts)
         if by_parts and not apart.is_cancelled:
             continue
         with closing(run(row, apart.lowered, options, clock)) as points:
@@ -173,7 +173,7 @@ def _inner(instance: Instance, values: Mapping[str, Any], clock: Clock) -> dict[
         if predicted(instance, row).seconds > limit:
             return {}
         nodes = nodes_of(instance, values, names_with_errors(instance)[0])
-        apart = lower_apart(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=True)
+        apart = lower_node_by_node(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=True)
         options = Options(time_limit=max(limit, LEAST_SECONDS))
         with closing(run(row, apart.lowered, options, clock)) as points:
             for _ in points:

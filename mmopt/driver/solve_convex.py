@@ -7,7 +7,7 @@ are put into its certificate. So only the gap depends on the correctness of a re
 
 A product is solved factor by factor, and the certified solutions of its factors are combined. Nothing is
 scored over the cells: objective and bound of the whole are the products of theirs, by the theorem of
-``compiler/reductions/solve_apart.py``; the plan decides by the program's tree whether the theorem applies.
+``compiler/reductions/split_blocks_and_factors.py``; the plan decides by the program's tree if it applies.
 """
 
 from __future__ import annotations

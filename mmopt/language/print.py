@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, assert_never
 
@@ -27,7 +28,7 @@ from mmopt.language.check.relation_checks import declared_type
 from mmopt.language.check.whole_program import Checked, check
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.program import Neighbourhood, Program
-from mmopt.language.syntax.source_text import RELATIONS, Source, Text, Token
+from mmopt.language.syntax.source_text import RELATIONS, Source, Text
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,
@@ -134,13 +135,11 @@ def print_expr(expr: Expr, scope: Scope, style: Style, inline: bool = False) -> 
 
 def print_relation(relation: Relation, scope: Scope, style: Style) -> str:
     """``left ≤ right``."""
-    sides: list[Expr] = [relation.left, relation.right]
-    every = ""
-    match sides:
-        case [Entries(body=left) as entries, Entries(body=right)]:
-            every = STYLES[style]["every"].format(_Printer(scope, style).clause(entries))
-            scope, sides = scope.among(entries), [left, right]
-    one, other = (print_expr(e, scope, style) for e in sides)
+    left, right, every = relation.left, relation.right, ""
+    if isinstance(left, Entries) and isinstance(right, Entries):
+        every = STYLES[style]["every"].format(_Printer(scope, style).clause(left))
+        scope, left, right = scope.among(left), left.body, right.body
+    one, other = (print_expr(e, scope, style) for e in (left, right))
     return f"{one} {SYMBOLS[style][relation.op]} {other}{every}"
 
 
@@ -154,8 +153,11 @@ class _Printer:
     def latex(self) -> bool:
         return self.style == "latex"
 
-    def written(self, what: str, *parts: str) -> str:
+    def written(self, what: str, *parts: object) -> str:
         return STYLES[self.style][what].format(*parts)
+
+    def name(self, name: str) -> str:
+        return latex_name(name) if self.latex else plain_name(name)
 
     def type_of(self, expr: Expr) -> Type | None:
         """The type, or nothing where a name has another meaning by now (in the steps of a procedure)."""
@@ -170,7 +172,7 @@ class _Printer:
             case Number(value=value):
                 return self.number(number_text(value))
             case Name(id=name):
-                return (latex_name(name) if self.latex else plain_name(name)), ENCLOSED
+                return self.name(name), ENCLOSED
             case Index():
                 return self.index(expr)
             case Block(rows=rows):
@@ -189,8 +191,8 @@ class _Printer:
                 return self.written("sum", text, self.clause(entries)), SUMMAND
             case Apply(atom="sum" | "max" | "min", args=(inner,), options=(("axis", axis),)):
                 return self.along(expr.atom, inner, axis)
-        assert isinstance(expr, Apply)
-        return self.plain_form(expr)
+            case Apply():
+                return self.plain_form(expr)
 
     def number(self, text: str) -> tuple[str, int]:
         """A number as text; in LaTeX ``1e-09`` is a power of ten."""
@@ -215,8 +217,7 @@ class _Printer:
         return ": ".join([ranges, *(print_relation(r, inner, self.style) for r in entries.where)])
 
     def plain_form(self, expr: Apply) -> tuple[str, int]:
-        form = self.form(expr.atom)
-        args = expr.args
+        form, args = self.form(expr.atom), expr.args
         if len(args) == 2 and form.text.startswith("{0}"):
             return self.infix(form, expr.atom, *args)
         inside = [self.write(a) for a in args]
@@ -291,11 +292,9 @@ class _Printer:
 
 def _ratio(expr: Expr) -> str:
     """A fraction of two numbers as in an exponent or below a name, ``-1/2``; else nothing."""
-    match expr:
-        case Apply(atom="div", args=(left, right)):
-            over, under = constant(left), constant(right)
-            return "" if over is None or under is None else f"{number_text(over)}/{number_text(under)}"
-    return ""
+    sides = list(map(constant, expr.args)) if isinstance(expr, Apply) and expr.atom == "div" else []
+    numbers = [number_text(side) for side in sides if side is not None]
+    return "/".join(numbers) if len(numbers) == 2 else ""
 
 
 def _parts(name: str) -> tuple[str, str]:
@@ -328,9 +327,11 @@ def latex_text(text: str) -> str:
 
 def superscript(value: float) -> str:
     """A number raised, in plain text."""
-    if value == int(value):
-        return number_text(value).translate(RAISED)
-    return {0.5: "^½", 1.5: "^(3/2)"}.get(value, f"^({number_text(value)})")
+    return (
+        number_text(value).translate(RAISED)
+        if value == int(value)
+        else {0.5: "^½", 1.5: "^(3/2)"}.get(value, f"^({number_text(value)})")
+    )
 
 
 _QUOTED = re.compile(r"`([^`\s](?:[^`]*[^`\s])?)`")
@@ -379,12 +380,10 @@ def _sides(quoted: str, scope: Scope) -> list[_Side] | None:
     written = quoted.replace("^", "**")
     text = Text(Source("", tuple(written.split("\n"))), written, 1, 1)
     try:
-        relations: list[Token | None] = [None, *(t for t in text.outer if t.text in RELATIONS)]
-        ends = [*(t.start for t in relations[1:] if t), len(written)]
-        sides = [
-            (token.text if token else "", parse_expr(text.cut(token.end if token else 0, end)))
-            for token, end in zip(relations, ends, strict=True)
-        ]
+        relations = [t for t in text.outer if t.text in RELATIONS]
+        words, starts = ["", *(t.text for t in relations)], [0, *(t.end for t in relations)]
+        parts = map(text.cut, starts, [*(t.start for t in relations), len(written)])
+        sides = list(zip(words, map(parse_expr, parts), strict=True))
     except ProgramError:
         return None
     names = {node.id for _, side in sides for node in walk(side) if isinstance(node, Name)}
@@ -407,17 +406,14 @@ def _defined(sides: list[_Side], scope: Scope) -> Scope:
     """The scope with a new name that equals an expression of defined names."""
     match sides:
         case [("", Name(id=name)), ("=", value), *_] if name not in {*scope.types, *scope.dims}:
-            try:
+            with suppress(ProgramError):
                 return scope.with_types(**{name: infer(value, scope)})
-            except ProgramError:
-                return scope
     return scope
 
 
 class _Line(NamedTuple):
-    """A label (of the first line of a section), a formula, and words after it."""
+    """A formula, and words after it."""
 
-    label: str
     formula: str
     words: str = ""
 
@@ -441,29 +437,19 @@ def program_lines(program: Program | Checked, style: Style) -> Sequence[tuple[st
     Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
     """
     checked = program if isinstance(program, Checked) else check(program)
-    sections = _Writer(checked.scope, style).sections(checked.written)
     return [
         ("" if i else name, line.formula, prose(line.words, checked.scope)[0])
-        for name, lines in sections
+        for name, lines in _Writer(checked.scope, style).sections(checked.written)
         for i, line in enumerate(lines)
     ]
 
 
-@dataclass(frozen=True)
-class _Writer:
-    scope: Scope
-    style: Style
-
-    @property
-    def form(self) -> Mapping[str, str]:
-        return STYLES[self.style]
-
-    def name(self, name: str) -> str:
-        return latex_name(name) if self.style == "latex" else plain_name(name)
+class _Writer(_Printer):
+    """The printer of the lines of a program."""
 
     def words(self, words: str) -> str:
         """Words inside a formula."""
-        return rf"\text{{{latex_text(words)}}}" if self.style == "latex" else words
+        return rf"\text{{{latex_text(words)}}}" if self.latex else words
 
     def sections(self, p: Program) -> Iterator[tuple[str, list[_Line]]]:
         yield "given", [self.declaration(d) for d in p.givens]
@@ -472,35 +458,31 @@ class _Writer:
         yield "require", [self.constraint(c) for c in p.requires]
         yield "choose", [self.declaration(d) for d in p.choose]
         yield "steps", [line for s in p.steps for line in self.step(s)]
-        yield p.sense, [_Line("", print_expr(p.objective, self.scope, self.style))]
+        yield p.sense, [_Line(self.write(p.objective)[0])]
         yield "subject to", [self.constraint(c) for c in p.constraints]
         yield "start", [line for s in p.starts for line in self.start(s)]
-        yield "repair", [self.assignment(a, self.form["set"]) for a in p.repair]
+        yield "repair", [self.assignment(a, self.written("set")) for a in p.repair]
         if p.value is not None:
-            yield "value", [_Line("", print_expr(p.value, self.scope, self.style))]
+            yield "value", [_Line(self.write(p.value)[0])]
         if p.meaning.kind != "none":
             is_strategy = p.meaning.kind == "strategy"
             on = f"norm {p.meaning.norm}" if is_strategy else f"of the noise on `{p.meaning.basis} @ x`"
-            yield p.meaning.kind, [_Line("", print_expr(p.meaning.expr, self.scope, self.style), on)]
+            yield p.meaning.kind, [_Line(self.write(p.meaning.expr)[0], on)]
         if p.neighbours is not None:
-            yield "neighbours", [_Line("", self.neighbours(p.neighbours))]
+            yield "neighbours", [_Line(self.neighbours(p.neighbours))]
         if p.adoption is not None:
             adopted = p.adoption.strategy
-            with_strategy = self.scope.with_types(
-                **{adopted.name: declared_type(adopted, Curvature.CONSTANT)}
-            )
-            inside = replace(
-                self, scope=replace(with_strategy, dims=with_strategy.dims | adopted.dims[0].symbols)
-            )
+            scope = self.scope.with_types(**{adopted.name: declared_type(adopted, Curvature.CONSTANT)})
+            inside = replace(self, scope=replace(scope, dims=scope.dims | adopted.dims[0].symbols))
             lines = [inside.assignment(a, "=") for a in p.adoption.values]
             yield f"from strategy {self.name(adopted.name)}", lines
         if p.certificate is not None:
             yield "bound", [self.certificate(p.certificate)]
         elif p.bound:
-            yield "bound", [_Line("", self.words(f"that of {p.bound}"))]
+            yield "bound", [_Line(self.words(f"that of {p.bound}"))]
 
     def declaration(self, d: Declaration) -> _Line:
-        name, latex = self.name(d.name), self.style == "latex"
+        name, latex = self.name(d.name), self.latex
         dims = [str(dim) if not latex else str(dim).replace("*", r"\,") for dim in d.dims]
         positive = {"": "", ">=": r"_{\ge 0}" if latex else " ≥ 0", ">": "_{> 0}" if latex else " > 0"}[
             d.sign
@@ -508,54 +490,55 @@ class _Writer:
         if latex:
             size = r" \times ".join(dims)
             space = rf"\mathbb R{positive}" + (f"^{{{size}}}" if dims else "")
-            space = {"psd": rf"\mathbb S_+^{{{dims[0] if dims else ''}}}"}.get(d.kind, space)
-            space = {"symmetric": rf"\mathbb S^{{{dims[0] if dims else ''}}}"}.get(d.kind, space)
-            return _Line("", rf"{name} \in {space}", d.doc)
+            if d.kind in ("psd", "symmetric"):
+                space = rf"\mathbb S{'_+' * (d.kind == 'psd')}^{{{dims[0]}}}"
+            return _Line(rf"{name} \in {space}", d.doc)
         kind = {"psd": " ⪰ 0", "symmetric": f" = {name}ᵀ"}.get(d.kind, "")
         size = {0: "a number", 1: "a vector of length {0}", 2: "a matrix {0} × {1}"}[len(dims)].format(*dims)
-        return _Line("", f"{name}{kind}{positive}, {size}", d.doc)
+        return _Line(f"{name}{kind}{positive}, {size}", d.doc)
 
     def assignment(self, a: Assignment, sign: str) -> _Line:
-        return _Line("", f"{self.name(a.name)} {sign} {print_expr(a.expr, self.scope, self.style)}")
+        return _Line(f"{self.name(a.name)} {sign} {self.write(a.expr)[0]}")
 
     def step(self, s: Step, depth: int = 0) -> Iterator[_Line]:
         """One line, or those of a block, indented."""
-        indent = self.form["indent"] * depth
+        indent = self.written("indent") * depth
         if not isinstance(s, Repeat):
-            line = self.assignment(s, self.form["set"]) if isinstance(s, Assignment) else self.solve(s)
+            line = self.assignment(s, self.written("set")) if isinstance(s, Assignment) else self.solve(s)
             yield line._replace(formula=indent + line.formula)
             return
-        times = print_expr(s.times, self.scope, self.style)
-        word, space = "alternate" if s.settles else "repeat", self.form["space"]
+        times = self.write(s.times)[0]
+        word, space = "alternate" if s.settles else "repeat", self.written("space")
         head = f"{indent}{self.words(word)}{space}{times}{space}{self.words('times')}"
         if s.until is not None:
             head += f"{space}{self.words('or until')}{space}{print_relation(s.until, self.scope, self.style)}"
-        yield _Line("", head)
+        yield _Line(head)
         for inner in s.steps:
             yield from self.step(inner, depth + 1)
 
     def start(self, s: Start) -> Iterator[_Line]:
         if not s.values:
-            yield _Line("", self.words("entries drawn at random"), s.name)
+            yield _Line(self.words("entries drawn at random"), s.name)
         for a in s.values:
             yield self.assignment(a, "=")._replace(words=s.name)
 
     def solve(self, s: SubProgram) -> _Line:
-        arguments = [f"{self.name(n)} = {print_expr(e, self.scope, self.style)}" for n, e in s.arguments]
+        arguments = [f"{self.name(n)} = {self.write(e)[0]}" for n, e in s.arguments]
         inside = "; ".join([self.words(s.program), *arguments])
-        return _Line("", f"{self.name(s.name)} {self.form['set']} {self.words('solve')}({inside})")
+        return _Line(f"{self.name(s.name)} {self.written('set')} {self.words('solve')}({inside})")
 
     def constraint(self, c: Constraint) -> _Line:
         scope, every = self.scope.inside(c.family), ""
         if c.family:
-            indices = self.form["in"].format(self.name(c.family.index), c.family.dim)
-            every = self.form["every"].format(indices)
-        words = "" if c.name.startswith("constraint_") else c.name
-        return _Line("", print_relation(c.relation, scope, self.style) + every, words)
+            every = self.written("every", self.written("in", self.name(c.family.index), c.family.dim))
+        return _Line(
+            print_relation(c.relation, scope, self.style) + every,
+            "" if c.name.startswith("constraint_") else c.name,
+        )
 
     def neighbours(self, set_: Neighbourhood) -> str:
         """The neighbours in words: how one table may differ from the other."""
-        numbers = [print_expr(e, self.scope, self.style) for e in set_.numbers]
+        numbers = [self.write(e)[0] for e in set_.numbers]
         pieces: tuple[str, ...]
         match set_.kind:
             case "add-remove":
@@ -570,14 +553,14 @@ class _Writer:
                 pieces = (most, k, "steps, any two at least", b, "apart")
             case _:
                 assert_never(set_.kind)
-        written = [piece if i % 2 else self.words(piece) for i, piece in enumerate(pieces)]
-        return self.form["space"].join(written)
+        return self.written("space").join(
+            [piece if i % 2 else self.words(piece) for i, piece in enumerate(pieces)]
+        )
 
     def certificate(self, c: Certificate) -> _Line:
-        signs = {"": "", ">=": self.form["not negative"], ">": self.form["positive"]}
+        signs = {"": "", ">=": self.written("not negative"), ">": self.written("positive")}
         every = ", ".join(
-            self.name(d.name) + (self.form["psd"] if d.kind == "psd" else signs[d.sign])
+            self.name(d.name) + (self.written("psd") if d.kind == "psd" else signs[d.sign])
             for d in (m.declaration for m in c.multipliers)
         )
-        bound = print_expr(c.expr, self.scope, self.style)
-        return _Line("", bound + (self.form["every"].format(every) if every else ""))
+        return _Line(self.write(c.expr)[0] + (self.written("every", every) if every else ""))

@@ -12,7 +12,7 @@ from judge.lines import lines_of, objective_of
 
 from mmopt import Program, Workload
 from mmopt.compiler import Instance, bind, lower
-from mmopt.compiler.duality.lower_apart import lower_apart
+from mmopt.compiler.duality.lower_node_by_node import lower_node_by_node
 from mmopt.driver.judge.bound_claims import Derived, Reader, level_above, reader
 from mmopt.errors import ProgramError
 from mmopt.language import check
@@ -98,7 +98,7 @@ def judged(instance: Instance, point: Mapping[str, Any]) -> arb | None:
 
 
 def derived(read: Reader, share: float, size: float | None = None) -> tuple[Derived, Any, Any]:
-    apart = lower_apart(read.nodes, read.ranges, share, size)
+    apart = lower_node_by_node(read.nodes, read.ranges, share, size)
     apart.lowered.problem.solve("CLARABEL", use_quad_obj=False, **TIGHT)
     multipliers, slopes = apart.duals()
     return read.derived(multipliers, slopes), multipliers, slopes

@@ -1,8 +1,8 @@
 """Bounds read off a program's lines: below every feasible point, near the optimum, found again in a file.
 
-Guards compiler/duality/lower_apart.py, derive.py, driver/judge/charge_for_root.py,
-driver/judge/assemble_solution.py, driver/judge/bound_claims.py, solve_convex.py, compiler/duality/nodes.py,
-proof/recheck.py.
+Guards compiler/duality/lower_node_by_node.py, derive.py, driver/judge/charge_for_root.py,
+driver/judge/assemble_solution.py, driver/judge/bound_claims.py, solve_convex.py, proof/recheck.py,
+compiler/duality/lagrangian.py.
 """
 
 import re
@@ -37,8 +37,7 @@ MOST_DRAWN = 10
 
 
 def bounds(found: Case) -> list[float]:
-    """The bound that each run derives, of an objective that is minimised; nothing where the solver breaks
-    down."""
+    """What each run derives, of an objective that is minimised; nothing where the solver breaks down."""
     read, lowers = found.reader, []
     for run in RUNS:
         try:
@@ -301,8 +300,8 @@ def test_squares_of_large_numbers_have_bounds(line: str, rng: Rng) -> None:
 
 
 def test_multipliers_of_the_solve_alone_may_prove_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slopes of smooth lines are those at the point: no second problem is solved."""
-    monkeypatch.setattr(derive, "lower_apart", None)
+    """Of smooth lines their slopes are those at the point: no second problem is solved."""
+    monkeypatch.setattr(derive, "lower_node_by_node", None)
     program = Program.parse(NEAR.format("sum(exp(A @ x - a))", "sum(x) >= 1"))
     s = solve([[1.0]], program, givens={"A": np.eye(3), "a": np.arange(3.0)}, tolerance=1e-4)
     assert s.gap <= 1e-4 and "line c" in s.derived_from

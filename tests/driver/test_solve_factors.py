@@ -1,6 +1,6 @@
 """Figures of a product in factors are those of the product over its cells.
 
-Guards proof/verify.py, solve_apart.py; solve_plan.py in what it plans in factors.
+Guards proof/verify.py, split_blocks_and_factors.py; solve_plan.py in what it plans in factors.
 
 Guards solve_convex.py.
 """
@@ -19,7 +19,7 @@ from tolerances import GAP, RECOMPUTED
 
 from mmopt import Attribute, Domain, Program, Solution, SolverError, Workload, certify, explain, solve, verify
 from mmopt.compiler import bind
-from mmopt.compiler.reductions.solve_apart import in_factors, workloads_of_factors
+from mmopt.compiler.reductions.split_blocks_and_factors import in_factors, workloads_of_factors
 from mmopt.driver import solve_plan
 from mmopt.driver.judge.score_point import bound_of, scored
 from mmopt.driver.solve_convex import composed

@@ -63,7 +63,7 @@ class Call:
     def out(self, atom: Atom, kinds: tuple[Kind, ...] | None = None) -> Type:
         types = [kind.known for kind in kinds or self.kinds]
         more = {} if self.exponent is None else {"exponent": self.exponent}
-        return atom.rule(types, {**self.options, **more})
+        return atom.rule(*types, **self.options, **more)
 
     def draw(self, rng: np.random.Generator) -> tuple[Any, ...]:
         drawn = [draw(kind, rng, self.positive) for kind in self.kinds]

@@ -30,35 +30,275 @@ All is computed in balls that contain the true number: those of lets and of roun
 bounds; the multipliers and slopes are floats and are taken as they are, so their quality shows in R alone. At
 the optimum, with exact multipliers and slopes, R is 0 or vanishes on the part of D that matters, and c is the
 optimum (Rockafellar, Convex Analysis, theorem 28.2). The problem solved for multipliers and slopes
-(``lower_apart``) keeps R strictly inside the dual cones of D, so that this part costs nothing. The bounds
-of conic programs by Jansson, Chaykin & Keil (Rigorous error bounds for the optimal value in semidefinite
-programming, SIAM J. Numer. Anal. 46, 2007) are the same where every atom is a cone.
+(``lower_node_by_node``) keeps R strictly inside the dual cones of D, so that this part costs nothing. The
+bounds of conic programs by Jansson, Chaykin & Keil (Rigorous error bounds for the optimal value in
+semidefinite programming, SIAM J. Numer. Anal. 46, 2007) are the same where every atom is a cone.
 
-**Ranges by cuts.** Variables without any range get one from how the Lagrangian grows around a point. Every
-reading at another point is a cut: C + <R, z> <= f <= level for all feasible points up to
-the level, z the variables in question and C with all others at their least. With coordinates w, z = z₀ + V w
-for an invertible V, let ρ = |w|∞ at such a point, reached by entry k with sign s. If g = Vᵀ R of the cut in
-that direction has s gₖ > Σ |gⱼ| over the others, then ρ (s gₖ - Σ |gⱼ|) <= level - C - <R, z₀>. So ρ is at
-most the largest of these quotients, if there is such a cut for every k and s. V are the eigenvectors of how R
-changes, so that a strictly convex f has them all.
+The lines are nodes, every part of objective and constraints once, arguments before values. A family that
+stays one (a matrix inequality per query) has nodes for each index; parts that do not depend on the index
+still occur once. The diagonal and the trace of a product are written as sums of entries, which is the same
+number without the product.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mmopt.compiler.duality.intervals import WIDER, Range
-from mmopt.compiler.duality.nodes import Node, Nodes, ReadLine, nodes_of
-from mmopt.language import ATOMS
+from mmopt.compiler.bind import Instance
+from mmopt.compiler.to_cones import Line, line
+from mmopt.language import ATOMS, evaluate, evaluate_ball
+from mmopt.language.atoms.argument_types import Type
 from mmopt.language.atoms.minorants import Near
+from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.evaluate.evaluator import EntryIndices, entry_indices, in_rows, positions
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Declaration,
+    Entries,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Relation,
+    is_rank,
+    names_in,
+    sum_of_products,
+    taken_together,
+)
 from mmopt.limits import require_time
-from mmopt.numerics import ball_functions, balls
+from mmopt.numerics import ball_functions, balls, matrix_functions
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.balls import Ball, exact
+from mmopt.numerics.balls import BOUNDS, Ball, exact
+
+# Indices of families and their numbers; several numbers where entries are taken together.
+Items = tuple[tuple[str, int | tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One part of a line. ``arguments`` are places of earlier nodes; ``env`` has the indices of families too.
+
+    kind : "constant", "variable", "index", "block", "entries" or "atom". value : at the point. at : of an
+    index, its position; of entries, the places of the arguments in their array (one vector, or a number
+    each). owners : of a block, the number of the argument that each entry is from.
+    """
+
+    kind: str
+    expr: Expr
+    inferred: Type
+    env: Mapping[str, Any]
+    value: Any
+    arguments: tuple[int, ...] = ()
+    at: tuple[Any, ...] = ()
+    owners: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.shape(self.value)
+
+    @property
+    def name(self) -> str:
+        """The name of a variable or of an atom; "" for other nodes."""
+        return str(getattr(self.expr, "id", getattr(self.expr, "atom", "")))
+
+    @property
+    def options(self) -> dict[str, int]:
+        """The options of an atom."""
+        return dict(getattr(self.expr, "options", ()))
+
+    def laid(self, parts: Sequence[Any]) -> Array:
+        """The array of an index, a block or entries, from arrays of the arguments."""
+        if self.kind == "index":
+            return np.asarray(parts[0][self.at])
+        out = np.zeros(self.shape)
+        if self.kind == "entries":
+            out.flat[self.at[0]] = parts[0] if len(parts) == 1 else np.array(parts)
+        for k, part in enumerate(parts if self.kind == "block" else ()):
+            out[self.owners == k] = np.ravel(part)
+        return out
+
+
+@dataclass(frozen=True)
+class ReadLine:
+    """A relation between nodes: ``left op right``; of a 2 x 2 matrix inequality its entries a, b and c.
+
+    Of matrices it is always ``large >> small``, where ``large`` is a matrix and a number as ``small`` is 0.
+
+    name : of the constraint. index : of the family, None where the line occurs once.
+    """
+
+    name: str
+    index: int | None
+    op: str
+    sides: tuple[int, ...]
+
+    @property
+    def is_pair(self) -> bool:
+        return len(self.sides) == 3
+
+
+@dataclass
+class Nodes:
+    """The nodes of an instance at a point, the relations between them, and the place of the objective."""
+
+    instance: Instance
+    point: Mapping[str, Any]
+    bounds: Callable[[str], Any]  # the ball of a name, None where it counts as exact
+    all: list[Node] = field(default_factory=list)
+    lines: list[ReadLine] = field(default_factory=list)
+    objective: int = -1
+    places: dict[tuple[Expr, Items], int] = field(default_factory=dict)
+    balls: dict[int, Ball] = field(default_factory=dict)
+
+    @cached_property
+    def chosen(self) -> dict[str, Declaration]:
+        return {d.name: d for d in self.instance.program.choose}
+
+    def chosen_shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a variable."""
+        return self.chosen[name].shape(self.instance.sizes())
+
+    def ball(self, place: int) -> Ball:
+        """The value of a constant node, with its error bound."""
+        if place not in self.balls:
+            node = self.all[place]
+            self.balls[place] = evaluate_ball(node.expr, {**node.env, BOUNDS: self.bounds})
+        return self.balls[place]
+
+    def shapes_of_multipliers(self) -> dict[str, tuple[int, ...]]:
+        """By constraint, the shape of its multiplier; the index of a family that stays one comes first."""
+        return {
+            line.name: (
+                *(() if line.index is None else (line.index + 1,)),
+                *np.broadcast_shapes(*(self.all[side].shape for side in line.sides)),
+                *((2, 2) if line.is_pair else ()),
+            )
+            for line in self.lines
+        }
+
+    def parts(self, node: Node, array: Array) -> list[Array]:
+        """The entries of an array of a block, or of entries, that belong to each argument."""
+        if node.kind == "block":
+            shapes = (self.all[a].shape for a in node.arguments)
+            return [array[node.owners == k].reshape(shape) for k, shape in enumerate(shapes)]
+        taken = array.ravel()[node.at]
+        return [taken] if len(node.arguments) == 1 else list(map(np.asarray, taken))
+
+    def shape_of_argument(self, place: int, number: int) -> tuple[int, ...] | None:
+        """The shape of an argument of a node; None where there is no such argument."""
+        is_node = 0 <= place < len(self.all) and 0 <= number < len(self.all[place].arguments)
+        return self.all[self.all[place].arguments[number]].shape if is_node else None
+
+    def place(self, expr: Expr, scope: Scope, items: Items) -> int:
+        """The number of an expression's node, made with all its arguments if it is new."""
+        names = names_in(expr)
+        key = expr, tuple(item for item in items if item[0] in names)
+        if key not in self.places:
+            require_time()
+            self.all.append(self.made(expr, scope, key[1]))
+            self.places[key] = len(self.all) - 1
+        return self.places[key]
+
+    def made(self, expr: Expr, scope: Scope, items: Items) -> Node:
+        indices = {name: np.array(i) if isinstance(i, tuple) else i for name, i in items}
+        inferred, env = infer(expr, scope), {**self.instance.env, **indices}
+        if inferred.is_constant:
+            return Node("constant", expr, inferred, env, evaluate(expr, env))
+        match expr:
+            case Name(id=name):
+                return Node("variable", expr, inferred, env, np.asarray(self.point[name], dtype=float))
+            case Index(base=base):
+                inner = self.place(base, scope, items)
+                at = positions(expr, self.all[inner].shape, env)
+                node = Node("index", expr, inferred, env, None, (inner,), at)
+            case Block(rows=rows):
+                arguments = tuple(self.place(e, scope, items) for row in rows for e in row)
+                lying = [[infer(e, scope).is_row for e in row] for row in rows]
+                numbered = [np.full(self.all[a].shape, float(k)) for k, a in enumerate(arguments)]
+                owners = matrix_functions.block(in_rows(numbered, lying))
+                node = Node("block", expr, inferred, {}, owners, arguments, owners=owners)
+            case Entries():
+                among = entry_indices(expr, env)
+                arguments = self.taken(expr, among, scope, items)
+                node = Node("entries", expr, inferred, {}, np.zeros(among.shape), arguments, (among.places,))
+            case Apply(args=(Apply(atom="matmul", args=sides),)) if expr.atom in ("diag", "trace") and all(
+                len(self.all[self.place(side, scope, items)].shape) == 2 for side in sides
+            ):
+                return self.atom(sum_of_products(expr, *sides), inferred, scope, items)
+            case Apply():
+                return self.atom(expr, inferred, scope, items)
+        return replace(node, value=node.laid([self.all[a].value for a in node.arguments]))
+
+    def taken(self, expr: Entries, at: EntryIndices, scope: Scope, items: Items) -> tuple[int, ...]:
+        """The numbers at all points: a vector, or a number (the same for all), or else one each."""
+        inner = scope.among(expr)
+        if taken_together(expr.body, frozenset(at.indices)):
+            together = tuple((name, tuple(v.tolist())) for name, v in at.indices.items())
+            return (self.place(expr.body, inner, (*items, *together)),)
+        return tuple(self.place(expr.body, inner, (*items, *one.items())) for one in at.envs)
+
+    def atom(self, expr: Apply, inferred: Type, scope: Scope, items: Items) -> Node:
+        arguments = tuple(self.place(a, scope, items) for a in expr.args)
+        with np.errstate(all="ignore"):
+            value = ATOMS[expr.atom].numpy(*[self.all[a].value for a in arguments], **dict(expr.options))
+        return Node("atom", expr, inferred, {}, value, arguments)
+
+    def read(self, decided: Line) -> None:
+        """The nodes of a line, for each index where it is a family that stays one."""
+        family, r = decided.constraint.family, decided.relation
+        if isinstance(r.left, Entries) and isinstance(r.right, Entries):
+            self.read_entries(decided.constraint.name, r, r.left, r.right, decided.scope)
+            return
+        repeated = family if decided.loop else None
+        for i in range(repeated.dim.value(self.instance.sizes())) if repeated else [None]:
+            items: Items = () if i is None or repeated is None else ((repeated.index, i),)
+            sides = tuple(self.place(e, decided.scope, items) for e in decided.pair or _in_order(r))
+            op = ">>" if r.op == "<<" else r.op
+            self.lines.append(ReadLine(decided.constraint.name, i, op, sides))
+
+    def read_entries(self, name: str, r: Relation, left: Entries, right: Entries, scope: Scope) -> None:
+        """A line for two indices, or with a condition: between the entries that it selects."""
+        at = entry_indices(left, self.instance.env)
+        sides = [self.taken(side, at, scope, ()) for side in (left, right)]
+        if len(sides[0]) == len(sides[1]) == 1:
+            self.lines.append(ReadLine(name, None, r.op, (sides[0][0], sides[1][0])))
+            return
+        # If one side has its numbers one by one, so must the other.
+        each = [
+            tuple(self.place(side.body, scope.among(side), tuple(one.items())) for one in at.envs)
+            for side in (left, right)
+        ]
+        for i, pair in enumerate(zip(*each, strict=True)):
+            self.lines.append(ReadLine(name, i, r.op, pair))
+
+
+def _in_order(r: Relation) -> tuple[Expr, Expr]:
+    """Both sides; of a matrix inequality the larger first, ``0 >> F`` read as ``-F >> 0``."""
+    if r.op not in (">>", "<<"):
+        return r.left, r.right
+    large, small = (r.left, r.right) if r.op == ">>" else (r.right, r.left)
+    return (Apply("neg", (small,), r.span), large) if isinstance(large, Number) else (large, small)
+
+
+def nodes_of(instance: Instance, point: Mapping[str, Any], bounds: Callable[[str], Any]) -> Nodes:
+    """The nodes of a convex program at a point; ``bounds``: of names (``balls.BOUNDS``).
+
+    TimeLimitError as ``require_time``.
+    """
+    nodes, program = Nodes(instance, point, bounds), instance.program
+    nodes.objective = nodes.place(program.objective, instance.checked.lines, ())
+    for c in program.constraints:
+        fixed = all(t.is_constant for t in instance.checked.constraints[c.name])
+        if not (is_rank(c) or fixed):  # fixed lines were checked when the givens were filled in
+            nodes.read(line(instance.checked, c))
+    return nodes
+
 
 # By constraint; of a family that stays one, one after the other along the first axis. Those of a psd line,
 # and of a 2 x 2 one, are matrices.
@@ -137,8 +377,7 @@ class _Reading:
             for place, (i, j) in zip(one.sides, ((0, 0), (0, 1), (1, 1)), strict=True):
                 self.hand(place, exact(-y[..., i, j] * (1.0 if i == j else 2.0)))
             return
-        left, right = one.sides
-        sign = -1.0 if one.op in (">=", ">>") else 1.0
+        (left, right), sign = one.sides, -1.0 if one.op in (">=", ">>") else 1.0
         self.hand(left, exact(sign * y))
         if one.op != ">>" or self.nodes.all[right].shape:  # X >> 0: the number is 0
             self.hand(right, exact(-sign * y))
@@ -155,31 +394,21 @@ class _Reading:
     def one(self, place: int, node: Node, bar: Ball) -> None:
         match node.kind:
             case "constant":
-                self.add(balls.total(balls.mul(bar, self.nodes.ball(place))))
+                self.constant = balls.add(self.constant, balls.total(balls.mul(bar, self.nodes.ball(place))))
             case "variable":
-                self.residuals[str(getattr(node.expr, "id", ""))] = bar
+                self.residuals[node.name] = bar
             case "index":
                 shape = self.nodes.all[node.arguments[0]].shape
                 self.hand(node.arguments[0], _scattered(bar, node.at, shape))
-            case "entries":
-                picked = Ball(bar.mid.ravel(), bar.rad.ravel())[node.at]
-                if len(node.arguments) == 1:
-                    self.hand(node.arguments[0], picked)
-                else:
-                    for k, argument in enumerate(node.arguments):
-                        self.hand(argument, picked[k])
-            case "block":
-                for k, argument in enumerate(node.arguments):
-                    shape, part = self.nodes.all[argument].shape, node.owners == k
-                    self.hand(argument, Ball(bar.mid[part].reshape(shape), bar.rad[part].reshape(shape)))
+            case "entries" | "block":
+                parts = map(Ball, self.nodes.parts(node, bar.mid), self.nodes.parts(node, bar.rad))
+                for argument, part in zip(node.arguments, parts, strict=True):
+                    self.hand(argument, part)
             case _:
                 self.atom(place, node, bar)
 
-    def add(self, more: Ball) -> None:
-        self.constant = balls.add(self.constant, more)
-
     def atom(self, place: int, node: Node, bar: Ball) -> None:
-        row = ATOMS[getattr(node.expr, "atom", "")]
+        row = ATOMS[node.name]
         inputs = [self.nodes.all[a] for a in node.arguments]
         near = Near(
             [a.value for a in inputs],
@@ -191,88 +420,24 @@ class _Reading:
             for p, a in zip(node.arguments, inputs, strict=True)
         ]
         assert row.minorant is not None, row.name  # the check of the curvature has seen to it
-        constant, parts = row.minorant(bar, near, *arguments, **dict(getattr(node.expr, "options", ())))
-        self.add(constant)
+        constant, parts = row.minorant(bar, near, *arguments, **node.options)
+        self.constant = balls.add(self.constant, constant)
         for argument, part in zip(node.arguments, parts, strict=True):
             if part is not None:
                 self.hand(argument, part)
 
 
-def read(nodes: Nodes, multipliers: Multipliers, slopes: Slopes, weight: float = 1.0) -> AffineBound:
+def read(nodes: Nodes, multipliers: Multipliers, slopes: Slopes) -> AffineBound:
     """The affine function below the Lagrangian (of minus the objective where it is maximised).
 
-    multipliers : in their cones (``inside``); a line without one takes no part. weight : of the objective.
+    multipliers : in their cones (``inside``); a line without one takes no part.
     TimeLimitError as ``require_time``.
     """
     reading = _Reading(nodes, slopes)
-    if weight:
-        sign = 1.0 if nodes.instance.program.sense == "minimize" else -1.0
-        reading.hand(nodes.objective, exact(sign * weight))
+    sign = 1.0 if nodes.instance.program.sense == "minimize" else -1.0
+    reading.hand(nodes.objective, exact(sign))
     for one in nodes.lines:
         if one.name in multipliers:
             y = multipliers[one.name]
             reading.start(one, y if one.index is None else y[one.index])
     return reading.run()
-
-
-MOST_UNKNOWNS = 128  # each takes four readings
-STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated
-REACH = 2.0  # cuts are so many times farther off than a quadratic function would reach the level
-ORTHONORMAL = 1e-6
-
-# The least that all but some variables add to an affine bound; -inf where it is not bounded.
-Least = Callable[[AffineBound, Sequence[str]], float]
-
-
-def ranges_by_cuts(
-    nodes: Nodes, multipliers: Multipliers, names: Sequence[str], level: float, least: Least
-) -> Mapping[str, Range] | None:
-    """The ranges of these variables, or None. TimeLimitError as ``require_time``."""
-    start = np.concatenate([np.ravel(nodes.point[name]) for name in names]).astype(float)
-    if start.size > MOST_UNKNOWNS:
-        return None
-
-    def cut(z: Array) -> tuple[float, Ball]:
-        """level - C - <R, z₀> at most, and R."""
-        moved = nodes_of(nodes.instance, {**nodes.point, **_parts(nodes, names, z)}, nodes.bounds)
-        bound = read(moved, multipliers, {})
-        each = [bound.residuals.get(name, exact(np.zeros(nodes.chosen_shape(name)))) for name in names]
-        slope = balls.joined([Ball(r.mid.ravel(), r.rad.ravel()) for r in each])
-        here = balls.total(balls.mul(slope, exact(start)))
-        lowest = least(bound, names) + float(here.lower)
-        return (level - lowest) + WIDER * (abs(level) + abs(lowest)), slope
-
-    step = STEP * max(1.0, float(np.abs(start).max()))
-    ends = [[cut(start + s * step * e)[1].mid for s in (1.0, -1.0)] for e in np.eye(start.size)]
-    bends = np.array([(one - other) / (2.0 * step) for one, other in ends])
-    if not np.isfinite(bends).all():
-        return None
-    values, v = np.linalg.eigh((bends + bends.T) / 2)
-    gram = balls.sub(balls.matmul(exact(v.T), exact(v)), exact(np.eye(start.size)))
-    slack = cut(start)[0]
-    if not (values > 0).all() or balls.norm(gram) > ORTHONORMAL or not np.isfinite(slack):
-        return None
-    radius = 0.0
-    for k, value in enumerate(values):
-        for sign in (1.0, -1.0):
-            room, slope = cut(start + sign * REACH * np.sqrt(2.0 * max(slack, 0.0) / value) * v[:, k])
-            g = balls.matmul(exact(v.T), slope)
-            others = float(np.delete(np.abs(g.mid) + g.rad, k).sum())
-            ahead = (sign * float(g.mid[k]) - float(g.rad[k])) - others * (1.0 + WIDER)
-            if not (ahead > 0 and np.isfinite(room)):
-                return None
-            radius = max(radius, max(room, 0.0) / ahead * (1.0 + WIDER))
-    away = np.abs(v).sum(axis=1) * radius * (1.0 + WIDER)
-    low, high = (_parts(nodes, names, start + s * (away + WIDER * np.abs(start))) for s in (-1.0, 1.0))
-    return {name: Range(low[name], high[name]) for name in names}
-
-
-def _parts(nodes: Nodes, names: Sequence[str], z: Array) -> dict[str, Array]:
-    """A vector as the values of these variables."""
-    values, at = {}, 0
-    for name in names:
-        shape = nodes.chosen_shape(name)
-        size = int(np.prod(shape))
-        values[name] = z[at : at + size].reshape(shape)
-        at += size
-    return values

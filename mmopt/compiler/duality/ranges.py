@@ -1,4 +1,4 @@
-"""Ranges of variables and expressions: intervals handed through the lines, forwards and backwards.
+"""Ranges of variables and expressions: intervals handed through the lines, forwards and backwards, and cuts.
 
 Every node has an interval for each entry, which contains that of every feasible point whose objective is no
 worse than a given level. The range of one side of a line narrows the other, that of a value narrows its
@@ -7,27 +7,184 @@ atoms that is interval arithmetic. A convex f with f(x) <= h has p x <= h - c fo
 c + p x, taken with one slope p at a time; a concave one turns that round. Psd matrices have
 |xᵢⱼ|² <= xᵢᵢ xⱼⱼ. For inverses nothing is derived.
 
-The intervals are widened at every step by far more than its rounding: they have to be finite, not tight.
+The arithmetic is entry by entry: intervals are wider than need be, and finite where they can be. Every result
+is widened by far more than its rounding, which then needs no further attention; products too small for a
+float are widened by ``balls.TINY``, and a product that is too large for one is never an end.
+
+**Ranges by cuts.** Variables without any range get one from how the Lagrangian grows around a point. Every
+reading at another point is a cut: C + <R, z> <= f <= level for all feasible points up to
+the level, z the variables in question and C with all others at their least. With coordinates w, z = z₀ + V w
+for an invertible V, let ρ = |w|∞ at such a point, reached by entry k with sign s. If g = Vᵀ R of the cut in
+that direction has s gₖ > Σ |gⱼ| over the others, then ρ (s gₖ - Σ |gⱼ|) <= level - C - <R, z₀>. So ρ is at
+most the largest of these quotients, if there is such a cut for every k and s. V are the eigenvectors of how R
+changes, so that a strictly convex f has them all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mmopt.compiler.duality import intervals
-from mmopt.compiler.duality.intervals import Range
-from mmopt.compiler.duality.nodes import Node, Nodes, ReadLine
+from mmopt.compiler.duality.lagrangian import (
+    AffineBound,
+    Multipliers,
+    Node,
+    Nodes,
+    ReadLine,
+    nodes_of,
+    read,
+)
 from mmopt.language import ATOMS
-from mmopt.language.atoms.atom import Atom
 from mmopt.language.atoms.minorants import Near
-from mmopt.language.syntax.syntax_tree import Apply, Name
 from mmopt.limits import require_time
 from mmopt.numerics import balls
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.balls import Ball, exact
+from mmopt.numerics.balls import TINY, Ball, exact
+
+NEAR_INVERSE = 0.5  # row sums of I - B M below which B is taken for a left inverse
+SMALL = 1e-280  # of a product that may have lost its digits
+LARGEST = float(np.finfo(float).max)
+LEAST, MOST = np.asarray(-np.inf), np.asarray(np.inf)
+WIDER = 1e-9  # relative, by which an interval is widened: its rounding, many times over
+
+
+@dataclass(frozen=True)
+class Range:
+    """The least and the largest value of each entry; infinite where nothing is known."""
+
+    low: Array
+    high: Array
+
+    @staticmethod
+    def unknown(shape: tuple[int, ...] = ()) -> Range:
+        """The range of which nothing is known."""
+        return Range(np.full(shape, -np.inf), np.full(shape, np.inf))
+
+    def each(self, change: Callable[[Array], Array]) -> Range:
+        """The range with its entries picked or laid out otherwise, both ends alike."""
+        return Range(change(self.low), change(self.high))
+
+    def intersection(self, low: Array | float, high: Array | float) -> Range:
+        """The values that are in both ranges."""
+        return Range(np.maximum(self.low, low), np.minimum(self.high, high))
+
+    @property
+    def largest(self) -> Array:
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+
+def widened(low: Array, high: Array, below: Array | float = 0.0, above: Array | float = 0.0) -> Range:
+    """``below``, ``above``: the sizes of the terms that were added up to the lower and to the upper ends."""
+    with np.errstate(invalid="ignore"):
+        # A lower end that overflows is above the true one: the largest number is not. So is an upper one.
+        low, high = np.minimum(low, LARGEST), np.maximum(high, -LARGEST)
+        ends = low - WIDER * (np.abs(low) + below), high + WIDER * (np.abs(high) + above)
+        low, high = (np.where(np.isnan(end), s * np.inf, end) for end, s in zip(ends, (-1, 1), strict=True))
+        return Range(np.minimum(low, LARGEST), np.maximum(high, -LARGEST))
+
+
+def times(a: Range, b: Range) -> Range:
+    """Products, where 0 times infinity is 0."""
+    with np.errstate(all="ignore"):
+        pairs = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+        ends = [np.nan_to_num(x * y, nan=0.0, posinf=np.inf, neginf=-np.inf) for x, y in pairs]
+        slips = [
+            np.where((np.abs(end) < SMALL) & (x != 0.0) & (y != 0.0), TINY, 0.0)
+            for end, (x, y) in zip(ends, pairs, strict=True)
+        ]
+        low, high = (
+            reduced([end + side * slip for end, slip in zip(ends, slips, strict=True)])
+            for reduced, side in ((np.minimum.reduce, -1.0), (np.maximum.reduce, 1.0))
+        )
+        return widened(low, high)
+
+
+def root_of_product(a: Array, c: Array) -> Array:
+    """An upper bound on the square root of a c, for a, c >= 0 (others count as 0).
+
+    Roots come first: a product of small numbers would vanish, of large ones overflow.
+    """
+    with np.errstate(all="ignore"):
+        one, other = np.sqrt(np.maximum(a, 0.0)), np.sqrt(np.maximum(c, 0.0))
+        most = np.nan_to_num(one * other, nan=np.inf, posinf=np.inf)
+        slip = np.where((most < SMALL) & (one != 0.0) & (other != 0.0), TINY, 0.0)
+        return np.asarray(most * (1.0 + WIDER) + slip)
+
+
+def quotient(a: Range, c: Range) -> Range:
+    """Quotients by ranges without zero; others are infinite."""
+    nonzero = (c.low > 0) | (c.high < 0)
+    with np.errstate(all="ignore"):
+        inverse = widened(np.where(nonzero, 1.0 / c.high, 0.0), np.where(nonzero, 1.0 / c.low, 0.0))
+    quotients = times(a, inverse)
+    return Range(np.where(nonzero, quotients.low, -np.inf), np.where(nonzero, quotients.high, np.inf))
+
+
+def _size(end: Array) -> Array:
+    """The sizes of one end, 0 where it is infinite: each end by itself, as the other may be infinite."""
+    return np.where(np.isfinite(end), np.abs(end), 0.0)
+
+
+def plus(a: Range, b: Range) -> Range:
+    with np.errstate(invalid="ignore"):
+        sizes = _size(a.low) + _size(b.low), _size(a.high) + _size(b.high)
+        return widened(a.low + b.low, a.high + b.high, *sizes)
+
+
+def minus(a: Range) -> Range:
+    return Range(-a.high, -a.low)
+
+
+def total(a: Range, axis: int | None = None) -> Range:
+    """Sums; an end whose terms overflow on the way is infinite, as later terms may bring it back."""
+    ends = (a.low, a.high, _size(a.low), _size(a.high))
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high, below, above = (np.asarray(np.sum(end, axis=axis)) for end in ends)
+    return widened(
+        np.where(np.isinf(below), -np.inf, low), np.where(np.isinf(above), np.inf, high), below, above
+    )
+
+
+def others(total: Range, terms: Range, axis: int | None) -> Range:
+    """Each of the terms of a sum, from the sum and the other terms."""
+
+    def rest(end: Array, sign: float) -> Array:
+        """The sum of the others: infinite where one of them is."""
+        infinite = np.isinf(end)
+        finite = np.where(infinite, 0.0, end)
+        others = np.sum(finite, axis=axis, keepdims=True) - finite
+        count = np.sum(infinite, axis=axis, keepdims=True) - infinite
+        return np.where((count > 0) | ~np.isfinite(others), sign * np.inf, others)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        below, above = (np.sum(_size(end), axis=axis, keepdims=True) for end in (terms.high, terms.low))
+        low, high = rest(terms.low, -1.0), rest(terms.high, 1.0)
+    whole = total if axis is None else total.each(lambda end: np.expand_dims(end, axis))
+    with np.errstate(invalid="ignore"):
+        return widened(whole.low - high, whole.high - low, below, above)
+
+
+def solved(matrix: Ball, value: Range) -> Range:
+    """The range of x, given that of its product with a matrix, by a left inverse B of the matrix.
+
+    x = B v + (I - B M) x, so the largest |x| is at most that of |B| |v| over 1 - ‖I - B M‖, row sums.
+    """
+    rows, columns = matrix.shape
+    if rows < columns or not np.isfinite(value.largest).all() or not np.isfinite(matrix.rad).all():
+        return Range.unknown()
+    inverse: Array = np.asarray(np.linalg.pinv(matrix.mid), dtype=np.float64)
+    rest = balls.sub(exact(np.eye(columns)), balls.matmul(exact(inverse), matrix))
+    off = float((np.abs(rest.mid) + rest.rad).sum(axis=1).max(initial=0.0))
+    if not off < NEAR_INVERSE:
+        return Range.unknown()
+    most = np.abs(inverse) @ value.largest * (1.0 + WIDER)
+    most = most + off / (1.0 - off) * most.max(axis=0, initial=0.0) * (1.0 + WIDER) + TINY
+    return Range(-most, most)
+
 
 MOST_ENTRIES = 1024  # of an argument whose entries are bounded one by one
 # Points of tangents to functions of one number.
@@ -36,91 +193,128 @@ GRID = np.unique(
 )
 
 
-def range_of_argument(nodes: Nodes, node: Node, expr: Apply, value: Range) -> Range | None:
-    """The range of the atom's first argument; None where there is none, as for inverses and matrix roots."""
-    row, argument = ATOMS[expr.atom], nodes.all[node.arguments[0]]
-    others = [nodes.all[a].kind for a in node.arguments[1:]]
-    if row.minorant is None or argument.kind == "constant" or any(kind != "constant" for kind in others):
+def range_of_argument(nodes: Nodes, node: Node, value: Range) -> Range | None:
+    """The range of the atom's first argument; None where there is none, as for inverses and matrix roots.
+
+    Of an atom entry by entry it comes from tangents at points far and near, and a further argument has to be
+    one number for all entries; of a norm or a largest entry by entry, with the slope 1 or -1 there.
+    """
+    row, argument, rest = ATOMS[node.name], nodes.all[node.arguments[0]], node.arguments[1:]
+    by_entry = row.equivariance == "entrywise"
+    if (
+        row.minorant is None
+        or argument.kind == "constant"
+        or any(nodes.all[a].kind != "constant" for a in rest)
+    ):
         return None
-    if len(argument.shape) == len(node.shape) == 2 and row.equivariance != "entrywise":
+    if len(argument.shape) == len(node.shape) == 2 and not by_entry:
+        return None
+    more = [nodes.ball(a) for a in rest]
+    if (
+        any(b.mid.shape for b in more)
+        if by_entry
+        else node.shape or not 0 < argument.value.size <= MOST_ENTRIES
+    ):
         return None
     sides = [(1.0, value.high)] * node.inferred.curvature.is_convex
     sides += [(-1.0, -value.low)] * node.inferred.curvature.is_concave
-    low, high = (np.full(argument.shape, s * np.inf) for s in (-1, 1))
+    out = Range.unknown(argument.shape)
     for sign, end in sides:
-        if not np.isfinite(end).any():
-            continue
-        if row.equivariance == "entrywise":
-            narrowed = _by_tangents(row, expr, nodes, node, sign, end)
-        elif not node.shape and 0 < np.size(argument.value) <= MOST_ENTRIES:
-            narrowed = _by_entries(row, expr, nodes, node, sign, float(end))
-        else:
-            continue
-        low, high = np.maximum(low, narrowed.low), np.minimum(high, narrowed.high)
-    return intervals.widened(low, high)
+        for point, slope, entry in _tangents(argument.shape, by_entry) if np.isfinite(end).any() else ():
+            points: list[Any] = [point, *(b.mid for b in more)]
+            near = Near(points, [slope, *(None for _ in more)], [argument.inferred.sign] * len(points))
+            c, (p, *_) = row.minorant(exact(sign), near, None, *more, **node.options)
+            at = entry if point.shape else ()
+            if p is None or np.count_nonzero(p.mid) != 1 or np.delete(p.rad, _flat(at, p)).any():
+                continue
+            least, most = _ends(p[at], c, end)
+            out.low[entry] = np.maximum(out.low[entry], least)
+            out.high[entry] = np.minimum(out.high[entry], most)
+    return widened(out.low, out.high)
 
 
-def _ends(p: Ball, c: Ball, end: Array | float) -> tuple[Array | float, Array | float]:
+def _tangents(shape: tuple[int, ...], by_entry: bool) -> Iterator[tuple[Array, Array | None, Any]]:
+    """Where a minorant is taken: the point, the slope there, and the entries that it bounds."""
+    if by_entry:
+        yield from ((np.asarray(at), None, ...) for at in GRID)
+        return
+    for entry in np.ndindex(shape):
+        for side in (1.0, -1.0):
+            slope = np.zeros(shape)
+            slope[entry] = side
+            yield np.zeros(shape), slope, entry
+
+
+def _ends(p: Ball, c: Ball, end: Array) -> tuple[Array | float, Array | float]:
     """The least and the largest x with p x <= end - c."""
     if not (np.isfinite(p.rad) and np.isfinite(c.rad)) or abs(p.mid) <= 2 * p.rad:
         return -np.inf, np.inf
-    rest = intervals.plus(Range(np.asarray(end), np.asarray(end)), Range(-c.upper, -c.lower))
-    quotient = intervals.quotient(rest, Range(p.lower, p.upper))
-    return (-np.inf, quotient.high) if p.mid > 0 else (quotient.low, np.inf)
-
-
-def _by_tangents(row: Atom, expr: Apply, nodes: Nodes, node: Node, sign: float, end: Array) -> Range:
-    """The range of the argument of an entrywise atom, by tangents at points far and near.
-
-    A further argument has to be one number for all entries.
-    """
-    inferred = nodes.all[node.arguments[0]].inferred
-    more = [nodes.ball(a) for a in node.arguments[1:]]
-    low, high = (np.full(end.shape, s * np.inf) for s in (-1, 1))
-    if any(b.mid.shape for b in more):
-        return Range(low, high)
-    assert row.minorant is not None
-    for at in GRID:
-        points: list[Any] = [np.asarray(at), *(b.mid for b in more)]
-        near = Near(points, [None] * len(points), [inferred.sign] * len(points))
-        c, (p, *_) = row.minorant(exact(sign), near, None, *more, **dict(expr.options))
-        if p is not None:
-            least, most = _ends(p, c, end)
-            low, high = np.maximum(low, least), np.minimum(high, most)
-    return Range(low, high)
-
-
-def _by_entries(row: Atom, expr: Apply, nodes: Nodes, node: Node, sign: float, end: float) -> Range:
-    """The range of the argument of a norm or a largest entry: by entry, with the slope 1 or -1 there."""
-    argument, more = nodes.all[node.arguments[0]], [nodes.ball(a) for a in node.arguments[1:]]
-    nothing = [None] * len(more)
-    low, high = (np.full(argument.shape, s * np.inf) for s in (-1, 1))
-    for entry, slope in _units(argument.shape):
-        points: list[Any] = [np.zeros(argument.shape), *(b.mid for b in more)]
-        near = Near(points, [slope, *nothing], [argument.inferred.sign] * len(points))
-        assert row.minorant is not None
-        c, (p, *_) = row.minorant(exact(sign), near, None, *more, **dict(expr.options))
-        if p is not None and np.count_nonzero(p.mid) == 1 and not np.delete(p.rad, _flat(entry, p)).any():
-            least, most = _ends(p[entry], c, end)
-            low[entry], high[entry] = max(low[entry], float(least)), min(high[entry], float(most))
-    return Range(low, high)
+    rest = quotient(plus(Range(end, end), Range(-c.upper, -c.lower)), Range(p.lower, p.upper))
+    return (-np.inf, rest.high) if p.mid > 0 else (rest.low, np.inf)
 
 
 def _flat(entry: tuple[int, ...], p: Ball) -> int:
     return int(np.ravel_multi_index(entry, p.mid.shape)) if entry else 0
 
 
-def _units(shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Array]]:
-    for entry in np.ndindex(shape):
-        for side in (1.0, -1.0):
-            slope = np.zeros(shape)
-            slope[entry] = side
-            yield entry, slope
-
-
 SWEEPS = 6
 NARROWED = 0.99  # of a width: a sweep that narrows no width to less than this share is the last
 MOST_TERMS = 4_000_000  # of a matrix product that is taken apart
+
+
+def _aligned(a: Range, b: Range) -> tuple[Range, Range, int] | None:
+    """Both factors of a matrix product as their entries are multiplied, and the axis of the sums."""
+    if a.low.size * b.low.size // max(1, b.low.shape[0]) > MOST_TERMS:
+        return None
+    if a.low.ndim == 1:
+        return (a.each(lambda end: end[:, None]) if b.low.ndim == 2 else a), b, 0
+    if b.low.ndim == 1:
+        return a, b, 1
+    return a.each(lambda end: end[:, :, None]), b.each(lambda end: end[None]), 1
+
+
+def _product(a: Range, b: Range) -> Range | None:
+    aligned = _aligned(a, b)
+    return None if aligned is None else total(times(*aligned[:2]), aligned[2])
+
+
+def _on_diagonal(diagonal: Range, like: Range) -> Range:
+    """The range of a matrix of which the diagonal alone is known."""
+    out = Range.unknown(like.low.shape)
+    np.fill_diagonal(out.low, diagonal.low)
+    np.fill_diagonal(out.high, diagonal.high)
+    return out
+
+
+# By atom, the range of its value from those of its arguments.
+_FORWARD: Mapping[str, Callable[..., Range | None]] = {
+    "add": plus,
+    "sub": lambda a, b: plus(a, minus(b)),
+    "neg": minus,
+    "mul": times,
+    "div": quotient,
+    "entrywise max": lambda a, b: Range(np.maximum(a.low, b.low), np.maximum(a.high, b.high)),
+    "entrywise min": lambda a, b: Range(np.minimum(a.low, b.low), np.minimum(a.high, b.high)),
+    "sum": total,
+    "trace": lambda a: total(a.each(np.diagonal)),
+    "transpose": lambda a: a.each(np.transpose),
+    "diag": lambda a: a.each(np.diag),
+    "matmul": _product,
+}
+# By atom, the ranges of its arguments from that of its value and their own.
+_BACKWARD: Mapping[str, Callable[..., tuple[Range, ...]]] = {
+    "add": lambda value, a, b: (plus(value, minus(b)), plus(value, minus(a))),
+    "sub": lambda value, a, b: (plus(value, b), plus(a, minus(value))),
+    "neg": lambda value, a: (minus(value),),
+    "mul": lambda value, a, b: (quotient(value, b), quotient(value, a)),
+    "div": lambda value, a, b: (times(value, b),),
+    "entrywise max": lambda value, a, b: (Range(LEAST, value.high),) * 2,
+    "entrywise min": lambda value, a, b: (Range(value.low, MOST),) * 2,
+    "sum": lambda value, a, axis=None: (others(value, a, axis),),
+    "trace": lambda value, a: (_on_diagonal(others(value, a.each(np.diagonal), None), a),),
+    "diag": lambda value, a: (_on_diagonal(value, a) if value.low.ndim == 1 else value.each(np.diag),),
+    "transpose": lambda value, a: (value.each(np.transpose),),
+}
 
 
 class _Ranges:
@@ -129,25 +323,23 @@ class _Ranges:
         self.ranges = [self.first(place, node) for place, node in enumerate(nodes.all)]
 
     def first(self, place: int, node: Node) -> Range:
-        shape = node.shape
         if node.kind == "constant":
             ball = self.nodes.ball(place)
             return Range(np.asarray(ball.lower), np.asarray(ball.upper))
-        low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+        out = Range.unknown(node.shape)
         if node.inferred.sign:
-            (low if node.inferred.sign > 0 else high)[...] = 0.0
-        if node.inferred.psd and len(shape) == 2:
-            np.fill_diagonal(low, 0.0)
-        return Range(low, high)
+            (out.low if node.inferred.sign > 0 else out.high)[...] = 0.0
+        if node.inferred.psd and len(node.shape) == 2:
+            np.fill_diagonal(out.low, 0.0)
+        return out
 
     def narrow(self, place: int, other: Range) -> None:
         """Narrow a node's range to ``other`` as well; a number that was spread, to all entries of it."""
-        before = self.ranges[place]
         node = self.nodes.all[place]
         if node.kind != "constant":
             spread = not node.shape
             low, high = (np.max(other.low), np.min(other.high)) if spread else (other.low, other.high)
-            self.ranges[place] = before.intersection(low, high)
+            self.ranges[place] = self.ranges[place].intersection(low, high)
             if node.inferred.psd and len(node.shape) == 2:
                 self.minors(place)
 
@@ -155,7 +347,7 @@ class _Ranges:
         """|xᵢⱼ|² <= xᵢᵢ xⱼⱼ of a psd matrix."""
         before = self.ranges[place]
         ends = np.diagonal(before.high)
-        most = intervals.root_of_product(ends[:, None], ends)
+        most = root_of_product(ends[:, None], ends)
         low = np.array(before.low)
         np.fill_diagonal(low, np.maximum(np.diagonal(low), 0.0))
         self.ranges[place] = Range(low, before.high).intersection(-most, most)
@@ -167,205 +359,89 @@ class _Ranges:
             if derived is not None:
                 self.narrow(place, derived)
         minimized = self.nodes.instance.program.sense == "minimize"
-        level = Range(np.asarray(-np.inf), np.asarray(self.level))
-        self.narrow(self.nodes.objective, level if minimized else intervals.minus(level))
-        for one in self.nodes.lines:
-            self.line(one)
+        level = Range(LEAST, np.asarray(self.level))
+        self.narrow(self.nodes.objective, level if minimized else minus(level))
+        for line in self.nodes.lines:
+            self.line(line)
         for place in range(len(self.nodes.all) - 1, -1, -1):
             node = self.nodes.all[place]
-            if node.kind not in ("constant", "variable"):
-                for argument, part in self.backward(place, node):
+            if node.arguments:
+                for argument, part in self.backward(node, self.ranges[place]):
                     self.narrow(argument, part)
 
-    def line(self, one: ReadLine) -> None:
-        if one.is_pair:
-            a, b, c = one.sides
+    def line(self, line: ReadLine) -> None:
+        if line.is_pair:
+            a, b, c = line.sides
             for side in (a, c):
-                self.narrow(side, Range(np.asarray(0.0), np.asarray(np.inf)))
-            most = intervals.root_of_product(self.ranges[a].high, self.ranges[c].high)
+                self.narrow(side, Range(np.asarray(0.0), MOST))
+            most = root_of_product(self.ranges[a].high, self.ranges[c].high)
             self.narrow(b, Range(-most, most))
             return
-        left, right = one.sides
-        if one.op == ">>":
-            if not self.nodes.all[right].shape:
-                self.minors(left)
-                return
+        left, right = line.sides
+        if line.op == ">>" and not self.nodes.all[right].shape:
+            self.minors(left)
+        elif line.op == ">>":
             at = np.diag_indices(self.nodes.all[left].shape[0])
             low, high = (np.full(self.nodes.all[left].shape, end) for end in (-np.inf, np.inf))
             low[at], high[at] = self.ranges[right].low[at], self.ranges[left].high[at]
             self.narrow(left, Range(low, np.full(low.shape, np.inf)))
             self.narrow(right, Range(np.full(low.shape, -np.inf), high))
-            return
-        if one.op in ("<=", "=="):
-            self.narrow(left, Range(np.full((), -np.inf), self.ranges[right].high))
-            self.narrow(right, Range(self.ranges[left].low, np.full((), np.inf)))
-        if one.op in (">=", "=="):
-            self.narrow(right, Range(np.full((), -np.inf), self.ranges[left].high))
-            self.narrow(left, Range(self.ranges[right].low, np.full((), np.inf)))
+        else:
+            pairs = {"<=": [(left, right)], ">=": [(right, left)], "==": [(left, right), (right, left)]}
+            for small, large in pairs[line.op]:
+                self.narrow(small, Range(LEAST, self.ranges[large].high))
+                self.narrow(large, Range(self.ranges[small].low, MOST))
 
     def forward(self, node: Node) -> Range | None:
         ranges = [self.ranges[a] for a in node.arguments]
-        match node.kind:
-            case "index":
-                return Range(ranges[0].low[node.at], ranges[0].high[node.at])
-            case "entries":
-                low, high = np.zeros(node.shape), np.zeros(node.shape)
-                low.flat[node.at[0]] = np.array([k.low for k in ranges]).squeeze()
-                high.flat[node.at[0]] = np.array([k.high for k in ranges]).squeeze()
-                return Range(low, high)
-            case "block":
-                low, high = np.empty(node.shape), np.empty(node.shape)
-                for k, part in enumerate(ranges):
-                    low[node.owners == k], high[node.owners == k] = part.low.ravel(), part.high.ravel()
-                return Range(low, high)
-            case "atom":
-                assert isinstance(node.expr, Apply)
-                return self.value(node.expr, ranges)
-        return None
+        if node.kind == "atom":
+            return _FORWARD[node.name](*ranges, **node.options) if node.name in _FORWARD else None
+        lows, highs = [k.low for k in ranges], [k.high for k in ranges]
+        return Range(node.laid(lows), node.laid(highs)) if ranges else None
 
-    def value(self, expr: Apply, ranges: list[Range]) -> Range | None:
-        options = dict(expr.options)
-        match expr.atom:
-            case "add":
-                return intervals.plus(*ranges)
-            case "sub":
-                return intervals.plus(ranges[0], intervals.minus(ranges[1]))
-            case "neg":
-                return intervals.minus(ranges[0])
-            case "mul":
-                return intervals.times(*ranges)
-            case "div":
-                return intervals.quotient(*ranges)
-            case "entrywise max" | "entrywise min" as atom:
-                pick = np.maximum if atom == "entrywise max" else np.minimum
-                return Range(*(pick(*ends) for ends in zip(*((k.low, k.high) for k in ranges), strict=True)))
-            case "sum":
-                return intervals.total(ranges[0], options.get("axis"))
-            case "trace":
-                return intervals.total(Range(np.diagonal(ranges[0].low), np.diagonal(ranges[0].high)), None)
-            case "transpose":
-                return Range(ranges[0].low.T, ranges[0].high.T)
-            case "diag":
-                return Range(np.diag(ranges[0].low), np.diag(ranges[0].high))
-            case "matmul":
-                terms = self.terms(ranges)
-                return None if terms is None else intervals.total(terms[0], terms[1])
-        return None
-
-    def terms(self, ranges: list[Range]) -> tuple[Range, int] | None:
-        """The products that a matrix product adds up, and along which axis."""
-        a, b = ranges
-        if a.low.size * b.low.size // max(1, b.low.shape[0]) > MOST_TERMS:
-            return None
-        if a.low.ndim == 1:
-            wide = Range(*(end[:, None] if b.low.ndim == 2 else end for end in (a.low, a.high)))
-            return intervals.times(wide, b), 0
-        if b.low.ndim == 1:
-            return intervals.times(a, b), 1
-        left = Range(a.low[:, :, None], a.high[:, :, None])
-        return intervals.times(left, Range(b.low[None], b.high[None])), 1
-
-    def backward(self, place: int, node: Node) -> Iterator[tuple[int, Range]]:
-        value = self.ranges[place]
-        first = node.arguments[0]
+    def backward(self, node: Node, value: Range) -> Iterator[tuple[int, Range]]:
+        """The arguments of a node with their ranges, from that of its value."""
+        first, ranges = node.arguments[0], [self.ranges[a] for a in node.arguments]
         if node.kind == "index":
-            low, high = (np.full(self.nodes.all[first].shape, s * np.inf) for s in (-1, 1))
-            np.maximum.at(low, node.at, value.low)
-            np.minimum.at(high, node.at, value.high)
-            yield first, Range(low, high)
-        elif node.kind == "entries":
-            taken = Range(value.low.ravel()[node.at], value.high.ravel()[node.at])
-            for k, argument in enumerate(node.arguments):
-                yield argument, taken if len(node.arguments) == 1 else Range(taken.low[k], taken.high[k])
-        elif node.kind == "block":
-            for k, argument in enumerate(node.arguments):
-                shape = self.nodes.all[argument].shape
-                part = node.owners == k
-                yield argument, Range(value.low[part].reshape(shape), value.high[part].reshape(shape))
-        else:
-            assert isinstance(node.expr, Apply)
-            yield from self.arguments(place, node, node.expr, value)
-
-    def arguments(self, place: int, node: Node, expr: Apply, value: Range) -> Iterator[tuple[int, Range]]:
-        ranges, places = [self.ranges[a] for a in node.arguments], node.arguments
-        match expr.atom:
-            case "add":
-                yield places[0], intervals.plus(value, intervals.minus(ranges[1]))
-                yield places[1], intervals.plus(value, intervals.minus(ranges[0]))
-            case "sub":
-                yield places[0], intervals.plus(value, ranges[1])
-                yield places[1], intervals.plus(ranges[0], intervals.minus(value))
-            case "neg":
-                yield places[0], intervals.minus(value)
-            case "mul":
-                yield places[0], intervals.quotient(value, ranges[1])
-                yield places[1], intervals.quotient(value, ranges[0])
-            case "div":
-                yield places[0], intervals.times(value, ranges[1])
-            case "entrywise max":
-                yield from ((place, Range(np.full((), -np.inf), value.high)) for place in places)
-            case "entrywise min":
-                yield from ((place, Range(value.low, np.full((), np.inf))) for place in places)
-            case "sum":
-                yield places[0], intervals.others(value, ranges[0], dict(expr.options).get("axis"))
-            case "trace":
-                diagonal = Range(np.diagonal(ranges[0].low), np.diagonal(ranges[0].high))
-                yield places[0], self.on_diagonal(intervals.others(value, diagonal, None), places[0])
-            case "diag":
-                if len(node.shape) == 1:
-                    yield places[0], self.on_diagonal(value, places[0])
-                else:
-                    yield places[0], Range(np.diag(value.low), np.diag(value.high))
-            case "transpose":
-                yield places[0], Range(value.low.T, value.high.T)
-            case "matmul":
-                yield from self.factors(node, ranges, value)
-            case _:
-                if not np.isfinite(ranges[0].largest).all():  # finite ones are good enough
-                    narrowed = range_of_argument(self.nodes, node, expr, value)
-                    if narrowed is not None:
-                        yield places[0], narrowed
-
-    def on_diagonal(self, diagonal: Range, place: int) -> Range:
-        low, high = (np.full(self.nodes.all[place].shape, s * np.inf) for s in (-1, 1))
-        np.fill_diagonal(low, diagonal.low)
-        np.fill_diagonal(high, diagonal.high)
-        return Range(low, high)
+            out = Range.unknown(self.nodes.all[first].shape)
+            np.maximum.at(out.low, node.at, value.low)
+            np.minimum.at(out.high, node.at, value.high)
+            yield first, out
+        elif node.kind in ("entries", "block"):
+            lows, highs = self.nodes.parts(node, value.low), self.nodes.parts(node, value.high)
+            yield from zip(node.arguments, map(Range, lows, highs), strict=True)
+        elif node.name in _BACKWARD:
+            yield from zip(node.arguments, _BACKWARD[node.name](value, *ranges, **node.options), strict=False)
+        elif node.name == "matmul":
+            yield from self.factors(node, ranges, value)
+        elif not np.isfinite(ranges[0].largest).all():  # finite ones are good enough
+            narrowed = range_of_argument(self.nodes, node, value)
+            if narrowed is not None:
+                yield first, narrowed
 
     def factors(self, node: Node, ranges: list[Range], value: Range) -> Iterator[tuple[int, Range]]:
         """The ranges of the chosen factor's entries, from entries of the product and their other terms."""
         first, last = node.arguments
-        if self.nodes.all[first].kind == "constant" and ranges[0].low.ndim == 2:
-            yield last, intervals.solved(self.nodes.ball(first), value)
-        elif self.nodes.all[last].kind == "constant" and ranges[1].low.ndim == 2:
-            turned = intervals.solved(
-                balls.transpose(self.nodes.ball(last)), Range(value.low.T, value.high.T)
-            )
-            yield first, Range(turned.low.T, turned.high.T)
-        terms = self.terms(ranges)
-        if terms is None:
+        a, b = ranges
+        if self.nodes.all[first].kind == "constant" and a.low.ndim == 2:
+            yield last, solved(self.nodes.ball(first), value)
+        elif self.nodes.all[last].kind == "constant" and b.low.ndim == 2:
+            turned = solved(balls.transpose(self.nodes.ball(last)), value.each(np.transpose))
+            yield first, turned.each(np.transpose)
+        aligned = _aligned(a, b)
+        if aligned is None:
             return
-        each = intervals.others(value, *terms)
-        for which, (place, other) in enumerate(zip(node.arguments, ranges[::-1], strict=True)):
+        wide_a, wide_b, axis = aligned
+        terms = others(value, times(wide_a, wide_b), axis)
+        for which, (place, other) in enumerate(zip(node.arguments, (wide_b, wide_a), strict=True)):
             if self.nodes.all[place].kind == "constant":
                 continue
-            a, b = ranges
-            if a.low.ndim == b.low.ndim == 2:
-                by = (
-                    Range(other.low[:, :, None], other.high[:, :, None])
-                    if which
-                    else Range(other.low[None], other.high[None])
-                )
-            elif a.low.ndim == 1 and b.low.ndim == 2 and which:
-                by = Range(other.low[:, None], other.high[:, None])
-            else:
-                by = other
-            quotients = intervals.quotient(each, by)
+            quotients = quotient(terms, other)
             # Over the axis that the factor does not have.
             axes = {(2, 2, 0): 2, (2, 2, 1): 0, (1, 2, 0): 1, (2, 1, 1): 0}
-            axis = axes.get((a.low.ndim, b.low.ndim, which))
-            if axis is not None:
-                quotients = Range(quotients.low.max(axis=axis), quotients.high.min(axis=axis))
+            over = axes.get((a.low.ndim, b.low.ndim, which))
+            if over is not None:
+                quotients = Range(quotients.low.max(axis=over), quotients.high.min(axis=over))
             yield place, quotients
 
 
@@ -375,19 +451,71 @@ def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
     (At least, where it is maximised.) TimeLimitError as ``require_time``.
     """
     narrowing = _Ranges(nodes, level)
-    places = {
-        node.expr.id: place
-        for place, node in enumerate(nodes.all)
-        if node.kind == "variable" and isinstance(node.expr, Name)
-    }
+    places = {node.name: place for place, node in enumerate(nodes.all) if node.kind == "variable"}
     widths: list[Array] = []
     for _ in range(SWEEPS):
         with np.errstate(all="ignore"):
             narrowing.sweep()
-            last, widths = (
-                widths,
-                [narrowing.ranges[p].high - narrowing.ranges[p].low for p in places.values()],
-            )
+            last = widths
+            widths = [narrowing.ranges[p].high - narrowing.ranges[p].low for p in places.values()]
         if last and not any(np.any(new < NARROWED * old) for new, old in zip(widths, last, strict=True)):
             break
     return {name: narrowing.ranges[place] for name, place in places.items()}
+
+
+MOST_UNKNOWNS = 128  # each takes four readings
+STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated
+REACH = 2.0  # cuts are so many times farther off than a quadratic function would reach the level
+ORTHONORMAL = 1e-6
+
+# The least that all but some variables add to an affine bound; -inf where it is not bounded.
+Least = Callable[[AffineBound, Sequence[str]], float]
+
+
+def ranges_by_cuts(
+    nodes: Nodes, multipliers: Multipliers, names: Sequence[str], level: float, least: Least
+) -> Mapping[str, Range] | None:
+    """The ranges of these variables, or None. TimeLimitError as ``require_time``."""
+    start = np.concatenate([np.ravel(nodes.point[name]) for name in names]).astype(float)
+    if start.size > MOST_UNKNOWNS:
+        return None
+
+    def cut(z: Array) -> tuple[float, Ball]:
+        """level - C - <R, z₀> at most, and R."""
+        moved = nodes_of(nodes.instance, {**nodes.point, **_parts(nodes, names, z)}, nodes.bounds)
+        bound = read(moved, multipliers, {})
+        each = [bound.residuals.get(name, exact(np.zeros(nodes.chosen_shape(name)))) for name in names]
+        slope = balls.joined([Ball(r.mid.ravel(), r.rad.ravel()) for r in each])
+        lowest = least(bound, names) + float(balls.total(balls.mul(slope, exact(start))).lower)
+        return (level - lowest) + WIDER * (abs(level) + abs(lowest)), slope
+
+    step = STEP * max(1.0, float(np.abs(start).max()))
+    ends = [[cut(start + s * step * e)[1].mid for s in (1.0, -1.0)] for e in np.eye(start.size)]
+    bends = np.array([(one - other) / (2.0 * step) for one, other in ends])
+    if not np.isfinite(bends).all():
+        return None
+    values, v = np.linalg.eigh((bends + bends.T) / 2)
+    gram = balls.sub(balls.matmul(exact(v.T), exact(v)), exact(np.eye(start.size)))
+    slack = cut(start)[0]
+    if not (values > 0).all() or balls.norm(gram) > ORTHONORMAL or not np.isfinite(slack):
+        return None
+    radius = 0.0
+    for k, value in enumerate(values):
+        for sign in (1.0, -1.0):
+            room, slope = cut(start + sign * REACH * np.sqrt(2.0 * max(slack, 0.0) / value) * v[:, k])
+            g = balls.matmul(exact(v.T), slope)
+            others = float(np.delete(np.abs(g.mid) + g.rad, k).sum())
+            ahead = (sign * float(g.mid[k]) - float(g.rad[k])) - others * (1.0 + WIDER)
+            if not (ahead > 0 and np.isfinite(room)):
+                return None
+            radius = max(radius, max(room, 0.0) / ahead * (1.0 + WIDER))
+    away = np.abs(v).sum(axis=1) * radius * (1.0 + WIDER)
+    low, high = (_parts(nodes, names, start + s * (away + WIDER * np.abs(start))) for s in (-1.0, 1.0))
+    return {name: Range(low[name], high[name]) for name in names}
+
+
+def _parts(nodes: Nodes, names: Sequence[str], z: Array) -> dict[str, Array]:
+    """A vector as the values of these variables."""
+    shapes = [nodes.chosen_shape(name) for name in names]
+    parts = np.split(z, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
+    return {name: part.reshape(shape) for name, part, shape in zip(names, parts, shapes, strict=True)}

@@ -7,7 +7,7 @@ the top.
 - ``reduction_step.py``: what every reduction has in common
 - ``merge_cells_and_queries.py``: merging of cells that no query tells apart, and of queries that are
   multiples of each other
-- ``solve_apart.py``: independent blocks, and factors of a Kronecker product, solved apart
+- ``split_blocks_and_factors.py``: independent blocks, and factors of a Kronecker product, solved apart
 - ``split_symmetric.py``: splitting by symmetry of values, and by sets of attributes
 
 Cells, zeros and factors are compared as they were given; multiples of queries, degrees and the zeros of a
@@ -34,10 +34,10 @@ from mmopt.compiler.invariant_expressions import (
 )
 from mmopt.compiler.reductions.merge_cells_and_queries import merge_cells, merge_parallel_queries
 from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
-from mmopt.compiler.reductions.solve_apart import (
+from mmopt.compiler.reductions.split_blocks_and_factors import (
     in_factors,
-    solve_blocks_apart,
-    solve_kronecker_factors,
+    split_blocks,
+    split_kronecker_factors,
     workloads_of_factors,
 )
 from mmopt.compiler.reductions.split_symmetric import (
@@ -89,13 +89,13 @@ REDUCTIONS = (
     Reduction(
         "Kronecker product",
         PERMUTED,
-        solve_kronecker_factors,
+        split_kronecker_factors,
         "before what makes a matrix of a product",
     ),
     Reduction(
         "independent blocks",
         PERMUTED,
-        solve_blocks_apart,
+        split_blocks,
         "before queries are looked at: there are fewer in each",
     ),
     Reduction(
@@ -128,8 +128,7 @@ def first_step(
 ) -> ReductionStep | None:
     """The step of the first row that applies; ``has_kernel``: whether a kernel takes an instance."""
     for row in REDUCTIONS:
-        is_asked = traits.acts.allows(*row.goes_with)
-        if is_asked and (not row.is_for_kernels or has_kernel(instance)):
+        if traits.acts.allows(*row.goes_with) and (not row.is_for_kernels or has_kernel(instance)):
             step = row.applies(instance, traits)
             if step is not None:
                 return step

@@ -71,8 +71,7 @@ class MergeCells(ReductionStep):
     def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """Columns repeated, multipliers split evenly within a class."""
         (part,) = parts
-        matrix = expanded(as_dense(part.strategy).matrix, 1, self.classes)
-        strategy = Strategy(matrix, part.strategy.norm)
+        strategy = Strategy(expanded(as_dense(part.strategy).matrix, 1, self.classes), part.strategy.norm)
         return SolvedPart(strategy, self.spread(part, "cells", self.classes), part.bound)
 
 
@@ -80,8 +79,7 @@ def merge_cells(instance: Instance, traits: Traits) -> MergeCells | None:
     """Merge attribute by attribute where that is possible, so that products stay products; else cells."""
     workload = instance.workload
     classes = workload.cell_classes
-    untouched = int((classes < 0).sum())
-    if untouched and not traits.acts.allows(DROP_CELLS):
+    if int((classes < 0).sum()) and not traits.acts.allows(DROP_CELLS):
         return None
     if int(classes.max()) + 1 == workload.n:
         return None
@@ -94,8 +92,9 @@ def merge_cells(instance: Instance, traits: Traits) -> MergeCells | None:
     text = f"merge cells: {workload.n:,} -> {counted(merged.n, 'cell')}"
     if left := int((classes < 0).sum()):
         text += f" ({left:,} that no query touches left out)"
-    parts = smaller(instance, merged)
-    return MergeCells(text=text, parts=parts, axes=traits.acts.multipliers, classes=classes)
+    return MergeCells(
+        text=text, parts=smaller(instance, merged), axes=traits.acts.multipliers, classes=classes
+    )
 
 
 def _first(classes: Ints) -> Ints:
@@ -147,9 +146,8 @@ def _restricted(factor: Factor, chosen: Ints) -> Factor:
     if factor.kind == "total":
         return factors.total(len(chosen))
     matrix = factor.matrix()[:, chosen]
-    if np.array_equal(matrix, np.eye(len(chosen))):
-        return factors.identity(len(chosen))
-    return factors.predicates(matrix)
+    is_identity = np.array_equal(matrix, np.eye(len(chosen)))
+    return factors.identity(len(chosen)) if is_identity else factors.predicates(matrix)
 
 
 TARGETS = "workload.targets"

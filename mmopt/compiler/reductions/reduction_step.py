@@ -45,8 +45,11 @@ def traits_of(instance: Instance) -> Traits:
 @lru_cache(maxsize=128)
 def traits(checked: Checked, passed: frozenset[str], numbers: frozenset[tuple[str, float]]) -> Traits:
     """The traits of a program where the caller passes ``passed``, and these parameters are numbers."""
-    acts = equivariance(checked, passed, dict(numbers))
-    return Traits(acts, of_blocks(checked, passed), of_factors(checked, passed, dict(numbers)))
+    return Traits(
+        equivariance(checked, passed, dict(numbers)),
+        of_blocks(checked, passed),
+        of_factors(checked, passed, dict(numbers)),
+    )
 
 
 @dataclass(frozen=True)
@@ -133,12 +136,12 @@ def reducible(instance: Instance) -> bool:
 def smaller(instance: Instance, *workloads: Workload) -> tuple[Instance, ...]:
     """The program, with the caller's numbers, for other workloads; equal workloads share one instance."""
     givens = {name: instance.env[name] for name in instance.passed}
-    distinct = {w.hash: w for w in workloads}
-    bound = {key: bind(instance.checked, w, givens) for key, w in distinct.items()}
+    bound = {key: bind(instance.checked, w, givens) for key, w in {w.hash: w for w in workloads}.items()}
     return tuple(bound[w.hash] for w in workloads)
 
 
 def restricted(workload: Workload, rows: Ints, cells: Ints | slice = slice(None)) -> Workload:
     """Some of the queries, on some of the cells, as a matrix."""
-    matrix = workload.queries[rows][:, cells]
-    return Workload.from_matrix(matrix, workload.targets[rows], workload.weights[rows])
+    return Workload.from_matrix(
+        workload.queries[rows][:, cells], workload.targets[rows], workload.weights[rows]
+    )

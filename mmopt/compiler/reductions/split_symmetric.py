@@ -78,18 +78,15 @@ def obstacle(
         return f"it is of class {name}, where no solution needs to have the workload's symmetries"
     if program.neighbours is not None and program.neighbours.kind != "add-remove":
         return f"its guarantee is for '{program.neighbours.kind}', and columns alone are known by component"
-    arrays = [name for name, value in givens.items() if np.ndim(value)]
-    if arrays:
+    if arrays := [name for name, value in givens.items() if np.ndim(value)]:
         return f"'{arrays[0]}' is passed as an array, which need not have the workload's symmetries"
     sources = _sources(checked, givens)
-    other = sorted(sources - (TARGET_SOURCES if sources & TARGET_SOURCES else totals))
-    if other:
+    if other := sorted(sources - (TARGET_SOURCES if sources & TARGET_SOURCES else totals)):
         return f"it takes {other[0]}, which is not known by component"
     if acts is None:
         numbers = _defaults(checked, {name: float(value) for name, value in givens.items()})
         acts = traits(checked, frozenset(givens), frozenset(numbers.items())).acts
-    why = acts.why_not(*PERMUTED)
-    if why:
+    if why := acts.why_not(*PERMUTED):
         return f"it does not go with the symmetries: {why}"
     form = without_form(program)
     return f"{form} has no form by components" if form else ""
@@ -132,8 +129,11 @@ class ValueSymmetry(ReductionStep):
         """The strategy and the multipliers over all cells."""
         (part,) = parts
         values = part.multipliers.items()
-        multipliers = {n: lift(v) if isinstance(v, Split | Level) else v for n, v in values}
-        return SolvedPart(as_dense(part.strategy), multipliers, part.bound)
+        return SolvedPart(
+            as_dense(part.strategy),
+            {n: lift(v) if isinstance(v, Split | Level) else v for n, v in values},
+            part.bound,
+        )
 
 
 def split_by_symmetry(instance: Instance, traits: Traits) -> ValueSymmetry | None:
@@ -168,10 +168,11 @@ def by_sectors(
     TooLargeError : a component that does not fit in memory.
     """
     queries = _weighted_queries(checked, workload, givens, MOST_OF_A_ROW_SPACE)
-    if isinstance(queries, str):
-        return queries
-    cells = SectorCells.of(row_space_of(queries), queries, seconds)
-    return on_row_space(checked, workload, givens, cells)
+    return (
+        queries
+        if isinstance(queries, str)
+        else on_row_space(checked, workload, givens, SectorCells.of(row_space_of(queries), queries, seconds))
+    )
 
 
 def by_sets(
@@ -205,8 +206,7 @@ def by_sets(
 
 def of_each_query(checked: Checked, givens: Mapping[str, Any]) -> bool:
     """Whether the program needs the variance of each query, and not their sum alone."""
-    taken = {d.source for d in checked.program.givens if d.name not in givens}
-    return bool(taken & (TARGET_SOURCES | {"workload.matrix"}))
+    return bool(_sources(checked, givens) & (TARGET_SOURCES | {"workload.matrix"}))
 
 
 def on_sets(
@@ -216,16 +216,15 @@ def on_sets(
     taken = {d.source for d in checked.program.givens}
     is_of_targets = bool(taken & TARGET_SOURCES)
     cells = replace(cells, workload=workload.unweighted if is_of_targets else workload)
-    sources: dict[str, Split | Level] = {}
     if is_of_targets:
         inner, queries = cells.abstract(cells.dims), cells.queries
-        sources = {
+        sources: dict[str, Split | Level] = {
             "workload.representation": Split(queries.rows, inner, queries.parts),
             "workload.basis": Split(inner, cells, tuple(np.ones((1, 1)) for _ in cells.dims)),
             "workload.targets": Level(queries.rows, workload.targets),
         }
     else:
-        sources["workload.root"] = cells.root
+        sources = {"workload.root": cells.root}
         if "workload.matrix" in taken:
             sources["workload.matrix"] = cells.queries
     return bind(checked, workload, givens, sources), cells.words
@@ -238,11 +237,9 @@ def _weighted_queries(
 
     most : attributes that a query may look at.
     """
-    why = obstacle(checked, givens, totals=SECTOR_TOTALS) or why_not_of_few(workload, most)
-    if why:
+    if why := obstacle(checked, givens, totals=SECTOR_TOTALS) or why_not_of_few(workload, most):
         return why
-    taken = {d.source for d in checked.program.givens if d.name not in givens}
-    if not taken & TARGET_SOURCES:
+    if not _sources(checked, givens) & TARGET_SOURCES:
         return workload
     return (
         as_targets(workload) if workload.has_all_targets else "queries without a target are not known there"
@@ -253,10 +250,9 @@ def on_row_space(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], cells: SectorCells
 ) -> tuple[Instance, str] | str:
     """The program bound to a row space, and the line on its size; or why it is not."""
-    sources: dict[str, Split | Level] | str
     taken = {d.source for d in checked.program.givens}
     if taken & TARGET_SOURCES:
-        sources = sources_with_targets(cells.rows, cells, workload)
+        sources: dict[str, Split | Level] | str = sources_with_targets(cells.rows, cells, workload)
     else:
         sources = {"workload.root": Split(cells.rows.root.rows, cells, cells.rows.root.parts)}
         if "workload.matrix" in taken:

@@ -21,10 +21,16 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.duality.intervals import Range
-from mmopt.compiler.duality.lagrangian import AffineBound, Multipliers, Slopes, inside, ranges_by_cuts, read
-from mmopt.compiler.duality.nodes import Nodes, nodes_of
-from mmopt.compiler.duality.ranges import ranges_of
+from mmopt.compiler.duality.lagrangian import (
+    AffineBound,
+    Multipliers,
+    Nodes,
+    Slopes,
+    inside,
+    nodes_of,
+    read,
+)
+from mmopt.compiler.duality.ranges import Range, ranges_by_cuts, ranges_of
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.free_vector import draw
 from mmopt.driver.judge.charge_for_root import for_the_queries, names_with_errors, rests_on_rounded

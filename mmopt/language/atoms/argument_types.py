@@ -100,8 +100,7 @@ class Curvature(Enum):
     UNKNOWN = "neither convex nor concave"
 
     def __neg__(self) -> Curvature:
-        swap = {Curvature.CONVEX: Curvature.CONCAVE, Curvature.CONCAVE: Curvature.CONVEX}
-        return swap.get(self, self)
+        return {Curvature.CONVEX: Curvature.CONCAVE, Curvature.CONCAVE: Curvature.CONVEX}.get(self, self)
 
     @property
     def is_affine(self) -> bool:
@@ -162,12 +161,15 @@ class Type:
         return self.curvature is Curvature.CONSTANT
 
     @property
+    def is_broken(self) -> bool:
+        """Whether it is neither convex nor concave."""
+        return self.curvature is Curvature.UNKNOWN
+
+    @property
     def block_shape(self) -> tuple[Dim, Dim]:
         """Rows and columns in a block matrix."""
         one = Dim.of(1)
-        if self.is_row:
-            return one, self.dims[0]
-        rows, columns, *_ = (*self.dims, one, one)
+        rows, columns, *_ = (one, *self.dims) if self.is_row else (*self.dims, one, one)
         return rows, columns
 
     @property
@@ -181,8 +183,7 @@ class Type:
 
     def broken(self, why: str) -> Type:
         """This type with the curvature lost, for the reason given; an earlier reason is kept."""
-        curvature = Curvature.UNKNOWN
-        return replace(self, curvature=curvature, loewner=False, psd=False, why=self.why or why)
+        return replace(self, curvature=Curvature.UNKNOWN, loewner=False, psd=False, why=self.why or why)
 
 
 SCALAR = Type()

@@ -26,7 +26,7 @@ repair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,77 +53,83 @@ FEWEST_PARTS = 8  # parts for which it pays
 Parts = tuple[Any, ...]
 
 
-def each(numbers: Any, atom: str, *args: Any) -> Parts:
+def on_every_part(system: Any, atom: str, *args: Any) -> Parts:
     """The atom on every part; an argument is a tuple of parts, or a number that counts for all."""
     tuples = [a for a in args if isinstance(a, tuple)]
-    small, stacked = _stacked(numbers, atom, args, tuples)
+    return _in_place(
+        system,
+        _stacked(system, atom, args, tuples),
+        len(tuples[0]),
+        lambda at: system.call(atom, *(a[at] if isinstance(a, tuple) else a for a in args)),
+    )
 
-    def one(at: int) -> Any:
-        return numbers.call(atom, *(a[at] if isinstance(a, tuple) else a for a in args))
 
-    return _in_place(numbers, small, stacked, len(tuples[0]), one)
-
-
-def vector(numbers: Any, atom: str, parts: Parts, **options: int) -> tuple[Any, list[int]]:
+def vector(system: Any, atom: str, parts: Parts, **options: int) -> tuple[Any, list[int]]:
     """The atom's numbers on the parts in one vector, and the order of the parts in it."""
-    small, stacked = _stacked(numbers, atom, [parts], [parts])
-    return _in_a_row(numbers, small, stacked, len(parts), lambda at: numbers.call(atom, parts[at], **options))
+    return _in_a_row(
+        system,
+        _stacked(system, atom, [parts], [parts]),
+        len(parts),
+        lambda at: system.call(atom, parts[at], **options),
+    )
 
 
-def solved(numbers: Any, left: Parts | None, matrix: Parts, right: Parts | None) -> Parts:
+def solved(system: Any, left: Parts | None, matrix: Parts, right: Parts | None) -> Parts:
     """``left @ inv(matrix) @ right`` of every part, where left or right may be None."""
-    small, stacked = _quotients(numbers, left, matrix, right)
+    return _in_place(
+        system,
+        _quotients(system, left, matrix, right),
+        len(matrix),
+        lambda at: system.solved(left and left[at], matrix[at], right and right[at]),
+    )
 
-    def one(at: int) -> Any:
-        return numbers.solved(left and left[at], matrix[at], right and right[at])
 
-    return _in_place(numbers, small, stacked, len(matrix), one)
-
-
-def solved_diagonals(numbers: Any, left: Parts, matrix: Parts, right: Parts) -> tuple[Any, list[int]]:
+def solved_diagonals(system: Any, left: Parts, matrix: Parts, right: Parts) -> tuple[Any, list[int]]:
     """The diagonals of ``left @ inv(matrix) @ right`` in one vector, and the order of the parts in it."""
-    small, stacked = _quotients(numbers, left, matrix, right)
+    return _in_a_row(
+        system,
+        _quotients(system, left, matrix, right),
+        len(matrix),
+        lambda at: system.solved_diagonal(left[at], matrix[at], right[at]),
+    )
 
-    def one(at: int) -> Any:
-        return numbers.solved_diagonal(left[at], matrix[at], right[at])
 
-    return _in_a_row(numbers, small, stacked, len(matrix), one)
+# The parts of one row and column, by number, and the values on them in one vector.
+_Stack = tuple[list[int], Any]
 
 
-def _stacked(numbers: Any, atom: str, args: Sequence[Any], tuples: Sequence[Parts]) -> tuple[list[int], Any]:
+def _stacked(system: Any, atom: str, args: Sequence[Any], tuples: Sequence[Parts]) -> _Stack:
     """The parts that are numbers in all arguments, and what the atom makes of them in one vector."""
-    small = _small(numbers, atom, tuples)
+    small = _small(system, atom, tuples)
     if not small:
         return small, None
-    stacks = (numbers.stack([a[at] for at in small]) if isinstance(a, tuple) else a for a in args)
-    return small, numbers.row(atom).on_entry(numbers, *stacks)
+    stacks = (system.stack([a[at] for at in small]) if isinstance(a, tuple) else a for a in args)
+    return small, system.row(atom).on_entry(system, *stacks)
 
 
-def _quotients(numbers: Any, left: Parts | None, matrix: Parts, right: Parts | None) -> tuple[list[int], Any]:
-    """The parts of ``left @ inv(matrix) @ right`` that are numbers, and their values in one vector."""
+def _quotients(system: Any, left: Parts | None, matrix: Parts, right: Parts | None) -> _Stack:
+    """The parts of ``left @ inv(matrix) @ right`` that are system, and their values in one vector."""
     sides = [side for side in (left, right) if side is not None]
-    small = _small(numbers, "inv", [matrix, *sides])
+    small = _small(system, "inv", [matrix, *sides])
     if not small:
         return small, None
-    top = numbers.exact(1.0)
+    top = system.exact(1.0)
     for side in sides:
-        top = numbers.call("mul", top, numbers.stack([side[at] for at in small]))
-    return small, numbers.call("div", top, numbers.stack([matrix[at] for at in small]))
+        top = system.call("mul", top, system.stack([side[at] for at in small]))
+    return small, system.call("div", top, system.stack([matrix[at] for at in small]))
 
 
-def _in_place(
-    numbers: Any, small: Sequence[int], stacked: Any, count: int, one: Callable[[int], Any]
-) -> Parts:
-    entries = dict(zip(small, numbers.cut(stacked, [1] * len(small)), strict=True)) if small else {}
+def _in_place(system: Any, stack: _Stack, count: int, one: Callable[[int], Any]) -> Parts:
+    small, stacked = stack
+    entries = dict(zip(small, system.cut(stacked, [1] * len(small)), strict=True)) if small else {}
     return tuple(entries[at] if at in entries else _in_time(one, at) for at in range(count))
 
 
-def _in_a_row(
-    numbers: Any, small: Sequence[int], stacked: Any, count: int, one: Callable[[int], Any]
-) -> tuple[Any, list[int]]:
+def _in_a_row(system: Any, stack: _Stack, count: int, one: Callable[[int], Any]) -> tuple[Any, list[int]]:
+    small, stacked = stack
     rest = sorted(set(range(count)).difference(small))
     others = [_in_time(one, at) for at in rest]
-    return numbers.join([stacked, *others] if small else others), [*small, *rest]
+    return system.join([stacked, *others] if small else others), [*small, *rest]
 
 
 def _in_time(one: Callable[[int], Any], at: int) -> Any:
@@ -132,16 +138,16 @@ def _in_time(one: Callable[[int], Any], at: int) -> Any:
     return one(at)
 
 
-def _small(numbers: Any, atom: str, tuples: Sequence[Parts]) -> list[int]:
+def _small(system: Any, atom: str, tuples: Sequence[Parts]) -> list[int]:
     """The parts that are numbers in all arguments; for roots and inverses only positive ones."""
-    row = numbers.row(atom)
+    row = system.row(atom)
     places = range(len(tuples[0])) if row.on_entry is not None else ()
     small = [at for at in places if all(parts[at].shape == (1, 1) for parts in tuples)]
     if len(small) < FEWEST_PARTS:
         return []
     if not row.positive:
         return small
-    low = numbers.low(numbers.stack([tuples[0][at] for at in small]))
+    low = system.low(system.stack([tuples[0][at] for at in small]))
     return [at for at, value in zip(small, low.tolist(), strict=True) if value > 0]
 
 
@@ -155,134 +161,133 @@ def same(one: Space, other: Space, atom: str) -> None:
         raise ProgramError(f"'{atom}' of values that split differently: {one!r} and {other!r}")
 
 
-def by_component(numbers: Any, atom: str, *args: Any) -> Split | None:
+SPACES: Mapping[type, tuple[str, ...]] = {Split: ("rows", "columns"), Level: ("space",)}
+
+
+def _first(kind: type, atom: str, args: Sequence[Any]) -> Any:
+    """The first argument of a kind, if the others are numbers or of the kind, on the same spaces; or None."""
+    first = next((a for a in args if isinstance(a, kind)), None)
+    if first is None or not all(isinstance(a, kind) or _is_number(a) for a in args):
+        return None
+    for other in args:
+        for name in SPACES[kind] if isinstance(other, kind) else ():
+            same(getattr(first, name), getattr(other, name), atom)
+    return first
+
+
+def by_component(system: Any, atom: str, *args: Any) -> Split | None:
     """The atom component by component, for matrices; a number is the same in every component."""
-    first = next((a for a in args if isinstance(a, Split)), None)
-    if first is None or not all(isinstance(a, Split) or _is_number(a) for a in args):
+    if (first := _first(Split, atom, args)) is None:
         return None
-    for other in args:
-        if isinstance(other, Split):
-            same(first.rows, other.rows, atom)
-            same(first.columns, other.columns, atom)
     parts = (a.parts if isinstance(a, Split) else a for a in args)
-    return Split(first.rows, first.columns, each(numbers, atom, *parts))
+    return Split(first.rows, first.columns, on_every_part(system, atom, *parts))
 
 
-def on_levels(numbers: Any, atom: str, *args: Any) -> Level | None:
-    """Entry by entry, of levels and numbers."""
-    first = next((a for a in args if isinstance(a, Level)), None)
-    if first is None or not all(isinstance(a, Level) or _is_number(a) for a in args):
+def on_levels(system: Any, atom: str, *args: Any) -> Level | None:
+    """Entry by entry, of levels and system."""
+    if (first := _first(Level, atom, args)) is None:
         return None
-    for other in args:
-        if isinstance(other, Level):
-            same(first.space, other.space, atom)
-    values = [a.values if isinstance(a, Level) else a for a in args]
-    return Level(first.space, numbers.call(atom, *values))
+    return Level(first.space, system.call(atom, *[a.values if isinstance(a, Level) else a for a in args]))
 
 
-def linear(numbers: Any, atom: str, *args: Any) -> Split | Level | None:
-    """The atom on matrices component by component, or on levels and numbers."""
-    form = by_component if all(isinstance(a, Split) for a in args) else on_levels
-    return form(numbers, atom, *args)
+def linear(system: Any, atom: str, *args: Any) -> Split | Level | None:
+    """The atom on matrices component by component, or on levels and system."""
+    return (by_component if all(isinstance(a, Split) for a in args) else on_levels)(system, atom, *args)
 
 
-def product(numbers: Any, atom: str, a: Any, b: Any) -> Split | Level | None:
+def product(system: Any, atom: str, a: Any, b: Any) -> Split | Level | None:
     """A matrix times a number component by component, or levels and numbers entry by entry."""
-    form = by_component if isinstance(a, Split) != isinstance(b, Split) else on_levels
-    return form(numbers, atom, a, b)
+    return (by_component if isinstance(a, Split) != isinstance(b, Split) else on_levels)(system, atom, a, b)
 
 
-def quotient(numbers: Any, atom: str, a: Any, b: Any) -> Split | Level | None:
+def quotient(system: Any, atom: str, a: Any, b: Any) -> Split | Level | None:
     """A matrix divided by a number component by component, or levels and numbers entry by entry."""
-    return None if isinstance(b, Split) else product(numbers, atom, a, b)
+    return None if isinstance(b, Split) else product(system, atom, a, b)
 
 
-def matmul(numbers: Any, atom: str, a: Any, b: Any) -> Any:
+def matmul(system: Any, atom: str, a: Any, b: Any) -> Any:
     """The product of two matrices, or of two vectors."""
     if isinstance(a, Level) and isinstance(b, Level):
-        return total(numbers, "sum", on_levels(numbers, "mul", a, b))
+        return total(system, "sum", on_levels(system, "mul", a, b))
     if not (isinstance(a, Split) and isinstance(b, Split)):
         return None
     same(a.columns, b.rows, atom)
-    return Split(a.rows, b.columns, each(numbers, atom, a.parts, b.parts))
+    return Split(a.rows, b.columns, on_every_part(system, atom, a.parts, b.parts))
 
 
-def transpose(numbers: Any, atom: str, a: Split | Level) -> Split | Level | None:
+def transpose(system: Any, atom: str, a: Split | Level) -> Split | Level | None:
     """A vector is a row as it is a column."""
-    return a if isinstance(a, Level) else turned(numbers, atom, a)
+    return a if isinstance(a, Level) else turned(system, atom, a)
 
 
-def turned(numbers: Any, atom: str, a: Any) -> Split | None:
+def turned(system: Any, atom: str, a: Any) -> Split | None:
     """Transpose, inverse and pseudo-inverse of a matrix: rows and columns change places."""
-    if not isinstance(a, Split):
-        return None
-    return Split(a.columns, a.rows, each(numbers, atom, a.parts))
+    return Split(a.columns, a.rows, on_every_part(system, atom, a.parts)) if isinstance(a, Split) else None
 
 
-def factor(numbers: Any, atom: str, a: Any) -> Split | None:
+def factor(system: Any, atom: str, a: Any) -> Split | None:
     """A factor of a matrix, component by component; its rows have no orbits."""
     if not isinstance(a, Split):
         return None
-    parts = each(numbers, atom, a.parts)
+    parts = on_every_part(system, atom, a.parts)
     return Split(a.columns.abstract(tuple(len(part) for part in parts)), a.columns, parts)
 
 
-def weighted(numbers: Any, atom: str, a: Any, guess: Sequence[Any] = ()) -> Any:
+def weighted(system: Any, atom: str, a: Any, guess: Sequence[Any] = ()) -> Any:
     """The atom's numbers on the parts of a matrix, summed as often as each part occurs; a guess per part."""
     if not isinstance(a, Split):
         return None
     if len(guess) == len(a.parts):
         order = list(range(len(guess)))
-        values = numbers.join([numbers.call(atom, a.parts[at], guess=guess[at]) for at in order])
+        values = system.join([system.call(atom, a.parts[at], guess=guess[at]) for at in order])
     else:
-        values, order = vector(numbers, atom, a.parts)
-    return numbers.call("sum", numbers.call("mul", numbers.count(a.multiplicities[order]), values))
+        values, order = vector(system, atom, a.parts)
+    return system.call("sum", system.call("mul", system.count(a.multiplicities[order]), values))
 
 
-def total(numbers: Any, atom: str, a: Any) -> Any:
+def total(system: Any, atom: str, a: Any) -> Any:
     """The sum of the levels, each as often as its orbit has coordinates."""
     if not isinstance(a, Level):
         return None
-    return numbers.call("sum", numbers.call("mul", numbers.count(_sizes(a.space)), a.values))
+    return system.call("sum", system.call("mul", system.count(_sizes(a.space)), a.values))
 
 
-def extreme(numbers: Any, atom: str, a: Any) -> Any:
+def extreme(system: Any, atom: str, a: Any) -> Any:
     """The largest or smallest of the levels."""
-    return numbers.call(atom, a.values) if isinstance(a, Level) else None
+    return system.call(atom, a.values) if isinstance(a, Level) else None
 
 
-def soft_max(numbers: Any, atom: str, a: Any) -> Any:
+def soft_max(system: Any, atom: str, a: Any) -> Any:
     """The soft maximum of the levels, each raised by the logarithm of how often it occurs."""
     if not isinstance(a, Level):
         return None
-    sizes = numbers.call("log", numbers.count(_sizes(a.space)))
-    return numbers.call(atom, numbers.call("add", a.values, sizes))
+    sizes = system.call("log", system.count(_sizes(a.space)))
+    return system.call(atom, system.call("add", a.values, sizes))
 
 
-def diag(numbers: Any, atom: str, a: Split | Level) -> Split | Level:
+def diag(system: Any, atom: str, a: Split | Level) -> Split | Level:
     """The diagonal of a matrix by orbits; of a vector a matrix with levels on the diagonals of its parts."""
     if isinstance(a, Split):
         same(a.rows, a.columns, atom)
-        return spread(numbers, a.rows, *vector(numbers, atom, a.parts))
-    columns = on_basis(numbers, a)
-    parts = (c if c.shape == (1, 1) else numbers.call(atom, numbers.stack([c])) for c in columns)
+        return spread(system, a.rows, *vector(system, atom, a.parts))
+    parts = (c if c.shape == (1, 1) else system.call(atom, system.stack([c])) for c in on_basis(system, a))
     return Split(a.space, a.space, tuple(parts))
 
 
-def on_basis(numbers: Any, a: Level) -> Any:
+def on_basis(system: Any, a: Level) -> Any:
     """The level of each basis vector: a column for each component."""
     orbits = labels(a.space)
-    return numbers.cut(a.values[np.concatenate(orbits)], [len(component) for component in orbits])
+    return system.cut(a.values[np.concatenate(orbits)], [len(component) for component in orbits])
 
 
-def spread(numbers: Any, space: Space, entries: Any, order: Sequence[int]) -> Level:
+def spread(system: Any, space: Space, entries: Any, order: Sequence[int]) -> Level:
     """The diagonal of a matrix from the diagonals of its parts, one after the other in this order."""
     by_component_orbits = labels(space)
     orbits = np.concatenate([by_component_orbits[at] for at in order])
     copies = np.repeat(space.multiplicities[order], [len(by_component_orbits[at]) for at in order])
     sizes = _sizes(space)
-    sums = numbers.grouped(numbers.call("mul", numbers.count(copies), entries), orbits, len(sizes))
-    return Level(space, numbers.call("div", sums, numbers.count(sizes)))
+    sums = system.grouped(system.call("mul", system.count(copies), entries), orbits, len(sizes))
+    return Level(space, system.call("div", sums, system.count(sizes)))
 
 
 def labels(space: Space) -> tuple[Any, ...]:
@@ -298,33 +303,22 @@ def _sizes(space: Space) -> Any:
     return space.sizes
 
 
-def form(numbers: Any, atom: str, *args: Any, **_: Any) -> Any:
+def form(system: Any, atom: str, *args: Any, **_: Any) -> Any:
     """The atom on values, one of them over cells that are not listed; None where it has no form for them."""
-    unlisted = [a for a in args if isinstance(a, Unlisted)]
-    if unlisted:
-        return _on_vectors(numbers, atom, args) if len(unlisted) == 1 else None
+    if unlisted := [a for a in args if isinstance(a, Unlisted)]:
+        return _on_vectors(system, atom, args) if len(unlisted) == 1 else None
     match atom, args:
-        case (("add" | "sub" | "neg"), _):
-            return linear(numbers, atom, *args)
-        case "mul", (a, b):
-            return product(numbers, atom, a, b)
-        case "div", (a, b):
-            return quotient(numbers, atom, a, b)
-        case "transpose", (a,):
-            return transpose(numbers, atom, a)
-        case "factor", (Split(columns=columns) as a,):
-            parts = each(numbers, atom, a.parts)
-            return Split(columns.abstract(tuple(len(part) for part in parts)), columns, parts)
-        case "matmul", (Split() as a, Split() as b) if a.columns.is_listed:
-            same(a.columns, b.rows, atom)
-            return Split(a.rows, b.columns, each(numbers, atom, a.parts, b.parts))
+        case (("add" | "sub" | "neg" | "mul" | "div" | "transpose" | "factor"), _):
+            return system.row(atom).by_component(system, atom, *args)
+        case "matmul", (Split() as a, b) if a.columns.is_listed:
+            return matmul(system, atom, a, b)
         case "diag", (Split(rows=Spanned() as cells) as a,):
             same(cells, a.columns, atom)
-            return Profile(cells, _largest(numbers, cells, a))
+            return Profile(cells, _largest(system, cells, a))
     return None
 
 
-def _largest(numbers: Any, cells: Spanned, matrix: Split) -> Any:
+def _largest(system: Any, cells: Spanned, matrix: Split) -> Any:
     """The largest entry of a diagonal, between its mean over all cells and what is proved of it.
 
     Within radii the diagonal moves by at most the largest ‖radii‖ (Frobenius) times the longest ‖b(x)‖².
@@ -334,20 +328,20 @@ def _largest(numbers: Any, cells: Spanned, matrix: Split) -> Any:
     wide = max(float(np.linalg.norm(part.rad)) for part in matrix.parts)
     high = cells.largest_entry([part.mid for part in matrix.parts])
     high += wide * cells.longest * (1 + 1e-9) if wide else 0.0
-    traces = numbers.join([numbers.call("trace", part) for part in matrix.parts])
-    mean = numbers.call("sum", numbers.call("mul", numbers.count(matrix.multiplicities), traces))
+    traces = system.join([system.call("trace", part) for part in matrix.parts])
+    mean = system.call("sum", system.call("mul", system.count(matrix.multiplicities), traces))
     low = min(float(mean.lower), high)
     return rounded(np.asarray((low + high) / 2), np.asarray((high - low) / 2))
 
 
-def _on_vectors(numbers: Any, atom: str, args: tuple[Any, ...]) -> Any:
+def _on_vectors(system: Any, atom: str, args: tuple[Any, ...]) -> Any:
     match atom, args:
         case "max", (Profile(largest=largest),):
             return largest
         case "div", (Profile() as a, b) if _is_positive(b):
-            return Profile(a.space, numbers.call(atom, a.largest, b))
+            return Profile(a.space, system.call(atom, a.largest, b))
         case "mul", (Profile() as a, b) | (b, Profile() as a) if _is_positive(b):
-            return Profile(a.space, numbers.call(atom, a.largest, b))
+            return Profile(a.space, system.call(atom, a.largest, b))
         case "sub", (_, Profile() as a) if not isinstance(a.largest, Ball):
             return Beside(a.space)
         case "diag", (Beside(space=space),):
@@ -361,7 +355,7 @@ def _on_vectors(numbers: Any, atom: str, args: tuple[Any, ...]) -> Any:
             return RootOfMeasure(d)
         case "sum", (Measure() as d,):
             total = d.moments.total
-            return total if isinstance(numbers.exact(0.0), Ball) else float(total.mid)
+            return total if isinstance(system.exact(0.0), Ball) else float(total.mid)
     return None
 
 
@@ -372,7 +366,7 @@ def _is_positive(value: Any) -> bool:
     return bool((value.lower if isinstance(value, Ball) else value) > 0)
 
 
-def times_root(numbers: Any, matrix: Split, root: RootOfMeasure) -> Split | WeighedQueries:
+def times_root(system: Any, matrix: Split, root: RootOfMeasure) -> Split | WeighedQueries:
     """Queries R B times diag(√d): R J, up to a rotation of its columns, which have no orbits.
 
     The exact root of the moments is J (I + F) with ‖F‖ <= e, which moves a row of R J by e times its length.
@@ -382,9 +376,9 @@ def times_root(numbers: Any, matrix: Split, root: RootOfMeasure) -> Split | Weig
     assert isinstance(root.space, Spanned)
     least = root.space.root_trace(lower, root.measure.mixture)
     if least is not None:
-        return WeighedQueries(root.space, numbers.exact(np.asarray(least)))
+        return WeighedQueries(root.space, system.exact(np.asarray(least)))
     moments = root.measure.moments
-    parts = each(numbers, "matmul", matrix.parts, tuple(map(numbers.exact, moments.roots)))
+    parts = on_every_part(system, "matmul", matrix.parts, tuple(map(system.exact, moments.roots)))
     if isinstance(parts[0], Ball):
         parts = tuple(map(_widened, parts, moments.offs))
     return Split(matrix.rows, matrix.columns.abstract(matrix.columns.dims), parts)

@@ -41,7 +41,7 @@ FUNCTIONS_OF_CHOSEN = (
         gradient=atom_gradients.total,
         minorant=minorants.total,
         by_component=component_forms.total,
-        on_entry=lambda numbers, a: a,
+        on_entry=lambda system, a: a,
     ),
     Atom(
         name="max",
@@ -91,7 +91,7 @@ FUNCTIONS_OF_CHOSEN = (
         equivariance="entrywise",
         even=True,
         degrees=(1,),
-        rule=rules.elementwise(CONVEX, increasing=None, sign=1, even=True),
+        rule=rules.elementwise(CONVEX, sign=1, even=True),
         numpy=np.abs,
         about="Absolute value, entry by entry.",
         example="minimize sum(abs(x)) where W @ x >= 1",
@@ -203,7 +203,7 @@ FUNCTIONS_OF_CHOSEN = (
         gradient=atom_gradients.trace,
         minorant=minorants.trace,
         by_component=component_forms.weighted,
-        on_entry=lambda numbers, a: a,
+        on_entry=lambda system, a: a,
     ),
     Atom(
         name="diag",
@@ -222,7 +222,7 @@ FUNCTIONS_OF_CHOSEN = (
         gradient=atom_gradients.diag,
         minorant=minorants.diag,
         by_component=component_forms.diag,
-        on_entry=lambda numbers, a: a,
+        on_entry=lambda system, a: a,
     ),
     Atom(
         name="inv",
@@ -240,7 +240,7 @@ FUNCTIONS_OF_CHOSEN = (
         gradient=atom_gradients.inv,
         minorant=minorants.inv,
         by_component=component_forms.turned,
-        on_entry=lambda numbers, a: numbers.call("div", numbers.exact(1.0), a),
+        on_entry=lambda system, a: system.call("div", system.exact(1.0), a),
         positive=True,
     ),
     Atom(
@@ -263,7 +263,7 @@ FUNCTIONS_OF_CHOSEN = (
             ("psd", sum(shape), 1, sum(side * (side + 1) // 2 for side in shape)),
         ),
         by_component=component_forms.weighted,
-        on_entry=lambda numbers, a: numbers.call("abs", a),
+        on_entry=lambda system, a: system.call("abs", a),
         guess=GUESS,
     ),
     Atom(
@@ -282,7 +282,7 @@ FUNCTIONS_OF_CHOSEN = (
         gradient=atom_gradients.root,
         minorant=minorants.root,
         by_component=component_forms.by_component,
-        on_entry=lambda numbers, a: numbers.call("sqrt", a),
+        on_entry=lambda system, a: system.call("sqrt", a),
         positive=True,
     ),
 )
@@ -516,7 +516,7 @@ NORMS = (
         arity=1,
         equivariance="entrywise",
         unitless=True,
-        rule=rules.elementwise(CONCAVE, increasing=None),
+        rule=rules.elementwise(CONCAVE),
         numpy=scipy.special.entr,
         about="-x log x, entry by entry, and 0 of 0; concave.",
         example="maximize sum(entropy(d)) where W @ d <= 1",

@@ -88,8 +88,7 @@ def inner(a: Ball, b: Ball) -> Ball:
 def by_slopes(bar: Ball, slopes: Ball) -> Ball:
     """``bar`` times slopes; a slope of exactly 0 gives exactly 0, without the radius of an underflow."""
     product = balls.mul(bar, slopes)
-    nothing = (slopes.mid == 0.0) & (slopes.rad == 0.0)
-    return Ball(product.mid, np.where(nothing, 0.0, product.rad))
+    return Ball(product.mid, np.where((slopes.mid == 0.0) & (slopes.rad == 0.0), 0.0, product.rad))
 
 
 # -- affine atoms: the adjoint
@@ -258,8 +257,7 @@ def extreme(sign: int) -> Callable[..., Minorant]:
 
     def rule(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
         def extremes(point: Array) -> Array:
-            ends = (sign * point).max(axis=axis, keepdims=True)
-            return np.asarray(sign * point == ends, dtype=float)
+            return np.asarray(sign * point == (sign * point).max(axis=axis, keepdims=True), dtype=float)
 
         _, shares = _shares(bar, near, extremes, axis)
         return NOTHING, (by_slopes(spread(bar, axis), shares),)
@@ -282,8 +280,7 @@ LEAST_EIGENVALUE = 1e-13  # of the largest: what is below is rounding
 def largest_singular(z: Array) -> float:
     """At least the largest singular value of a matrix; infinity where it is not proved."""
     wide = exact(z if len(z) <= z.shape[1] else z.T)
-    gram = balls.matmul(wide, balls.transpose(wide))
-    square = -ball_functions.smallest_eigenvalue(balls.neg(gram))
+    square = -ball_functions.smallest_eigenvalue(balls.neg(balls.matmul(wide, balls.transpose(wide))))
     return float(np.sqrt(max(square, 0.0))) * (1.0 + 4 * EPS) if np.isfinite(square) else np.inf
 
 
@@ -318,9 +315,7 @@ def _psd_root(matrix: Array) -> tuple[Array, Array]:
 
 def _symmetric(slope: Any) -> Array | None:
     """The symmetric part of a slope; None where there is none."""
-    if slope is None or not np.isfinite(slope).all():
-        return None
-    return np.asarray((slope + slope.T) / 2)
+    return None if slope is None or not np.isfinite(slope).all() else np.asarray((slope + slope.T) / 2)
 
 
 def inv(bar: Ball, near: Near, a: Ball | None) -> Minorant:
@@ -382,9 +377,8 @@ def _both(one: Ball, two: Ball, near: Near, a: Ball | None, b: Ball | None) -> M
 @np.errstate(all="ignore")
 def _slope_in_shape(bar: Ball, near: Near, at: int) -> Array:
     """``slope_of`` for an argument of the shape of the value, else nan in that shape."""
-    if np.shape(near.points[at]) != bar.mid.shape:
-        return np.full(bar.mid.shape, np.nan)
-    return slope_of(bar, near, at)
+    fits = np.shape(near.points[at]) == bar.mid.shape
+    return slope_of(bar, near, at) if fits else np.full(bar.mid.shape, np.nan)
 
 
 def larger(sign: int) -> Callable[..., Minorant]:
@@ -417,8 +411,7 @@ def _of_dual(
     slope = near.slopes[0]
     wide = np.broadcast_to(spread(bar, axis).mid, np.shape(near.points[0]))
     z = np.full(wide.shape, np.nan) if slope is None else slope / np.where(np.abs(wide) > 0, wide, np.nan)
-    is_finite = np.isfinite(z).all(axis=axis, keepdims=True)
-    z = np.where(is_finite, z, fallback)
+    z = np.where(np.isfinite(z).all(axis=axis, keepdims=True), z, fallback)
     z = np.maximum(z, 0.0) if near.signs[0] > 0 else np.minimum(z, 0.0) if near.signs[0] < 0 else z
     p = balls.mul(spread(bar, axis), _within(z, size, axis))
     return NOTHING, (Ball(np.where(z == 0, 0.0, p.mid), np.where(z == 0, 0.0, p.rad)),)
@@ -437,8 +430,7 @@ def length(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Mi
 
 def norm_inf(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
     point = np.nan_to_num(near.points[0])
-    ends = np.abs(point).max(axis=axis, keepdims=True)
-    at = (np.abs(point) == ends) * np.sign(point)
+    at = (np.abs(point) == np.abs(point).max(axis=axis, keepdims=True)) * np.sign(point)
     count = np.maximum(np.abs(at).sum(axis=axis, keepdims=True), 1.0)
     return _of_dual(bar, near, axis, at / count, lambda z, axis: balls.total(balls.absolute(z), axis=axis))
 
@@ -486,8 +478,7 @@ def logdet(bar: Ball, near: Near, a: Ball | None) -> Minorant:
         volume = ball_inverse.log_determinant(k)
         if np.isfinite(volume.rad):
             break
-    value = balls.neg(balls.add(volume, exact(float(n))))
-    return balls.mul(bar, value), (balls.mul(bar, k),)
+    return balls.mul(bar, balls.neg(balls.add(volume, exact(float(n))))), (balls.mul(bar, k),)
 
 
 @np.errstate(all="ignore")
@@ -507,16 +498,19 @@ def entropy(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     point = np.nan_to_num(np.asarray(near.points[0], dtype=float), nan=1.0)
     candidates = np.exp(np.clip(-slope_of(bar, near) - 1.0, -LARGEST_EXPONENT / 2, LARGEST_EXPONENT / 2))
     at = np.clip(np.where(np.isfinite(candidates), candidates, point), LEAST_POINT, LARGEST_RATIO)
-    slope = balls.neg(balls.add(ball_functions.log(exact(at)), exact(1.0)))
-    return tangent(bar, at, ball_functions.entropy(exact(at)), slope)
+    return tangent(
+        bar,
+        at,
+        ball_functions.entropy(exact(at)),
+        balls.neg(balls.add(ball_functions.log(exact(at)), exact(1.0))),
+    )
 
 
 @np.errstate(all="ignore")
 def rel_entropy(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
     one, two = (np.asarray(p, dtype=float) for p in near.points)
     ratio = -_slope_in_shape(bar, near, 1)
-    by_first = np.exp(_slope_in_shape(bar, near, 0) - 1.0)
-    for other in (by_first, one / two, np.ones(bar.mid.shape)):
+    for other in (np.exp(_slope_in_shape(bar, near, 0) - 1.0), one / two, np.ones(bar.mid.shape)):
         ratio = np.where(np.isfinite(ratio) & (ratio > 0), ratio, other)
     t = exact(np.clip(ratio, LEAST_POINT, LARGEST_RATIO))
     first = balls.add(ball_functions.log(t), exact(1.0))

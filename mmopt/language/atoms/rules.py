@@ -8,7 +8,7 @@ the trace and the diagonal keep either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from mmopt.language.atoms.argument_types import (
@@ -23,18 +23,29 @@ from mmopt.language.atoms.argument_types import (
 )
 
 TWO_CHOSEN = "a product of two expressions that both depend on what is chosen"
-Options = dict[str, float]
-Rule = Callable[[Sequence[Type], Options], Type]
+# The type of the value from those of the arguments; an axis, or an exponent, by keyword.
+Rule = Callable[..., Type]
+
+
+def _require(holds: object, message: str, hint: str = "") -> None:
+    if not holds:
+        raise RuleError(message, hint)
 
 
 def _broadcast(a: Type, b: Type, sign: int) -> Type:
     """The type of two arguments combined entry by entry."""
-    if not (a.is_scalar or b.is_scalar or (a.dims == b.dims and (a.is_row == b.is_row or a.is_matrix))):
-        hint = "turn one of them with .T" if a.dims == b.dims else ""
-        raise RuleError(f"{a.shape} does not fit {b.shape}", hint)
+    _require(
+        a.is_scalar or b.is_scalar or (a.dims == b.dims and (a.is_row == b.is_row or a.is_matrix)),
+        f"{a.shape} does not fit {b.shape}",
+        "turn one of them with .T" if a.dims == b.dims else "",
+    )
     wide = b if a.is_scalar else a
-    symmetric = all(t.symmetric or t.is_scalar for t in (a, b)) and wide.is_matrix
-    return Type(wide.dims, wide.is_row, sign, symmetric=symmetric)
+    return Type(
+        wide.dims,
+        wide.is_row,
+        sign,
+        symmetric=all(t.symmetric or t.is_scalar for t in (a, b)) and wide.is_matrix,
+    )
 
 
 def with_curvature(out: Type, a: Type, bent: Curvature, holds: bool, why: str, loewner: bool = False) -> Type:
@@ -44,8 +55,13 @@ def with_curvature(out: Type, a: Type, bent: Curvature, holds: bool, why: str, l
     return replace(out, curvature=bent, loewner=loewner) if holds else out.broken(a.why or why)
 
 
-def add(args: Sequence[Type], options: Options) -> Type:
-    a, b = args
+def _in_order(out: Type, a: Type, bent: Curvature, why: str, loewner: bool = False) -> Type:
+    """``with_curvature`` of what increases in the order of psd matrices."""
+    keeps = a.curvature.is_convex if bent is Curvature.CONVEX else a.curvature.is_concave
+    return with_curvature(out, a, bent, keeps and (a.loewner or a.curvature.is_affine), why, loewner)
+
+
+def add(a: Type, b: Type) -> Type:
     out = _broadcast(a, b, a.sign if a.sign == b.sign else 0)
     return _sum_curvature(replace(out, psd=a.psd and b.psd), a, b)
 
@@ -67,13 +83,12 @@ def _sum_curvature(out: Type, a: Type, b: Type) -> Type:
     return replace(out, curvature=curved[0].curvature, loewner=curved[0].loewner)
 
 
-def neg(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
+def neg(a: Type) -> Type:
     return replace(a, sign=-a.sign, curvature=-a.curvature, psd=False)
 
 
-def sub(args: Sequence[Type], options: Options) -> Type:
-    return replace(add((args[0], neg((args[1],), options)), options), psd=False)
+def sub(a: Type, b: Type) -> Type:
+    return replace(add(a, neg(b)), psd=False)
 
 
 def _scaled(out: Type, factor: Type, curved: Type) -> Type:
@@ -86,15 +101,14 @@ def _scaled(out: Type, factor: Type, curved: Type) -> Type:
         return out.broken(f"a {curved.curvature.value} expression times a factor of unknown sign")
     if curved.loewner and not factor.is_scalar:
         return out.broken("entry by entry weights on a matrix that is curved as a whole")
-    bent = curved.curvature if factor.sign > 0 else -curved.curvature
-    return replace(out, curvature=bent, loewner=curved.loewner)
+    return replace(
+        out, curvature=curved.curvature if factor.sign > 0 else -curved.curvature, loewner=curved.loewner
+    )
 
 
-def mul(args: Sequence[Type], options: Options) -> Type:
-    a, b = args
+def mul(a: Type, b: Type) -> Type:
     scalar_psd = (a.is_scalar and a.sign > 0 and b.psd) or (b.is_scalar and b.sign > 0 and a.psd)
-    schur = a.psd and b.psd
-    out = replace(_broadcast(a, b, a.sign * b.sign), psd=scalar_psd or schur)
+    out = replace(_broadcast(a, b, a.sign * b.sign), psd=scalar_psd or (a.psd and b.psd))
     if a.is_constant:
         return _scaled(out, a, b)
     if b.is_constant:
@@ -102,10 +116,12 @@ def mul(args: Sequence[Type], options: Options) -> Type:
     return out.broken(a.why or b.why or TWO_CHOSEN)
 
 
-def div(args: Sequence[Type], options: Options) -> Type:
-    a, b = args
-    if b.is_matrix and not a.is_matrix:
-        raise RuleError(f"{a.shape} divided by {b.shape}", "for the matrix inverse write inv(X)")
+def div(a: Type, b: Type) -> Type:
+    _require(
+        not b.is_matrix or a.is_matrix,
+        f"{a.shape} divided by {b.shape}",
+        "for the matrix inverse write inv(X)",
+    )
     psd = a.psd and b.is_scalar and b.sign > 0
     out = replace(_broadcast(a, b, a.sign * b.sign), psd=psd, symmetric=a.symmetric and b.is_scalar)
     if b.is_constant:
@@ -118,17 +134,20 @@ def div(args: Sequence[Type], options: Options) -> Type:
     return replace(out, curvature=Curvature.CONVEX)
 
 
-def matmul(args: Sequence[Type], options: Options) -> Type:
+def matmul(a: Type, b: Type) -> Type:
     """The plain product; congruences ``M.T @ F @ M`` are recognised by the checker."""
-    a, b = args
-    if a.is_scalar or b.is_scalar:
-        raise RuleError(f"{a.shape} @ {b.shape}: '@' multiplies vectors and matrices", "write * for a number")
+    _require(
+        not a.is_scalar and not b.is_scalar,
+        f"{a.shape} @ {b.shape}: '@' multiplies vectors and matrices",
+        "write * for a number",
+    )
     inner_a, inner_b = a.dims[-1], b.dims[0]
-    if inner_a != inner_b:
-        raise RuleError(f"{a.shape} @ {b.shape}: {inner_a} columns meet {inner_b} rows")
-    if a.is_vector and not a.is_row and b.is_vector and b.is_row:
-        message = f"{a.shape} @ {b.shape}: a column times a row is a matrix on paper and a number in numpy"
-        raise RuleError(message, "the inner product is u @ v; an outer product is not in the language")
+    _require(inner_a == inner_b, f"{a.shape} @ {b.shape}: {inner_a} columns meet {inner_b} rows")
+    _require(
+        not a.is_vector or a.is_row or not b.is_vector or not b.is_row,
+        f"{a.shape} @ {b.shape}: a column times a row is a matrix on paper and a number in numpy",
+        "the inner product is u @ v; an outer product is not in the language",
+    )
     out = Type((*a.dims[:-1], *b.dims[1:]), b.is_matrix and not a.is_matrix, a.sign * b.sign)
     if not a.is_constant and not b.is_constant:
         return out.broken(a.why or b.why or TWO_CHOSEN)
@@ -140,22 +159,21 @@ def matmul(args: Sequence[Type], options: Options) -> Type:
     return replace(_scaled(replace(out, dims=()), replace(factor, dims=()), curved), dims=out.dims)
 
 
-def transpose(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
+def transpose(a: Type) -> Type:
     return replace(a, dims=a.dims[::-1], is_row=a.is_vector and not a.is_row)
 
 
-def power(args: Sequence[Type], options: Options) -> Type:
-    """``a ** b`` with a constant exponent; the checker puts its value into ``options``."""
-    a, b = args
-    if b.is_scalar and "exponent" not in options and a.is_constant and b.is_constant and not a.is_matrix:
+def power(a: Type, b: Type, exponent: float | None = None) -> Type:
+    """``a ** b`` with a constant exponent; the checker passes its value."""
+    if b.is_scalar and exponent is None and a.is_constant and b.is_constant and not a.is_matrix:
         return Type(a.dims, a.is_row, 1 if a.sign > 0 else 0)  # a parameter as exponent of what is given
-    if not b.is_scalar or "exponent" not in options:
+    if not b.is_scalar or exponent is None:
         raise RuleError("an exponent is a plain number", "for example x**2")
-    exponent = options["exponent"]
-    if a.is_matrix and (exponent < 0 or exponent % 1):
-        hint = "the matrix inverse is inv(X), the matrix square root root(X), entry by entry it is sqrt(X)"
-        raise RuleError(f"the power {exponent:g} of a matrix", hint)
+    _require(
+        not a.is_matrix or (exponent >= 0 and not exponent % 1),
+        f"the power {exponent:g} of a matrix",
+        "the matrix inverse is inv(X), the matrix square root root(X), entry by entry it is sqrt(X)",
+    )
     sign = 1 if exponent % 2 == 0 or a.sign > 0 else 0
     out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
     if exponent == 1 and not a.is_constant:
@@ -166,66 +184,73 @@ def power(args: Sequence[Type], options: Options) -> Type:
     convex |= is_positive and exponent < 0 and a.curvature.is_concave
     concave = is_positive and 0 < exponent < 1 and a.curvature.is_concave
     of = "something that may be negative" if a.sign <= 0 else f"something {a.curvature.value}"
-    why = f"the power {exponent:g} of {of}"
-    return with_curvature(out, a, Curvature.CONCAVE if concave else Curvature.CONVEX, convex or concave, why)
+    return with_curvature(
+        out,
+        a,
+        Curvature.CONCAVE if concave else Curvature.CONVEX,
+        convex or concave,
+        f"the power {exponent:g} of {of}",
+    )
 
 
-def elementwise(bent: Curvature, *, increasing: bool | None, sign: int = 0, even: bool = False) -> Rule:
+def elementwise(bent: Curvature, *, increasing: bool = False, sign: int = 0, even: bool = False) -> Rule:
     """A rule for a function of one argument, entry by entry.
 
-    ``increasing`` is None when the function is not monotone; ``even`` when it increases on
-    nonnegative arguments.
+    ``increasing`` on all arguments; ``even``: on nonnegative ones.
     """
 
-    def rule(args: Sequence[Type], options: Options) -> Type:
-        (a,) = args
+    def rule(a: Type) -> Type:
         out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
-        rises = increasing if increasing is not None else (True if even and a.sign > 0 else None)
-        keeps = a.curvature.is_affine or (not a.loewner and rises is True and a.curvature is bent)
-        moves = {True: "increasing ", False: "decreasing "}.get(rises, "") if rises is not None else ""
-        an = "an" if moves[:1] == "i" else "a"
-        why = f"{an} {moves}{bent.value} function of something {a.curvature.value}"
+        rises = increasing or (even and a.sign > 0)
+        keeps = a.curvature.is_affine or (not a.loewner and rises and a.curvature is bent)
+        why = f"{'an increasing' if rises else 'a'} {bent.value} function of something {a.curvature.value}"
         return with_curvature(out, a, bent, keeps, why)
 
     return rule
 
 
+def _along(a: Type, axis: int | None, sign: int) -> Type:
+    """The type of numbers made of all entries, or of a matrix along an axis."""
+    if axis is None:
+        return replace(SCALAR, sign=sign)
+    _require(a.is_matrix, f"axis is for a matrix, this is {a.shape}")
+    return column(a.dims[1 - axis], sign=sign)
+
+
 def reduction(bent: Curvature | None) -> Rule:
     """A rule for sum (``bent`` None) and for max and min, over all entries or along an axis."""
 
-    def rule(args: Sequence[Type], options: Options) -> Type:
-        (a,) = args
-        out = replace(SCALAR, sign=a.sign)
-        if "axis" in options:
-            if not a.is_matrix:
-                raise RuleError(f"axis is for a matrix, this is {a.shape}")
-            out = column(a.dims[1 - int(options["axis"])], sign=a.sign)
+    def rule(a: Type, axis: int | None = None) -> Type:
+        out = _along(a, axis, a.sign)
         if a.loewner or a.curvature is Curvature.UNKNOWN:
             return out.broken(
                 a.why or "a sum or an extreme of the entries of a matrix that is curved as a whole"
             )
-        keeps = a.curvature.is_affine or bent in (None, a.curvature)
-        why = "a largest (smallest) entry of something concave (convex)"
-        return with_curvature(out, a, bent or a.curvature, keeps, why)
+        return with_curvature(
+            out,
+            a,
+            bent or a.curvature,
+            a.curvature.is_affine or bent in (None, a.curvature),
+            "a largest (smallest) entry of something concave (convex)",
+        )
 
     return rule
 
 
-def soft_max(args: Sequence[Type], options: Options) -> Type:
+def soft_max(a: Type, axis: int | None = None) -> Type:
     """The rule of max, but the value is above the largest entry: negative entries may give a positive one."""
-    out = reduction(Curvature.CONVEX)(args, options)
+    out = reduction(Curvature.CONVEX)(a, axis=axis)
     return replace(out, sign=max(out.sign, 0))
 
 
 def larger(bent: Curvature) -> Rule:
     """A rule for the larger (convex) or the smaller (concave) of two, entry by entry."""
 
-    def rule(args: Sequence[Type], options: Options) -> Type:
-        a, b = args
+    def rule(a: Type, b: Type) -> Type:
         up = 1 if bent is Curvature.CONVEX else -1
         sign = up if up in (a.sign, b.sign) else -up if {a.sign, b.sign} == {-up} else 0
         out = _broadcast(a, b, sign)
-        keeps = all(t.curvature.is_affine or (t.curvature is bent and not t.loewner) for t in args)
+        keeps = all(t.curvature.is_affine or (t.curvature is bent and not t.loewner) for t in (a, b))
         why = f"the {'larger' if up > 0 else 'smaller'} of two that are not both {bent.value}"
         return out if a.is_constant and b.is_constant else _bent(out, bent, keeps, a.why or b.why or why)
 
@@ -236,87 +261,92 @@ def _bent(out: Type, bent: Curvature, holds: bool, why: str) -> Type:
     return replace(out, curvature=bent) if holds else out.broken(why)
 
 
-def huber(args: Sequence[Type], options: Options) -> Type:
-    a, limit = args
-    if not limit.is_scalar or limit.sign <= 0:
-        raise RuleError("the limit of huber is a number >= 0", "for example huber(x, 2)")
-    out = elementwise(Curvature.CONVEX, increasing=None, sign=1, even=True)([a], options)
+def huber(a: Type, limit: Type) -> Type:
+    _require(
+        limit.is_scalar and limit.sign > 0, "the limit of huber is a number >= 0", "for example huber(x, 2)"
+    )
+    out = elementwise(Curvature.CONVEX, sign=1, even=True)(a)
     return out if limit.is_constant else out.broken(limit.why or "a limit of huber that is chosen")
 
 
-def rel_entropy(args: Sequence[Type], options: Options) -> Type:
+def rel_entropy(a: Type, b: Type) -> Type:
     """x log(x / y), jointly convex: the perspective of -log (Boyd & Vandenberghe, 3.2.6)."""
-    a, b = args
     out = _broadcast(a, b, 0)
     if a.is_constant and b.is_constant:
         return out
-    holds = a.curvature.is_affine and b.curvature.is_affine
-    return _bent(out, Curvature.CONVEX, holds, a.why or b.why or "a relative entropy of what is curved")
+    return _bent(
+        out,
+        Curvature.CONVEX,
+        a.curvature.is_affine and b.curvature.is_affine,
+        a.why or b.why or "a relative entropy of what is curved",
+    )
 
 
 def _sides(a: Type, what: str) -> tuple[Dim, Dim]:
-    if not a.is_matrix:
-        raise RuleError(f"{what} needs a matrix, this is {a.shape}")
+    _require(a.is_matrix, f"{what} needs a matrix, this is {a.shape}")
     return a.dims[0], a.dims[1]
 
 
 def _square(a: Type, what: str) -> Dim:
-    if not a.is_matrix or a.dims[0] != a.dims[1]:
-        raise RuleError(f"{what} needs a square matrix, this is {a.shape}")
+    _require(a.is_matrix and a.dims[0] == a.dims[1], f"{what} needs a square matrix, this is {a.shape}")
     return a.dims[0]
 
 
 def _psd(a: Type, what: str, gram: str) -> Dim:
     n = _square(a, what)
-    if not a.psd:
-        raise RuleError(f"{what} needs a matrix known to be psd", f"declare it psd, or write {gram}")
+    _require(a.psd, f"{what} needs a matrix known to be psd", f"declare it psd, or write {gram}")
     return n
 
 
-def trace(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
+def trace(a: Type) -> Type:
     _square(a, "trace")
     return replace(SCALAR, sign=1 if a.psd else a.sign, curvature=a.curvature, why=a.why)
 
 
-def diag(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
+def diag(a: Type) -> Type:
     if a.is_vector:
         out = matrix(a.dims[0], a.dims[0], sign=a.sign, psd=a.sign > 0, symmetric=True, why=a.why)
         # Diagonal matrices are ordered by their entries, so both kinds of curvature agree.
-        curved = a.curvature in (Curvature.CONVEX, Curvature.CONCAVE)
-        return replace(out, curvature=a.curvature, loewner=curved)
-    n = _square(a, "diag")
-    return column(n, sign=1 if a.psd else a.sign, curvature=a.curvature, why=a.why)
+        return replace(
+            out, curvature=a.curvature, loewner=a.curvature in (Curvature.CONVEX, Curvature.CONCAVE)
+        )
+    return column(_square(a, "diag"), sign=1 if a.psd else a.sign, curvature=a.curvature, why=a.why)
 
 
-def inv(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
+def inv(a: Type) -> Type:
     n = _square(a, "inv")
-    out = matrix(n, n, psd=a.psd, symmetric=a.symmetric)
-    holds = a.psd and a.curvature.is_concave and (a.loewner or a.curvature.is_affine)
-    why = "the inverse of a matrix that is not both psd and affine (or concave)"
-    return with_curvature(out, a, Curvature.CONVEX, holds, why, loewner=True)
+    return with_curvature(
+        matrix(n, n, psd=a.psd, symmetric=a.symmetric),
+        a,
+        Curvature.CONVEX,
+        a.psd and a.curvature.is_concave and (a.loewner or a.curvature.is_affine),
+        "the inverse of a matrix that is not both psd and affine (or concave)",
+        loewner=True,
+    )
 
 
-def root(args: Sequence[Type], options: Options) -> Type:
-    (a,) = args
+def root(a: Type) -> Type:
     n = _psd(a, "root", "W.T @ W")
-    out = matrix(n, n, psd=True, symmetric=True)
-    holds = a.curvature.is_concave and (a.loewner or a.curvature.is_affine)
-    why = "the square root of a matrix that is not affine (or concave)"
-    return with_curvature(out, a, Curvature.CONCAVE, holds, why, loewner=True)
+    return _in_order(
+        matrix(n, n, psd=True, symmetric=True),
+        a,
+        Curvature.CONCAVE,
+        "the square root of a matrix that is not affine (or concave)",
+        loewner=True,
+    )
 
 
 def _norm(what: str) -> Rule:
     """A norm of a matrix."""
 
-    def rule(args: Sequence[Type], options: Options) -> Type:
-        (a,) = args
+    def rule(a: Type) -> Type:
         _sides(a, what)
-        out = replace(SCALAR, sign=1)
         return with_curvature(
-            out, a, Curvature.CONVEX, a.curvature.is_affine, "a norm of a curved expression"
+            replace(SCALAR, sign=1),
+            a,
+            Curvature.CONVEX,
+            a.curvature.is_affine,
+            "a norm of a curved expression",
         )
 
     return rule
@@ -328,61 +358,60 @@ nuclear, norm_fro, sigma_max = _norm("nuclear"), _norm("norm(X, fro)"), _norm("s
 def length(what: str, of_matrix: str) -> Rule:
     """A norm of a vector, or of the columns (axis 0) or rows (axis 1) of a matrix; it rises with sizes."""
 
-    def rule(args: Sequence[Type], options: Options) -> Type:
-        (a,) = args
-        if a.is_scalar:
-            raise RuleError(f"{what} needs a vector, this is a number", "write abs(x)")
-        if a.is_matrix and "axis" not in options:
+    def rule(a: Type, axis: int | None = None) -> Type:
+        _require(not a.is_scalar, f"{what} needs a vector, this is a number", "write abs(x)")
+        if a.is_matrix and axis is None:
             raise RuleError(f"{what} of a matrix may mean several things", of_matrix)
-        if a.is_vector and "axis" in options:
-            raise RuleError(f"axis is for a matrix, this is {a.shape}")
-        out = replace(SCALAR, sign=1)
-        if a.is_matrix:
-            out = column(a.dims[1 - int(options["axis"])], sign=1)
+        out = _along(a, axis, 1)
         holds = a.curvature.is_affine or (a.sign > 0 and a.curvature.is_convex and not a.loewner)
         return with_curvature(out, a, Curvature.CONVEX, holds, "a norm of a curved expression")
 
     return rule
 
 
-def _symmetric(a: Type, what: str) -> None:
+def _eigenvalue(a: Type, what: str) -> Type:
+    """The type of an eigenvalue of a symmetric matrix, but for its curvature."""
     _square(a, what)
-    if not a.symmetric:
-        hint = "declare it psd or symmetric; the largest singular value of any matrix is sigma_max(A)"
-        raise RuleError(f"{what} needs a matrix known to be symmetric", hint)
+    _require(
+        a.symmetric,
+        f"{what} needs a matrix known to be symmetric",
+        "declare it psd or symmetric; the largest singular value of any matrix is sigma_max(A)",
+    )
+    return replace(SCALAR, sign=int(a.psd))
 
 
-def lambda_max(args: Sequence[Type], options: Options) -> Type:
+def lambda_max(a: Type) -> Type:
     """Convex, and increasing in the order of symmetric matrices."""
-    (a,) = args
-    _symmetric(a, "lambda_max")
-    holds = a.curvature.is_affine or (a.loewner and a.curvature.is_convex)
-    why = "a largest eigenvalue of a matrix that is not affine (or convex)"
-    return with_curvature(replace(SCALAR, sign=int(a.psd)), a, Curvature.CONVEX, holds, why)
+    return _in_order(
+        _eigenvalue(a, "lambda_max"),
+        a,
+        Curvature.CONVEX,
+        "a largest eigenvalue of a matrix that is not affine (or convex)",
+    )
 
 
-def lambda_min(args: Sequence[Type], options: Options) -> Type:
+def lambda_min(a: Type) -> Type:
     """Concave, and increasing in the order of symmetric matrices."""
-    (a,) = args
-    _symmetric(a, "lambda_min")
-    holds = a.curvature.is_affine or (a.loewner and a.curvature.is_concave)
-    why = "a smallest eigenvalue of a matrix that is not affine (or concave)"
-    return with_curvature(replace(SCALAR, sign=int(a.psd)), a, Curvature.CONCAVE, holds, why)
+    return _in_order(
+        _eigenvalue(a, "lambda_min"),
+        a,
+        Curvature.CONCAVE,
+        "a smallest eigenvalue of a matrix that is not affine (or concave)",
+    )
 
 
-def logdet(args: Sequence[Type], options: Options) -> Type:
+def logdet(a: Type) -> Type:
     """Concave, and increasing in the order of psd matrices (Boyd & Vandenberghe, 3.1.5)."""
-    (a,) = args
     _psd(a, "logdet", "W @ diag(d) @ W.T with d >= 0")
-    holds = a.curvature.is_affine or (a.loewner and a.curvature.is_concave)
-    why = "a log-determinant of a matrix that is not affine (or concave)"
-    return with_curvature(SCALAR, a, Curvature.CONCAVE, holds, why)
+    return _in_order(
+        SCALAR, a, Curvature.CONCAVE, "a log-determinant of a matrix that is not affine (or concave)"
+    )
 
 
 def _given(what: str, type_of: Callable[..., Type]) -> Rule:
     """A rule for what is given only; of what is chosen the curvature is lost, and ``what`` names the atom."""
 
-    def rule(args: Sequence[Type], options: Options) -> Type:
+    def rule(*args: Type) -> Type:
         out = type_of(*args)
         return out if all(a.is_constant for a in args) else out.broken(f"{what} what is chosen")
 
@@ -406,20 +435,23 @@ def _rank(a: Type) -> Type:
 
 
 def _stack(a: Type, b: Type) -> Type:
-    if not (a.is_matrix and b.is_matrix) or a.dims[1] != b.dims[1]:
-        raise RuleError(f"stack puts {a.shape} on {b.shape}: both need as many columns")
+    _require(
+        a.is_matrix and b.is_matrix and a.dims[1] == b.dims[1],
+        f"stack puts {a.shape} on {b.shape}: both need as many columns",
+    )
     return matrix(UNKNOWN, a.dims[1])  # rows of zeros are left out
 
 
 def _used_rows(a: Type, b: Type) -> Type:
-    if not a.is_matrix or not b.is_vector or a.dims[0] != b.dims[0]:
-        raise RuleError(f"used_rows takes a matrix and a number per row, not {a.shape} and {b.shape}")
+    _require(
+        a.is_matrix and b.is_vector and a.dims[0] == b.dims[0],
+        f"used_rows takes a matrix and a number per row, not {a.shape} and {b.shape}",
+    )
     return matrix(UNKNOWN, a.dims[1])
 
 
 def _support(a: Type) -> Type:
-    if not a.is_vector:
-        raise RuleError(f"support needs a vector, this is {a.shape}")
+    _require(a.is_vector, f"support needs a vector, this is {a.shape}")
     return column(a.dims[0], sign=1)
 
 
@@ -427,16 +459,16 @@ def groups(kind: str) -> Rule:
     """A rule for rows of 0 and 1 that mark which entries of a vector belong together."""
 
     def type_of(a: Type, b: Type) -> Type:
-        if not a.is_vector or not b.is_scalar:
-            raise RuleError(f"{kind} takes a vector and a number, not {a.shape} and {b.shape}")
+        _require(
+            a.is_vector and b.is_scalar, f"{kind} takes a vector and a number, not {a.shape} and {b.shape}"
+        )
         return matrix(UNKNOWN, a.dims[0], sign=1)
 
     return _given("groups of", type_of)
 
 
 def _toeplitz(a: Type) -> Type:
-    if not a.is_vector:
-        raise RuleError(f"toeplitz takes a vector, not {a.shape}", "its first column")
+    _require(a.is_vector, f"toeplitz takes a vector, not {a.shape}", "its first column")
     return matrix(a.dims[0], a.dims[0], sign=max(a.sign, 0))
 
 

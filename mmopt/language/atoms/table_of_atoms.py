@@ -43,7 +43,7 @@ OPERATORS = (
         minorant=minorants.add,
         cvxpy=lambda cp, a, b: a + b,
         by_component=component_forms.linear,
-        on_entry=lambda numbers, a, b: numbers.call("add", a, b),
+        on_entry=lambda system, a, b: system.call("add", a, b),
     ),
     Atom(
         name="sub",
@@ -63,7 +63,7 @@ OPERATORS = (
         minorant=minorants.sub,
         cvxpy=lambda cp, a, b: a - b,
         by_component=component_forms.linear,
-        on_entry=lambda numbers, a, b: numbers.call("sub", a, b),
+        on_entry=lambda system, a, b: system.call("sub", a, b),
     ),
     Atom(
         name="neg",
@@ -83,7 +83,7 @@ OPERATORS = (
         minorant=minorants.neg,
         cvxpy=lambda cp, a: -a,
         by_component=component_forms.linear,
-        on_entry=lambda numbers, a: numbers.call("neg", a),
+        on_entry=lambda system, a: system.call("neg", a),
     ),
     Atom(
         name="mul",
@@ -103,7 +103,7 @@ OPERATORS = (
         minorant=minorants.mul,
         cvxpy=lambda cp, a, b: cp.multiply(a, b),
         by_component=component_forms.product,
-        on_entry=lambda numbers, a, b: numbers.call("mul", a, b),
+        on_entry=lambda system, a, b: system.call("mul", a, b),
     ),
     Atom(
         name="div",
@@ -124,7 +124,7 @@ OPERATORS = (
         cvxpy=lambda cp, a, b: a / b if b.is_constant() else cp.multiply(a, cp.inv_pos(b)),
         cones=lambda shape, outputs, exponent: atom.cones(shape, math.prod(shape), -1.0),
         by_component=component_forms.quotient,
-        on_entry=lambda numbers, a, b: numbers.call("div", a, b),
+        on_entry=lambda system, a, b: system.call("div", a, b),
     ),
     Atom(
         name="pow",
@@ -163,7 +163,7 @@ OPERATORS = (
         minorant=minorants.matmul,
         cvxpy=lambda cp, a, b: a @ b,
         by_component=component_forms.matmul,
-        on_entry=lambda numbers, a, b: numbers.call("mul", a, b),
+        on_entry=lambda system, a, b: system.call("mul", a, b),
     ),
     Atom(
         name="transpose",
@@ -183,7 +183,7 @@ OPERATORS = (
         minorant=minorants.transpose,
         cvxpy=lambda cp, a: a.T,
         by_component=component_forms.transpose,
-        on_entry=lambda numbers, a: a,
+        on_entry=lambda system, a: a,
     ),
 )
 
@@ -232,7 +232,7 @@ PREPARING = (
         text="pinv({0})",
         ball=ball_inverse.pseudo_inverse,
         by_component=component_forms.turned,
-        on_entry=lambda numbers, a: numbers.call("div", numbers.exact(1.0), a),
+        on_entry=lambda system, a: system.call("div", system.exact(1.0), a),
         positive=True,
     ),
     Atom(
@@ -248,7 +248,7 @@ PREPARING = (
         plain=PrintedForm("factor({0})"),
         text="factor({0})",
         by_component=component_forms.factor,
-        on_entry=lambda numbers, a: numbers.call("sqrt", a),
+        on_entry=lambda system, a: system.call("sqrt", a),
         positive=True,
     ),
     Atom(

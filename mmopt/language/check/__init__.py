@@ -1,9 +1,8 @@
 """A program checked before any number is known: names, dimensions, shapes, curvature. Nothing is evaluated.
 
-- ``whole_program.py``: ``check``: a whole program, in the order of its text
+- ``whole_program.py``: ``check``: a whole program, in the order of its text; and ``survey``: line by line,
+  every node with the rule that gives its curvature
 - ``relation_checks.py``: checks of names, relations, ranks and objectives, with advice on curvature
 - ``infer_types.py``: the type of every expression and of its entries
-- ``exact_rewriting.py``: expressions written otherwise: a family of lines as one vector line
 - ``section_checks.py``: checks of the sections on solutions and of procedures
-- ``curvature_survey.py``: a program line by line, every node with the rule that gives its curvature
 """

@@ -7,7 +7,7 @@ recognised as a whole, because node by node they look like products of curved ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from mmopt.errors import placed, suggest
@@ -22,7 +22,6 @@ from mmopt.language.atoms.argument_types import (
     matrix,
 )
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.exact_rewriting import normal, product
 from mmopt.language.syntax.source_text import Source
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -33,11 +32,14 @@ from mmopt.language.syntax.syntax_tree import (
     Index,
     Name,
     Number,
+    Span,
     chain,
     children,
     constant,
     mentions,
     names_in,
+    normal,
+    product,
     to_source,
 )
 
@@ -65,10 +67,13 @@ KEEPS_ZEROS = (
 
 def index_type(expr: Index, base: Type, scope: Scope) -> Type:
     """The type of ``base[i, :]``; ProgramError for a number or kind of indices that does not fit."""
-    if len(expr.items) != len(base.dims):
-        takes = ("no index", "one index", "two indices")[len(base.dims)]
-        hint = "write X[0, 0]" if base.is_matrix and len(expr.items) == 1 else ""
-        scope.source.fail(expr.span, f"{base.shape} takes {takes}, not {len(expr.items)}", hint)
+    takes = ("no index", "one index", "two indices")[len(base.dims)]
+    scope.source.require(
+        len(expr.items) == len(base.dims),
+        expr.span,
+        f"{base.shape} takes {takes}, not {len(expr.items)}",
+        "write X[0, 0]" if base.is_matrix and len(expr.items) == 1 else "",
+    )
     for item, dim in zip(expr.items, base.dims, strict=True):
         if item is not None:
             _item(item, dim, scope)
@@ -78,9 +83,8 @@ def index_type(expr: Index, base: Type, scope: Scope) -> Type:
     sign = 1 if base.psd and expr.items[0] == expr.items[-1] else base.sign
     entry = replace(base, psd=False, symmetric=False, sign=sign)
     out = replace(entry, dims=tuple(kept), is_row=bool(kept) and expr.items[0] is not None)
-    if base.loewner:
-        return out.broken("an entry of a matrix that is curved as a whole (its diagonal is diag(F))")
-    return out
+    why = "an entry of a matrix that is curved as a whole (its diagonal is diag(F))"
+    return out.broken(why) if base.loewner else out
 
 
 def _item(item: Expr, dim: Dim, scope: Scope) -> None:
@@ -94,9 +98,11 @@ def _item(item: Expr, dim: Dim, scope: Scope) -> None:
             )
         return
     if isinstance(item, Number) and item.value == int(item.value):
-        if not dim.symbols and item.value >= dim.value({}):
-            message = f"the index {int(item.value)} is beyond {dim.value({})} entries counted from 0"
-            scope.source.fail(item.span, message)
+        scope.source.require(
+            dim.symbols or item.value < dim.value({}),
+            item.span,
+            f"the index {int(item.value)} is beyond {dim} entries counted from 0",
+        )
         return
     if scope.indices is None and (isinstance(item, Name) or _whole(item, scope) is not None):
         return
@@ -166,57 +172,47 @@ def _is_never_negative(d: Dim) -> bool:
     )
 
 
-def check_family(family: Family, scope: Scope, *, twice: bool) -> None:
+def check_dims(dim: Dim, span: Span, dims: Set[str], source: Source) -> None:
+    """ProgramError for a dimension with a symbol that is not defined."""
+    for name in sorted(dim.symbols - dims):
+        source.fail(
+            span, f"the dimension '{name}' is not defined", suggest(name, dims) or "a given introduces it"
+        )
+
+
+def check_family(family: Family, scope: Scope, *, twice: bool = False) -> None:
     """ProgramError for an index that has another meaning, or runs over a dimension that is not known."""
-    for name in sorted(family.dim.symbols - scope.dims):
-        scope.source.fail(
-            family.span,
-            f"the dimension '{name}' is not defined",
-            suggest(name, scope.dims) or "a given introduces it",
-        )
-    if twice or family.index in scope.types or family.index in scope.dims:
-        scope.source.fail(
-            family.span,
-            f"'{family.index}' has another meaning already",
-            "name the index of this family otherwise",
-        )
-
-
-def check_number_of_indices(side: Expr, inferred: Type, scope: Scope) -> None:
-    """Check that a side of a condition is a number that is given."""
-    if not (inferred.is_scalar and inferred.is_constant):
-        scope.source.fail(
-            side.span,
-            "a condition on indices compares numbers that are given",
-            "for example: if |i - j| >= b with the parameter b: dim = 3",
-        )
+    check_dims(family.dim, family.span, scope.dims, scope.source)
+    scope.source.require(
+        not twice and family.index not in {*scope.types, *scope.dims},
+        family.span,
+        f"'{family.index}' has another meaning already",
+        "name the index of this family otherwise",
+    )
 
 
 def entries_type(expr: Entries, body: Type, scope: Scope) -> Type:
     """An array with an entry for each value of its indices, of the curvature of these numbers."""
-    if not body.is_scalar:
-        scope.source.fail(
-            expr.body.span,
-            f"a number is expected for each {_listed(expr)}, this is {body.shape}",
-            "a family of vectors or of matrix inequalities has one index and no condition",
-        )
-    if len(expr.families) > 2:
-        scope.source.fail(expr.families[2].span, "at most two indices run together", "put a sum inside a sum")
+    indices = ", ".join(f.index for f in expr.families)
+    scope.source.require(
+        body.is_scalar,
+        expr.body.span,
+        f"a number is expected for each {indices}, this is {body.shape}",
+        "a family of vectors or of matrix inequalities has one index and no condition",
+    )
+    for family in expr.families[2:]:
+        scope.source.fail(family.span, "at most two indices run together", "put a sum inside a sum")
     return replace(body, dims=tuple(f.dim for f in expr.families), psd=False, symmetric=False)
-
-
-def _listed(expr: Entries) -> str:
-    return ", ".join(f.index for f in expr.families)
 
 
 def refuse_zeros(expr: Apply, inner: Entries, scope: Scope) -> None:
     """Refuse an atom on entries that a condition leaves out: it would take the zeros there for entries."""
-    if inner.where and expr.atom not in KEEPS_ZEROS:
-        scope.source.fail(
-            inner.span,
-            f"a condition leaves entries out, which '{expr.atom}' cannot",
-            "a condition stands in a sum, a norm, or after a constraint",
-        )
+    scope.source.require(
+        not inner.where or expr.atom in KEEPS_ZEROS,
+        inner.span,
+        f"a condition leaves entries out, which '{expr.atom}' cannot",
+        "a condition stands in a sum, a norm, or after a constraint",
+    )
 
 
 OPERATIONS_OF_DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__}
@@ -242,23 +238,21 @@ class Scope:
     def with_types(self, **types: Type) -> Scope:
         return replace(self, types={**self.types, **types}, inferred={})
 
-    def with_index(self, index: str, dim: Dim) -> Scope:
-        """The scope inside ``for index in dim``."""
-        widened = self.with_types(**{index: replace(SCALAR, sign=1)})
-        return replace(widened, indices={**(self.indices or {}), index: dim})
+    def with_indices(self, *families: Family) -> Scope:
+        """The scope inside ``for index in dim`` of each family."""
+        widened = self.with_types(**{family.index: replace(SCALAR, sign=1) for family in families})
+        return replace(widened, indices={**(self.indices or {}), **{f.index: f.dim for f in families}})
 
     def among(self, entries: Entries) -> Scope:
         """The scope inside the clauses of entries."""
         names = [family.index for family in entries.families]
         for at, family in enumerate(entries.families):
             check_family(family, self, twice=family.index in names[:at])
-        widened = self.with_types(**{name: replace(SCALAR, sign=1) for name in names})
-        runs = {family.index: family.dim for family in entries.families}
-        return replace(widened, indices={**(self.indices or {}), **runs}, masked=bool(entries.where))
+        return replace(self.with_indices(*entries.families), masked=bool(entries.where))
 
     def inside(self, family: Family | None) -> Scope:
         """The scope inside the clause of a family, where there is one."""
-        return self.with_index(family.index, family.dim) if family else self
+        return self.with_indices(family) if family else self
 
 
 def infer(expr: Expr, scope: Scope) -> Type:
@@ -286,9 +280,14 @@ def _infer(expr: Expr, scope: Scope) -> Type:
             return index_type(expr, infer(base, scope), scope)
         case Entries(body=body, where=where):
             inner = scope.among(expr)
-            for condition in where:
-                for side in (condition.left, condition.right):
-                    check_number_of_indices(side, infer(side, inner), scope)
+            for side in [side for r in where for side in (r.left, r.right)]:
+                compared = infer(side, inner)
+                scope.source.require(
+                    compared.is_scalar and compared.is_constant,
+                    side.span,
+                    "a condition on indices compares numbers that are given",
+                    "for example: if |i - j| >= b with the parameter b: dim = 3",
+                )
             return entries_type(expr, infer(body, inner), scope)
         case Block():
             return _block(expr, scope)
@@ -298,23 +297,22 @@ def _infer(expr: Expr, scope: Scope) -> Type:
 
 def _apply(expr: Apply, scope: Scope) -> Type:
     atom = ATOMS[expr.atom]
-    if len(expr.args) != atom.arity:
-        scope.source.fail(
-            expr.span,
-            f"'{expr.atom}' takes {atom.arity} argument{'s' * (atom.arity > 1)}, not {len(expr.args)}",
-            ("write axis=0 or axis=1" if atom.axis and len(expr.args) == 2 else atom.about),
-        )
+    scope.source.require(
+        len(expr.args) == atom.arity,
+        expr.span,
+        f"'{expr.atom}' takes {atom.arity} argument{'s' * (atom.arity > 1)}, not {len(expr.args)}",
+        "write axis=0 or axis=1" if atom.axis and len(expr.args) == 2 else atom.about,
+    )
     if isinstance(expr.args[0], Entries):
         refuse_zeros(expr, expr.args[0], scope)
     options: dict[str, float] = dict(expr.options)
-    if options and not atom.axis:
-        scope.source.fail(expr.span, f"'{expr.atom}' takes no axis", atom.about)
+    scope.source.require(atom.axis or not options, expr.span, f"'{expr.atom}' takes no axis", atom.about)
     size = [column(dimension(expr.args[0], scope))] if atom.takes_dim else None
     args = size or [infer(a, scope) for a in expr.args]
     if expr.atom == "pow" and (exponent := constant(expr.args[1])) is not None:
         options["exponent"] = exponent
     try:
-        whole = plain = atom.rule(args, options)
+        whole = plain = atom.rule(*args, **options)
     except RuleError as error:
         scope.source.fail(expr.span, error.message, error.hint)
     if expr.atom == "matmul":
@@ -328,8 +326,11 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         whole = replace(plain, symmetric=plain.is_matrix)
     if UNKNOWN in whole.dims:  # two such dimensions are equal only for the same expression
         if index := min(names_in(expr) & (scope.indices or {}).keys(), default=""):
-            message = f"how many rows '{to_source(expr)}' has may differ from one '{index}' to the next"
-            scope.source.fail(expr.span, message, "take the index out of it")
+            scope.source.fail(
+                expr.span,
+                f"how many rows '{to_source(expr)}' has may differ from one '{index}' to the next",
+                "take the index out of it",
+            )
         rows = Dim.of(f"?rows({to_source(expr)})")
         whole = replace(whole, dims=tuple(rows if d == UNKNOWN else d for d in whole.dims))
     return whole
@@ -338,11 +339,16 @@ def _apply(expr: Apply, scope: Scope) -> Type:
 def scoped(expr: Expr, scope: Scope) -> Iterator[tuple[Expr, Scope]]:
     """The expression and every part that has a type, each with the names that are defined there."""
     yield expr, scope
+    for part, inner in typed_parts(expr, scope):
+        yield from scoped(part, inner)
+
+
+def typed_parts(expr: Expr, scope: Scope) -> Sequence[tuple[Expr, Scope]]:
+    """The direct parts that have a type, each with the names that are defined there."""
     if isinstance(expr, Entries):
-        yield from scoped(expr.body, scope.among(expr))
-    elif not (isinstance(expr, Apply) and ATOMS[expr.atom].takes_dim):
-        for child in children(expr):
-            yield from scoped(child, scope)
+        return [(expr.body, scope.among(expr))]
+    has_size = isinstance(expr, Apply) and ATOMS[expr.atom].takes_dim
+    return [] if has_size else [(child, scope) for child in children(expr)]
 
 
 def dimension(expr: Expr, scope: Scope) -> Dim:

@@ -15,10 +15,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from mmopt.errors import suggest
 from mmopt.language.atoms.argument_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.infer_types import Scope, infer, not_symmetric
+from mmopt.language.check.infer_types import Scope, check_dims, infer, not_symmetric, scoped, typed_parts
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.source_text import Source
 from mmopt.language.syntax.syntax_tree import (
@@ -38,7 +37,6 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     to_source,
     transpose,
-    walk,
 )
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import has_full_rank
@@ -84,8 +82,7 @@ def declared_type(d: Declaration, curvature: Curvature) -> Type:
     if d.kind == "vector":
         return column(d.dims[0], sign=sign, curvature=curvature)
     psd = d.kind == "psd"
-    symmetric = psd or d.kind == "symmetric"
-    return matrix(*d.dims, sign=sign, psd=psd, symmetric=symmetric, curvature=curvature)
+    return matrix(*d.dims, sign=sign, psd=psd, symmetric=psd or d.kind == "symmetric", curvature=curvature)
 
 
 @dataclass
@@ -106,16 +103,14 @@ class Names:
     def number(self, expr: Expr, what: str, hint: str = "", **more: Type) -> Type:
         """The type of an expression that has to be a number; ``more`` are names that only it has."""
         inferred = infer(expr, self.scope().with_types(**more))
-        if not inferred.is_scalar:
-            self.source.fail(expr.span, f"{what}, this is {inferred.shape}", hint)
+        self.source.require(inferred.is_scalar, expr.span, f"{what}, this is {inferred.shape}", hint)
         return inferred
 
     def new(self, name: str, span: Span) -> None:
         """Refuse a name that has a meaning already."""
-        if name in self.dims:
-            self.source.fail(span, f"'{name}' is a dimension already", "give it another name")
-        if name in self.types:
-            self.source.fail(span, f"'{name}' is defined twice", "give one of them another name")
+        require = self.source.require
+        require(name not in self.dims, span, f"'{name}' is a dimension already", "give it another name")
+        require(name not in self.types, span, f"'{name}' is defined twice", "give one of them another name")
 
     def compute(self, a: Assignment) -> None:
         """Define the new name on the left side of an assignment."""
@@ -125,9 +120,10 @@ class Names:
     def declare(self, d: Declaration, curvature: Curvature) -> None:
         """Define the name that a declaration states; its dimensions have to be known."""
         for dim, span in zip(d.dims, d.dim_spans, strict=True):
-            self.dims_known(dim, span)
-        if d.kind in ("psd", "symmetric") and d.dims[0] != d.dims[1]:
-            self.source.fail(
+            check_dims(dim, span, self.dims, self.source)
+        if d.kind in ("psd", "symmetric"):
+            self.source.require(
+                d.dims[0] == d.dims[1],
                 d.dim_spans[1],
                 f"'{d.kind}' is square, here are {d.dims[0]} rows and {d.dims[1]} columns",
                 f"write {d.kind}[{d.dims[0]}, {d.dims[0]}]",
@@ -135,58 +131,49 @@ class Names:
         self.new(d.name, d.span)
         self.types[d.name] = declared_type(d, curvature)
 
-    def dims_known(self, dim: Dim, span: Span) -> None:
-        for name in sorted(dim.symbols - self.dims):
-            self.source.fail(
-                span,
-                f"the dimension '{name}' is not defined",
-                suggest(name, self.dims) or "a given introduces it",
-            )
-
     def assign(self, a: Assignment) -> Type:
         """The type of an assignment's right side, checked against what its left side states."""
         inferred = self.infer(a.expr)
-        if inferred.is_vector and inferred.is_row:
-            self.source.fail(
-                a.expr.span,
-                f"'{a.name}' would be {inferred.shape}; a named vector is a column",
-                f"name the column and write {a.name}.T where a row is meant",
-            )
+        self.source.require(
+            not (inferred.is_vector and inferred.is_row),
+            a.expr.span,
+            f"'{a.name}' would be {inferred.shape}; a named vector is a column",
+            f"name the column and write {a.name}.T where a row is meant",
+        )
         return self._stated(a, a.declared, inferred) if a.declared else inferred
 
     def _stated(self, a: Assignment, d: Declaration, inferred: Type) -> Type:
         stated = declared_type(d, inferred.curvature)
-        if len(stated.dims) != len(inferred.dims):
-            self.source.fail(a.span, f"'{a.name}' is declared {stated.shape} and is {inferred.shape}")
+        message = f"'{a.name}' is declared {stated.shape} and is {inferred.shape}"
+        self.source.require(len(stated.dims) == len(inferred.dims), a.span, message)
         for s, k, span in zip(stated.dims, inferred.dims, d.dim_spans, strict=True):
             if any(name.startswith("?") for name in k.symbols):
                 self._names_a_size(s, span)
             else:
-                self.dims_known(s, span)
-                if s != k:
-                    self.source.fail(span, f"'{a.name}' is declared {stated.shape} and is {inferred.shape}")
+                check_dims(s, span, self.dims, self.source)
+                self.source.require(s == k, span, message)
         wrong = (
             (stated.psd and not inferred.psd, "psd"),
             (stated.symmetric and not inferred.symmetric, "symmetric"),
             (stated.sign and inferred.sign != stated.sign, ">= 0"),
         )
         for missing, word in wrong:
-            if missing:
-                self.source.fail(
-                    a.span,
-                    f"'{a.name}' is declared {word}, which does not follow from its expression",
-                    "declare it without, or write it so that it shows (W.T @ W is psd)",
-                )
+            self.source.require(
+                not missing,
+                a.span,
+                f"'{a.name}' is declared {word}, which does not follow from its expression",
+                "declare it without, or write it so that it shows (W.T @ W is psd)",
+            )
         return replace(inferred, dims=stated.dims)
 
     def _names_a_size(self, stated: Dim, span: Span) -> None:
         """Give a new name to a size that depends on the numbers."""
-        if not stated.name or stated.name in self.dims:
-            self.source.fail(
-                span,
-                f"the number of rows is known only with the numbers, it cannot be stated as '{stated}'",
-                "give it a new name, for example k",
-            )
+        self.source.require(
+            stated.name and stated.name not in self.dims,
+            span,
+            f"the number of rows is known only with the numbers, it cannot be stated as '{stated}'",
+            "give it a new name, for example k",
+        )
         self.new(stated.name, span)
         self.dims.add(stated.name)
 
@@ -196,25 +183,22 @@ FLIPPED = {"<=": ">=", ">=": "<=", "<<": ">>", ">>": "<<"}
 
 def turned_relation(relation: Relation, left: Type, right: Type) -> str:
     """The line the other way round, where that is convex."""
-    bent = left if not left.curvature.is_affine else right
-    other = right if bent is left else left
-    if relation.op == "==" and Curvature.UNKNOWN not in (left.curvature, right.curvature):
-        side = "at most" if bent.curvature is Curvature.CONVEX else "at least"
-        op = "<=" if (bent.curvature is Curvature.CONVEX) == (bent is left) else ">="
-        op = {"<=": "<<", ">=": ">>"}[op] if bent.loewner else op
-        line = f"{to_source(relation.left)} {op} {to_source(relation.right)}"
+    bent, other = (right, left) if left.curvature.is_affine else (left, right)
+    if Curvature.UNKNOWN in (left.curvature, right.curvature):
+        return ""
+    is_convex = bent.curvature is Curvature.CONVEX
+    ops = ("<<", ">>") if bent.loewner else ("<=", ">=")
+    op = FLIPPED.get(relation.op) or ops[is_convex != (bent is left)]
+    line = f"{to_source(relation.left)} {op} {to_source(relation.right)}"
+    if relation.op == "==":
+        side = "at most" if is_convex else "at least"
         hint = f"what is {bent.curvature.value} can be {side} a limit, not equal to one: {line}"
         return hint if other.curvature.is_affine else ""
-    if relation.op not in FLIPPED or Curvature.UNKNOWN in (left.curvature, right.curvature):
-        return ""
-    is_small_left = FLIPPED[relation.op] in ("<=", "<<")
-    small, large = (left, right) if is_small_left else (right, left)
-    if not (small.curvature.is_convex and large.curvature.is_concave):
-        return ""
-    line = f"{to_source(relation.left)} {FLIPPED[relation.op]} {to_source(relation.right)}"
-    if bent.curvature is Curvature.CONVEX:
-        return f"what is convex can be kept below a limit, not above one; is this meant: {line}"
-    return f"what is concave can be kept above a limit, not below one; is this meant: {line}"
+    small, large = (left, right) if op in ("<=", "<<") else (right, left)
+    sides = ("below", "above") if is_convex else ("above", "below")
+    meant = f"can be kept {sides[0]} a limit, not {sides[1]} one; is this meant: {line}"
+    fits = small.curvature.is_convex and large.curvature.is_concave
+    return f"what is {'convex' if is_convex else 'concave'} {meant}" if fits else ""
 
 
 def turned_objective(inferred: Type) -> str:
@@ -241,7 +225,9 @@ def advice(culprit: Expr, scope: Scope) -> str:
         case Apply(atom="exp", args=(inner,)) if infer(inner, scope).curvature is Curvature.CONCAVE:
             return "exp is convex, and rises: take it of something convex"
         case Apply(atom="pow", args=(base, _)):
-            return _of_power(base, scope)
+            inferred = infer(base, scope)
+            hint = f"of what may be negative only even powers are convex: declare it{_declared(base, '>= 0')}"
+            return hint if inferred.sign <= 0 and not (inferred.loewner or inferred.is_broken) else ""
         case Apply(atom="div", args=(above, _)) if not infer(above, scope).is_constant:
             return (
                 "a quotient of two that are chosen has no curvature: in a line, multiply what is below to "
@@ -255,21 +241,12 @@ def advice(culprit: Expr, scope: Scope) -> str:
 
 
 def _of_root(inner: Expr, scope: Scope) -> str:
-    inferred = infer(inner, scope)
     squares = isinstance(inner, Apply) and inner.atom in ("sum", "matmul")
-    if inferred.curvature is Curvature.CONVEX or squares:
-        return (
-            "a square root is concave, and rises: of something convex it is neither. The root of a sum of "
-            "squares is norm(x), which is convex; as an objective, minimize what is under the root"
-        )
-    return ""
-
-
-def _of_power(base: Expr, scope: Scope) -> str:
-    inferred = infer(base, scope)
-    if inferred.sign <= 0 and not inferred.loewner and inferred.curvature is not Curvature.UNKNOWN:
-        return f"of what may be negative only even powers are convex: declare it{_declared(base, '>= 0')}"
-    return ""
+    hint = (
+        "a square root is concave, and rises: of something convex it is neither. The root of a sum of "
+        "squares is norm(x), which is convex; as an objective, minimize what is under the root"
+    )
+    return hint if squares or infer(inner, scope).curvature is Curvature.CONVEX else ""
 
 
 def _declared(expr: Expr, sign: str) -> str:
@@ -278,8 +255,11 @@ def _declared(expr: Expr, sign: str) -> str:
 
 def _of_product(left: Expr, right: Expr, scope: Scope) -> str:
     for one, other in ((left, right), (right, left)):
-        if isinstance(one, Name) and infer(one, scope).is_constant and infer(one, scope).sign == 0:
-            return f"declare its sign: {one.id}: {_kind(infer(one, scope))} >= 0"
+        inferred = infer(one, scope)
+        if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0:
+            name = ("scalar", "vector", "matrix")[len(inferred.dims)]
+            kind = f"{name}[{', '.join(map(str, inferred.dims))}]" if inferred.dims else name
+            return f"declare its sign: {one.id}: {kind} >= 0"
         if isinstance(other, Apply) and other.atom == "log" and other.args[0] == one:
             return f"x * log(x) is -entropy(x), which is convex: write -entropy({to_source(one)})"
     if form := _of_form(left, right, scope):
@@ -289,23 +269,15 @@ def _of_product(left: Expr, right: Expr, scope: Scope) -> str:
         hint = f"a quadratic form is written norm({to_source(product)})**2"
         return hint if infer(matrix, scope).psd else f"{hint}, where {name} is psd: declare it so"
     plain = right.args[0] if isinstance(right, Apply) and right.atom == "transpose" else right
-    if left == plain:
-        inferred = infer(left, scope)
-        if inferred.is_vector and inferred.curvature.is_affine:
-            return f"a sum of squares is written sum({_squared(plain)})"
-        if inferred.is_matrix and inferred.curvature.is_affine:
-            return f"the sum of all squares of entries is sum({_squared(plain)})"
+    inferred = infer(left, scope)
+    if left == plain and inferred.curvature.is_affine and not inferred.is_scalar:
+        what = "a sum of squares is written" if inferred.is_vector else "the sum of all squares of entries is"
+        return f"{what} sum({to_source(Apply('pow', (plain, Number(2.0, plain.span)), plain.span))})"
     both = [infer(e, scope) for e in (left, right)]
     if left != right and all(t.is_scalar and t.curvature is Curvature.AFFINE for t in both):
         a, b = to_source(left), to_source(right)
         return f"that a product is at least c**2, with both >= 0, is written [[{a}, c], [c, {b}]] >> 0"
     return ""
-
-
-def _kind(inferred: Type) -> str:
-    """The kind of a declaration with its dimensions: ``vector[n]``."""
-    name = ("scalar", "vector", "matrix")[len(inferred.dims)]
-    return f"{name}[{', '.join(map(str, inferred.dims))}]" if inferred.dims else name
 
 
 def _of_form(left: Expr, right: Expr, scope: Scope) -> tuple[Expr, Expr] | None:
@@ -317,10 +289,6 @@ def _of_form(left: Expr, right: Expr, scope: Scope) -> tuple[Expr, Expr] | None:
     middle, x = infer(left.args[1], scope), infer(right, scope)
     is_form = middle.is_constant and middle.is_matrix and x.is_vector and x.curvature.is_affine
     return (left.args[1], right) if is_form else None
-
-
-def _squared(expr: Expr) -> str:
-    return to_source(Apply("pow", (expr, Number(2.0, expr.span)), expr.span))
 
 
 # Which curvature the left and the right side of a relation need.
@@ -344,11 +312,15 @@ def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
     for t, e in ((left, r.left), (right, r.right)):
         if is_order and not (isinstance(e, Number) and e.value == 0):
             _symmetric(e, t, r.op, scope)
-    if not (left.is_scalar or right.is_scalar or left.dims == right.dims):
-        scope.source.fail(r.span, f"{left.shape} {r.op} {right.shape}: both sides need the same shape")
-    if is_order and not (left.is_matrix or right.is_matrix):
-        message = f"'{r.op}' compares symmetric matrices, both sides are numbers"
-        scope.source.fail(r.span, message, "write >= 0")
+    scope.source.require(
+        left.is_scalar or right.is_scalar or left.dims == right.dims,
+        r.span,
+        f"{left.shape} {r.op} {right.shape}: both sides need the same shape",
+    )
+    is_scalar = is_order and not (left.is_matrix or right.is_matrix)
+    scope.source.require(
+        not is_scalar, r.span, f"'{r.op}' compares symmetric matrices, both sides are numbers", "write >= 0"
+    )
     return left, right
 
 
@@ -386,12 +358,12 @@ def check_relation(c: Constraint, types: tuple[Type, Type], scope: Scope) -> Non
         wanted = f"'{c.name}': {BOTH_AFFINE if word == 'affine' else what}"
         if not suits(t, word):
             refuse_curvature(e, t, wanted, scope, turned_relation(r, *types))
-        if not t.curvature.is_affine and t.is_matrix and t.loewner != (r.op in ("<<", ">>")):
-            as_whole = "as a whole, not entry by entry (compare with << or >>, or take its diag)"
-            by_entry = "entry by entry, not as a whole (compare with <= or >=)"
-            scope.source.fail(
-                e.span, f"{wanted}, and it is {word} {as_whole if t.loewner else by_entry}", RULES
-            )
+        is_other = not t.curvature.is_affine and t.is_matrix and t.loewner != (r.op in ("<<", ">>"))
+        as_whole = "as a whole, not entry by entry (compare with << or >>, or take its diag)"
+        by_entry = "entry by entry, not as a whole (compare with <= or >=)"
+        scope.source.require(
+            not is_other, e.span, f"{wanted}, and it is {word} {as_whole if t.loewner else by_entry}", RULES
+        )
 
 
 def suits(inferred: Type, word: str) -> bool:
@@ -432,50 +404,35 @@ def refuse_curvature(expr: Expr, inferred: Type, what: str, scope: Scope, turned
 def _culprit(expr: Expr, inferred: Type, scope: Scope) -> tuple[Expr, Scope]:
     """The first part that breaks the curvature for this reason while nothing inside does; and its scope."""
 
-    if isinstance(expr, Entries):
-        return _culprit(expr.body, inferred, scope.among(expr))
-
-    def broken(e: Expr) -> bool:
+    def breaks(e: Expr, inner: Scope) -> bool:
         is_leaf = isinstance(e, Name | Number)
-        return not is_leaf and (t := infer(e, scope)).curvature is Curvature.UNKNOWN and t.why == inferred.why
+        return not is_leaf and (t := infer(e, inner)).curvature is Curvature.UNKNOWN and t.why == inferred.why
 
-    skip = {
-        id(a) for e in walk(expr) if isinstance(e, Apply) and ATOMS[e.atom].takes_dim for a in walk(e.args[0])
-    }
-    # Inside the clauses of entries are indices that are not defined outside.
-    skip |= {id(a) for e in walk(expr) if isinstance(e, Entries) for c in children(e) for a in walk(c)}
-    able = (e for e in walk(expr) if id(e) not in skip and broken(e))
-    culprit = next((e for e in able if isinstance(e, Entries) or not any(map(broken, children(e)))), expr)
-    return _culprit(culprit, inferred, scope) if isinstance(culprit, Entries) else (culprit, scope)
+    able = (part for part in scoped(expr, scope) if breaks(*part))
+    return next((part for part in able if not any(breaks(*c) for c in typed_parts(*part))), (expr, scope))
 
 
 def check_smooth(expr: Expr, scope: Scope) -> None:
     """Raise a :class:`~mmopt.errors.ProgramError` at the first atom on what is chosen without a gradient."""
-    if isinstance(expr, Entries):
-        check_smooth(expr.body, scope.among(expr))
-        return
-    if isinstance(expr, Apply):
-        if ATOMS[expr.atom].takes_dim:
-            return
-        if not ATOMS[expr.atom].gradient and not infer(expr, scope).is_constant:
+    for part, inner in scoped(expr, scope):
+        if isinstance(part, Apply) and not ATOMS[part.atom].gradient and not infer(part, inner).is_constant:
             able = ", ".join(sorted(name for name, atom in ATOMS.items() if atom.gradient))
             scope.source.fail(
-                expr.span,
-                f"'{expr.atom}' has no gradient, and a smooth program is searched by gradients",
+                part.span,
+                f"'{part.atom}' has no gradient, and a smooth program is searched by gradients",
                 f"these have one: {able}",
             )
-    for child in children(expr):
-        check_smooth(child, scope)
 
 
 def check_smooth_line(c: Constraint, scope: Scope) -> None:
     """``check_smooth`` for both sides of a line, which compares entries (a psd matrix is declared so)."""
-    if c.relation.op in (">>", "<<"):
-        scope.source.fail(
-            c.relation.span,
-            f"'{c.name}': a smooth program compares entries, not matrices",
-            "declare the variable psd",
-        )
+    is_order = c.relation.op in (">>", "<<")
+    scope.source.require(
+        not is_order,
+        c.relation.span,
+        f"'{c.name}': a smooth program compares entries, not matrices",
+        "declare the variable psd",
+    )
     for side in (c.relation.left, c.relation.right):
         check_smooth(side, scope)
 
@@ -494,35 +451,40 @@ def check_rank(program: Program, scope: Scope) -> None:
     Raises :class:`~mmopt.errors.ProgramError`.
     """
     lines = [c for c in program.constraints if is_rank(c)]
-    if program.problem_class not in ("rank", "smooth") and lines:
+    require = program.source.require
+    for line in lines if program.problem_class not in ("rank", "smooth") else ():
         program.source.fail(
-            lines[0].relation.left.span,
-            f"'{lines[0].name}': a rank constraint is not convex",
-            "write 'class rank'",
+            line.relation.left.span, f"'{line.name}': a rank constraint is not convex", "write 'class rank'"
         )
     if program.problem_class != "rank":
         return
-    if len(lines) != 1:
-        span = lines[1].span if lines else dict(program.spans)["class"]
-        program.source.fail(
-            span, f"a program of class 'rank' has one rank constraint, this has {len(lines)}", RANK_HINT
-        )
+    require(
+        len(lines) == 1,
+        lines[1].span if len(lines) > 1 else dict(program.spans)["class"],
+        f"a program of class 'rank' has one rank constraint, this has {len(lines)}",
+        RANK_HINT,
+    )
     relation = lines[0].relation
-    assert isinstance(relation.left, Apply)
-    if relation.op != "==" or lines[0].family:
-        program.source.fail(relation.span, "a rank is given by '==' to one number", RANK_HINT)
-    (inner,) = relation.left.args
+    require(
+        relation.op == "==" and not lines[0].family,
+        relation.span,
+        "a rank is given by '==' to one number",
+        RANK_HINT,
+    )
+    (inner,) = children(relation.left)
     inside, right = infer(inner, scope), infer(relation.right, scope)
-    if not (inside.is_matrix and inside.symmetric and inside.curvature.is_affine):
-        program.source.fail(
-            inner.span,
-            "the matrix whose rank is given has to be symmetric and affine in what is chosen",
-            "for example Z = [[eye(p), A], [A.T, X]]",
-        )
-    if not (right.is_scalar and right.is_constant):
-        program.source.fail(
-            relation.right.span, f"a rank is a given number, this is {right.shape}", RANK_HINT
-        )
+    require(
+        inside.is_matrix and inside.symmetric and inside.curvature.is_affine,
+        inner.span,
+        "the matrix whose rank is given has to be symmetric and affine in what is chosen",
+        "for example Z = [[eye(p), A], [A.T, X]]",
+    )
+    require(
+        right.is_scalar and right.is_constant,
+        relation.right.span,
+        f"a rank is a given number, this is {right.shape}",
+        RANK_HINT,
+    )
 
 
 def rank_residual(matrix: Array, rank: int) -> float:

@@ -6,8 +6,9 @@ on solutions (starts, repair, value, meaning, certificate) are evaluated with th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from mmopt.errors import suggest
 from mmopt.language.atoms.argument_types import SCALAR, Curvature, Dim, Type, matrix
@@ -43,18 +44,19 @@ def cells(program: Program) -> Dim | None:
 
 def solved_programs(steps: Sequence[Step]) -> list[str]:
     """The programs that the steps solve, in order, those inside blocks too."""
-    programs: list[str] = []
-    for step in steps:
-        if isinstance(step, SubProgram):
-            programs.append(step.program)
-        elif isinstance(step, Repeat):
-            programs += solved_programs(step.steps)
-    return programs
+    return [step.program for step in _walk(steps) if isinstance(step, SubProgram)]
 
 
 def alternates(steps: Sequence[Step]) -> bool:
     """Whether a block alternates: the end is then a local optimum, which depends on the start."""
-    return any(isinstance(step, Repeat) and (step.settles or alternates(step.steps)) for step in steps)
+    return any(isinstance(step, Repeat) and step.settles for step in _walk(steps))
+
+
+def _walk(steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps, each block before its own."""
+    for step in steps:
+        yield step
+        yield from _walk(step.steps if isinstance(step, Repeat) else ())
 
 
 def check_steps(program: Program, names: Names) -> None:
@@ -74,22 +76,20 @@ class _Steps:
             if isinstance(step, Repeat):
                 self.repeat(step)
                 continue
-            if step.name in self.given:
-                self.program.source.fail(
-                    step.span, f"'{step.name}' is given; a step cannot change it", "use another name"
-                )
+            require, given = self.program.source.require, f"'{step.name}' is given; a step cannot change it"
+            require(step.name not in self.given, step.span, given, "use another name")
             if isinstance(step, SubProgram):
                 self.solve(step)
-            elif step.name in self.solved:
-                self.program.source.fail(
-                    step.span,
-                    f"'{step.name}' is the result of a step; an assignment cannot change it",
-                    "use another name",
-                )
-            else:
-                if step.name not in self.names.types:
-                    self.names.new(step.name, step.span)
-                self.names.types[step.name] = self.names.assign(step)
+                continue
+            require(
+                step.name not in self.solved,
+                step.span,
+                f"'{step.name}' is the result of a step; an assignment cannot change it",
+                "use another name",
+            )
+            if step.name not in self.names.types:
+                self.names.new(step.name, step.span)
+            self.names.types[step.name] = self.names.assign(step)
 
     def repeat(self, loop: Repeat) -> None:
         self.names.number(loop.times, "a number of times is a number")
@@ -97,12 +97,12 @@ class _Steps:
             for side in (loop.until.left, loop.until.right):
                 self.names.number(side, "'until' compares two numbers")
         self.each(loop.steps)
-        if loop.settles and not any(isinstance(step, SubProgram) for step in loop.steps):
-            self.program.source.fail(
-                loop.span,
-                "'alternate' ends by the objective of its last step that solves, and none does",
-                "write 'repeat'",
-            )
+        self.program.source.require(
+            not loop.settles or any(isinstance(step, SubProgram) for step in loop.steps),
+            loop.span,
+            "'alternate' ends by the objective of its last step that solves, and none does",
+            "write 'repeat'",
+        )
 
     def solve(self, step: SubProgram) -> None:
         """Check ``name = solve(program, Q=…)``: the program exists and has these givens, of these shapes."""
@@ -114,8 +114,9 @@ class _Steps:
             source.fail(
                 step.span, f"'{step.name}' is the result of '{before.name}' already", "use another name"
             )
-        if step.program == self.program.name:
-            source.fail(step.program_span, f"'{step.program}' would solve itself")
+        source.require(
+            step.program != self.program.name, step.program_span, f"'{step.program}' would solve itself"
+        )
         if step.program not in program_names():
             source.fail(
                 step.program_span,
@@ -139,33 +140,36 @@ class _Steps:
             inferred = self.names.infer(argument)
             if name not in dims:
                 source.fail(argument.span, f"'{step.program}' has no given '{name}'", suggest(name, dims))
-            if len(inferred.dims) != len(dims[name]):
-                kind = inputs[name].kind if name in inputs else "scalar"
-                source.fail(
-                    argument.span,
-                    f"the given '{name}' of '{step.program}' is a {kind}, this is {inferred.shape}",
-                )
+            kind = inputs[name].kind if name in inputs else "scalar"
+            source.require(
+                len(inferred.dims) == len(dims[name]),
+                argument.span,
+                f"the given '{name}' of '{step.program}' is a {kind}, this is {inferred.shape}",
+            )
             types[name] = inferred
         for d in solved.givens:
-            if not d.source and d.name not in types:
-                source.fail(
-                    step.program_span,
-                    f"'{step.program}' needs the given '{d.name}'",
-                    f"write: solve({step.program}, {d.name}=…)",
-                )
+            source.require(
+                d.source or d.name in types,
+                step.program_span,
+                f"'{step.program}' needs the given '{d.name}'",
+                f"write: solve({step.program}, {d.name}=…)",
+            )
         return types
 
     def start(self, argument: Expr, solved: Program) -> None:
-        span = argument.span
-        if not isinstance(argument, Name) or argument.id not in self.solved:
-            self.program.source.fail(span, "a start is the name of an earlier step", "write: start=fit")
-        if solved.problem_class != "smooth":
-            self.program.source.fail(
-                span,
-                f"'{solved.name}' is of class '{solved.problem_class}': its result does not depend on a "
-                "start",
-                "leave out 'start'",
-            )
+        require, message = self.program.source.require, "a start is the name of an earlier step"
+        require(
+            isinstance(argument, Name) and argument.id in self.solved,
+            argument.span,
+            message,
+            "write: start=fit",
+        )
+        require(
+            solved.problem_class == "smooth",
+            argument.span,
+            f"'{solved.name}' is of class '{solved.problem_class}': its result does not depend on a start",
+            "leave out 'start'",
+        )
 
     def results(self, name: str, solved: Program, arguments: Mapping[str, Type]) -> dict[str, Type]:
         """The types of ``name.strategy``, ``name.objective``, and by name its variables and multipliers."""
@@ -201,13 +205,11 @@ def _inputs(program: Program) -> list[Declaration]:
 
 
 def _translate(dim: Dim, sizes: Mapping[str, Dim], unknown: str) -> Dim:
-    total = Dim.of(0)
-    for monomial, coefficient in dim.terms:
-        product = Dim.of(coefficient)
-        for name in monomial:
-            product = product * sizes.get(name, Dim.of(unknown + name))
-        total = total + product
-    return total
+    products = (
+        reduce(Dim.__mul__, (sizes.get(name, Dim.of(unknown + name)) for name in monomial), Dim.of(times))
+        for monomial, times in dim.terms
+    )
+    return reduce(Dim.__add__, products, Dim.of(0))
 
 
 # Programs whose lower bound is computed with every solution, for any strategy.
@@ -239,13 +241,12 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     _meaning(program, names)
     for number in program.neighbours.numbers if program.neighbours else ():
         dimension(number, names.scope())
-    solved = sorted(solved_programs(program.steps))
-    if program.bound and program.bound not in (*PROGRAMS_THAT_BOUND, *solved):
-        span = dict(program.spans)["bound"]
+    bounds = (*PROGRAMS_THAT_BOUND, *sorted(solved_programs(program.steps)))
+    if program.bound and program.bound not in bounds:
         program.source.fail(
-            span,
+            dict(program.spans)["bound"],
             f"there is no program '{program.bound}' whose bound could hold",
-            suggest(program.bound, (*PROGRAMS_THAT_BOUND, *solved)),
+            suggest(program.bound, bounds),
         )
     return names.scope()
 
@@ -257,30 +258,32 @@ def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
         program.source.fail(
             a.span, f"'{a.name}' is not chosen; a {section} changes what is chosen", suggest(a.name, chosen)
         )
-    if a.declared:
-        program.source.fail(a.span, f"'{a.name}' is declared a second time", f"write: {a.name} = expression")
+    message, require = f"'{a.name}' is declared a second time", program.source.require
+    require(not a.declared, a.span, message, f"write: {a.name} = expression")
     before, after = names.types[a.name], names.assign(a)
-    if before.dims != after.dims:
-        program.source.fail(
-            a.expr.span, f"'{a.name}' is {before.shape}; the {section} makes it {after.shape}"
-        )
+    require(
+        before.dims == after.dims,
+        a.expr.span,
+        f"'{a.name}' is {before.shape}; the {section} makes it {after.shape}",
+    )
 
 
 def _starts(program: Program, names: Names) -> None:
     """Check starts: they use what is given."""
-    types = dict(names.types)
+    types, require = dict(names.types), program.source.require
     chosen = {d.name for d in program.choose}
     for position, start in enumerate(program.starts):
-        if start.name in {other.name for other in program.starts[:position]}:
-            program.source.fail(
-                start.span, f"two starts are called '{start.name}'", "results go by these names"
-            )
+        require(
+            start.name not in {other.name for other in program.starts[:position]},
+            start.span,
+            f"two starts are called '{start.name}'",
+            "results go by these names",
+        )
         for a in start.values:
-            outside = sorted(names_in(a.expr) & chosen)
-            if outside:
+            for name in sorted(names_in(a.expr) & chosen):
                 program.source.fail(
                     a.expr.span,
-                    f"a start uses what is given, and '{outside[0]}' is chosen",
+                    f"a start uses what is given, and '{name}' is chosen",
                     "write it with what is given",
                 )
             _set(program, a, names, "start")
@@ -291,17 +294,22 @@ def _adoption(program: Program, names: Names) -> None:
     """Check the chosen variables from a strategy with a column per cell; later ones may use earlier ones."""
     if program.adoption is None:
         return
-    d = program.adoption.strategy
+    d, require = program.adoption.strategy, program.source.require
     types, dims = dict(names.types), set(names.dims)
-    if d.kind != "matrix" or d.sign or d.source:
-        program.source.fail(d.span, "a strategy is a plain matrix", f"write: {d.name}: matrix[p, n]")
+    require(
+        d.kind == "matrix" and not d.sign and not d.source,
+        d.span,
+        "a strategy is a plain matrix",
+        f"write: {d.name}: matrix[p, n]",
+    )
     names.dims |= d.dims[0].symbols  # its number of rows is a new name, or one that is defined
     names.declare(d, Curvature.CONSTANT)
     columns = cells(program)
-    if columns is not None and d.dims[1] != columns:
-        program.source.fail(
-            d.dim_spans[1], f"a strategy has a column per cell ({columns}), '{d.name}' has {d.dims[1]}"
-        )
+    require(
+        columns in (None, d.dims[1]),
+        d.dim_spans[1],
+        f"a strategy has a column per cell ({columns}), '{d.name}' has {d.dims[1]}",
+    )
     for a in program.adoption.values:
         _set(program, a, names, "point from a strategy")
     # In order: a repair may set what 'from strategy' does not, before anything uses it.
@@ -309,29 +317,27 @@ def _adoption(program: Program, names: Names) -> None:
     chosen = {c.name for c in program.choose}
     uses = [(a.name, names_in(a.expr)) for a in (*program.adoption.values, *program.repair)]
     for name, used in [*uses, ("", chosen)]:
-        left = sorted((used & chosen) - assigned)
-        if left:
+        for left in sorted((used & chosen) - assigned):
             program.source.fail(
                 dict(program.spans)["from strategy"],
-                f"'{left[0]}' is left without a value by 'from strategy', and no repair sets it",
+                f"'{left}' is left without a value by 'from strategy', and no repair sets it",
             )
         assigned.add(name)
     names.types, names.dims = types, dims
 
 
 def _meaning(program: Program, names: Names) -> None:
-    m = program.meaning
+    m, require = program.meaning, program.source.require
     if m.kind == "none":
         return
-    inferred = names.infer(m.expr)
-    if not inferred.is_matrix:
-        program.source.fail(m.expr.span, f"a {m.kind} is a matrix, this is {inferred.shape}")
-    columns = cells(program)
+    inferred, columns = names.infer(m.expr), cells(program)
+    require(inferred.is_matrix, m.expr.span, f"a {m.kind} is a matrix, this is {inferred.shape}")
     if m.kind == "strategy":
-        if columns is not None and inferred.dims[1] != columns:
-            program.source.fail(
-                m.expr.span, f"a strategy has a column per cell ({columns}), this is {inferred.shape}"
-            )
+        require(
+            columns in (None, inferred.dims[1]),
+            m.expr.span,
+            f"a strategy has a column per cell ({columns}), this is {inferred.shape}",
+        )
         return
     if m.basis not in names.types:
         program.source.fail(
@@ -340,33 +346,37 @@ def _meaning(program: Program, names: Names) -> None:
             suggest(m.basis, [d.name for d in program.givens]),
         )
     basis = names.types[m.basis]
-    if inferred.dims[0] != inferred.dims[1] or not basis.is_matrix or basis.dims[0] != inferred.dims[0]:
-        program.source.fail(
-            m.expr.span,
-            f"a covariance on '{m.basis}' has a row and a column per row of it: this is {inferred.shape}, "
-            + f"'{m.basis}' is {basis.shape}",
-        )
+    require(
+        basis.is_matrix and inferred.dims == (basis.dims[0],) * 2,
+        m.expr.span,
+        f"a covariance on '{m.basis}' has a row and a column per row of it: this is {inferred.shape}, "
+        f"'{m.basis}' is {basis.shape}",
+    )
 
 
 def _certificate(program: Program, names: Names, derived: frozenset[str]) -> None:
     """Check the multipliers, each with its start; then the bound, which uses them and what is given."""
     if program.certificate is None:
         return
-    constraints = {c.name: c for c in program.constraints}
-    chosen = {d.name for d in program.choose}
+    constraints, require = {c.name: c for c in program.constraints}, program.source.require
+    outside = {d.name for d in program.choose} | derived
     all_types = dict(names.types)
     for m in program.certificate.multipliers:
         d = m.declaration
-        if m.start is None and program.problem_class == "procedure":
-            program.source.fail(
+        if m.start is None:
+            require(
+                program.problem_class != "procedure",
                 d.span,
                 "a multiplier of a procedure starts from a result of its steps",
                 f"write: {d.name}: vector[n] >= 0 from fit.{d.name}",
             )
-        if m.start is None:
             _sign_fits(m, constraints.get(m.dual_of), program)
-        if d.name in chosen | derived or (m.start is not None and d.name in constraints):
-            names.source.fail(d.span, f"'{d.name}' is defined twice", "give one of them another name")
+        require(
+            d.name not in outside and (m.start is None or d.name not in constraints),
+            d.span,
+            f"'{d.name}' is defined twice",
+            "give one of them another name",
+        )
         names.declare(d, Curvature.CONSTANT)
         if m.dual_of:
             if m.dual_of not in constraints:
@@ -374,21 +384,23 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
                     m.span or d.span, f"there is no constraint '{m.dual_of}'", suggest(m.dual_of, constraints)
                 )
             _multiplier_fits(m, constraints[m.dual_of], names)
-        if isinstance(m.start, Name) and m.start.id in constraints:
-            program.source.fail(
-                m.start.span, f"'{m.start.id}' is a constraint", f"write: from dual({m.start.id})"
-            )
         if m.start is not None:
+            name = m.start.id if isinstance(m.start, Name) else ""
+            require(
+                name not in constraints,
+                m.start.span,
+                f"'{name}' is a constraint",
+                f"write: from dual({name})",
+            )
             start = infer(m.start, replace(names.scope(), types=all_types, inferred={}))
             stated = declared_type(d, Curvature.CONSTANT)
-            if start.dims != stated.dims:
-                message = f"'{d.name}' is declared {stated.shape}, its start is {start.shape}"
-                names.source.fail(m.start.span, message)
-    for name in chosen | derived:
-        names.types.pop(name, None)
-    names.hints = dict.fromkeys(
-        chosen | derived, "a bound holds whatever is chosen, so it uses what is given"
-    )
+            require(
+                start.dims == stated.dims,
+                m.start.span,
+                f"'{d.name}' is declared {stated.shape}, its start is {start.shape}",
+            )
+    names.types = {name: inferred for name, inferred in names.types.items() if name not in outside}
+    names.hints = dict.fromkeys(outside, "a bound holds whatever is chosen, so it uses what is given")
     names.number(program.certificate.expr, "a bound is a number")
     names.hints = {}
 
@@ -396,62 +408,64 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
 def _sign_fits(m: Multiplier, c: Constraint | None, program: Program) -> None:
     """Check the sign: of an inequality >= 0, of one of matrices psd, of an equality free (or a start)."""
     d, op = m.declaration, c.relation.op if c else ""
-    is_matrix = op in (">>", "<<")
-    if is_matrix and m.block is None and d.kind != "psd":
-        assert c is not None
-        message = f"the multiplier of the matrix inequality '{c.name}' is a psd matrix"
-        program.source.fail(d.span, message, f"write {d.name}: psd[n, n] from dual({c.name})")
-    if (op == "==" and d.kind != "psd") or (is_matrix and d.kind == "psd"):
-        return
-    if d.sign == ">=" and d.kind in ("vector", "scalar", "matrix"):
-        return
+    is_matrix, is_psd = op in (">>", "<<"), d.kind == "psd"
+    program.source.require(
+        not is_matrix or m.block is not None or is_psd,
+        d.span,
+        f"the multiplier of the matrix inequality '{m.dual_of}' is a psd matrix",
+        f"write {d.name}: psd[n, n] from dual({m.dual_of})",
+    )
+    is_positive = d.sign == ">=" and d.kind in ("vector", "scalar", "matrix")
     size = f"[{', '.join(map(str, d.dims))}]" if d.dims else ""
     kind = d.kind if d.kind in ("vector", "scalar") else "matrix"
-    hint = f"write {d.name}: {kind}{size} >= 0 (that of an equality is free, that of X >> 0 psd)"
     what = f"the multiplier of '{c.name}'" if c else "a multiplier"
-    program.source.fail(d.span, f"{what} is a number, a vector or a matrix, and >= 0", hint)
+    program.source.require(
+        (op == "==" and not is_psd) or (is_matrix and is_psd) or is_positive,
+        d.span,
+        f"{what} is a number, a vector or a matrix, and >= 0",
+        f"write {d.name}: {kind}{size} >= 0 (that of an equality is free, that of X >> 0 psd)",
+    )
 
 
 def _multiplier_fits(m: Multiplier, c: Constraint, names: Names) -> None:
     """Check sizes: ``dual(name)`` has the entries of a line, ``dual(name)[i, i]`` of a psd line block i."""
-    d, relation = m.declaration, c.relation
+    d, relation, require = m.declaration, c.relation, names.source.require
     span = m.span or d.span
     scope = names.scope().inside(c.family)
     dims: tuple[Dim, ...] = (c.family.dim,) if c.family else ()
     what, place, stated = f"'{c.name}'", d.dim_spans[0] if d.dims else d.span, d.dims[:1]
+    is_order = relation.op in (">>", "<<")
+    rows = relation.left.rows if isinstance(relation.left, Block) and relation.op == ">>" else ()
     if m.block is not None:
-        rows = relation.left.rows if isinstance(relation.left, Block) and relation.op == ">>" else ()
-        if not rows:
-            names.source.fail(span, f"'{c.name}' has no blocks", "write dual(name) without [ ]")
-        if m.block >= len(rows):
-            names.source.fail(span, f"'{c.name}' has {len(rows)} diagonal blocks, counted from 0")
+        require(rows, span, f"'{c.name}' has no blocks", "write dual(name) without [ ]")
+        require(m.block < len(rows), span, f"'{c.name}' has {len(rows)} diagonal blocks, counted from 0")
         what, place, stated = f"block ({m.block}, {m.block}) of '{c.name}'", span, d.dims
         block = infer(rows[m.block][m.block], scope)
-        if block.is_matrix and c.family:
-            names.source.fail(
-                span,
-                f"{what} is {block.shape}, one for each '{c.family.index}'",
-                "only blocks of one number have a multiplier in a family",
-            )
+        require(
+            not (block.is_matrix and c.family),
+            span,
+            f"{what} is {block.shape}, one for each '{c.family and c.family.index}'",
+            "only blocks of one number have a multiplier in a family",
+        )
         dims += block.dims
-    elif isinstance(relation.left, Block) and relation.op == ">>":
-        names.source.fail(
+    else:
+        require(
+            not rows,
             span,
             f"'{c.name}' has blocks, whose multipliers are scaled apart",
             f"write for a diagonal block: from dual({c.name})[0, 0]",
         )
-    elif relation.op in (">>", "<<") and c.family:
-        names.source.fail(
-            span, f"'{c.name}' is a matrix inequality for each '{c.family.index}'", "leave out 'from'"
+        require(
+            not (is_order and c.family),
+            span,
+            f"'{c.name}' is a matrix inequality for each '{c.family and c.family.index}'",
+            "leave out 'from'",
         )
-    elif relation.op in (">>", "<<"):
-        stated = d.dims
+        stated = d.dims if is_order else stated
         dims += infer(relation.left, scope).dims or infer(relation.right, scope).dims
-    else:
-        dims += infer(relation.left, scope).dims or infer(relation.right, scope).dims
-    if dims != d.dims:
-        sizes, declared = (" by ".join(map(str, x)) or "one" for x in (dims, stated))
-        plural = "s" * (sizes != "one")
-        names.source.fail(
-            place, f"{what} has {sizes} multiplier{plural}, '{d.name}' is declared with {declared}"
-        )
+    sizes, declared = (" by ".join(map(str, x)) or "one" for x in (dims, stated))
+    require(
+        dims == d.dims,
+        place,
+        f"{what} has {sizes} multiplier{'s' * (sizes != 'one')}, '{d.name}' is declared with {declared}",
+    )

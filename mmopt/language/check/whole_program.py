@@ -1,18 +1,25 @@
-"""Checks a program before any number is known: names, shapes, curvature."""
+"""``check``: a whole program before any number is known; ``survey``: the same line by line, in words.
+
+A survey has every node with its type and, in words, the rule that gives its curvature. The words follow from
+the rules of the atoms themselves: each is applied to an affine argument, so that what is printed is what is
+checked. Lines are surveyed whether or not they are convex.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
-from mmopt.language.atoms.argument_types import Curvature, Type
-from mmopt.language.check.infer_types import Scope, dimension
+from mmopt.language.atoms.argument_types import Curvature, RuleError, Type
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.check.infer_types import Scope, check_family, dimension, infer
 from mmopt.language.check.relation_checks import (
     AXES,
     PSD_SOURCES,
+    SIDES,
     SOURCES,
     Names,
     check_rank,
@@ -30,17 +37,25 @@ from mmopt.language.check.section_checks import check_closing
 from mmopt.language.syntax.parse_expression import MAX_NESTING
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
+    Apply,
     Assignment,
-    Certificate,
+    Block,
     Constraint,
     Declaration,
+    Entries,
     Expr,
+    Family,
+    Index,
     Name,
+    Number,
     Span,
+    chain,
     children,
     is_rank,
     names_in,
+    number_text,
     rewrite,
+    to_source,
 )
 
 MAX_NODES = 20_000  # of one expression, with every let substituted
@@ -116,10 +131,12 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
     constraints: dict[str, tuple[Type, Type]] = {}
     check_rank(program, names.scope())
     for c in program.constraints:
-        if c.name in constraints:
-            program.source.fail(
-                c.span, f"two constraints are called '{c.name}'", "multipliers go by these names"
-            )
+        program.source.require(
+            c.name not in constraints,
+            c.span,
+            f"two constraints are called '{c.name}'",
+            "multipliers go by these names",
+        )
         scope = _inside(c, names)
         constraints[c.name] = check_shapes(c, scope)
         if program.problem_class == "smooth":
@@ -130,25 +147,33 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
     types = dict(names.types)
     fixed = names.dims | {name for name, inferred in types.items() if inferred.is_constant}
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
-    lines = replace(scope, types=types, inferred={})
-    is_logarithmic = is_logarithm(program.objective, fixed)
-    return Checked(program, written, lines, objective, constraints, scope, is_logarithmic)
+    return Checked(
+        program,
+        written,
+        replace(scope, types=types, inferred={}),
+        objective,
+        constraints,
+        scope,
+        is_logarithm(program.objective, fixed),
+    )
 
 
 def _chosen(program: Program, d: Declaration, names: Names) -> None:
-    if d.kind == "dim":
-        program.source.fail(d.span, f"the dimension '{d.name}' is not chosen", "declare it under 'parameter'")
-    if d.source and d.source_span:
-        program.source.fail(d.source_span, f"'{d.name}' is chosen and has no source", "a given has one")
+    message, require = f"the dimension '{d.name}' is not chosen", program.source.require
+    require(d.kind != "dim", d.span, message, "declare it under 'parameter'")
+    require(
+        not d.source_span,
+        d.source_span or d.span,
+        f"'{d.name}' is chosen and has no source",
+        "a given has one",
+    )
     names.declare(d, Curvature.AFFINE)
 
 
 def _givens(program: Program, names: Names) -> None:
     for d in program.givens:
-        if d.kind == "dim":
-            program.source.fail(
-                d.span, f"the dimension '{d.name}' is not given", "the shape of a given introduces it"
-            )
+        message, hint = f"the dimension '{d.name}' is not given", "the shape of a given introduces it"
+        program.source.require(d.kind != "dim", d.span, message, hint)
         if d.source and d.source_span:
             _source(program, d, d.source_span)
         # A given introduces the dimensions that it names alone.
@@ -160,15 +185,15 @@ def _givens(program: Program, names: Names) -> None:
 def _source(program: Program, d: Declaration, span: Span) -> None:
     if d.source not in SOURCES:
         program.source.fail(span, f"there is no source '{d.source}'", suggest(d.source, SOURCES))
-    axes = AXES[d.source]
-    if len(axes) != len(d.dims):
-        kind = "a vector" if len(axes) == 1 else "a matrix"
-        by = ", ".join(f"one per {axis}" for axis in axes)
-        program.source.fail(span, f"'{d.source}' is {kind} ({by}), '{d.name}' is declared {d.kind}")
-    if d.kind in ("psd", "symmetric") and d.source not in PSD_SOURCES:
-        program.source.fail(
-            span, f"'{d.source}' is not {d.kind}", "declare it matrix; the Gram matrix is workload.gram"
-        )
+    axes, require = AXES[d.source], program.source.require
+    kind, by = "a vector" if len(axes) == 1 else "a matrix", ", ".join(f"one per {axis}" for axis in axes)
+    require(len(axes) == len(d.dims), span, f"'{d.source}' is {kind} ({by}), '{d.name}' is declared {d.kind}")
+    require(
+        d.kind not in ("psd", "symmetric") or d.source in PSD_SOURCES,
+        span,
+        f"'{d.source}' is not {d.kind}",
+        "declare it matrix; the Gram matrix is workload.gram",
+    )
 
 
 def _parameter(p: Assignment, names: Names) -> None:
@@ -178,12 +203,12 @@ def _parameter(p: Assignment, names: Names) -> None:
         names.dims.add(p.name)
         return
     default = names.assign(p)
-    if not default.is_scalar and p.declared is None:
-        names.source.fail(
-            p.span,
-            f"a parameter is a number unless declared, this is {default.shape}",
-            f"write its kind: {p.name}: {'vector[n]' if default.is_vector else 'matrix[m, n]'} = …",
-        )
+    names.source.require(
+        default.is_scalar or p.declared,
+        p.span,
+        f"a parameter is a number unless declared, this is {default.shape}",
+        f"write its kind: {p.name}: {'vector[n]' if default.is_vector else 'matrix[m, n]'} = …",
+    )
     # Its default may have signs and forms that another value, passed by the caller, does not have.
     # A number without a kind keeps the sign: ``bind`` refuses a value of another.
     stated = declared_type(p.declared, default.curvature) if p.declared else default
@@ -194,13 +219,7 @@ def _parameter(p: Assignment, names: Names) -> None:
 def _inside(c: Constraint, names: Names) -> Scope:
     """The names inside a constraint; its family has a known dimension and a new index."""
     if c.family:
-        names.dims_known(c.family.dim, c.family.span)
-        if c.family.index in names.types or c.family.index in names.dims:
-            names.source.fail(
-                c.family.span,
-                f"'{c.family.index}' has another meaning already",
-                "name the index of this family otherwise",
-            )
+        check_family(c.family, names.scope())
     return names.scope().inside(c.family)
 
 
@@ -258,27 +277,34 @@ def expand(program: Program) -> Program:
         _measured(e, sizes, program)
         return _put(e, meant)
 
-    for let in derived:
-        meant[let.name], sizes[let.name] = put(let.expr), _measured(let.expr, sizes, program)
-
-    def line(c: Constraint) -> Constraint:
-        r = c.relation
-        return replace(c, relation=replace(r, left=put(r.left), right=put(r.right)))
-
     def value(a: Assignment) -> Assignment:
         return replace(a, expr=put(a.expr))
 
+    for let in derived:
+        meant[let.name], sizes[let.name] = put(let.expr), _measured(let.expr, sizes, program)
+    constraints = tuple(
+        replace(c, relation=replace(c.relation, left=put(c.relation.left), right=put(c.relation.right)))
+        for c in program.constraints
+    )
     certificate, meaning, adoption = program.certificate, program.meaning, program.adoption
     return replace(
         program,
         lets=given,
         objective=put(program.objective),
-        constraints=tuple(map(line, program.constraints)),
+        constraints=constraints,
         repair=tuple(map(value, program.repair)),
         value=None if program.value is None else put(program.value),
         meaning=replace(meaning, expr=put(meaning.expr)),
         adoption=None if adoption is None else replace(adoption, values=tuple(map(value, adoption.values))),
-        certificate=None if certificate is None else _starts(certificate, meant),
+        # Multipliers may start from the point; the bound itself uses what is given only.
+        certificate=None
+        if certificate is None
+        else replace(
+            certificate,
+            multipliers=tuple(
+                replace(m, start=m.start and _put(m.start, meant)) for m in certificate.multipliers
+            ),
+        ),
     )
 
 
@@ -292,12 +318,12 @@ def _measured(expr: Expr, sizes: Mapping[str, tuple[int, int]], program: Program
     inside = [_measured(child, sizes, program) for child in children(expr)]
     nodes, depth = 1 + sum(n for n, _ in inside), 1 + max((d for _, d in inside), default=0)
     for count, limit, words in ((nodes, MAX_NODES, ""), (depth, MAX_NESTING, " inside each other")):
-        if count > limit:
-            program.source.fail(
-                expr.span,
-                f"more than {limit} operations{words} when every 'let' is put in",
-                "choose a variable and state the equality as a constraint",
-            )
+        program.source.require(
+            count <= limit,
+            expr.span,
+            f"more than {limit} operations{words} when every 'let' is put in",
+            "choose a variable and state the equality as a constraint",
+        )
     return nodes, depth
 
 
@@ -305,12 +331,205 @@ def _put(expr: Expr, meant: Mapping[str, Expr]) -> Expr:
     return rewrite(expr, lambda e: meant.get(e.id) if isinstance(e, Name) else None)
 
 
-def _starts(certificate: Certificate, meant: Mapping[str, Expr]) -> Certificate:
-    """Multipliers may start from the point; the bound itself uses what is given only."""
-    return replace(
-        certificate,
-        multipliers=tuple(
-            replace(m, start=_put(m.start, meant)) if m.start is not None else m
-            for m in certificate.multipliers
-        ),
-    )
+ORDER = "in the order of psd matrices"
+
+
+@dataclass(frozen=True)
+class TypedNode:
+    """An expression, its type, the rule that gives its curvature in words, and its parts.
+
+    A product of several factors is one node, and so is the trace of a product whose curvature only the
+    trace has; then the factors are the parts. Indices, exponents and sizes are no parts.
+    """
+
+    expr: Expr
+    type: Type
+    rule: str
+    parts: tuple[TypedNode, ...] = ()
+
+
+@dataclass(frozen=True)
+class LineSurvey:
+    """The objective (``constraint`` is None) or a constraint: its sides, and the curvature that each needs.
+
+    ``fault`` is the error that the check would raise, and ``blamed`` the node that it points at.
+    """
+
+    constraint: Constraint | None
+    sides: tuple[TypedNode, ...]
+    wanted: tuple[str, ...]
+    fault: ProgramError | None
+    blamed: TypedNode | None
+
+    @property
+    def name(self) -> str:
+        return self.constraint.name if self.constraint else ""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A program whose names and shapes fit, and its lines in order."""
+
+    checked: Checked
+    lines: tuple[LineSurvey, ...]
+
+
+def survey(program: Program) -> Survey:
+    """The types of every node of the objective and the constraints.
+
+    Raises :class:`~mmopt.errors.ProgramError` for names and shapes that do not fit, not for a line of
+    the wrong curvature.
+    """
+    faults: dict[str, ProgramError] = {}
+    checked = check(program, faults)
+    program = checked.program
+    lines: list[tuple[Constraint | None, tuple[TypedNode, ...], tuple[str, ...]]] = []
+    # The objective of a procedure is evaluated after its steps, not optimised.
+    if checked.objective is not None:
+        wanted = "convex" if program.sense == "minimize" else "concave"
+        lines.append((None, (describe(checked, program.objective),), (wanted,)))
+    for c in program.constraints:
+        sides = tuple(describe(checked, e, c.family) for e in (c.relation.left, c.relation.right))
+        lines.append((c, sides, SIDES[c.relation.op]))
+    faulty = [(line, faults.get(line[0].name if line[0] else "")) for line in lines]
+    return Survey(checked, tuple(LineSurvey(*line, fault, _blamed(line[1], fault)) for line, fault in faulty))
+
+
+def _blamed(sides: tuple[TypedNode, ...], fault: ProgramError | None) -> TypedNode | None:
+    """The node at which the error points: of several the innermost that is neither convex nor concave."""
+    where = fault.where if fault else None
+    place = where and Span(where.line, where.column, where.width)
+    nodes = [node for side in sides for node in _walk(side) if node.expr.span == place]
+    broken = [node for node in nodes if node.type.is_broken]
+    return broken[-1] if broken else nodes[0] if nodes else None
+
+
+def _walk(node: TypedNode) -> Iterator[TypedNode]:
+    yield node
+    for part in node.parts:
+        yield from _walk(part)
+
+
+def describe(checked: Checked, expr: Expr, family: Family | None = None) -> TypedNode:
+    """The tree of types below an expression of a checked program (inside the clause of a family)."""
+    program = checked.program
+    roles = {d.name: "given" for d in program.givens}
+    roles |= {p.name: "a parameter" for p in program.parameters}
+    roles |= {let.name: "computed from what is given" for let in program.lets}
+    roles |= {d.name: "chosen" for d in program.choose}
+    if family:
+        roles[family.index] = "the index of the family"
+    return _describe(expr, checked.lines.inside(family), roles)
+
+
+def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> TypedNode:
+    inferred = infer(expr, scope)
+    if isinstance(expr, Entries):
+        indices = dict.fromkeys((f.index for f in expr.families), "an index of these entries")
+        part = _describe(expr.body, scope.among(expr), {**roles, **indices})
+        return TypedNode(expr, inferred, part.rule if inferred.is_constant else "its entries are", (part,))
+    parts = tuple(_describe(e, scope, roles) for e in _parts(expr, inferred, scope))
+    return TypedNode(expr, inferred, _rule(expr, inferred, parts, roles, scope), parts)
+
+
+def _parts(expr: Expr, inferred: Type, scope: Scope) -> Sequence[Expr]:
+    settled = not inferred.is_broken
+    match expr:
+        case Index(base=base):
+            return [base]
+        case Block(rows=rows):
+            return [e for r in rows for e in r]
+        case Apply(atom="trace", args=(inner,)) if settled and infer(inner, scope).is_broken:
+            return chain(inner)
+        case Apply(atom="matmul") if settled:
+            return chain(expr)
+        case Apply(atom="pow", args=(base, _)):
+            return [base]
+        case Apply(atom=atom, args=args):
+            return [] if ATOMS[atom].takes_dim else args
+    return []
+
+
+def _rule(
+    expr: Expr, inferred: Type, parts: Sequence[TypedNode], roles: Mapping[str, str], scope: Scope
+) -> str:
+    if isinstance(expr, Number):
+        return "a number"
+    if isinstance(expr, Name):
+        return roles.get(expr.id, "a dimension")
+    if inferred.is_constant:
+        return "nothing in it is chosen"
+    if inferred.is_broken:
+        broken = any(p.type.is_broken for p in parts)
+        return "a part of it is neither convex nor concave" if broken else inferred.why
+    if inferred.curvature.is_affine:
+        return _affine(expr)
+    assert isinstance(expr, Apply)  # entries and blocks of something curved are affine or neither
+    return _curved(expr, inferred, parts, scope)
+
+
+def _affine(expr: Expr) -> str:
+    match expr:
+        case Index():
+            return "entries of something affine"
+        case Block():
+            return "put together from affine blocks"
+        case Apply(atom="add" | "sub"):
+            return "a sum of affine parts"
+        case Apply(atom="mul" | "matmul" | "div"):
+            return "something affine times constants"
+    return f"{_called(expr)} is linear" if isinstance(expr, Apply) else ""
+
+
+def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scope) -> str:
+    whole = f"{inferred.curvature.value}{f' {ORDER}' if inferred.loewner else ''}"
+    moving = [p for p in parts if not p.type.is_constant]
+    kinds = [p.type.curvature.value for p in parts]
+    if expr.atom == "sub":
+        return f"something {kinds[0]} less something {kinds[1]}"
+    if expr.atom == "add":
+        return f"a sum of {' and '.join(dict.fromkeys(kinds))} parts"
+    if expr.atom == "matmul" and moving[0].type.loewner:
+        return f"Mᵀ F M keeps the curvature that F has {ORDER}"
+    if expr.atom == "trace" and infer(expr.args[0], scope).is_broken:
+        return f"tr(P F) with P ⪰ 0 keeps the curvature that F has {ORDER}"
+    inner = moving[0].type
+    types = [infer(a, scope) for a in expr.args] if expr.atom != "matmul" else [p.type for p in parts]
+    bent = _of_affine(expr, types, next(i for i, t in enumerate(types) if not t.is_constant))
+    if inner.curvature.is_affine:
+        return f"{_called(expr)} is {whole}, its argument is affine"
+    if bent is not None and bent.is_affine:
+        kept = inferred.curvature is inner.curvature
+        if expr.atom in ("mul", "matmul", "div"):
+            return f"times a constant {'≥ 0 keeps' if kept else '≤ 0 turns'} the curvature"
+        as_whole = f" {ORDER}" if inner.loewner and not inferred.loewner else ""
+        return f"{_called(expr)} {'keeps' if kept else 'turns'} the curvature{as_whole}"
+    moves = "increasing" if inner.curvature is bent else "decreasing"
+    return f"{_called(expr)} is {whole} and {moves}, its argument is {inner.curvature.value}"
+
+
+def _of_affine(expr: Apply, types: Sequence[Type], at: int) -> Curvature | None:
+    """The curvature of the atom on an affine argument; None where its rule refuses one."""
+    args = list(types)
+    args[at] = replace(args[at], curvature=Curvature.AFFINE, loewner=False, why="")
+    options: dict[str, float] = dict(expr.options)
+    if expr.atom == "pow" and isinstance(expr.args[1], Number):
+        options["exponent"] = expr.args[1].value
+    try:
+        return ATOMS[expr.atom].rule(*args, **options).curvature
+    except RuleError:
+        return None
+
+
+def _called(expr: Apply) -> str:
+    match expr:
+        case Apply(atom="pow", args=(_, exponent)):
+            value = number_text(exponent.value) if isinstance(exponent, Number) else to_source(exponent)
+            return f"the power {value}"
+        case Apply(atom="neg"):
+            return "minus"
+        case Apply(atom="div"):
+            return "a constant ≥ 0 over its argument"
+        case Apply(options=(("axis", axis),)):
+            return f"{expr.atom} by {'column' if axis == 0 else 'row'}"
+    return expr.atom

@@ -21,16 +21,15 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.language.check.exact_rewriting import shared, vectorised
 from mmopt.language.check.relation_checks import rank_residual
 from mmopt.language.evaluate.evaluator import (
     OF_PART,
     Env,
     Memo,
     Tape,
+    entry_indices,
     evaluate,
     evaluate_ball,
-    points,
     positions,
 )
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers, splits
@@ -50,6 +49,8 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
     names_in,
     rewrite,
+    shared,
+    vectorised,
     walk,
 )
 from mmopt.numerics import matrix_functions
@@ -74,12 +75,12 @@ def sizes_of_terms(
         sizes = evaluate(_absolute(expr, chosen), env, memo) + np.abs(evaluate(rest, env, memo))
         return np.broadcast_to(sizes, np.shape(at))
     sizes_at = np.zeros(np.shape(at))
-    for entry, terms in _joined(expr, env, distinct, at, memo):
+    for entry, terms in _terms_of_entries(expr, env, distinct, at, memo):
         sizes_at[entry] = sum(float(np.abs(term).sum()) for term in terms)
     return sizes_at
 
 
-def sum_of_joined(
+def sum_of_like_terms(
     expr: Expr, env: Env, chosen: frozenset[str], at: Array, memo: Memo | None = None
 ) -> Array | None:
     """The values of entries where ``at`` is not 0, like terms joined; None where no term occurs twice."""
@@ -88,12 +89,12 @@ def sum_of_joined(
     if len(distinct) == len(leaves):
         return None
     sums = np.zeros(np.shape(at))
-    for entry, terms in _joined(expr, env, distinct, at, memo):
+    for entry, terms in _terms_of_entries(expr, env, distinct, at, memo):
         sums[entry] = sum(float(term.sum()) for term in terms)
     return sums
 
 
-def _joined(
+def _terms_of_entries(
     expr: Expr, env: Env, leaves: Mapping[Expr, None], at: Array, memo: Memo | None
 ) -> Iterator[tuple[tuple[int, ...], list[Array]]]:
     """For each entry where ``at`` is not 0: the numbers added, and each of the terms times its factor."""
@@ -348,8 +349,7 @@ def _over_with_errors(less: Expr, more: Expr, env: Env, op: str) -> float:
     """The excess of ``less`` over ``more``, relative to each entry; for matrices 0, or infinity."""
     both = [evaluate_ball(side, env) for side in (less, more)]
     if op in (">>", "<<") and 2 in (len(np.shape(value)) for value in both):
-        gap = _gap(BALLS, both[1], both[0])
-        return 0.0 if all(map(is_semidefinite, _parts(gap))) else float("inf")
+        return 0.0 if all(map(is_semidefinite, _parts(_gap(BALLS, both[1], both[0])))) else float("inf")
     (small,), (large,) = map(_parts, both)
     with np.errstate(invalid="ignore"):  # inf - inf
         low = np.where(large.rad > 0, large.lower, large.mid)
@@ -404,7 +404,7 @@ def _entries(
     # Large like terms cancel, and lose the digits of what is left: x >= x + 1.
     lost = is_finite & (np.abs(over) <= ROUNDED * sizes)
     if chosen and not splits(env) and lost.any():
-        joined = sum_of_joined(_difference(relation), env, chosen, lost, memo)
+        joined = sum_of_like_terms(_difference(relation), env, chosen, lost, memo)
         over = over if joined is None else np.where(lost, _over(relation.op, joined, np.zeros(())), over)
     if chosen and not splits(env) and (rounded or has_atoms(_difference(relation), chosen)):
         rad = evaluate_ball(_difference(relation), env).rad
@@ -533,7 +533,7 @@ def cleared(constraints: Sequence[Constraint], values: Mapping[str, Any], env: E
         if c.relation.op != "==" or c.family is not None:
             continue
         if isinstance(left, Entries) and isinstance(right, Entries):
-            at = points(left, env)
+            at = entry_indices(left, env)
             left, right, indices = left.body, right.body, at.indices
         else:
             indices = {}

@@ -29,10 +29,10 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.exact_rewriting import ENTRYWISE, taken_together
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers, splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
+    ENTRYWISE,
     Apply,
     Assignment,
     Block,
@@ -45,7 +45,8 @@ from mmopt.language.syntax.syntax_tree import (
     chain,
     names_in,
     rewrite,
-    transpose,
+    sum_of_products,
+    taken_together,
     walk,
 )
 from mmopt.numerics import matrix_functions
@@ -173,6 +174,12 @@ def is_row(expr: Expr, env: Env) -> bool:
             return False
 
 
+def in_rows(parts: Sequence[Any], lying: Sequence[Sequence[bool]]) -> list[list[tuple[Any, bool]]]:
+    """The parts of a block matrix in its rows, each with whether it is a row vector."""
+    rest = iter(parts)
+    return [[(next(rest), lies) for lies in row] for row in lying]
+
+
 def positions(expr: Index, shape: tuple[int, ...], env: Env) -> tuple[int | slice | Ints, ...]:
     """The positions of an index expression in an array of a shape; OptionError for an entry beyond it."""
     places: list[int | slice | Ints] = []
@@ -185,7 +192,7 @@ def positions(expr: Index, shape: tuple[int, ...], env: Env) -> tuple[int | slic
 
 
 @dataclass(frozen=True)
-class Points:
+class EntryIndices:
     """The indices for which entries are needed: a vector for each name, and their places.
 
     ``shape`` is that of the array, ``places`` the place of each entry in it, row by row.
@@ -202,7 +209,7 @@ class Points:
             yield {name: int(vector[at]) for name, vector in self.indices.items()}
 
 
-def points(expr: Entries, env: Env) -> Points:
+def entry_indices(expr: Entries, env: Env) -> EntryIndices:
     """The indices at which all conditions hold.
 
     Raises ``KeyError`` for a dimension or parameter that ``env`` lacks, OptionError for a range below zero.
@@ -218,7 +225,7 @@ def points(expr: Entries, env: Env) -> Points:
         left, right = (evaluate(side, {**env, **names}) for side in (r.left, r.right))
         holds &= HOLDS[r.op](left, right)
     (places,) = np.nonzero(holds)
-    return Points({name: part[places] for name, part in names.items()}, places, shape)
+    return EntryIndices({name: part[places] for name, part in names.items()}, places, shape)
 
 
 HOLDS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -261,9 +268,10 @@ class _Walk:
                 return self.memo.value(expr, self.env, lambda: self.diagonal(atom, product))
             case Apply(atom="matmul"):
                 return self.algebra.whole(self.product(expr))
-            case _:
-                pass
-        assert isinstance(expr, Apply)
+            case Apply():
+                return self.atom(expr)
+
+    def atom(self, expr: Apply) -> Any:
         row = ATOMS[expr.atom]
         args = [
             evaluate(a, self.env) if at in row.plainly else self.value(a) for at, a in enumerate(expr.args)
@@ -276,10 +284,9 @@ class _Walk:
 
     def entries(self, expr: Entries) -> Any:
         """The numbers at all points in their places of an array of zeros."""
-        at = points(expr, self.env)
+        at = entry_indices(expr, self.env)
         if taken_together(expr.body, frozenset(at.indices)):
-            inner = replace(self, env={**self.env, **at.indices}, memo=Memo())
-            values = inner.value(expr.body)
+            values = replace(self, env={**self.env, **at.indices}, memo=Memo()).value(expr.body)
         else:
             each = [replace(self, env={**self.env, **one}, memo=Memo()).value(expr.body) for one in at.envs]
             values = self.numbers.join(each) if each else self.numbers.exact(np.zeros(0))
@@ -320,9 +327,9 @@ class _Walk:
             left, right = map(self.term, product.args)
             return left, right, None
         at, (matrix,) = factors.index(inverses[0]), inverses[0].args
-        return self.joined(factors[:at]), self.joined(factors[at + 1 :]), self.value(matrix)
+        return self.product_of(factors[:at]), self.product_of(factors[at + 1 :]), self.value(matrix)
 
-    def joined(self, factors: list[Expr]) -> Any:
+    def product_of(self, factors: list[Expr]) -> Any:
         """The product of factors without an inverse, from the right where it ends in a vector, or None."""
         terms = [self.term(f) for f in factors]
         if terms and len(np.shape(terms[-1])) == 1:
@@ -409,16 +416,13 @@ class Tape:
                 return self.block(rows)
             case Entries():
                 return self.entries(expr)
-        assert isinstance(expr, Apply)
-        (atom, args), options = (expr.atom, expr.args), dict(expr.options)
-        if atom in ("diag", "trace") and isinstance(args[0], Apply) and args[0].atom == "matmul":
-            left, right = args[0].args
-            if all(np.ndim(self.sample[self.record(side)]) == 2 for side in (left, right)):
-                # Without forming the product: sums of left * right.T.
-                together = Apply("mul", (left, transpose(right)), expr.span)
-                axis = (("axis", 1),) if atom == "diag" else ()
-                return self.record(Apply("sum", (together,), expr.span, axis))
-        return self.atom(atom, [self.record(a) for a in args], options)
+            case Apply(atom="diag" | "trace", args=(Apply(atom="matmul", args=(left, right)),)) if all(
+                np.ndim(self.sample[self.record(side)]) == 2 for side in (left, right)
+            ):
+                return self.record(sum_of_products(expr, left, right))
+            case Apply(atom=atom, args=args, options=options):
+                return self.atom(atom, [self.record(a) for a in args], dict(options))
+        raise AssertionError(expr)  # a number has no names
 
     def place(self, value: Any) -> int:
         self.sample.append(value)
@@ -436,13 +440,16 @@ class Tape:
         self.is_rough = self.is_rough or rounded is not None
 
         def forward(args: Sequence[Any], rounding: float) -> Any:
-            if rounding and rounded is not None:
-                return rounded(*args, rounding=rounding, **options)
-            return row.numpy(*args, **options)
+            return (
+                rounded(*args, rounding=rounding, **options)
+                if rounding and rounded is not None
+                else row.numpy(*args, **options)
+            )
 
         def backward(args: Sequence[Any], value: Any, bar: Any, rounding: float) -> Sequence[Any]:
-            more = {"rounding": rounding} if rounded is not None else {}
-            return gradient(*args, value, bar, **options, **more)
+            return gradient(
+                *args, value, bar, **options, **{"rounding": rounding} if rounded is not None else {}
+            )
 
         return self.add(arguments, forward, backward)
 
@@ -458,7 +465,7 @@ class Tape:
 
     def entries(self, expr: Entries) -> int:
         """The numbers at all points, put in their places."""
-        at = points(expr, self.env)
+        at = entry_indices(expr, self.env)
         if taken_together(expr.body, frozenset(at.indices)):
             each = [self.inside(at.indices, expr.body)]
         else:
@@ -489,15 +496,12 @@ class Tape:
     def block(self, rows: Sequence[Sequence[Expr]]) -> int:
         lying = [[is_row(e, self.env) for e in row] for row in rows]
         arguments = [self.record(e) for row in rows for e in row]
-
-        def sides(args: Sequence[Any]) -> list[list[tuple[Any, bool]]]:
-            rest = iter(args)
-            return [[(next(rest), lies) for lies in row] for row in lying]
-
         shapes = [np.shape(self.sample[i]) for i in arguments]
-        owners = matrix_functions.block(sides([np.full(shape, float(k)) for k, shape in enumerate(shapes)]))
+        numbered = [np.full(shape, float(k)) for k, shape in enumerate(shapes)]
+        owners = matrix_functions.block(in_rows(numbered, lying))
 
         def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
             return [bar[owners == k].reshape(shape) for k, shape in enumerate(shapes)]
 
-        return self.add(arguments, lambda args, rounding: matrix_functions.block(sides(args)), backward)
+        block = matrix_functions.block
+        return self.add(arguments, lambda args, rounding: block(in_rows(args, lying)), backward)

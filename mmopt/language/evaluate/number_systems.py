@@ -20,19 +20,10 @@ import scipy.linalg
 from mmopt.errors import ProgramError
 from mmopt.language.atoms import component_forms
 from mmopt.language.atoms.atom import Atom
-from mmopt.language.atoms.component_forms import (
-    each,
-    on_basis,
-    same,
-    solved,
-    solved_diagonals,
-    spread,
-    vector,
-)
+from mmopt.language.atoms.component_forms import on_basis, on_every_part, same
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, walk
+from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, vectorised, walk
 from mmopt.limits import require_time
 from mmopt.numerics import ball_inverse, balls, matrix_functions
 from mmopt.numerics.arrays import Array, Ints
@@ -157,8 +148,7 @@ def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
         return np.asarray(np.bincount(labels, entries, minlength=count), dtype=float)
 
     terms = int(np.bincount(labels, minlength=1).max())
-    finite = np.where(np.isfinite(vector.mid), vector.mid, 0.0)
-    slip = gamma(terms) * sums(np.abs(finite)) * GROW
+    slip = gamma(terms) * sums(np.abs(np.where(np.isfinite(vector.mid), vector.mid, 0.0))) * GROW
     return balls.rounded(sums(vector.mid), sums(vector.rad) + slip)
 
 
@@ -246,8 +236,7 @@ class ByComponent:
 
     def diagonal_matrix(self, value: Any) -> Any:
         """``diag`` of a value as a term."""
-        is_vector = isinstance(value, Level | RootOfMeasure)
-        return Diagonal(value) if is_vector else self.call("diag", value)
+        return Diagonal(value) if isinstance(value, Level | RootOfMeasure) else self.call("diag", value)
 
     def whole(self, term: Any) -> Any:
         """A term as a value: its parts formed."""
@@ -270,9 +259,11 @@ class ByComponent:
                 hint="write the whole product in one: W @ inv(X) @ W.T",
             )
         sides = [None if side is None else side.parts for side in (left, right)]
-        parts = solved(self.numbers, sides[0], inverted.parts, sides[1])
-        rows = inverted.columns if left is None else left.rows
-        return Split(rows, inverted.rows if right is None else right.columns, parts)
+        return Split(
+            inverted.columns if left is None else left.rows,
+            inverted.rows if right is None else right.columns,
+            component_forms.solved(self.numbers, sides[0], inverted.parts, sides[1]),
+        )
 
     def _times(self, left: Any, right: Any) -> Any:
         match left, right:
@@ -287,13 +278,13 @@ class ByComponent:
                 return self._scaled(right, tuple(on_basis(self.numbers, left.entries)))
             case Split(), Diagonal():
                 same(right.entries.space, left.columns, "matmul")
-                rows = each(self.numbers, "transpose", tuple(on_basis(self.numbers, right.entries)))
+                rows = on_every_part(self.numbers, "transpose", tuple(on_basis(self.numbers, right.entries)))
                 return self._scaled(left, rows)
         return self.call("matmul", self.whole(left), self.whole(right))
 
     def _scaled(self, matrix: Split, factors: tuple[Any, ...]) -> Split:
         """Each row, or column, times the level of its basis vector."""
-        return Split(matrix.rows, matrix.columns, each(self.numbers, "mul", factors, matrix.parts))
+        return Split(matrix.rows, matrix.columns, on_every_part(self.numbers, "mul", factors, matrix.parts))
 
     def diagonal(self, left: Any, right: Any, inverted: Any = None) -> Any:
         """The rows' space, the diagonals of the parts of a product, which are not formed, in one vector, and
@@ -308,16 +299,20 @@ class ByComponent:
         if inverted is not None:
             same(left.columns, inverted.rows, "matmul")
             same(inverted.columns, right.rows, "matmul")
-            return left.rows, *solved_diagonals(self.numbers, left.parts, inverted.parts, right.parts)
+            return left.rows, *component_forms.solved_diagonals(
+                self.numbers, left.parts, inverted.parts, right.parts
+            )
         same(left.columns, right.rows, "matmul")
-        products = each(self.numbers, "mul", left.parts, each(self.numbers, "transpose", right.parts))
-        return left.rows, *vector(self.numbers, "sum", products, axis=1)
+        products = on_every_part(
+            self.numbers, "mul", left.parts, on_every_part(self.numbers, "transpose", right.parts)
+        )
+        return left.rows, *component_forms.vector(self.numbers, "sum", products, axis=1)
 
     def of_diagonal(self, atom: str, diagonal: tuple[Space, Any, list[int]]) -> Any:
         """``diag`` or ``trace`` of a matrix, from the diagonals of its parts."""
         space, entries, order = diagonal
         if atom == "diag":
-            return spread(self.numbers, space, entries, order)
+            return component_forms.spread(self.numbers, space, entries, order)
         copies = np.repeat(space.multiplicities[order], [space.dims[at] for at in order])
         return self.call("sum", self.call("mul", self.numbers.count(copies), entries))
 
@@ -327,13 +322,13 @@ def _is_listed(value: Any) -> bool:
 
 
 def _word(value: Any) -> str:
-    if isinstance(value, Unlisted):
-        return "a vector over cells that are not listed"
-    if isinstance(value, Split):
-        return "a matrix that splits into components"
-    if isinstance(value, Level):
-        return "a vector that is constant on orbits"
-    return ("a number", "a dense vector", "a dense matrix")[min(len(np.shape(value)), 2)]
+    structured = (
+        (Unlisted, "a vector over cells that are not listed"),
+        (Split, "a matrix that splits into components"),
+        (Level, "a vector that is constant on orbits"),
+    )
+    dense = ("a number", "a dense vector", "a dense matrix")[min(len(np.shape(value)), 2)]
+    return next((word for kind, word in structured if isinstance(value, kind)), dense)
 
 
 def without_form(program: Program) -> str:
@@ -356,20 +351,16 @@ def without_form(program: Program) -> str:
 
 
 def _lines(program: Program) -> Iterator[tuple[str, Expr | None]]:
-    for let in program.lets:
-        yield let.name, let.expr
+    yield from ((let.name, let.expr) for let in program.lets)
     if program.objective is not None:
         yield "the objective", program.objective
     for c in program.constraints:
         for side in (c.relation.left, c.relation.right):
             yield c.name, side if c.family is None else vectorised(side, c.family.index)
-    for assignment in program.repair:
-        yield f"repair of {assignment.name}", assignment.expr
+    yield from ((f"repair of {a.name}", a.expr) for a in program.repair)
     if program.certificate is not None:
         yield "the certificate", program.certificate.expr
-        for m in program.certificate.multipliers:
-            if m.start is not None:
-                yield f"the start of {m.key}", m.start
+    yield from ((f"the start of {m.key}", m.start) for m in program.multipliers if m.start is not None)
     if program.meaning is not None:
         yield program.meaning.kind, program.meaning.expr
 

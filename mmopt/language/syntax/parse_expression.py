@@ -173,6 +173,9 @@ class _Reader:
     def fail(self, node: ast.expr | ast.keyword, message: str, hint: str = "") -> NoReturn:
         self.text.source.fail(self.span(node), message, hint)
 
+    def require(self, holds: object, node: ast.expr | ast.keyword, message: str, hint: str = "") -> None:
+        self.text.source.require(holds, self.span(node), message, hint)
+
     def expr(self, node: ast.expr) -> Expr:
         span = self.span(node)
         match node:
@@ -240,25 +243,36 @@ class _Reader:
         self.fail(node, "a dimension is made of names, whole numbers, + - and *", "for example n or 2*n")
 
     def number(self, node: ast.expr, value: float) -> Expr:
-        if not abs(value) < LARGEST:
-            self.fail(node, f"a number of more than {LARGEST:g}", "divide both sides by a unit")
+        self.require(
+            abs(value) < LARGEST, node, f"a number of more than {LARGEST:g}", "divide both sides by a unit"
+        )
         return Number(float(value), self.span(node))
 
     def item(self, node: ast.expr) -> Expr | None:
-        if isinstance(node, ast.Slice):
-            if node.lower or node.upper or node.step:
-                self.fail(node, "only a whole ':' can stand in an index", "write W[j, :] or B[:, i]")
-            return None
-        return self.expr(node)
+        if not isinstance(node, ast.Slice):
+            return self.expr(node)
+        is_whole, message = (
+            not (node.lower or node.upper or node.step),
+            "only a whole ':' can stand in an index",
+        )
+        self.require(is_whole, node, message, "write W[j, :] or B[:, i]")
+        return None
 
     def block(self, node: ast.expr, rows: list[ast.expr]) -> Expr:
-        if not rows or not all(isinstance(row, ast.List) and row.elts for row in rows):
-            self.fail(node, "a block matrix is a list of rows", "write [[A, B], [C, D]]")
-        read = tuple(tuple(self.expr(e) for e in row.elts) for row in rows if isinstance(row, ast.List))
-        widths = [len(row) for row in read]
-        if len(set(widths)) > 1:
-            listed = ", ".join(map(str, widths))
-            self.fail(node, f"the rows of this block matrix have {listed} entries; all need as many")
+        lists = [row.elts for row in rows if isinstance(row, ast.List) and row.elts]
+        self.require(
+            rows and len(lists) == len(rows),
+            node,
+            "a block matrix is a list of rows",
+            "write [[A, B], [C, D]]",
+        )
+        read = tuple(tuple(map(self.expr, row)) for row in lists)
+        widths = ", ".join(str(len(row)) for row in read)
+        self.require(
+            len(set(map(len, read))) == 1,
+            node,
+            f"the rows of this block matrix have {widths} entries; all need as many",
+        )
         return Block(read, self.span(node))
 
     def call(self, node: ast.Call) -> Expr:
@@ -269,8 +283,11 @@ class _Reader:
                 written = SYNONYMS.get(attr, f"{attr}(…)")
                 self.fail(node.func, "only an atom can be called, by its bare name", f"write {written}")
             case ast.Attribute() if ast.unparse(node.func).split(".")[0] in LIBRARIES:
-                hint = "no library is needed: atoms have bare names (python -m pydoc mmopt.language)"
-                self.fail(node.func, "only an atom can be called, by its bare name", hint)
+                self.fail(
+                    node.func,
+                    "only an atom can be called, by its bare name",
+                    "no library is needed: atoms have bare names (python -m pydoc mmopt.language)",
+                )
             case _:
                 self.fail(node.func, "only an atom can be called", "a product is written with * or @")
         if name not in self.atoms:
@@ -282,9 +299,9 @@ class _Reader:
         options = []
         for keyword in node.keywords:
             axis = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            norms = "write norm(x), norm(x, 1), norm(x, inf) or norm(X, fro)"
+            hint = norms if name == "norm" and keyword.arg != "axis" else "axis=0 or axis=1 is meant"
             if keyword.arg != "axis" or not isinstance(axis, int) or axis not in (0, 1):
-                norms = "write norm(x), norm(x, 1), norm(x, inf) or norm(X, fro)"
-                hint = norms if name == "norm" and keyword.arg != "axis" else "axis=0 or axis=1 is meant"
                 self.fail(keyword, f"'{name}' takes no such option", hint)
             options.append(("axis", axis))
         return Apply(*self.arguments(name, node), self.span(node), tuple(options))
@@ -293,8 +310,7 @@ class _Reader:
         """The name of the row that is called, by name and arguments, and the arguments that it takes."""
         if name == "norm" and len(node.args) in (1, 2):
             kind = ast.unparse(node.args[1]) if len(node.args) == 2 else "2"
-            if kind not in NORMS:
-                self.fail(node.args[1], "there is no such norm", "write 1, 2, inf, fro or nuc")
+            self.require(kind in NORMS, node.args[-1], "there is no such norm", "write 1, 2, inf, fro or nuc")
             return NORMS[kind], (self.expr(node.args[0]),)
         args = tuple(map(self.expr, node.args))
         if name in LARGER and len(args) > 1:
@@ -318,15 +334,10 @@ def parse_expr(text: Text, atoms: Collection[str] = FUNCTIONS) -> Expr:
 def parse_relation(text: Text) -> Relation:
     """Read ``left op right``."""
     relations = [token for token in text.outer if token.text in RELATIONS]
-    if not relations:
-        text.fail("a constraint is a relation", "write <=, >= or == between numbers, >> 0 for psd")
+    text.require(relations, "a constraint is a relation", "write <=, >= or == between numbers, >> 0 for psd")
     op = relations[0]
-    if len(relations) > 1:
-        text.fail_at(
-            relations[1],
-            f"a second relation '{relations[1].text}' in one constraint",
-            "write two constraints",
-        )
+    for second in relations[1:]:
+        text.fail_at(second, f"a second relation '{second.text}' in one constraint", "write two constraints")
     if op.text in REFUSED:
         why, better = REFUSED[op.text]
         text.fail_at(op, f"'{op.text}' {why}", f"write {better}")

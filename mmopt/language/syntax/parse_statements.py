@@ -16,8 +16,7 @@ from mmopt.errors import suggest
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.parse_expression import COMPARED, parse_call, parse_dim, parse_expr, parse_relation
-from mmopt.language.syntax.program_sections import statements
-from mmopt.language.syntax.source_text import WORDS, Source, Text, Token, plain
+from mmopt.language.syntax.source_text import WORDS, Source, Text, Token, plain, statements
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,
@@ -75,8 +74,7 @@ def split_at(text: Text, word: str) -> tuple[Text, Text | None]:
 
 def string_value(text: Text) -> str:
     """The one string of a statement."""
-    if len(text.tokens) != 1 or text.tokens[0].kind != "string":
-        text.fail('a text in quotes is expected: "…"')
+    text.require([token.kind for token in text.tokens] == ["string"], 'a text in quotes is expected: "…"')
     return _unquote(text, text.tokens[0])
 
 
@@ -90,15 +88,19 @@ def _unquote(text: Text, token: Token) -> str:
 def name_of(text: Text) -> str:
     """The one name of a text; words of the language and of Python are refused."""
     word = text.text
-    if keyword.iskeyword(word):
-        text.fail(
-            f"'{word}' is a word of Python and cannot be a name", (WORDS[word][1] if word == "lambda" else "")
-        )
-    if not word.isidentifier():
-        shown = f"'{word}' is not a name" if word else "a name is missing here"
-        text.fail(shown, "letters, digits and _, not beginning with a digit")
-    if plain(word) in ATOMS or plain(word) in RESERVED:
-        text.fail(f"'{word}' is a word of the language and cannot be a name")
+    text.require(
+        not keyword.iskeyword(word),
+        f"'{word}' is a word of Python and cannot be a name",
+        WORDS[word][1] if word == "lambda" else "",
+    )
+    text.require(
+        word.isidentifier(),
+        f"'{word}' is not a name" if word else "a name is missing here",
+        "letters, digits and _, not beginning with a digit",
+    )
+    text.require(
+        plain(word) not in {*ATOMS, *RESERVED}, f"'{word}' is a word of the language and cannot be a name"
+    )
     return plain(word)
 
 
@@ -142,19 +144,23 @@ def multipliers(text: Text) -> list[Multiplier]:
 def _diagonal_block(text: Text, words: list[str]) -> int:
     """The number i of ``[i, i]``."""
     _, first, _, second, _ = words
-    if words[::2] != ["[", ",", "]"] or first != second or not first.isdigit():
-        text.fail("a multiplier of a psd block is one of a diagonal block", "write: dual(name)[1, 1]")
+    text.require(
+        words[::2] == ["[", ",", "]"] and first == second and first.isdigit(),
+        "a multiplier of a psd block is one of a diagonal block",
+        "write: dual(name)[1, 1]",
+    )
     return int(first)
 
 
 def start(text: Text) -> Start:
     """``name: X = expression, Y = expression``, or ``random`` alone."""
     head, rest = split_at(text, ":")
-    if rest is None and head.text != "random":
-        text.fail("a start has a name and values", "write: flat: X = eye(n), or random")
-    name = name_of(head)
-    values = tuple(map(assignment, listed(rest))) if rest is not None else ()
-    return Start(name, values, head.place)
+    text.require(
+        rest is not None or head.text == "random",
+        "a start has a name and values",
+        "write: flat: X = eye(n), or random",
+    )
+    return Start(name_of(head), tuple(map(assignment, listed(rest))) if rest is not None else (), head.place)
 
 
 def declaration(text: Text) -> Declaration:
@@ -166,8 +172,11 @@ def declaration(text: Text) -> Declaration:
     tokens = rest.tokens
     kind = tokens[0].text if tokens else ""
     if kind not in KINDS:
-        shown = f"there is no kind '{kind}'" if kind else "a kind is missing here"
-        rest.fail_at(tokens[0] if kind else None, shown, suggest(kind, KINDS))
+        rest.fail_at(
+            tokens[0] if kind else None,
+            f"there is no kind '{kind}'" if kind else "a kind is missing here",
+            suggest(kind, KINDS),
+        )
     parts: list[Text] = []
     at = 1
     if [t.text for t in tokens[1:2]] == ["["]:
@@ -217,17 +226,12 @@ def assignment(text: Text) -> Assignment:
     if right is None:
         text.fail("an assignment is expected", "write: name = expression")
     declared = declaration(head) if is_declaration(head) else None
-    name = declared.name if declared else name_of(head)
-    span = declared.span if declared else head.place
-    return Assignment(name, parse_expr(right), span, declared)
-
-
-def constraint(text: Text) -> Constraint:
-    """``name: left op right``; the name may be absent."""
-    if not is_declaration(text):
-        return Constraint("", parse_relation(text), text.place)
-    head, rest = split_at(text, ":")
-    return Constraint(name_of(head), parse_relation(rest or text), head.place)
+    return Assignment(
+        declared.name if declared else name_of(head),
+        parse_expr(right),
+        declared.span if declared else head.place,
+        declared,
+    )
 
 
 def step(text: Text) -> Step:
@@ -252,8 +256,9 @@ def _loop(text: Text) -> Repeat:
     times, until = split_at(text.cut(word.end, colon.start), "until")
     if not times.text:
         text.fail_at(word, f"'{word.text}' says how often at most", f"write: {word.text} 10:")
-    if until is not None and word.text == "alternate":
-        until.fail(
+    if until is not None:
+        until.require(
+            word.text != "alternate",
             "'alternate' ends by itself, when the objective of its last step falls no more",
             "write 'repeat' for another end",
         )
@@ -274,17 +279,22 @@ CONDITIONS = tuple(COMPARED.values())
 UNSAID = "?"  # begins the dimension of an index whose range the clause does not state
 
 
-def family_constraint(text: Text) -> Constraint:
-    """``name: left op right for j in m``, for one index or several, perhaps with a condition."""
+def constraint(text: Text) -> Constraint:
+    """``name: left op right``, where the name may be absent; of a family also ``for j in m``.
+
+    A family may have several indices, and a condition.
+    """
     head, clause = split_at(text, "for")
-    assert clause is not None  # else it is no family
-    bare = constraint(head)
+    name, relation = split_at(head, ":") if is_declaration(head) else (None, head)
+    bare = Constraint(name_of(name) if name else "", parse_relation(relation or head), (name or head).place)
+    if clause is None:
+        return bare
     families, where = clause_of(clause, bare.relation)
     if len(families) == 1 and not where:
         return replace(bare, family=families[0])
-    relation = bare.relation
-    left, right = (Entries(side, families, where, clause.place) for side in (relation.left, relation.right))
-    return replace(bare, relation=replace(relation, left=left, right=right))
+    sides = (bare.relation.left, bare.relation.right)
+    left, right = (Entries(side, families, where, clause.place) for side in sides)
+    return replace(bare, relation=replace(bare.relation, left=left, right=right))
 
 
 def clause_of(clause: Text, relation: Relation) -> tuple[tuple[Family, ...], tuple[Relation, ...]]:
@@ -294,9 +304,9 @@ def clause_of(clause: Text, relation: Relation) -> tuple[tuple[Family, ...], tup
     the declared dimensions.
     """
     runs, condition = split_at(clause, "if")
+    unsaid, hint = "a family of constraints says over what it runs", "write: for j in m"
     if condition is None and "in" not in [t.text for t in clause.outer]:
-        if not any(t.text in CONDITIONS for t in clause.outer):
-            clause.fail("a family of constraints says over what it runs", "write: for j in m")
+        clause.require(any(t.text in CONDITIONS for t in clause.outer), unsaid, hint)
         runs, condition = clause.cut(clause.start, clause.start), clause
     families: list[Family] = []
     waiting: list[Text] = []
@@ -305,14 +315,13 @@ def clause_of(clause: Text, relation: Relation) -> tuple[tuple[Family, ...], tup
         waiting.append(index)
         if dim is None:
             continue
-        if "(" in dim.text:
-            numbers = re.fullmatch(r"range\(([^(),]+)\)", dim.text)
-            run = f"{index.text} in {numbers[1]}" if numbers else "j in m"
-            dim.fail("a family runs over a dimension", f"write: for {run}")
+        numbers = re.fullmatch(r"range\(([^(),]+)\)", dim.text)
+        run = f"{index.text} in {numbers[1]}" if numbers else "j in m"
+        dim.require("(" not in dim.text, "a family runs over a dimension", f"write: for {run}")
         families += [Family(name_of(each), dimension(dim), each.place) for each in waiting]
         waiting = []
-    if waiting:
-        waiting[0].fail("a family of constraints says over what it runs", "write: for j in m")
+    for index in waiting:
+        index.fail(unsaid, hint)
     if condition is not None and not families:
         families = [
             Family(item.id, Dim.of(UNSAID + item.id), clause.place)

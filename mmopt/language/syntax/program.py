@@ -20,7 +20,6 @@ from mmopt.language.syntax.parse_statements import (
     assignment,
     constraint,
     declaration,
-    family_constraint,
     is_declaration,
     multipliers,
     name_of,
@@ -30,21 +29,22 @@ from mmopt.language.syntax.parse_statements import (
     string_value,
     with_dimensions,
 )
-from mmopt.language.syntax.program_sections import (
+from mmopt.language.syntax.source_text import (
     CLASSES,
+    MAX_BYTES,
     ProblemClass,
     Section,
+    Source,
+    Text,
     check_sections,
     split_sections,
 )
-from mmopt.language.syntax.source_text import MAX_BYTES, Source, Text
 from mmopt.language.syntax.syntax_tree import (
     Adoption,
     Assignment,
     Certificate,
     Constraint,
     Declaration,
-    Entries,
     Expr,
     Meaning,
     Multiplier,
@@ -199,17 +199,20 @@ def _program_text(name: str | Path) -> tuple[str, str]:
 
 def _read(path: Path) -> tuple[str, str]:
     if not path.is_file():
-        message = f"there is no program file '{path}'"
-        raise OptionError(message, hint=f"known by name: {', '.join(program_names())}")
+        raise OptionError(
+            f"there is no program file '{path}'", hint=f"known by name: {', '.join(program_names())}"
+        )
     try:
         size = path.stat().st_size
         data = path.read_bytes() if size <= MAX_BYTES else b""
     except OSError as error:
         raise OptionError(f"the program file '{path}' cannot be read: {error.strerror}") from None
     if size > MAX_BYTES:
-        message = f"a program file of {size} bytes; at most {MAX_BYTES} are read"
-        hint = "a program file holds formulas; data are given with --given NAME=FILE"
-        raise ProgramError(message, where=Location(str(path), 1, 1), hint=hint)
+        raise ProgramError(
+            f"a program file of {size} bytes; at most {MAX_BYTES} are read",
+            where=Location(str(path), 1, 1),
+            hint="a program file holds formulas; data are given with --given NAME=FILE",
+        )
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -236,12 +239,16 @@ def _parsed(text: str, file: str) -> Program:
     source = Source(file, tuple(lines))
     for number, line in enumerate(lines, 1):
         if control := CONTROL.search(line):
-            message = f"the control character U+{ord(control.group()):04X} cannot stand in a program"
             shown = Source(file, tuple(CONTROL.sub("?", line) for line in lines))
-            shown.fail(Span(number, control.start() + 1), message, "is this a text file?")
+            shown.fail(
+                Span(number, control.start() + 1),
+                f"the control character U+{ord(control.group()):04X} cannot stand in a program",
+                "is this a text file?",
+            )
     sections = split_sections(source)
-    if "program" not in sections:
-        source.fail(Span(1, 1), "a program begins with its name", "write: program my_program")
+    source.require(
+        "program" in sections, Span(1, 1), "a program begins with its name", "write: program my_program"
+    )
     return _assembled(source, sections)
 
 
@@ -253,20 +260,15 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         if name not in sections:
             return default
         text = sections[name].single()
-        if not text.text.replace("_", "a").isalnum():
-            text.fail(f"'{name}' takes one word, not '{text.text}'", "letters, digits and _")
+        text.require(
+            text.text.replace("_", "a").isalnum(),
+            f"'{name}' takes one word, not '{text.text}'",
+            "letters, digits and _",
+        )
         return text.text
 
     def one(name: str, read: Callable[[Text], T], default: T | None) -> T | None:
         return read(sections[name].single()) if name in sections else default
-
-    def line(text: Text) -> Constraint:
-        is_family = any(token.text == "for" for token in text.outer)
-        return family_constraint(text) if is_family else constraint(text)
-
-    def whole(c: Constraint) -> Constraint:
-        is_array = isinstance(c.relation.left, Entries)
-        return with_dimensions(c, declared, source) if is_array else c
 
     says = one("class", lambda text: " ".join(text.text.split()), "")
     class_name = "closed form" if says == "closed form" else word("class", "convex")
@@ -283,7 +285,7 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         source.fail(sections["maximize"].span, "a program has one objective; this is a second")
     sense = "maximize" if "maximize" in sections else "minimize"
     # Every constraint gets a name, so that multipliers and messages can speak of it.
-    constraints = enumerate(each("subject to", line), 1)
+    constraints = enumerate(each("subject to", constraint), 1)
     named = tuple(c if c.name else replace(c, name=f"constraint_{i}") for i, c in constraints)
     givens, choose = each("given", declaration), each("choose", declaration)
     parameters, lets = each("parameter", assignment), each("let", assignment)
@@ -300,12 +302,12 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         "proof": one("proof", attrgetter("text"), ""),
         "givens": givens,
         "parameters": parameters,
-        "requires": tuple(map(whole, each("require", line))),
+        "requires": tuple(with_dimensions(c, declared, source) for c in each("require", constraint)),
         "lets": lets,
         "choose": choose,
         "sense": sense,
         "objective": one(sense, parse_expr, None),
-        "constraints": tuple(map(whole, named)),
+        "constraints": tuple(with_dimensions(c, declared, source) for c in named),
         "steps": each("steps", step),
         "starts": each("start", start),
         "repair": each("repair", assignment),
@@ -322,18 +324,18 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
 
 
 def _adoption(section: Section) -> Adoption:
-    if not section.statements or not is_declaration(section.statements[0]):
-        section.source.fail(
-            section.span,
-            "'from strategy' begins with the strategy's name",
-            "write: from strategy A: matrix[p, n]",
-        )
-    if len(section.statements) == 1:
-        section.source.fail(
-            section.span,
-            "'from strategy' says what the chosen variables are",
-            "for example X = A.T @ A, below it",
-        )
+    section.source.require(
+        section.statements and is_declaration(section.statements[0]),
+        section.span,
+        "'from strategy' begins with the strategy's name",
+        "write: from strategy A: matrix[p, n]",
+    )
+    section.source.require(
+        len(section.statements) > 1,
+        section.span,
+        "'from strategy' says what the chosen variables are",
+        "for example X = A.T @ A, below it",
+    )
     first, *rest = section.statements
     return Adoption(declaration(first), tuple(assignment(text) for text in rest))
 

@@ -1,14 +1,20 @@
-"""The syntax tree of a program, and its expressions written as text.
+"""The syntax tree of a program, and its expressions as text and written otherwise.
 
 The tree is of frozen dataclasses, equal when their meaning is the same: positions do not take part in
 equality, so ``B[:, i]`` in two places of a file is one expression. As text, an expression has brackets only
 where they are needed.
+
+Written otherwise, exactly: transposes at the leaves only, and a family as one vector constraint, which is
+much faster to evaluate and to hand over. ``B[:, i].T @ F @ B[:, i] <= alpha for i in n`` says the same as
+``diag(B.T @ F @ B) <= alpha``: entry i of either side is the same number. A family without such a form (a
+matrix inequality per query) stays one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
@@ -196,9 +202,11 @@ class Multiplier:
     @property
     def key(self) -> str:
         """The name under which a solution keeps its value."""
-        if self.block is not None:
-            return f"{self.dual_of}[{self.block}, {self.block}]"
-        return self.dual_of or self.declaration.name
+        return (
+            f"{self.dual_of}[{self.block}, {self.block}]"
+            if self.block is not None
+            else self.dual_of or self.declaration.name
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,8 +290,9 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
         case Apply(atom, args, span, options):
             return Apply(atom, tuple(rewrite(a, change) for a in args), span, options)
         case Index(base, items, span):
-            kept = tuple(None if i is None else rewrite(i, change) for i in items)
-            return Index(rewrite(base, change), kept, span)
+            return Index(
+                rewrite(base, change), tuple(None if i is None else rewrite(i, change) for i in items), span
+            )
         case Block(rows, span):
             return Block(tuple(tuple(rewrite(e, change) for e in row) for row in rows), span)
         case Entries(body, families, where, span):
@@ -297,16 +306,20 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
 
 def chain(expr: Expr) -> list[Expr]:
     """The factors of a matrix product, left to right; a list of one when it is none."""
-    if isinstance(expr, Apply) and expr.atom == "matmul":
-        return chain(expr.args[0]) + chain(expr.args[1])
-    return [expr]
+    return (
+        chain(expr.args[0]) + chain(expr.args[1])
+        if isinstance(expr, Apply) and expr.atom == "matmul"
+        else [expr]
+    )
 
 
 def transpose(expr: Expr) -> Expr:
     """``expr.T``, with double transposes removed."""
-    if isinstance(expr, Apply) and expr.atom == "transpose":
-        return expr.args[0]
-    return Apply("transpose", (expr,), expr.span)
+    return (
+        expr.args[0]
+        if isinstance(expr, Apply) and expr.atom == "transpose"
+        else Apply("transpose", (expr,), expr.span)
+    )
 
 
 def is_rank(c: Constraint) -> bool:
@@ -368,3 +381,121 @@ def _operands(name: str, args: tuple[Expr, ...]) -> list[str]:
 def _held(expr: Expr, fits: Callable[[int], bool]) -> str:
     text, binds = _write(expr)
     return text if fits(binds) else f"({text})"
+
+
+# Entry by entry: the result has the layout of its arguments.
+ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.equivariance in ("linear", "entrywise"))
+TOGETHER = ENTRYWISE | {"entrywise max", "entrywise min", "huber", "pow", "rel_entropy"}
+# (f(A, B)).T = f(A.T, B.T)
+THROUGH = ENTRYWISE | {"inv", "pinv"}
+
+
+def product(factors: list[Expr]) -> Expr:
+    """The matrix product of the factors, left to right."""
+    return reduce(lambda left, right: Apply("matmul", (left, right), left.span), factors)
+
+
+def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False) -> Expr:
+    """The expression (its transpose when ``flip``) with transposes only at leaves that need one.
+
+    ``symmetric`` says whether an expression equals its transpose: numbers, symmetric matrices.
+    """
+    match expr:
+        case Apply(atom="transpose", args=(inner,)):
+            return normal(inner, symmetric, flip=not flip)
+        case Apply(atom="matmul"):
+            factors = [normal(f, symmetric, flip=flip) for f in chain(expr)]
+            return product(factors[::-1] if flip else factors)
+        case Apply(atom, args, span, options) if atom in THROUGH:
+            return Apply(atom, tuple(normal(a, symmetric, flip=flip) for a in args), span, options)
+        case Block(rows, span) if flip:
+            turned = zip(*rows, strict=True)
+            return Block(tuple(tuple(normal(e, symmetric, flip=True) for e in r) for r in turned), span)
+        case Block(rows, span):
+            return Block(tuple(tuple(normal(e, symmetric) for e in r) for r in rows), span)
+    return Apply("transpose", (expr,), expr.span) if flip and not symmetric(expr) else expr
+
+
+def sum_of_products(expr: Apply, left: Expr, right: Expr) -> Apply:
+    """``diag`` or ``trace`` of ``left @ right`` without forming the product: sums of ``left * right.T``."""
+    together = Apply("mul", (left, transpose(right)), expr.span)
+    return Apply("sum", (together,), expr.span, (("axis", 1),) if expr.atom == "diag" else ())
+
+
+def _slice(expr: Expr, index: str) -> tuple[Expr, str] | None:
+    """M of ``M[index, :]`` or ``M[:, index]``, with any number of .T, and what the index counts."""
+    while isinstance(expr, Apply) and expr.atom == "transpose":
+        expr = expr.args[0]
+    if isinstance(expr, Index) and len(expr.items) == 2 and not mentions(expr.base, index):
+        first, second = expr.items
+        if isinstance(first, Name) and first.id == index and second is None:
+            return expr.base, "rows"
+        if isinstance(second, Name) and second.id == index and first is None:
+            return expr.base, "columns"
+    return None
+
+
+def vectorised(expr: Expr, index: str) -> Expr | None:
+    """The vector whose entry ``index`` is the expression, or None when there is no such form.
+
+    An expression without the index is returned as it is (a number, the same for all).
+    """
+    if not mentions(expr, index):
+        return expr
+    match expr:
+        case Index(base=base, items=(Name(id=name),)) if name == index and not mentions(base, index):
+            return base
+        case Apply(atom="matmul"):
+            return _product(chain(expr), index, expr)
+        case Apply(atom, args, span, options) if atom in ENTRYWISE:
+            parts = [vectorised(a, index) for a in args]
+            whole = tuple(part for part in parts if part is not None)
+            return Apply(atom, whole, span, options) if len(whole) == len(parts) else None
+    return None
+
+
+def shared(expr: Expr, index: str) -> Iterator[Expr]:
+    """The parts of an expression that are the same for every index: numbers, where it can be vectorised."""
+    if not mentions(expr, index):
+        yield expr
+    elif isinstance(expr, Apply) and expr.atom in ENTRYWISE:
+        for part in expr.args:
+            yield from shared(part, index)
+
+
+def taken_together(expr: Expr, indices: frozenset[str]) -> bool:
+    """Whether all indices can be computed at once, entry by entry, with vectors in place of the indices."""
+    if not any(mentions(expr, index) for index in indices):
+        return True
+    match expr:
+        case Name():
+            return True
+        case Index(base=base, items=items):
+            return None not in items and not any(mentions(base, index) for index in indices)
+        case Apply(atom=atom, args=args):
+            return atom in TOGETHER and all(taken_together(a, indices) for a in args)
+    return False
+
+
+def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
+    first, last = _slice(factors[0], index), _slice(factors[-1], index)
+    inner = factors[1:-1]
+    if any(mentions(f, index) for f in inner) or len(factors) < 2:
+        return None
+
+    def as_rows(sliced: tuple[Expr, str]) -> Expr:
+        return sliced[0] if sliced[1] == "rows" else transpose(sliced[0])
+
+    if first and last:
+        left, right = as_rows(first), as_rows(last)
+        return Apply("diag", (product([left, *inner, transpose(right)]),), expr.span)
+    return product([as_rows(first), *factors[1:]]) if first and not mentions(factors[-1], index) else None
+
+
+def two_by_two(expr: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """Entries a, b, c of ``[[a, b], [b, c]]``, when the block has that form."""
+    if isinstance(expr, Block) and len(expr.rows) == 2 and len(expr.rows[0]) == 2:
+        (a, b), (again, c) = expr.rows
+        if b == again:
+            return a, b, c
+    return None

@@ -13,9 +13,9 @@ from typing import Any
 from mmopt.compiler.same_program import is_shipped
 from mmopt.language import Checked, Program
 from mmopt.language.atoms.argument_types import Dim, Type
-from mmopt.language.check.curvature_survey import LineSurvey, TypedNode
 from mmopt.language.check.infer_types import Scope
 from mmopt.language.check.section_checks import solved_programs
+from mmopt.language.check.whole_program import LineSurvey, TypedNode
 from mmopt.language.print import (
     Formula,
     Sentence,

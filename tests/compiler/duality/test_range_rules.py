@@ -2,7 +2,7 @@
 
 Points, coefficients and limits are floats from 1e-300 to 1e300; fractions decide what a line says of them.
 
-Guards intervals.py, ranges.py.
+Guards ranges.py.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ import pytest
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind
-from mmopt.compiler.duality.intervals import Range
+from mmopt.compiler.duality.ranges import Range
 from mmopt.driver.judge.bound_claims import reader
 from mmopt.language import check
 

@@ -1,7 +1,7 @@
 """Ranges hold every feasible point up to the level, the Lagrangian is not below what is read off it, and
 intervals hold every exact result, of numbers next to nothing and next to all that floats hold too.
 
-Guards ranges.py, lagrangian.py, intervals.py and nodes.py.
+Guards ranges.py and lagrangian.py.
 """
 
 from fractions import Fraction
@@ -11,8 +11,8 @@ import pytest
 from flint import arb_mat
 from judge import balls
 
-from mmopt.compiler.duality.intervals import Range, others, plus, quotient, times, total
-from mmopt.compiler.duality.lagrangian import inside, ranges_by_cuts, read as read_lagrangian
+from mmopt.compiler.duality.lagrangian import inside, read as read_lagrangian
+from mmopt.compiler.duality.ranges import Range, others, plus, quotient, ranges_by_cuts, times, total
 from mmopt.driver.judge.bound_claims import reader
 from tests.compiler.derived_cases import BASES
 from tests.compiler.derived_points import (

@@ -1,6 +1,6 @@
 """A lifted solution proves as much as the unreduced solve, before anything is repaired.
 
-Guards solve_apart.py, split_symmetric.py.
+Guards split_blocks_and_factors.py, split_symmetric.py.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from mmopt import Attribute, Domain, Program, Workload, solve
 from mmopt.compiler import bind
 from mmopt.compiler.reductions import REDUCTIONS, SolvedPart, traits_of
-from mmopt.compiler.reductions.solve_apart import IndependentBlocks
+from mmopt.compiler.reductions.split_blocks_and_factors import IndependentBlocks
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.driver.solve_convex import solve_convex
 from mmopt.driver.solve_plan import SolvePlan, Task

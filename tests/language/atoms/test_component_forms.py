@@ -272,7 +272,7 @@ def test_the_clock_is_asked_before_each_part(monkeypatch: pytest.MonkeyPatch) ->
     asked: list[None] = []
     monkeypatch.setattr(component_forms, "require_time", lambda: asked.append(None))
     parts = (np.eye(2),) * 3
-    for count, form in ((3, component_forms.vector), (6, component_forms.each)):
+    for count, form in ((3, component_forms.vector), (6, component_forms.on_every_part)):
         form(PLAIN, "nuclear" if form is component_forms.vector else "inv", parts)
         assert len(asked) == count
 
@@ -349,7 +349,7 @@ def test_each(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
             a = drawn_parts(rng, numbers)
             other = tuple(numbers.exact(rng.normal(size=mid(own).shape)) for own in a)
             args = (a, other) if atom in ("add", "sub", "mul", "matmul") else (a,)
-            found = component_forms.each(numbers, atom, *args)
+            found = component_forms.on_every_part(numbers, atom, *args)
             for at, own in enumerate(found):
                 if atom == "inv" and not mid(a[at]).any():  # infinite, as the atom says
                     expected = numbers.call(atom, a[at])
@@ -363,7 +363,7 @@ def test_numbers_count_for_all(subtests: pytest.Subtests, rng: np.random.Generat
         with subtests.test(str(numbers)):
             a, two = drawn_parts(rng, numbers), numbers.exact(2.0)
             for atom, args in (("mul", (two, a)), ("mul", (a, two)), ("div", (a, two))):
-                found = component_forms.each(numbers, atom, *args)
+                found = component_forms.on_every_part(numbers, atom, *args)
                 for at, own in enumerate(found):
                     expected = numbers.call(
                         atom, *(arg[at] if isinstance(arg, tuple) else arg for arg in args)
@@ -404,7 +404,7 @@ def test_solved(subtests: pytest.Subtests, rng: np.random.Generator) -> None:
 def test_what_is_not_positive_goes_through_the_atom() -> None:
     """A root of a ball that reaches below zero is the atom's, which knows what to do with it."""
     parts = tuple(Ball(np.array([[m]]), np.array([[0.5]])) for m in (0.25, *range(1, 12)))
-    found = component_forms.each(BALLS, "inv", *[parts])
+    found = component_forms.on_every_part(BALLS, "inv", *[parts])
     assert not np.isfinite(found[0].rad).all() and all(np.isfinite(own.rad).all() for own in found[1:])
 
 

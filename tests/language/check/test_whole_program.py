@@ -15,7 +15,7 @@ from mmopt.language.atoms.argument_types import Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.check.relation_checks import AXES, SOURCES
 from mmopt.language.syntax.parse_statements import KINDS, RESERVED
-from mmopt.language.syntax.program_sections import SECTIONS
+from mmopt.language.syntax.source_text import SECTIONS
 
 ARGUMENT = re.compile(r"(?<=, )\w+(?==[^=])")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#.*|[^\W\d]\w*(?:\.[^\W\d]\w*)*')

@@ -59,7 +59,7 @@ def test_all_atoms_that_take_any_number_and_have_no_value_at_some_are_looked_at(
     free = column("n", curvature=Curvature.AFFINE)
     values = np.array([-2.0, -0.5, 0.5, 2.0])
     of_one = [atom for atom in ATOMS.values() if atom.arity == 1 and atom.equivariance == "entrywise"]
-    bent = [a for a in of_one if a.rule([free], {}).curvature in (Curvature.CONVEX, Curvature.CONCAVE)]
+    bent = [a for a in of_one if a.rule(free).curvature in (Curvature.CONVEX, Curvature.CONCAVE)]
     assert len(bent) >= 4
     with np.errstate(all="ignore"):
         for atom in bent:

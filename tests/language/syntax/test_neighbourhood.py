@@ -11,6 +11,7 @@ import pytest
 from mmopt import Program, Workload
 from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
+from mmopt.errors import OptionError
 from mmopt.language import check, typeset_latex
 from mmopt.language.print import program_lines
 
@@ -68,7 +69,7 @@ def test_a_kind_that_nothing_is_written_for_is_neither_printed_nor_bound() -> No
     other = replace(checked.program, neighbours=forged)
     with pytest.raises(AssertionError, match="'fifth'"):
         program_lines(other, "plain")
-    with pytest.raises(AssertionError, match="'fifth'"):
+    with pytest.raises(OptionError, match="'fifth'"):
         bind(other, workload)
 
 

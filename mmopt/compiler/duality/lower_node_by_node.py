@@ -14,39 +14,77 @@ that lie inside the dual cones by that share, where its own errors do no harm.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mmopt.compiler.duality.intervals import Range
-from mmopt.compiler.duality.lagrangian import Multipliers, Slopes
-from mmopt.compiler.duality.nodes import (
-    LEAST_SCALE,
-    Node,
-    Nodes,
-    ReadLine,
-    size_of,
-    size_of_variable,
-    sizes_of,
-    sizes_of_parts,
-)
-from mmopt.compiler.lower import Lowered
+from mmopt.compiler.duality.lagrangian import Multipliers, Node, Nodes, ReadLine, Slopes
+from mmopt.compiler.duality.ranges import Range
+from mmopt.compiler.lower import Lowered, symmetric
 from mmopt.language import ATOMS
-from mmopt.language.syntax.syntax_tree import Apply
 from mmopt.limits import require_time, uncounted
 from mmopt.numerics.arrays import Array
+
+LEAST_SHARE = 1e-3  # of the largest entry: smaller entries are scaled as if they were so large
+LEAST_SIZE = 1e-12
+LEAST_SCALE = 1e-5  # of a variable: smaller values are taken for 0
+SUMS = frozenset({"add", "sub", "neg", "sum", "trace", "diag"})
+
+
+def size_of(value: Any) -> float:
+    """The largest entry, where it is a number that can be divided by; else 1."""
+    size = float(np.abs(value).max(initial=0.0))
+    return size if LEAST_SIZE < size < 1.0 / LEAST_SIZE else 1.0
+
+
+def size_of_variable(value: Any, limits: Range) -> float:
+    """The size of a variable: at the point, or by its largest possible value where it is 0 there."""
+    most = float(limits.largest.max(initial=0.0))
+    size = max(float(np.abs(value).max(initial=0.0)), LEAST_SHARE * most if np.isfinite(most) else 0.0)
+    return size if LEAST_SCALE < size < 1.0 / LEAST_SIZE else 1.0
+
+
+def sizes_of(*values: Any) -> Array:
+    """The size of each entry, by the largest of several values."""
+    each = np.max(np.broadcast_arrays(*(np.abs(np.nan_to_num(v)) for v in values)), axis=0)
+    return np.asarray(np.maximum(each, max(LEAST_SHARE * float(each.max(initial=0.0)), LEAST_SIZE)))
+
+
+def sizes_of_parts(nodes: Nodes, ranges: Mapping[str, Range]) -> list[float]:
+    """The size of each node by the parts that it sums, as what is left where parts cancel says nothing."""
+    sizes: list[float] = []
+    for node in nodes.all:
+        parts = [sizes[a] for a in node.arguments]
+        size = float(np.abs(np.nan_to_num(node.value)).max(initial=0.0))
+        if node.kind == "variable":
+            size = size_of_variable(node.value, ranges[node.name])
+        elif node.name in ("mul", "matmul"):
+            size = max(size, float(np.prod(parts)))
+        elif node.kind in ("index", "entries", "block") or node.name in SUMS:
+            size = max([size, *parts])
+        sizes.append(size)
+    return sizes
+
 
 # For a point inside: the most room in lines, in their sizes, and the weight of the objective next to it.
 MOST_ROOM, PART_OF_OBJECTIVE = 0.1, 1e-3
 
-# A function that gives the value of a dual once the problem is solved; None before.
-Dual = Callable[[], Array | None]
+# A constraint of cvxpy, and what makes of its dual that of the program.
+Dual = tuple[Any, Callable[[Any], Array]]
+
+
+def _value(dual: Dual) -> Array | None:
+    """The value of a dual once the problem is solved; None before."""
+    line, convert = dual
+    value = line.dual_value
+    is_missing = value is None or (isinstance(value, list) and any(part is None for part in value))
+    return None if is_missing else np.asarray(convert(value), dtype=float)
 
 
 @dataclass
-class Apart:
+class LoweredNodes:
     """The lowered problem, and its duals by the names and places of the program."""
 
     lowered: Lowered
@@ -67,19 +105,17 @@ class Apart:
         """Multipliers and slopes as the problem has them now; missing ones are left out."""
         multipliers: dict[str, Array] = {}
         for name, group in self.lines.items():
-            values = [dual() for dual in group]
-            if all(v is not None for v in values):
-                each = [np.asarray(v, dtype=float) for v in values]
-                multipliers[name] = np.array(each) if name in self.families else each[0]
+            values = [value for dual in group if (value := _value(dual)) is not None]
+            if len(values) == len(group):
+                multipliers[name] = np.array(values) if name in self.families else values[0]
         slopes: dict[tuple[int, int], Array] = {}
         for place, duals in self.arguments.items():
-            parts = [v for v in (dual() for dual in duals) if v is not None]
-            if parts:
+            if parts := [value for dual in duals if (value := _value(dual)) is not None]:
                 slopes[place] = np.asarray(sum(parts), dtype=float)
         return multipliers, slopes
 
 
-class _LoweringApart:
+class _NodeLowering:
     def __init__(
         self, cp: Any, nodes: Nodes, ranges: Mapping[str, Range], size: float, by_parts: bool
     ) -> None:
@@ -90,25 +126,29 @@ class _LoweringApart:
         self.values: list[Any] = []
         self.rewards: list[Any] = []
         self.room: Any = None  # by which lines hold, in their sizes
-        self.apart = Apart(Lowered(None, {}, {}, {}))
+        self.lines: dict[str, list[Dual]] = {}
+        self.arguments: dict[tuple[int, int], list[Dual]] = {}
+        self.variables: dict[str, Any] = {}
+        self.is_cancelled = False
 
     def not_cancelled(self, sizes: Array, *places: int) -> Array:
         """The sizes of nodes, or where parts cancel, but for the solver's errors, those of the parts."""
         parts = max(self.parts[place] for place in places)
         if sizes.max(initial=0.0) > LEAST_SCALE * parts:
             return sizes
-        self.apart.is_cancelled = True
+        self.is_cancelled = True
         return np.full(sizes.shape, parts) if self.by_parts else sizes
 
-    def build(self, share: float, is_inner: bool) -> Apart:
+    def build(self, share: float, is_inner: bool) -> LoweredNodes:
         if is_inner:
             self.room = self.cp.Variable()
             self.constraints.append(self.room <= MOST_ROOM)
         for place, node in enumerate(self.nodes.all):
             require_time()
             self.values.append(self.node(place, node))
-        for one in self.nodes.lines:
-            self.line(one)
+        for line in self.nodes.lines:
+            lowered = self.pair if line.is_pair else self.psd if line.op == ">>" else self.entries
+            self.lines.setdefault(line.name, []).append(lowered(line))
         minimized = self.nodes.instance.program.sense == "minimize"
         objective = self.values[self.nodes.objective] * ((1.0 if minimized else -1.0) / self.size)
         for reward in self.rewards if share else ():
@@ -116,8 +156,19 @@ class _LoweringApart:
         if is_inner:
             objective = PART_OF_OBJECTIVE * objective - self.room
         problem = self.cp.Problem(self.cp.Minimize(objective), self.constraints)
-        families = frozenset(one.name for one in self.nodes.lines if one.index is not None)
-        return replace(self.apart, lowered=Lowered(problem, {}, {}, {}), families=families)
+        return LoweredNodes(
+            Lowered(problem, {}, {}, {}),
+            self.lines,
+            self.arguments,
+            self.variables,
+            frozenset(line.name for line in self.nodes.lines if line.index is not None),
+            self.is_cancelled,
+        )
+
+    def dual(self, line: Any, convert: Callable[[Any], Any]) -> Dual:
+        """Add a constraint to the problem; ``convert`` makes of its dual that of the program."""
+        self.constraints.append(line)
+        return line, convert
 
     def inside(self, value: Any, unit: Any = 1.0) -> Any:
         """The value that must be nonnegative, or psd, less the room."""
@@ -138,10 +189,9 @@ class _LoweringApart:
                 return self.block(node, values)
             case "entries":
                 return self.placed(node, values)
-        assert isinstance(node.expr, Apply)
-        row = ATOMS[node.expr.atom]
-        if node.expr.atom in ("inv", "root"):
-            return self.own_block(place, node, values[0])
+        row = ATOMS[node.name]
+        if node.name in ("inv", "root"):
+            return self.bound(place, node, values[0])
         assert row.cvxpy is not None, row.name
         if row.cones is not None and not node.inferred.curvature.is_affine:
             values = [
@@ -149,10 +199,10 @@ class _LoweringApart:
                 for i, (a, value) in enumerate(zip(node.arguments, values, strict=True))
             ]
         power, base = self.nodes.all[node.arguments[-1]], self.nodes.all[node.arguments[0]]
-        if node.expr.atom == "pow" and power.kind == "constant" and not power.shape:
+        if node.name == "pow" and power.kind == "constant" and not power.shape:
             size = size_of(base.value)  # its cone is of numbers near one
             return row.cvxpy(self.cp, values[0] / size, values[1]) * size ** float(power.value)
-        return row.cvxpy(self.cp, *values, **dict(node.expr.options))
+        return row.cvxpy(self.cp, *values, **node.options)
 
     def placed(self, node: Node, values: list[Any]) -> Any:
         (at,), size = node.at, int(np.prod(node.shape))
@@ -160,10 +210,10 @@ class _LoweringApart:
         return self.cp.reshape(sp.eye_array(size, format="csc")[:, at] @ vector, node.shape, order="C")
 
     def variable(self, node: Node) -> Any:
-        d = self.nodes.chosen[str(getattr(node.expr, "id", ""))]
+        d = self.nodes.chosen[node.name]
         scale = size_of_variable(node.value, self.ranges[d.name])
         variable = self.cp.Variable(node.shape, symmetric=d.kind in ("psd", "symmetric"), nonneg=bool(d.sign))
-        self.apart.variables[d.name] = scale * variable
+        self.variables[d.name] = scale * variable
         if d.kind == "psd":
             self.constraints.append(self.inside(variable, np.eye(node.shape[0])) >> 0)
             self.rewards.append(self.cp.trace(variable) / node.shape[0])
@@ -176,19 +226,17 @@ class _LoweringApart:
     def block(self, node: Node, values: list[Any]) -> Any:
         """The block matrix, row by row: ``owners`` has the number of each entry's argument."""
         assert node.owners is not None
-        rows: list[list[Any]] = []
-        at = 0
-        while at < len(node.owners):
-            first = list(dict.fromkeys(node.owners[at]))
-            height = int((node.owners[:, 0] == node.owners[at, 0]).sum())
-            rows.append(
+        first_rows = np.unique(node.owners[:, 0], return_index=True)[1]
+        heights = np.diff([*first_rows, len(node.owners)])
+        return self.cp.bmat(
+            [
                 [
-                    self.cp.reshape(values[int(k)], (height, int((node.owners[at] == k).sum())), order="C")
-                    for k in first
+                    self.cp.reshape(values[int(k)], (int(height), int((row == k).sum())), order="C")
+                    for k in dict.fromkeys(row)
                 ]
-            )
-            at += height
-        return self.cp.bmat(rows)
+                for row, height in zip(node.owners[first_rows], heights, strict=True)
+            ]
+        )
 
     def argument(self, place: int, number: int, at: int, value: Any) -> Any:
         """A variable for an argument; the dual of the line between them is the slope."""
@@ -203,112 +251,69 @@ class _LoweringApart:
             if value.is_convex()
             else (away <= 0, -1.0)
         )
-        self.constraints.append(line)
-
-        def dual() -> Array | None:
-            dual_value = line.dual_value
-            return (
-                None
-                if dual_value is None
-                else sign * np.reshape(dual_value, node.shape) * (self.size / scale)
-            )
-
-        self.apart.arguments.setdefault((place, number), []).append(dual)
+        dual = self.dual(line, lambda value: sign * np.reshape(value, node.shape) * (self.size / scale))
+        self.arguments.setdefault((place, number), []).append(dual)
         return scale * variable
 
-    def own_block(self, place: int, node: Node, value: Any) -> Any:
+    def bound(self, place: int, node: Node, value: Any) -> Any:
         """One Y above the inverse, or below the root, of a matrix whose size is f: [[Y, I], [I, F / f]]."""
-        from cvxpy.atoms.affine.wraps import symmetric_wrap
-
-        is_inverse = isinstance(node.expr, Apply) and node.expr.atom == "inv"
+        is_inverse = node.name == "inv"
         f, side = size_of(self.nodes.all[node.arguments[0]].value), node.shape[0]
-        matrix = value / f
-        matrix = matrix if matrix.is_symmetric() else symmetric_wrap(matrix)
+        matrix = symmetric(value / f)
         bound, i = self.cp.Variable((side, side), symmetric=True), np.eye(side)
         corner = slice(side, None) if is_inverse else slice(None, side)
         line = self.cp.bmat([[bound, i], [i, matrix]] if is_inverse else [[matrix, bound], [bound, i]]) >> 0
-        self.constraints.append(line)
-
-        def dual() -> Array | None:
-            dual_value = line.dual_value
-            return None if dual_value is None else -np.asarray(dual_value)[corner, corner] * (self.size / f)
-
-        self.apart.arguments.setdefault((place, 0), []).append(dual)
+        dual = self.dual(line, lambda value: -np.asarray(value)[corner, corner] * (self.size / f))
+        self.arguments.setdefault((place, 0), []).append(dual)
         return bound / f if is_inverse else bound * f**0.5
 
     # -------------------------------------------------------------- lines
 
-    def line(self, one: ReadLine) -> None:
-        if one.is_pair:
-            dual = self.pair(one)
-        elif one.op == ">>":
-            dual = self.psd(one)
-        else:
-            dual = self.entries(one)
-        self.apart.lines.setdefault(one.name, []).append(dual)
-
-    def entries(self, one: ReadLine) -> Dual:
-        (left, right), values = (
-            (self.values[s] for s in one.sides),
-            [self.nodes.all[s].value for s in one.sides],
+    def entries(self, line: ReadLine) -> Dual:
+        left, right = line.sides
+        sizes = self.not_cancelled(sizes_of(*(self.nodes.all[s].value for s in line.sides)), *line.sides)
+        difference = self.cp.multiply(1.0 / sizes, self.values[left] - self.values[right])
+        way = {"<=": -1.0, ">=": 1.0}.get(line.op, 0.0)
+        # A solver may return a plain number for an array of one entry.
+        return self.dual(
+            self.inside(way * difference) >= 0 if way else difference == 0,
+            lambda value: np.reshape(value, sizes.shape) * (self.size / sizes),
         )
-        sizes = self.not_cancelled(sizes_of(*values), *one.sides)
-        difference = self.cp.multiply(1.0 / sizes, left - right)
-        way = {"<=": -1.0, ">=": 1.0}.get(one.op, 0.0)
-        line = self.inside(way * difference) >= 0 if way else difference == 0
-        self.constraints.append(line)
 
-        def dual() -> Array | None:
-            dual_value = line.dual_value
-            # A solver may return a plain number for an array of one entry.
-            return None if dual_value is None else np.reshape(dual_value, sizes.shape) * (self.size / sizes)
-
-        return dual
-
-    def psd(self, one: ReadLine) -> Dual:
+    def psd(self, line: ReadLine) -> Dual:
         """D F D psd with the diagonal D that brings F's to one."""
-        large, small = one.sides
+        large, small = line.sides
         is_alone = not self.nodes.all[small].shape
         value = self.values[large] if is_alone else self.values[large] - self.values[small]
         diagonals = [np.diagonal(self.nodes.all[s].value) for s in ((large,) if is_alone else (large, small))]
         d = 1.0 / np.sqrt(sizes_of(*diagonals))
-        line = self.inside(self.cp.multiply(np.outer(d, d), value), np.eye(len(d))) >> 0
-        self.constraints.append(line)
+        lowered = self.inside(self.cp.multiply(np.outer(d, d), value), np.eye(len(d))) >> 0
+        whole = np.outer(d, d) * self.size
+        return self.dual(lowered, lambda value: np.reshape(value, whole.shape) * whole)
 
-        def dual() -> Array | None:
-            dual_value = line.dual_value
-            whole = np.outer(d, d) * self.size
-            return None if dual_value is None else np.reshape(dual_value, whole.shape) * whole
-
-        return dual
-
-    def pair(self, one: ReadLine) -> Dual:
+    def pair(self, line: ReadLine) -> Dual:
         """[[a, b], [b, c]] psd as a second-order cone, whose dual (t, u, w) is [[t + w, u], [u, t - w]]."""
-        values = [self.nodes.all[s].value for s in one.sides]
+        values = [self.nodes.all[s].value for s in line.sides]
         shape = np.broadcast_shapes(*map(np.shape, values))
         count = int(np.prod(shape))
         first, last = (np.broadcast_to(1.0 / sizes_of(values[i]), shape).reshape(count) for i in (0, 2))
         scales = first, np.sqrt(first * last), last
         a, b, c = (
             self.cp.multiply(s, self.cp.reshape(self.values[p] + np.zeros(shape), (count,), order="C"))
-            for s, p in zip(scales, one.sides, strict=True)
+            for s, p in zip(scales, line.sides, strict=True)
         )
-        line = self.cp.SOC(self.inside(a + c, 2.0), self.cp.vstack([2 * b, a - c]), axis=0)
-        self.constraints.append(line)
 
-        def dual() -> Array | None:
-            dual_value = line.dual_value
-            if dual_value is None or any(f is None for f in dual_value):
-                return None
-            t, (u, w) = np.asarray(dual_value[0]).reshape(count), np.asarray(dual_value[1]).reshape(2, count)
+        def convert(value: Any) -> Array:
+            t, (u, w) = np.asarray(value[0]).reshape(count), np.asarray(value[1]).reshape(2, count)
             entries = (t + w) * first, u * scales[1], (t - w) * last
             matrix = np.array([[entries[0], entries[1]], [entries[1], entries[2]]]) * self.size
             return np.moveaxis(matrix, 2, 0).reshape(*shape, 2, 2)
 
-        return dual
+        lowered = self.cp.SOC(self.inside(a + c, 2.0), self.cp.vstack([2 * b, a - c]), axis=0)
+        return self.dual(lowered, convert)
 
 
-def lower_apart(
+def lower_node_by_node(
     nodes: Nodes,
     ranges: Mapping[str, Range],
     share: float,
@@ -316,7 +321,7 @@ def lower_apart(
     *,
     by_parts: bool = False,
     is_inner: bool = False,
-) -> Apart:
+) -> LoweredNodes:
     """The problem for multipliers and slopes; ``share``: the perturbation, relative to the objective.
 
     is_inner : for a point strictly inside all inequalities, where there is one.
@@ -330,4 +335,4 @@ def lower_apart(
     with uncounted():
         import cvxpy
     size = size or size_of(nodes.all[nodes.objective].value)
-    return _LoweringApart(cvxpy, nodes, ranges, size, by_parts).build(share, is_inner)
+    return _NodeLowering(cvxpy, nodes, ranges, size, by_parts).build(share, is_inner)

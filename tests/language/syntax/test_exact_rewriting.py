@@ -5,8 +5,7 @@ import pytest
 
 from mmopt import Program
 from mmopt.language import evaluate
-from mmopt.language.check.exact_rewriting import two_by_two, vectorised
-from mmopt.language.syntax.syntax_tree import Constraint
+from mmopt.language.syntax.syntax_tree import Constraint, two_by_two, vectorised
 
 HEAD = """\
 program own

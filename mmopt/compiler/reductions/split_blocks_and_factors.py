@@ -111,11 +111,14 @@ class IndependentBlocks(ReductionStep):
                 at = [places[axis.group == "queries"] for axis in axes]
                 shape = [self.counts[axis.group == "queries"] for axis in axes]
                 whole.setdefault(name, np.zeros(shape))[np.ix_(*at)] = factor * array
-        bound = None if any(p.bound is None for p in parts) else total
-        return SolvedPart(Strategy(matrix[:, order], strategies[0].norm), whole, bound)
+        return SolvedPart(
+            Strategy(matrix[:, order], strategies[0].norm),
+            whole,
+            None if any(p.bound is None for p in parts) else total,
+        )
 
 
-def solve_blocks_apart(instance: Instance, traits: Traits) -> IndependentBlocks | None:
+def split_blocks(instance: Instance, traits: Traits) -> IndependentBlocks | None:
     """Connect cells through queries; two components or more are blocks. Only then are queries listed."""
     if not traits.blocks.kind:
         return None
@@ -155,7 +158,7 @@ def _connected(workload: Workload) -> Ints:
     for block in workload.blocks:
         classes = _touched_together(block.queries, seen)
         cells = np.flatnonzero(classes >= 0)
-        labels = _joined(labels, classes[cells], cells)
+        labels = _connect(labels, classes[cells], cells)
         if not labels.any():
             break
     return labels
@@ -178,13 +181,13 @@ def _touched_together(queries: Implicit, seen: dict[int, Ints]) -> Ints:
         start, step = 0, max(1, FIRST_ENTRIES // queries.size)
         while start < queries.rows and (labels.any() or not touched.all()):
             rows, cells = np.nonzero(queries.take(np.arange(start, min(start + step, queries.rows))))
-            labels = _joined(labels, rows, cells)
+            labels = _connect(labels, rows, cells)
             touched[cells] = True
             start, step = start + step, min(2 * step, max(1, MOST_AT_A_TIME // queries.size))
     return seen.setdefault(id(queries), np.where(touched, labels, -1))
 
 
-def _joined(labels: Ints, groups: Ints, cells: Ints) -> Ints:
+def _connect(labels: Ints, groups: Ints, cells: Ints) -> Ints:
     """The labels, numbered from 0 on, where the cells of a group are connected: each with the first."""
     _, first, place = np.unique(groups, return_index=True, return_inverse=True)
     edges = labels[cells[first]][place], labels[cells]
@@ -221,11 +224,14 @@ class KroneckerProduct(ReductionStep):
         names = [name for name in of_parts[0] if all(name in k for k in of_parts)]
         multipliers = {name: kron([k[name][0] for k in of_parts]) for name in names}
         bounds = [p.bound for p in parts if p.bound is not None]
-        bound = math.prod(bounds) if len(bounds) == len(parts) else None
-        return SolvedPart(Strategy(matrix, parts[0].strategy.norm), multipliers, bound)
+        return SolvedPart(
+            Strategy(matrix, parts[0].strategy.norm),
+            multipliers,
+            math.prod(bounds) if len(bounds) == len(parts) else None,
+        )
 
 
-def solve_kronecker_factors(instance: Instance, traits: Traits) -> KroneckerProduct | None:
+def split_kronecker_factors(instance: Instance, traits: Traits) -> KroneckerProduct | None:
     """The step of one product with at least two factors that are not the number 1."""
     if not traits.factors.kind:
         return None
