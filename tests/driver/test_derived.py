@@ -37,7 +37,7 @@ MOST_DRAWN = 10
 
 
 def bounds(found: Case) -> list[float]:
-    """What each run derives, of an objective that is minimised; nothing where the solver breaks down."""
+    """The bound that each run derives, of an objective that is minimised; nothing where the solver breaks down."""
     read, lowers = found.reader, []
     for run in RUNS:
         try:
@@ -300,7 +300,7 @@ def test_squares_of_large_numbers_have_bounds(line: str, rng: Rng) -> None:
 
 
 def test_multipliers_of_the_solve_alone_may_prove_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of smooth lines their slopes are those at the point: no second problem is solved."""
+    """Slopes of smooth lines are those at the point: no second problem is solved."""
     monkeypatch.setattr(derive, "lower_node_by_node", None)
     program = Program.parse(NEAR.format("sum(exp(A @ x - a))", "sum(x) >= 1"))
     s = solve([[1.0]], program, givens={"A": np.eye(3), "a": np.arange(3.0)}, tolerance=1e-4)
