@@ -1,33 +1,43 @@
 """Arguments of the command line, read and checked before any work, strategies among them.
 
-Arguments are read, and refused where that is possible before any work is done. The strategy of a command is
-from a file, from a program that is named, or the default one.
+The strategy of a command is from a file, from a program that is named, or the default one.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import typer
 
-from mmopt.cli.command_output import INTERRUPTED, note, run_solve
+from mmopt.answers import Accuracy, accuracy
+from mmopt.answers.default_strategy import offer
+from mmopt.cli.command_output import INTERRUPTED, live, note
+from mmopt.comparison import Stated
+from mmopt.driver import default_program, solve
+from mmopt.driver.accepted_inputs import CLASSES
+from mmopt.driver.templates import TEMPLATES
 from mmopt.errors import Error, OptionError, PrivacyError, suggest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from mmopt.answers import Accuracy
-    from mmopt.comparison import Stated
-    from mmopt.language import Program
-    from mmopt.mechanism import Plan
-    from mmopt.request import Request
-    from mmopt.results import AnySolution, Frame, Solution
-    from mmopt.workloads import Workload
+from mmopt.language import Program
+from mmopt.mechanism import Plan
+from mmopt.mechanism.release_folder import partial_sibling
+from mmopt.privacy.guarantee import PURE_HINT
+from mmopt.privacy.table_of_noises import NOISES, noise_for
+from mmopt.proof.verify import rechecked
+from mmopt.report import check_chart, write_accuracy_chart
+from mmopt.request import Request, load_request
+from mmopt.results import AnySolution, Frame, Solution, load_saved
+from mmopt.results.npz_file import write_whole
+from mmopt.solvers import Options, solver_name
+from mmopt.strategies import ADD_REMOVE
+from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
+from mmopt.workloads import Workload
+from mmopt.workloads.python_forms import SUFFIXES, read_array
 
 
 def read_request(path: str | Path, table: str | None = None) -> Request:
@@ -35,8 +45,6 @@ def read_request(path: str | Path, table: str | None = None) -> Request:
 
     OptionError for a table in its place, without showing a line of it.
     """
-    from mmopt.request import load_request
-
     if Path(path).suffix.lower() in (".csv", ".tsv", ".parquet", ".duckdb", ".sqlite", ".db", ".gz"):
         raise OptionError(
             f"'{path}' looks like a table, and a workload file (.yaml) is expected",
@@ -48,9 +56,6 @@ def read_request(path: str | Path, table: str | None = None) -> Request:
 
 def read_program(name: str | None, request: Request) -> Program:
     """The program named, or the default one for workload and privacy, with a note on stderr."""
-    from mmopt.driver import default_program
-    from mmopt.language import Program
-
     if name is None:
         name, why = default_program(request.workload, request.privacy is not None and request.privacy.is_pure)
         note(f"program: {name}, by default: {why} (choose another with --program)")
@@ -98,9 +103,6 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
 
 
 def _value(name: str, text: str, workload: Workload, norm: int) -> Any:
-    from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
-    from mmopt.workloads.python_forms import SUFFIXES, read_array
-
     if is_baseline(text):
         return design_rows(text, workload, norm)
     path = Path(text)
@@ -117,8 +119,6 @@ def _value(name: str, text: str, workload: Workload, norm: int) -> Any:
 
 def _fitted(value: Any, dims: int) -> Any:
     """A value from a file: one row or column as a vector, one entry as a number, where these are declared."""
-    import numpy as np
-
     array = np.asarray(value)
     if dims == 1 and array.ndim == 2 and 1 in array.shape:
         return array.ravel()
@@ -146,8 +146,6 @@ def check_folder(out: Path) -> None:
             f"'{out}' exists already; a release is written to a new folder",
             hint="name another folder with --out",
         )
-    from mmopt.mechanism.release_folder import partial_sibling
-
     _check_parent(out, partial_sibling(out))
 
 
@@ -174,9 +172,6 @@ def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -
 
     Also when the parameters are not those of a noise for the norm: Laplace for 1, Gaussian for 2.
     """
-    from mmopt.privacy.guarantee import PURE_HINT
-    from mmopt.privacy.table_of_noises import noise_for
-
     if request.privacy is not None:
         noise = noise_for(norm, request.privacy)
         if request.privacy.is_pure and not noise.takes(request.privacy):
@@ -196,24 +191,7 @@ def check_privacy(request: Request, program: str, by_targets: bool, norm: int) -
 
 def stated_in(request: Request) -> Stated | None:
     """The privacy that errors are for; None where the file has none, and they are at unit noise."""
-    from mmopt.comparison import Stated
-    from mmopt.strategies import ADD_REMOVE
-
     return None if request.privacy is None else Stated(request.privacy, request.neighbours or ADD_REMOVE)
-
-
-def check_table(data: str, request: Request, part: tuple[str, str] | None = None) -> None:
-    """Refuse a table that is missing or lacks a column that is read, by its header or schema alone."""
-    from mmopt.data import check_columns
-
-    check_columns(
-        data,
-        request.workload.domain,
-        workload=request.workload,
-        part=part,
-        unit=request.neighbours,
-        **asdict(request.table),
-    )
 
 
 def refuse_beside(what: str, options: Mapping[str, object], why: str = "") -> None:
@@ -244,11 +222,6 @@ def planned_accuracy(
     KeyboardInterrupt : Ctrl-C before it is solved. mmopt.Error : as ``mmopt.accuracy``; options of the solve
         together with a strategy from a file.
     """
-    from mmopt.answers import accuracy
-    from mmopt.driver.accepted_inputs import CLASSES
-    from mmopt.driver.templates import TEMPLATES
-    from mmopt.solvers import solver_name
-
     solution: AnySolution | None = None
     solve_options = {f"--{n.replace('_', '-')}": v for n, v in {"solver": solver, **options}.items() if v}
     solver_name(solver)  # an unknown one is refused whatever is chosen
@@ -263,7 +236,8 @@ def planned_accuracy(
         givens = read_givens(given, parsed, request.workload)
         solution = _uninterrupted(run_solve(request.workload, parsed, solver, givens, options))
     elif not request.workload.has_all_targets:
-        check_privacy(request, "", by_targets=False, norm=1 if _is_pure(request) else 2)
+        is_pure = request.privacy is not None and request.privacy.is_pure
+        check_privacy(request, "", by_targets=False, norm=1 if is_pure else 2)
 
     planned = accuracy(
         request.workload,
@@ -286,8 +260,6 @@ def planned_accuracy(
 
 def plan_of(solution: AnySolution, request: Request) -> Plan | None:
     """A solution's release at the file's privacy or by targets; None, with a note, where there is none."""
-    from mmopt.answers.default_strategy import offer
-
     if request.privacy is None and not solution.by_targets:
         return None
     try:
@@ -311,8 +283,6 @@ def solver_of(
 
 def check_files(out: Path | None, chart: Path | None) -> None:
     """Refuse files of ``write_files`` that could not be written."""
-    from mmopt.report import check_chart
-
     check_out(out, example="queries.csv")
     check_out(chart, "--chart", "queries.svg")
     if chart is not None:
@@ -323,19 +293,12 @@ def write_files(
     plan: Plan, errors: Frame | None, confidence: float, out: Path | None, chart: Path | None, title: str
 ) -> None:
     """Write a row for each query as CSV, and a chart of their half widths, where files are named."""
-    from mmopt.report import write_accuracy_chart
-    from mmopt.results.npz_file import write_whole
-
     if out is not None and errors is not None:
         write_whole(out, errors.to_csv().encode())
         note(f"written: {out} ({plan.workload.m:,} rows)")
     if chart is not None:
         write_accuracy_chart(plan, confidence, chart, title)
         note(f"chart: {chart}")
-
-
-def _is_pure(request: Request) -> bool:
-    return request.privacy is not None and request.privacy.is_pure
 
 
 def _uninterrupted(solution: Solution) -> Solution:
@@ -351,9 +314,57 @@ def _uninterrupted(solution: Solution) -> Solution:
 
 def solution_in(path: Path, request: Request) -> AnySolution:
     """The solution in a file, its figures recomputed; ResultError where it is for other queries, or false."""
-    from mmopt.proof.verify import rechecked
-    from mmopt.results import load_saved
-
     solution = rechecked(load_saved(path), request.workload, str(path), request.path)
     note(f"strategy: from '{path}' ({solution.words})")
     return solution
+
+
+def options_for(**options: Any) -> dict[str, Any]:
+    """Keywords for ``mmopt.solve``: those that were given. OptionError when one is out of range."""
+    chosen = {name: value for name, value in options.items() if value is not None}
+    Options(**chosen)
+    return chosen
+
+
+def names_in(text: str | None, option: str) -> list[str]:
+    """The names of a list separated by commas; OptionError for an empty one or a repeated name."""
+    if text is None:
+        return []
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise OptionError(f"{option} is '{text}', expected names separated by commas")
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"{option} names '{name}' {names.count(name)} times")
+    return names
+
+
+def numbers_in(text: str | None, option: str) -> list[float]:
+    """The numbers of a list separated by commas; OptionError as ``names_in``."""
+    numbers = []
+    for name in names_in(text, option):
+        try:
+            numbers.append(float(name))
+        except ValueError:
+            raise OptionError(f"{option} has '{name}', expected numbers separated by commas") from None
+    return numbers
+
+
+def norm_of(noise: str) -> int:
+    """The norm of sensitivities under a noise; OptionError for another word."""
+    norms = {row.name.lower(): row.norm for row in NOISES}
+    if noise not in norms:
+        raise OptionError(f"--noise is '{noise}', expected {' or '.join(norms)}")
+    return norms[noise]
+
+
+def run_solve(
+    workload: Workload,
+    program: Program,
+    solver: str | None,
+    givens: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> Solution:
+    """Solve with a live display; output of the solver goes to stderr."""
+    with live(program.name, bool(options.get("verbose"))) as display:
+        return solve(workload, program, solver=solver, givens=givens, progress=display, **options)

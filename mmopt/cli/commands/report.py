@@ -4,89 +4,51 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
+from mmopt.answers import Release, load_release
 from mmopt.cli.command_inputs import (
     check_out,
+    names_in,
     note_request,
+    options_for,
     plan_of,
     planned_accuracy,
     read_givens,
     read_program,
     read_request,
     refuse_beside,
+    run_solve,
     solution_in,
 )
-from mmopt.cli.command_options import (
-    Given,
-    ProgramName,
-    SavedStrategy,
-    SolverName,
-    TimeLimit,
-    Tolerance,
-    WorkloadFile,
-    listed,
-    names_in,
-    options_for,
-    program_words,
-    solver_words,
-)
-from mmopt.cli.command_output import live, note, run_solve
+from mmopt.cli.command_output import live, note
+from mmopt.comparison import compare as compare_programs
+from mmopt.comparison.compare import TIME_LIMIT
 from mmopt.errors import OptionError
-
-if TYPE_CHECKING:
-    from mmopt.answers import Release
-    from mmopt.mechanism import Plan
-    from mmopt.request import Request
-    from mmopt.results import AnySolution
+from mmopt.mechanism import Plan
+from mmopt.mechanism.release_folder import STRATEGY_FILE
+from mmopt.report import Contents, write_page
+from mmopt.report.charts import need_matplotlib
+from mmopt.request import Request
+from mmopt.results import AnySolution, Solution
+from mmopt.strategies import ADD_REMOVE
 
 
 def report(
-    workload: WorkloadFile,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE.html", help="Write the page there; an existing file is replaced.")
-    ],
-    program: ProgramName = None,
-    given: Given = None,
-    strategy: SavedStrategy = None,
-    release: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="A release of this workload: its strategy, its answers."),
-    ] = None,
-    compare: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B",
-            autocompletion=listed(program_words),
-            help="Solve these programs too, and show them side by side.",
-        ),
-    ] = None,
-    solvers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X,Y",
-            autocompletion=listed(solver_words),
-            help="Solvers to compare, of --compare; else of the program itself.",
-        ),
-    ] = None,
-    solver: SolverName = None,
-    tolerance: Tolerance = None,
-    time_limit: TimeLimit = None,
+    *,
+    workload: Path,
+    out: Path,
+    program: str | None,
+    given: list[str] | None,
+    strategy: Path | None,
+    release: Path | None,
+    compare: str | None,
+    solvers: str | None,
+    solver: str | None,
+    tolerance: float | None,
+    time_limit: float | None,
 ) -> None:
-    """Write one HTML page: queries, program, strategy, errors, bound; also solvers compared, and a release.
-
-    It loads nothing, and reads on a phone and on paper. No table is read: of a release the page shows its
-    answers, which are private already.
-    """
-    from mmopt.comparison import compare as compared
-    from mmopt.comparison.compare import TIME_LIMIT
-    from mmopt.report import Contents, write_page
-    from mmopt.report.charts import need_matplotlib
-    from mmopt.results import Solution
-    from mmopt.strategies import ADD_REMOVE
-
+    """Write one page: strategies are solved where none is given, and no table is read."""
     need_matplotlib()
     check_out(out, example="page.html")
     if out.suffix.lower() not in (".html", ".htm"):
@@ -111,7 +73,7 @@ def report(
     comparison = None
     if names:
         with live(names[0]) as display:
-            comparison = compared(
+            comparison = compare_programs(
                 request.workload,
                 names,
                 by or None,
@@ -137,9 +99,6 @@ def report(
 
 def _released(folder: Path, request: Request, named: dict[str, object]) -> Release:
     """The release in a folder, of this workload, its strategy rechecked."""
-    from mmopt.answers import load_release
-    from mmopt.mechanism.release_folder import STRATEGY_FILE
-
     refuse_beside("--release", named, ", which brings a strategy")
     read = load_release(folder, request.workload)
     return replace(read, solution=solution_in(folder / STRATEGY_FILE, request))
