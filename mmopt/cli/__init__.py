@@ -1,7 +1,7 @@
 """The command line: arguments are read and refused, results printed; nothing is computed here.
 
-``mmopt.report`` makes the tables. Help must not wait for numpy or a solver: ``app.py`` and what it imports load
-typer alone, and a command's module is loaded when it runs.
+``mmopt.report`` makes the tables. Help must not wait for numpy or a solver: ``app.py`` and what it imports
+load typer alone, and a command's module is loaded when it runs.
 
 - ``app.py``: the application and ``main``, its entry point
 - ``command_table.py``: the commands: where the function of each is, its help, and its parameters

@@ -1,7 +1,5 @@
 """The application: the commands of the table, each loaded when it runs; and its entry point."""
 
-from __future__ import annotations
-
 import inspect
 import io
 import os

@@ -3,12 +3,11 @@
 The strategy of a command is from a file, from a program that is named, or the default one.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +128,7 @@ def _fitted(value: Any, dims: int) -> Any:
 
 
 def check_out(path: Path | None, option: str = "--out", example: str = "solution.npz") -> None:
-    """Refuse an output file that could not be written."""
+    """Refuse an output file that could not be written, among them a ``--chart`` that cannot be drawn."""
     if path is None:
         return
     if path.is_dir():
@@ -137,6 +136,8 @@ def check_out(path: Path | None, option: str = "--out", example: str = "solution
             f"'{path}' is a folder, {option} names a file", hint=f"for example {path / example}"
         )
     _check_parent(path, path.with_name(f".{path.name}.{os.getpid()}.part"))
+    if option == "--chart":
+        check_chart(path)
 
 
 def check_folder(out: Path) -> None:
@@ -194,7 +195,7 @@ def stated_in(request: Request) -> Stated | None:
     return None if request.privacy is None else Stated(request.privacy, request.neighbours or ADD_REMOVE)
 
 
-def refuse_beside(what: str, options: Mapping[str, object], why: str = "") -> None:
+def refuse_without_effect(what: str, options: Mapping[str, object], why: str = "") -> None:
     """Refuse options (by their names on the command line) that have no effect with another; ``why``."""
     for name, value in options.items():
         if value is not None and value != []:
@@ -227,14 +228,16 @@ def planned_accuracy(
     solver_name(solver)  # an unknown one is refused whatever is chosen
     if strategy is not None:
         named = {"--program": program, "--given": given, **solve_options}
-        refuse_beside("--strategy", named, ", which brings a solution")
+        refuse_without_effect("--strategy", named, ", which brings a solution")
         solution = solution_in(strategy, request)
         check_privacy(request, solution.program, solution.by_targets, solution.strategy.norm)
     elif program is not None or given:
         parsed = read_program(program, request)
         check_privacy(request, parsed.name, parsed.meaning.kind == "covariance", parsed.meaning.norm)
         givens = read_givens(given, parsed, request.workload)
-        solution = _uninterrupted(run_solve(request.workload, parsed, solver, givens, options))
+        solution = run_solve(
+            request.workload, parsed, solver, givens, options, keep_interrupted=keep_interrupted
+        )
     elif not request.workload.has_all_targets:
         is_pure = request.privacy is not None and request.privacy.is_pure
         check_privacy(request, "", by_targets=False, norm=1 if is_pure else 2)
@@ -273,20 +276,13 @@ def solver_of(
     solver: str | None, options: Mapping[str, Any], *, keep_interrupted: bool = False
 ) -> Callable[[Workload, Program], Solution]:
     """A function that solves with a live display; after Ctrl-C it exits, unless ``keep_interrupted``."""
-
-    def solved(workload: Workload, program: Program) -> Solution:
-        solution = run_solve(workload, program, solver, None, options)
-        return solution if keep_interrupted else _uninterrupted(solution)
-
-    return solved
+    return partial(run_solve, solver=solver, givens=None, options=options, keep_interrupted=keep_interrupted)
 
 
 def check_files(out: Path | None, chart: Path | None) -> None:
     """Refuse files of ``write_files`` that could not be written."""
     check_out(out, example="queries.csv")
     check_out(chart, "--chart", "queries.svg")
-    if chart is not None:
-        check_chart(chart)
 
 
 def write_files(
@@ -299,17 +295,6 @@ def write_files(
     if chart is not None:
         write_accuracy_chart(plan, confidence, chart, title)
         note(f"chart: {chart}")
-
-
-def _uninterrupted(solution: Solution) -> Solution:
-    if solution.status.is_interrupted:
-        # Data was not touched; a user who stops a release does not want half of one.
-        note(
-            "interrupted, nothing written\n  to release the best strategy found in a given time: "
-            "mmopt release … --time-limit SECONDS"
-        )
-        raise typer.Exit(INTERRUPTED)
-    return solution
 
 
 def solution_in(path: Path, request: Request) -> AnySolution:
@@ -333,9 +318,8 @@ def names_in(text: str | None, option: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise OptionError(f"{option} is '{text}', expected names separated by commas")
-    for name in names:
-        if names.count(name) > 1:
-            raise OptionError(f"{option} names '{name}' {names.count(name)} times")
+    if repeated := next((name for name in names if names.count(name) > 1), None):
+        raise OptionError(f"{option} names '{repeated}' {names.count(repeated)} times")
     return names
 
 
@@ -364,7 +348,17 @@ def run_solve(
     solver: str | None,
     givens: Mapping[str, Any] | None,
     options: Mapping[str, Any],
+    *,
+    keep_interrupted: bool = True,
 ) -> Solution:
-    """Solve with a live display; output of the solver goes to stderr."""
+    """Solve with a live display, and output of the solver on stderr; Ctrl-C gives the best point, or exits."""
     with live(program.name, bool(options.get("verbose"))) as display:
-        return solve(workload, program, solver=solver, givens=givens, progress=display, **options)
+        solution = solve(workload, program, solver=solver, givens=givens, progress=display, **options)
+    if solution.status.is_interrupted and not keep_interrupted:
+        # Data was not touched; a user who stops a release does not want half of one.
+        note(
+            "interrupted, nothing written\n  to release the best strategy found in a given time: "
+            "mmopt release … --time-limit SECONDS"
+        )
+        raise typer.Exit(INTERRUPTED)
+    return solution

@@ -3,8 +3,6 @@
 The shell completes names of programs, solvers and baselines, and files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated

@@ -104,11 +104,8 @@ def note(message: str) -> None:
 
 
 @contextlib.contextmanager
-def stdout_to_stderr(wanted: bool = True) -> Iterator[None]:
+def stdout_to_stderr() -> Iterator[None]:
     """Send output of libraries to stderr: solvers print on file descriptor 1, which is for the result."""
-    if not wanted:
-        yield
-        return
     sys.stdout.flush()
     saved = os.dup(1)
     try:

@@ -5,8 +5,6 @@ function is imported when the command runs (``app.py``). The function takes the 
 these types; those that it has no name for are options of a solve.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -764,7 +762,7 @@ COMMANDS: Mapping[str, Command] = {
 
 LEDGER_COMMANDS: Mapping[str, Command] = {
     "create": Command(
-        "ledger:create",
+        "releases:create_ledger",
         """Declare how much privacy the releases of one data set may spend in all.""",
         file=Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, a new file.")],
         data_set=Annotated[
@@ -799,13 +797,13 @@ LEDGER_COMMANDS: Mapping[str, Command] = {
         ],
     ),
     "show": Command(
-        "ledger:show",
+        "releases:show_ledger",
         """List what was spent, when, on what and where it is; and what is left.""",
         file=LedgerFile,
         as_json=Json,
     ),
     "export": Command(
-        "ledger:export",
+        "releases:export_ledger",
         """Write what was spent into a file for others to read; an existing one is replaced.""",
         file=LedgerFile,
         out=Annotated[
@@ -816,7 +814,7 @@ LEDGER_COMMANDS: Mapping[str, Command] = {
         ],
     ),
     "explain": Command(
-        "ledger:explain",
+        "releases:explain_ledger",
         """Say in words why the total holds: by which theorems, and to what (epsilon, delta) it amounts.""",
         file=LedgerFile,
     ),

@@ -18,11 +18,10 @@ Wilson et al., PoPETs 2020, by a hash in place of a sample: whatever sets of att
 rows are kept.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -99,10 +98,8 @@ def weight_fault(column: Any, table: str, name: str) -> Any:
 
 def weight_of(column: Any, fault: Any) -> Any:
     """The weight of each line as an Ibis integer expression; 0 where it has a fault."""
-    import ibis
-
     # Doubles hold all whole numbers up to MAX_ROWS.
-    return ibis.ifelse(fault == 0, _number(column), 0.0).cast("int64")
+    return (fault == 0).ifelse(_number(column), 0.0).cast("int64")
 
 
 def _number(column: Any) -> Any:
@@ -396,7 +393,7 @@ def coded_rows(
     if in_part:
         inner = inner.filter(inner.in_part)
     codes = {
-        code_name(i): code_of(a, one.named({name: inner[f"{name}{i}"] for name in one.columns()}))
+        code_name(i): code_of(a, replace(one, **{name: inner[f"{name}{i}"] for name in one.columns()}))
         for i, (a, one) in enumerate(zip(read, readings, strict=True))
     }
     kept = {name: inner[name] for name in (*fault, *weights, *in_part, *person)}

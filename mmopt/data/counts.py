@@ -5,15 +5,13 @@ of few attributes, all that queries of few attributes need, over any number of c
 together, so that many tables come from few queries.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -80,7 +78,7 @@ def data_vector(
     part: Part | None = None,
     unit: Neighbours | None = None,
 ) -> DataVector:
-    """Count the rows of a table per cell of a domain.
+    """Count the rows of a table in each cell of a domain: the data vector that a strategy measures.
 
     Parameters
     ----------
@@ -94,26 +92,28 @@ def data_vector(
         - a dictionary of columns, name -> list or array;
         - an Ibis table expression, of which only the grouped counts leave its backend;
         - an Ibis connection, or a URL such as ``postgres://user@host/database``, and the name of a table.
-    domain : attributes with the columns that they read and their rules for what has no cell; or a workload
-        over it, its file or a request.
-    workload : the queries, over this domain: columns that no query needs are not read, and each row counts in
-        the first cell of such an attribute (``attribute_uses``). None: all columns are read.
-    table : the table or view of a database that has several; ``schema.table`` on a server.
+    domain : the attributes, with the columns that they read and their rules for rows without a cell; or a
+        workload over it, its file or a request.
+    workload : the queries over this domain. The columns of attributes that no query needs
+        (``attribute_uses``) are then not read, and rows count in the first cell along them. None: all columns
+        are read.
+    table : the table or view of a database that has several; ``SCHEMA.TABLE`` on a server.
     weight : the column with the number of rows that each line of the table stands for, whole numbers from 0
         on. One of these rows is then protected, not a line.
     delimiter : the character at which lines of a text file are split. None: the one of ``,``, ``;``, tab and
         ``|`` at which the header has the columns that are read.
-    part : a column and the value, as a text, that it has in the rows that are counted; other rows are as if
-        they were not there. The column holds texts or whole numbers. None: all rows.
+    part : a column of texts or whole numbers, and a value as a text: only rows with this value are counted,
+        as if there were no others. None: all rows.
     unit : one whose ``column`` names the person of each row: at most ``at_most`` rows of a person are
         counted, of those that no rule drops. That person's rows alone, and the workload's hash, decide which
         (``coded_rows.py``). A row with NULL there is refused.
 
-    Where a row is counted depends on that row alone. Values that the domain does not declare follow the
-    attribute's ``outside`` rule, among them text that is no number where numbers are declared, infinities,
-    and an empty text (except in a text file). NULL, empty fields of a text file, and NaN where numbers are
-    declared follow its ``missing`` rule. A rule is "refuse" (the default), "drop", or the label of a cell to
-    count them in. All rows are searched for refused ones, also those of persons with many rows.
+    A row counts in one cell, which depends on that row alone. A row that has no cell follows the rules of the
+    attribute: ``outside`` for a value that the domain does not declare, such as an infinity, a text that is
+    no number where numbers are declared, or an empty text (except in a text file); ``missing`` for NULL, for
+    an empty field of a text file, and for NaN where numbers are declared. A rule is "refuse" (the default),
+    "drop", or the label of a cell, in which such rows are counted. A row is refused also where it is one of
+    those of a person that are not counted.
 
     Raises
     ------
@@ -343,7 +343,16 @@ def marginal_counts(
     wanted, unit = wanted_columns(
         "marginal_counts", data, domain, workload, table, weight, delimiter, part, unit
     )
-    queried = _sets(workload) if sets is None else [tuple(sorted(set(places))) for places in sets]
+    if sets is None and workload.products is None:
+        raise DataError(
+            "the workload is a matrix, and counts by few attributes need products",
+            hint="count its cells with mmopt.data.counts",
+        )
+    queried = (
+        [product.looked_at for product in workload.products or ()]
+        if sets is None
+        else [tuple(sorted(set(places))) for places in sets]
+    )
     if any(not 0 <= i < len(domain.shape) for places in queried for i in places):
         raise DataError(
             f"the sets to count by have places beyond the {len(domain.shape)} attributes of the domain"
@@ -372,30 +381,15 @@ def marginal_counts(
     return MarginalCounts(domain, MappingProxyType(tables), rows, _dropped(domain, read, misfits), beyond)
 
 
-def _sets(workload: Workload) -> list[tuple[int, ...]]:
-    if workload.products is None:
-        raise DataError(
-            "the workload is a matrix, and counts by few attributes need products",
-            hint="count its cells with mmopt.data.counts",
-        )
-    return [product.looked_at for product in workload.products]
-
-
-@contextmanager
-def _kept(coded: Any) -> Iterator[Any]:
+def _kept(coded: Any) -> AbstractContextManager[Any]:
     """The codes as a temporary table of their engine; as they are where it has none."""
     import ibis
 
     try:
         with in_steps():
-            kept = coded.cache()
+            return cast(AbstractContextManager[Any], coded.cache())
     except (NotImplementedError, ibis.common.exceptions.UnsupportedOperationError):
-        yield coded
-        return
-    try:
-        yield kept
-    finally:
-        kept.release()
+        return nullcontext(coded)
 
 
 def _misfits(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple[list[list[int]], int, int]:

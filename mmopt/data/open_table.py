@@ -5,8 +5,6 @@ and ``public_forms`` describe columns for a draft of a workload file: by name an
 table also by their values.
 """
 
-from __future__ import annotations
-
 import glob
 import math
 import os
@@ -26,7 +24,7 @@ from mmopt.data.column_streams import (
     dictionary_columns,
     frame_columns,
     is_frame,
-    record_stream,
+    streamed_table,
     text_batches,
 )
 from mmopt.data.engine import (
@@ -220,8 +218,7 @@ def _sqlite(
 
     def select(places: Sequence[int]) -> Any:
         read = sqlite_batches(database, file.path, source, places, persons)
-        batches = text_batches(max(1, len(places)), read)
-        return _registered(connection, batches, kept)
+        return streamed_table(connection, text_batches(max(1, len(places)), read), kept)
 
     return select, source.columns
 
@@ -259,14 +256,9 @@ def _stream(stack: ExitStack, data: Any, wanted: Mapping[str, str]) -> TableColu
     return TableColumns(
         columns.name,
         places,
-        lambda at: _registered(connection, columns.batches(at), errors),
+        lambda at: streamed_table(connection, columns.batches(at), errors),
         columns.columns,
     )
-
-
-def _registered(connection: Any, batches: Any, errors: list[BaseException]) -> Any:
-    connection.con.register("counted_rows", record_stream(batches, errors))
-    return connection.table("counted_rows")
 
 
 def _server(
@@ -319,21 +311,17 @@ def _places(table: str, names: Sequence[str], wanted: Mapping[str, str], note: s
     """The places of the wanted columns among the names; DataError for one that is missing, or there twice."""
     for column, purpose in wanted.items():
         if column not in names:
-            raise _missing_column(table, column, purpose, names, note)
+            same = [name for name in names if name.casefold().strip() == column.casefold().strip()]
+            near = note or (f"did you mean '{same[0]}'?" if same else suggest(column, names))
+            listed = f"the table has: {', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
+            hint = f"{near}\n  {listed}" if near and not near.startswith("known") else listed
+            raise DataError(f"{table}: no column '{column}' ({purpose})", hint=hint)
         if (count := list(names).count(column)) > 1:
             raise DataError(
                 f"{table}: column '{column}' stands in the header {count} times, not once",
                 hint="rename the others, or name another column with 'column:' in the workload file",
             )
     return {column: list(names).index(column) for column in wanted}
-
-
-def _missing_column(table: str, column: str, purpose: str, names: Sequence[str], note: str) -> DataError:
-    columns = f"the table has: {', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
-    same = [name for name in names if name.casefold().strip() == column.casefold().strip()]
-    near = note or (f"did you mean '{same[0]}'?" if same else suggest(column, names))
-    hint = f"{near}\n  {columns}" if near and not near.startswith("known") else columns
-    return DataError(f"{table}: no column '{column}' ({purpose})", hint=hint)
 
 
 MOST_COLUMNS = 1000
@@ -376,26 +364,30 @@ def column_kinds(data: str | Path, table: str | None = None) -> dict[str, str]:
     usable = {
         name: kind
         for name, kind in zip(names, kinds, strict=True)
-        if name.strip() and times[name] == 1 and _is_written(name)
+        if name.strip()
+        and times[name] == 1
+        # A workload file can have such a key.
+        and name != "<<"
+        and len(name) <= LONGEST_NAME
+        and not UNWRITTEN.search(name)
     }
     if not usable:
         raise DataError(f"{shown_source(data)}: no column has a name of its own")
     return usable
 
 
-def _is_written(name: str) -> bool:
-    """Whether a workload file can have such a key."""
-    return name != "<<" and len(name) <= LONGEST_NAME and not UNWRITTEN.search(name)
+_KINDS = {
+    "truth": ("boolean",),
+    "numbers": ("numeric",),
+    "dates": ("date", "timestamp"),
+    "values": ("string",),
+}
+"""The kinds of columns, by kinds of Ibis types."""
 
 
 def _kind(type_: Any) -> str:
-    if type_.is_boolean():
-        return "truth"
-    if type_.is_numeric():
-        return "numbers"
-    if type_.is_date() or type_.is_timestamp():
-        return "dates"
-    return "values" if type_.is_string() else "unknown"
+    fits = (kind for kind, types in _KINDS.items() if any(getattr(type_, f"is_{one}")() for one in types))
+    return next(fits, "unknown")
 
 
 def public_forms(

@@ -4,7 +4,7 @@
 - ``workload_files.py``: ``mmopt init`` and ``mmopt check``
 - ``strategies.py``: ``mmopt solve``, ``tune``, ``templates``, ``baselines``, ``certify`` and ``verify``
 - ``compare.py``: several programs and solvers side by side
-- ``releases.py``: ``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``
-- ``ledger.py``: ``mmopt ledger``: what releases of a data set have cost in all
+- ``releases.py``: ``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``; and
+  ``mmopt ledger``
 - ``report.py``: one page of all that is known of a workload, its strategy and its release
 """

@@ -1,7 +1,5 @@
 """``mmopt compare WORKLOAD``. It starts its worker before the libraries are loaded that both need."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
@@ -46,13 +44,11 @@ def compare(
         )
         from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
         from mmopt.language import program_names
-        from mmopt.report import check_chart, comparison_report, write_chart
+        from mmopt.report import comparison_report, write_chart
         from mmopt.strategies.baselines import baseline_names, is_baseline, read
 
         options = options_for(time_limit=time_limit, verbose=verbose, **options)
         check_out(chart, "--chart", "gaps.svg")
-        if chart is not None:
-            check_chart(chart)
         if no_baselines and baselines:
             raise OptionError("--baseline has no effect with --no-baselines", hint="leave one of them out")
         calls = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]

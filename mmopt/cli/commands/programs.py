@@ -1,13 +1,11 @@
 """``mmopt programs``, ``show``, ``explain`` and ``export``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mmopt.answers import load_release
 from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request, run_solve
 from mmopt.cli.command_output import answer, console, json_text, note, say, show as put
-from mmopt.errors import OptionError, ResultError
+from mmopt.errors import OptionError
 from mmopt.exchange import FORMATS, export as exported
 from mmopt.language import Program, check, program_names, shipped, typeset_latex
 from mmopt.language.print import plain_words, program_lines, prose
@@ -28,6 +26,7 @@ from mmopt.report import (
 from mmopt.report.explain import explain as explained
 from mmopt.report.explain.explanation import renderables
 from mmopt.results import Solution, load_saved
+from mmopt.results.npz_file import write_whole
 from mmopt.solvers import SOLVERS
 
 ENDINGS = {".html": "html", ".htm": "html", ".tex": "latex", ".txt": "text", ".json": "json"}
@@ -165,10 +164,7 @@ def explain(
     if out is None:
         say(text)
         return
-    try:
-        out.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise ResultError(f"'{out}' cannot be written: {error.strerror}") from None
+    write_whole(out, f"{text}\n".encode())
     note(f"written: {out}")
 
 

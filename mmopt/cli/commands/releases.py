@@ -1,6 +1,4 @@
-"""``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``."""
-
-from __future__ import annotations
+"""``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``; and ``mmopt ledger``."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -28,11 +26,12 @@ from mmopt.cli.command_inputs import (
     solver_of,
     write_files,
 )
-from mmopt.cli.command_output import INTERRUPTED, answer, note, show
+from mmopt.cli.command_output import INTERRUPTED, answer, note, say, show
 from mmopt.data import check_columns, data_vector
 from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
+from mmopt.ledger import Ledger
 from mmopt.limits import fits_memory
-from mmopt.mechanism import Plan, plan
+from mmopt.mechanism import plan
 from mmopt.mechanism.accuracy import check_confidence
 from mmopt.mechanism.release_folder import (
     ANSWERS_FILE,
@@ -49,7 +48,9 @@ from mmopt.report import (
     accuracy_by_group,
     accuracy_by_query,
     answers_table,
+    entries_table,
     pairs_table,
+    paragraphs,
     privacy_rows,
     simulated_table,
 )
@@ -306,8 +307,29 @@ def simulate(
     files = [Path(name) for name in names_in(strategies, "--strategies")]
     names = names_in(programs, "--programs")
     solved = _solved(request, names if files or names else [None], both, options)
-    labelled = [*_saved(request, files), *solved]
-    planned = [(name, one.strategy, _plans(request, one, privacies)) for name, one in labelled]
+    saved = [(path, load_saved(path)) for path in files]
+    for path, solution in saved:
+        # Any that supports the queries will do.
+        if solution.workload_hash != request.workload.hash:
+            note(f"'{path}' was solved for another workload, or for other weights or targets")
+    labelled = [*((f"{path.name}: {solution.program}", solution) for path, solution in saved), *solved]
+    planned = [
+        (
+            name,
+            one.strategy,
+            [
+                plan(
+                    request.workload,
+                    one,
+                    privacy,
+                    request.neighbours,
+                    absolute=one.by_targets and not privacies,
+                )
+                for privacy in privacies or [request.privacy]
+            ],
+        )
+        for name, one in labelled
+    ]
     counts = data_vector(data, request.workload.domain, **source).counts
     simulated = partial(simulate_errors, trials=trials, seed=seed, sanity=sanity)
     results = [
@@ -336,16 +358,8 @@ def simulate(
     answer(as_json, {"private": False, "runs": summaries}, parts)
 
 
-def _plans(request: Request, solution: AnySolution, privacies: list[Privacy]) -> list[Plan]:
-    """The releases: that of the file's privacy, targets and all, or one for each epsilon of the options."""
-    workload, neighbours = request.workload, request.neighbours
-    if not privacies:
-        return [plan(workload, solution, request.privacy, neighbours, absolute=solution.by_targets)]
-    return [plan(workload, solution, privacy, neighbours) for privacy in privacies]
-
-
-def _privacies(request: Request, epsilon: str | None, delta: float | None) -> list[Privacy]:
-    """Those of the options; none where the file decides."""
+def _privacies(request: Request, epsilon: str | None, delta: float | None) -> list[Privacy | None]:
+    """The privacies of the options; none where the file decides, with its targets."""
     epsilons = numbers_in(epsilon, "--epsilon")
     stated = request.privacy
     if not epsilons:
@@ -367,15 +381,6 @@ def _privacies(request: Request, epsilon: str | None, delta: float | None) -> li
     return [Privacy(epsilon=e, delta=chosen) for e in epsilons]
 
 
-def _saved(request: Request, files: list[Path]) -> Iterator[tuple[str, AnySolution]]:
-    """Strategies from files; any that support the queries will do, whatever they were solved for."""
-    for path in files:
-        solution = load_saved(path)
-        if solution.workload_hash != request.workload.hash:
-            note(f"'{path}' was solved for another workload, or for other weights or targets")
-        yield f"{path.name}: {solution.program}", solution
-
-
 def _solved(
     request: Request, names: Sequence[str | None], both: bool, options: dict[str, Any]
 ) -> Iterator[tuple[str, AnySolution]]:
@@ -394,3 +399,36 @@ def _solved(
             if solution.status.is_interrupted:
                 raise KeyboardInterrupt
             yield label, solution
+
+
+def create_ledger(
+    *,
+    file: Path,
+    data_set: str,
+    rho: float | None,
+    epsilon: float | None,
+    neighbours: str,
+    partition: str | None,
+) -> None:
+    """Make a ledger, and print its terms."""
+    made = Ledger.create(file, data_set, rho=rho, epsilon=epsilon, neighbours=neighbours, partition=partition)
+    show(pairs_table(made.rows()))
+    say(f"\nspend from it:  mmopt release WORKLOAD DATA --ledger {file}")
+
+
+def show_ledger(*, file: Path, as_json: bool) -> None:
+    """Print the terms and the entries."""
+    ledger = Ledger.load(file)
+    answer(as_json, ledger.summary(), [pairs_table(ledger.rows()), "", entries_table(ledger)])
+
+
+def export_ledger(*, file: Path, out: Path) -> None:
+    """Write the entries into a file."""
+    ledger = Ledger.load(file)
+    written = ledger.export(out)
+    say(f"{counted(len(ledger.account.entries), 'release')}: {written}")
+
+
+def explain_ledger(*, file: Path) -> None:
+    """Print why the total holds."""
+    show(paragraphs(Ledger.load(file).explain()))

@@ -1,12 +1,9 @@
 """``mmopt report WORKLOAD``."""
 
-from __future__ import annotations
-
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmopt.answers import Release, load_release
+from mmopt.answers import load_release
 from mmopt.cli.command_inputs import (
     check_out,
     names_in,
@@ -17,7 +14,7 @@ from mmopt.cli.command_inputs import (
     read_givens,
     read_program,
     read_request,
-    refuse_beside,
+    refuse_without_effect,
     run_solve,
     solution_in,
 )
@@ -60,11 +57,13 @@ def report(
     request = read_request(workload)
     named: dict[str, object] = {"--program": program, "--given": given, "--strategy": strategy}
     named |= {"--solver": solver, "--tolerance": tolerance}
-    read = None if release is None else _released(release, request, named)
-    if read is not None:
-        solution, plan = read.solution, read.plan
-    else:
+    if release is None:
+        read = None
         solution, plan = _planned(request, program, given, strategy, solver, options)
+    else:
+        refuse_without_effect("--release", named, ", which brings a strategy")
+        read = load_release(release, request.workload)
+        solution, plan = solution_in(release / STRATEGY_FILE, request), read.plan
     names, by = names_in(compare, "--compare"), names_in(solvers, "--solvers")
     if by and not names:
         if not isinstance(solution, Solution):
@@ -95,13 +94,6 @@ def report(
     )
     write_page(contents, out)
     note(f"written: {out}")
-
-
-def _released(folder: Path, request: Request, named: dict[str, object]) -> Release:
-    """The release in a folder, of this workload, its strategy rechecked."""
-    refuse_beside("--release", named, ", which brings a strategy")
-    read = load_release(folder, request.workload)
-    return replace(read, solution=solution_in(folder / STRATEGY_FILE, request))
 
 
 def _planned(

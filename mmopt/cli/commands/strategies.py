@@ -1,7 +1,5 @@
 """``mmopt solve``, ``tune``, ``templates``, ``baselines``, ``certify`` and ``verify``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from mmopt.cli.command_inputs import (
     read_givens,
     read_program,
     read_request,
-    refuse_beside,
+    refuse_without_effect,
     run_solve,
     stated_in,
 )
@@ -37,7 +35,6 @@ from mmopt.proof import certify as certify_strategy, program_for, verify as veri
 from mmopt.report import (
     baseline_costs,
     baselines_table,
-    check_chart,
     history_frame,
     history_table,
     pairs_table,
@@ -140,8 +137,6 @@ def _check_files(out: Path | None, history: Path | None, chart: Path | None, *, 
         check_out(path, option, example)
     if history is not None and history.suffix.lower() != ".csv":
         raise OptionError(f"iterations are written to a .csv file, not to '{history}'")
-    if chart is not None:
-        check_chart(chart)
 
 
 def _write_history(solution: AnySolution, history: Path | None, chart: Path | None, workload: str) -> None:
@@ -222,7 +217,7 @@ def tune(
 
         weights = numbers_in(factors, "--factors")
         if norm_of(noise) == 1:
-            refuse_beside(
+            refuse_without_effect(
                 "--noise laplace",
                 {"--program": program, "--solver": solver, "--tolerance": tolerance},
                 ", whose strategies are products that no program chooses",

@@ -1,7 +1,5 @@
 """``mmopt init DATA``, and ``mmopt check`` of a workload file or a program, before anything is solved."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from mmopt.cli.command_inputs import check_out, names_in, read_givens, read_request, refuse_beside
+from mmopt.cli.command_inputs import check_out, names_in, read_givens, read_request, refuse_without_effect
 from mmopt.cli.command_output import escaped, note, say, show
 from mmopt.data import column_kinds, public_forms, shown_source
 from mmopt.errors import (
@@ -85,7 +83,9 @@ def init(
     if public:
         given |= _proposed(data, left, table)
     elif sys.stdin.isatty() if ask is None else ask:
-        given |= _entered(left)
+        note("Answers must come from what is public, not from the table. Enter leaves a place open.")
+        answers = {name: _answer(name, kind) for name, kind in left.items()}
+        given |= {name: form for name, form in answers.items() if form}
     attributes = tuple(
         (name, given.get(name, KINDS[kinds[name]][0]), KINDS[kinds[name]][1])
         for name in kinds
@@ -132,13 +132,6 @@ def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str
             continue
         forms[name] = written(keys)
     return forms
-
-
-def _entered(left: Mapping[str, str]) -> dict[str, str]:
-    """Forms from answers at the terminal; a question without an answer stays open."""
-    note("Answers must come from what is public, not from the table. Enter leaves a place open.")
-    answers = {name: _answer(name, kind) for name, kind in left.items()}
-    return {name: form for name, form in answers.items() if form}
 
 
 def _answer(name: str, kind: str) -> str:
@@ -188,7 +181,9 @@ def check(
             raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
         _check_program(target, seed, instances or 5, given)
         return
-    refuse_beside("a workload file", {"--seed": seed, "--instances": instances, "--given": given or None})
+    refuse_without_effect(
+        "a workload file", {"--seed": seed, "--instances": instances, "--given": given or None}
+    )
     if not Path(target).exists() and Path(target).suffix not in (".yaml", ".yml"):
         raise OptionError(f"there is no workload file and no program '{target}'", hint=suggest(target, names))
     _check_workload(target, cells)
@@ -209,7 +204,7 @@ def _check_workload(path: str, cells: bool) -> None:
             say("\t".join((str(i), *domain.cell(i))))
         return
     ends = sorted({0, min(1, domain.size - 1), domain.size - 1})  # the first two cells and the last
-    order = ", ".join(f"{_cell(i)} is ({few(domain.cell(i))})" for i in ends)
+    order = ", ".join(f"{f'cell {i}' if i < 10**15 else 'the last'} is ({few(domain.cell(i))})" for i in ends)
     privacy = request.privacy
     warning = privacy and privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
     sizes = workload.implicit(weighted=False).sizes()
@@ -252,10 +247,6 @@ def _check_workload(path: str, cells: bool) -> None:
             ]
         ),
     )
-
-
-def _cell(number: int) -> str:
-    return f"cell {number}" if number < 10**15 else "the last"
 
 
 def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
