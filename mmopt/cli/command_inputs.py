@@ -351,7 +351,10 @@ def run_solve(
     *,
     keep_interrupted: bool = True,
 ) -> Solution:
-    """Solve with a live display, and output of the solver on stderr; Ctrl-C gives the best point, or exits."""
+    """Solve with a live display; output of the solver goes to stderr.
+
+    keep_interrupted : whether Ctrl-C gives the best point so far; else it exits.
+    """
     with live(program.name, bool(options.get("verbose"))) as display:
         solution = solve(workload, program, solver=solver, givens=givens, progress=display, **options)
     if solution.status.is_interrupted and not keep_interrupted:
