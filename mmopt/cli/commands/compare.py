@@ -38,10 +38,9 @@ def compare(
             names_in,
             note_request,
             numbers_in,
-            options_for,
             read_request,
-            stated_in,
         )
+        from mmopt.cli.planned_strategy import options_for, stated_in
         from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
         from mmopt.language import program_names
         from mmopt.report import comparison_report, write_chart

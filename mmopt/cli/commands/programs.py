@@ -1,11 +1,12 @@
-"""``mmopt programs``, ``show``, ``explain`` and ``export``."""
+"""``mmopt programs``, ``show``, ``explain`` and ``export``; and what ``mmopt check`` does with a program."""
 
 from pathlib import Path
 
 from mmopt.answers import load_release
-from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request, run_solve
+from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request
 from mmopt.cli.command_output import answer, console, json_text, note, say, show as put
-from mmopt.errors import OptionError
+from mmopt.cli.planned_strategy import run_solve
+from mmopt.errors import ContradictionError, OptionError, ProgramError
 from mmopt.exchange import FORMATS, export as exported
 from mmopt.language import Program, check, program_names, shipped, typeset_latex
 from mmopt.language.print import plain_words, program_lines, prose
@@ -14,6 +15,7 @@ from mmopt.report import (
     givens_table,
     highlighted,
     history_table,
+    lines_table,
     pairs_table,
     paragraphs,
     program_listing,
@@ -28,6 +30,9 @@ from mmopt.report.explain.explanation import renderables
 from mmopt.results import Solution, load_saved
 from mmopt.results.npz_file import write_whole
 from mmopt.solvers import SOLVERS
+from mmopt.strategies.baselines import is_baseline
+from mmopt.testing import check_program as tested
+from mmopt.workloads import Workload
 
 ENDINGS = {".html": "html", ".htm": "html", ".tex": "latex", ".txt": "text", ".json": "json"}
 """The form of an explanation by the ending of its file."""
@@ -126,6 +131,37 @@ def _show_release(folder: Path) -> None:
     put(pairs_table(rows), "", answers_table(loaded.answers))
     if warning := loaded.answers.metadata.get("warning"):
         put("", warning)
+
+
+def check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
+    """Print the shapes and curvatures of a program, and whether its certificate held at random."""
+    program = Program.load(name)
+    checked = check(program)
+    docs = [plain_words(prose(d.doc, checked.scope)[0]) or d.kind for d in program.choose]
+    chosen = zip(program.choose, docs, strict=True)
+    kinds = [(d.name, f"{checked.types[d.name].shape}: {doc}") for d, doc in chosen]
+    put(f"{program.name}: {program.title}", "", givens_table(program))
+    if kinds:
+        put("", "Chosen", "", pairs_table(kinds))
+    if program.constraints:
+        put("", "Shapes and curvature", "", lines_table(checked))
+    # A baseline's rows are those of each workload that is drawn.
+    pairs = [text.partition("=") for text in given or ()]
+    words = {name.strip(): value.strip() for name, _, value in pairs if is_baseline(value.strip())}
+    others = [text for text in given or () if text.partition("=")[0].strip() not in words]
+    givens = words | read_givens(others, program, Workload.from_matrix([[1.0]]))
+    report = tested(program, seed=seed, instances=instances, givens=givens)
+    put("", paragraphs(str(report)))
+    if report.has_certificate and not report.pairs:
+        raise ProgramError(
+            f"the certificate of '{program.name}' was not tested, so nothing is known of it",
+            hint="pass what the program is given (--given NAME=VALUE)",
+        )
+    if not report.holds:
+        raise ContradictionError(
+            f"the certificate of '{program.name}' is not a lower bound: {report.findings[0]}",
+            hint=f"repeat this test with --seed {report.seed} --instances {instances}",
+        )
 
 
 def explain(

@@ -12,21 +12,18 @@ import typer
 from mmopt.answers import budget as least_budget, load_release
 from mmopt.answers.accuracy_and_budget import at_privacy
 from mmopt.answers.private_release import prepare
-from mmopt.cli.command_inputs import (
+from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
+from mmopt.cli.command_output import INTERRUPTED, answer, note, say, show
+from mmopt.cli.planned_strategy import (
     check_files,
     check_folder,
-    names_in,
-    note_request,
-    numbers_in,
     options_for,
     planned_accuracy,
     read_program,
-    read_request,
     run_solve,
     solver_of,
     write_files,
 )
-from mmopt.cli.command_output import INTERRUPTED, answer, note, say, show
 from mmopt.data import check_columns, data_vector
 from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
 from mmopt.ledger import Ledger

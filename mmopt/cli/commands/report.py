@@ -8,17 +8,19 @@ from mmopt.cli.command_inputs import (
     check_out,
     names_in,
     note_request,
+    read_givens,
+    read_request,
+    refuse_without_effect,
+)
+from mmopt.cli.command_output import live, note
+from mmopt.cli.planned_strategy import (
     options_for,
     plan_of,
     planned_accuracy,
-    read_givens,
     read_program,
-    read_request,
-    refuse_without_effect,
     run_solve,
     solution_in,
 )
-from mmopt.cli.command_output import live, note
 from mmopt.comparison import compare as compare_programs
 from mmopt.comparison.compare import TIME_LIMIT
 from mmopt.errors import OptionError

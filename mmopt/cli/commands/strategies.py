@@ -12,17 +12,19 @@ from mmopt.cli.command_inputs import (
     norm_of,
     note_request,
     numbers_in,
+    read_givens,
+    read_request,
+    refuse_without_effect,
+)
+from mmopt.cli.command_output import INTERRUPTED, REFUTED, Display, answer, live, note
+from mmopt.cli.planned_strategy import (
     options_for,
     plan_of,
     planned_accuracy,
-    read_givens,
     read_program,
-    read_request,
-    refuse_without_effect,
     run_solve,
     stated_in,
 )
-from mmopt.cli.command_output import INTERRUPTED, REFUTED, Display, answer, live, note
 from mmopt.comparison import at_privacy, ranking, template_places
 from mmopt.driver import tune as tune_subworkload
 from mmopt.driver.accepted_inputs import norm_of as norm_of_strategy, opened, refuse_unread

@@ -9,32 +9,31 @@ from pathlib import Path
 
 import typer
 
-from mmopt.cli.command_inputs import check_out, names_in, read_givens, read_request, refuse_without_effect
+from mmopt.cli.command_inputs import (
+    check_out,
+    names_in,
+    read_request,
+    refuse_without_effect,
+)
 from mmopt.cli.command_output import escaped, note, say, show
 from mmopt.data import column_kinds, public_forms, shown_source
 from mmopt.errors import (
-    ContradictionError,
     Error,
     OptionError,
-    ProgramError,
     ResultError,
     TooLargeError,
     counted,
     suggest,
     whole,
 )
-from mmopt.language import Program, check as check_types, program_names
-from mmopt.language.print import plain_words, prose
+from mmopt.language import program_names
 from mmopt.privacy.guarantee import privacy_warning
-from mmopt.report import givens_table, lines_table, pairs_table, paragraphs
-from mmopt.report.table_style import few, storage
+from mmopt.report.table_style import few, pairs_table, storage
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.request.accepted_workloads import default_words
 from mmopt.request.workload_file import KINDS, Draft, check_form, written
 from mmopt.strategies import ADD_REMOVE
-from mmopt.strategies.baselines import is_baseline
-from mmopt.testing import check_program
-from mmopt.workloads import Workload, attribute_uses
+from mmopt.workloads import attribute_uses
 
 MOST_CELLS_LISTED = 10**9
 SKIP = "skip"
@@ -179,7 +178,9 @@ def check(
     if target in names or target.endswith(".program"):
         if cells:
             raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
-        _check_program(target, seed, instances or 5, given)
+        from mmopt.cli.commands.programs import check_program  # solving takes a second more to load
+
+        check_program(target, seed, instances or 5, given)
         return
     refuse_without_effect(
         "a workload file", {"--seed": seed, "--instances": instances, "--given": given or None}
@@ -247,33 +248,3 @@ def _check_workload(path: str, cells: bool) -> None:
             ]
         ),
     )
-
-
-def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
-    program = Program.load(name)
-    checked = check_types(program)
-    docs = [plain_words(prose(d.doc, checked.scope)[0]) or d.kind for d in program.choose]
-    chosen = zip(program.choose, docs, strict=True)
-    kinds = [(d.name, f"{checked.types[d.name].shape}: {doc}") for d, doc in chosen]
-    show(f"{program.name}: {program.title}", "", givens_table(program))
-    if kinds:
-        show("", "Chosen", "", pairs_table(kinds))
-    if program.constraints:
-        show("", "Shapes and curvature", "", lines_table(checked))
-    # A baseline's rows are those of each workload that is drawn.
-    pairs = [text.partition("=") for text in given or ()]
-    words = {name.strip(): value.strip() for name, _, value in pairs if is_baseline(value.strip())}
-    others = [text for text in given or () if text.partition("=")[0].strip() not in words]
-    givens = words | read_givens(others, program, Workload.from_matrix([[1.0]]))
-    report = check_program(program, seed=seed, instances=instances, givens=givens)
-    show("", paragraphs(str(report)))
-    if report.has_certificate and not report.pairs:
-        raise ProgramError(
-            f"the certificate of '{program.name}' was not tested, so nothing is known of it",
-            hint="pass what the program is given (--given NAME=VALUE)",
-        )
-    if not report.holds:
-        raise ContradictionError(
-            f"the certificate of '{program.name}' is not a lower bound: {report.findings[0]}",
-            hint=f"repeat this test with --seed {report.seed} --instances {instances}",
-        )
