@@ -592,7 +592,7 @@ COMMANDS: Mapping[str, Command] = {
         as_json=Json,
     ),
     "report": Command(
-        "report:report",
+        "strategies:report",
         """Write one HTML page: queries, program, strategy, errors, bound; also solvers compared, and a
         release.
 

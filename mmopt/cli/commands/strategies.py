@@ -1,4 +1,4 @@
-"""``mmopt solve``, ``tune``, ``templates``, ``baselines``, ``certify`` and ``verify``."""
+"""``mmopt solve``, ``tune``, ``templates``, ``baselines``, ``certify``, ``verify`` and ``report``."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from mmopt.answers import load_release
 from mmopt.cli.command_inputs import (
     check_out,
     names_in,
@@ -23,18 +24,22 @@ from mmopt.cli.planned_strategy import (
     planned_accuracy,
     read_program,
     run_solve,
+    solution_in,
     stated_in,
 )
-from mmopt.comparison import at_privacy, ranking, template_places
+from mmopt.comparison import at_privacy, compare as compare_programs, ranking, template_places
+from mmopt.comparison.compare import TIME_LIMIT
 from mmopt.driver import tune as tune_subworkload
 from mmopt.driver.accepted_inputs import norm_of as norm_of_strategy, opened, refuse_unread
 from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, tune_templates
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, whole
 from mmopt.language import Program, check
 from mmopt.mechanism import Plan
+from mmopt.mechanism.release_folder import STRATEGY_FILE
 from mmopt.privacy.table_of_noises import noise_for
 from mmopt.proof import certify as certify_strategy, program_for, verify as verify_solution
 from mmopt.report import (
+    Contents,
     baseline_costs,
     baselines_table,
     history_frame,
@@ -49,7 +54,9 @@ from mmopt.report import (
     tuning_table,
     verification_report,
     write_convergence,
+    write_page,
 )
+from mmopt.report.charts import need_matplotlib
 from mmopt.request import Request
 from mmopt.results import AnySolution, Solution
 from mmopt.results.npz_file import write_whole
@@ -407,3 +414,94 @@ def verify(*, solution: Path, workload: Path, program: str | None, as_json: bool
     answer(as_json, verification.summary(), [verification_report(verification)])
     if not verification.holds:
         raise typer.Exit(REFUTED)
+
+
+def report(
+    *,
+    workload: Path,
+    out: Path,
+    program: str | None,
+    given: list[str] | None,
+    strategy: Path | None,
+    release: Path | None,
+    compare: str | None,
+    solvers: str | None,
+    solver: str | None,
+    tolerance: float | None,
+    time_limit: float | None,
+) -> None:
+    """Write one page: strategies are solved where none is given, and no table is read."""
+    need_matplotlib()
+    check_out(out, example="page.html")
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(
+            f"a report is written to a .html file, not to '{out}'",
+            hint="print the .html from a browser for a PDF",
+        )
+    options = options_for(tolerance=tolerance, time_limit=time_limit)
+    request = read_request(workload)
+    named: dict[str, object] = {"--program": program, "--given": given, "--strategy": strategy}
+    named |= {"--solver": solver, "--tolerance": tolerance}
+    if release is None:
+        read = None
+        solution, plan = _planned_page(request, program, given, strategy, solver, options)
+    else:
+        refuse_without_effect("--release", named, ", which brings a strategy")
+        read = load_release(release, request.workload)
+        solution, plan = solution_in(release / STRATEGY_FILE, request), read.plan
+    names, by = names_in(compare, "--compare"), names_in(solvers, "--solvers")
+    if by and not names:
+        if not isinstance(solution, Solution):
+            raise OptionError("--solvers has no program to solve", hint="name one with --compare")
+        names = [solution.program]
+    comparison = None
+    if names:
+        with live(names[0]) as display:
+            comparison = compare_programs(
+                request.workload,
+                names,
+                by or None,
+                privacy=request.privacy,
+                neighbours=request.neighbours or ADD_REMOVE,
+                time_limit=time_limit or TIME_LIMIT,
+                progress=display,
+            )
+    note_request(request, is_planned=plan is not None)
+    contents = Contents(
+        Path(request.path).name,
+        request.workload,
+        request.text_hash,
+        solution,
+        plan,
+        comparison,
+        None if read is None else read.manifest,
+        None if read is None else read.answers,
+    )
+    write_page(contents, out)
+    note(f"written: {out}")
+
+
+def _planned_page(
+    request: Request,
+    program: str | None,
+    given: list[str] | None,
+    strategy: Path | None,
+    solver: str | None,
+    options: dict[str, Any],
+) -> tuple[AnySolution, Plan | None]:
+    """The strategy of the page, as for ``mmopt solve``, and its release where one is possible."""
+    options = options if strategy is not None else options | {"history": True}
+    if strategy is None and (program is not None or given or request.privacy is None):
+        parsed = read_program(program, request)
+        givens = read_givens(given, parsed, request.workload)
+        solution = run_solve(request.workload, parsed, solver, givens, options)
+        if solution.status.is_interrupted:
+            raise KeyboardInterrupt
+        return solution, plan_of(solution, request)
+    if strategy is not None and request.privacy is None:
+        solved = solution_in(strategy, request)
+        return solved, plan_of(solved, request)
+    planned = planned_accuracy(
+        request, options=options, program=program, given=given, strategy=strategy, solver=solver, refuse=False
+    )
+    return planned.solution, planned.plan
