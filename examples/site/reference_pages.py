@@ -79,16 +79,14 @@ def commands_page() -> str:
 
     lines = ["# The command line", *printed()]
     for command in app.registered_commands:
-        name = command.name or str(getattr(command.callback, "__name__", ""))
-        lines += [f"## mmopt {name}", *printed(name)]
+        lines += [f"## mmopt {command.name}", *printed(str(command.name))]
     for group in app.registered_groups:
         inner = group.typer_instance
         assert inner is not None
         name = str(inner.info.name)
         lines += [f"## mmopt {name}", *printed(name)]
         for command in inner.registered_commands:
-            own = str(getattr(command.callback, "__name__", ""))
-            lines += [f"### mmopt {name} {own}", *printed(name, own)]
+            lines += [f"### mmopt {name} {command.name}", *printed(name, str(command.name))]
     return "\n".join(lines)
 
 

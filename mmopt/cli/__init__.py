@@ -1,13 +1,14 @@
 """The command line: arguments are read and refused, results printed; nothing is computed here.
 
-``mmopt.report`` makes the tables. Only typer is imported at the top of these files: help must not wait for
-numpy or a solver.
+``mmopt.report`` makes the tables. Help must not wait for numpy or a solver: ``app.py`` and what it imports
+load typer alone, and a command's module is loaded when it runs.
 
 - ``app.py``: the application and ``main``, its entry point
-- ``commands/``: the commands, one or a few in a file
+- ``command_table.py``: the commands: where the function of each is, its help, and its parameters
 - ``command_options.py``: options that several commands share, and words that the shell completes
-- ``command_inputs.py``: arguments of the command line, read and checked before any work, strategies among
-  them
+- ``commands/``: the functions of the commands, one or a few in a file
+- ``command_inputs.py``: arguments of the command line, read and checked before any work
+- ``planned_strategy.py``: the strategy of a command, and its release as planned
 - ``command_output.py``: where output goes, and how errors become messages and exit statuses
 """
 

@@ -1,71 +1,84 @@
-"""The application: its commands in the order in which help lists them."""
+"""The application: the commands of the table, each loaded when it runs; and its entry point."""
 
-from __future__ import annotations
-
+import inspect
 import io
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args
 
 import typer
 
-from mmopt.cli.command_output import MISTAKE, WATCH, guarded, note
-from mmopt.cli.commands.accuracy_and_budget import accuracy, budget
-from mmopt.cli.commands.compare import compare
-from mmopt.cli.commands.explain import explain
-from mmopt.cli.commands.init_and_check import check, init
-from mmopt.cli.commands.ledger import build_ledger
-from mmopt.cli.commands.lists import baselines, programs, templates
-from mmopt.cli.commands.proofs import certify, export, verify
-from mmopt.cli.commands.releases import refine, release, simulate
-from mmopt.cli.commands.report import report
-from mmopt.cli.commands.show import show
-from mmopt.cli.commands.solve_and_tune import solve, tune
+from mmopt.cli.command_output import MISTAKE, WATCH, guarded, limited, note
+from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS, Command
 
 EPILOG = (
     "Results go to standard output, everything else to standard error. Exit status: 0 done; 1 a saved "
     "result does not hold (verify); 2 a mistake in the input, named with its place; 70 a bug in mmopt; 130 "
     "interrupted (solve and compare give what they have by then, all else nothing)."
 )
+# Commands whose time limit is for all they do: in others it is for one of several solves, or tables are read,
+# too.
+TIMED_COMMANDS = ("solve", "certify")
 
 
 def build() -> typer.Typer:
     """A new application."""
-    app = typer.Typer(
+    app = _group(
+        COMMANDS,
         name="mmopt",
         help="Choose, prove and release differentially private answers to linear counting queries.",
         epilog=EPILOG,
+    )
+    app.callback()(_options)
+    app.add_typer(
+        _group(
+            LEDGER_COMMANDS,
+            name="ledger",
+            help="What releases of one data set have cost in all, kept in a file that refuses to be "
+            "overspent.",
+        )
+    )
+    return app
+
+
+def _group(commands: Mapping[str, Command], **settings: Any) -> typer.Typer:
+    group = typer.Typer(
         no_args_is_help=True,
         add_completion=True,
         # Plain help and usage errors: nothing is wrapped in boxes, and help loads no more than it needs.
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
+        **settings,
     )
-    app.callback()(_options)
-    for command in (
-        programs,
-        show,
-        explain,
-        init,
-        check,
-        accuracy,
-        budget,
-        solve,
-        export,
-        certify,
-        verify,
-        compare,
-        baselines,
-        tune,
-        templates,
-        report,
-        release,
-        refine,
-        simulate,
-    ):
-        app.command()(guarded(command))
-    app.add_typer(build_ledger())
-    return app
+    for name, command in commands.items():
+        group.command(name, help=command.help)(guarded(_function_of(name, command)))
+    return group
+
+
+def _function_of(name: str, command: Command) -> Callable[..., None]:
+    """Make a function with the command's parameters, for typer; it loads and calls that of the command."""
+
+    def run(**arguments: Any) -> None:
+        function = command.load()  # takes a second or more, which does not count
+        with limited(arguments["time_limit"] if name in TIMED_COMMANDS else None):
+            function(**arguments)
+
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=_default(kind))
+        for name, kind in command.parameters.items()
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _default(kind: Any) -> Any:
+    plain, _, *default = get_args(kind)
+    if default:
+        return default[0]
+    if plain is bool:
+        return False
+    return None if type(None) in get_args(plain) else inspect.Parameter.empty
 
 
 def main() -> None:

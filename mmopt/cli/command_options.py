@@ -3,15 +3,11 @@
 The shell completes names of programs, solvers and baselines, and files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-
-from mmopt.errors import OptionError
 
 
 def program_words(incomplete: str) -> list[str]:
@@ -30,9 +26,9 @@ def solver_words(incomplete: str) -> list[str]:
 
 def baseline_words(incomplete: str) -> list[str]:
     """Baselines, by all their names."""
-    from mmopt.strategies.baselines import baseline_words as known
+    from mmopt.strategies import baselines
 
-    return _beginning(incomplete, known())
+    return _beginning(incomplete, baselines.baseline_words())
 
 
 def listed(words: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
@@ -72,10 +68,19 @@ AccuracyChart = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Draw all half widths into a .svg or .png file. Needs mmopt[chart]."),
 ]
+GapChart = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Draw gap against time and iterations into a .svg or .png file; an existing file is replaced. "
+        "Needs mmopt[chart].",
+    ),
+]
+LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 DatabaseTable = Annotated[
     str | None, typer.Option("--table", metavar="NAME", help="Table of a database with several.")
 ]
-Confidence = Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals.")]
+Confidence = Annotated[float, typer.Option(metavar="P", help="Confidence of the intervals."), 0.95]
 OneProgram = Annotated[
     str,
     typer.Argument(
@@ -157,47 +162,3 @@ NoReduce = Annotated[
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show what the solver prints, on stderr.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of tables.")]
-
-
-def options_for(**options: Any) -> dict[str, Any]:
-    """Keywords for ``mmopt.solve``: those that were given. OptionError when one is out of range."""
-    from mmopt.solvers import Options
-
-    chosen = {name: value for name, value in options.items() if value is not None}
-    Options(**chosen)
-    return chosen
-
-
-def names_in(text: str | None, option: str) -> list[str]:
-    """The names of a list separated by commas; OptionError for an empty one or a repeated name."""
-    if text is None:
-        return []
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise OptionError(f"{option} is '{text}', expected names separated by commas")
-    for name in names:
-        if names.count(name) > 1:
-            raise OptionError(f"{option} names '{name}' {names.count(name)} times")
-    return names
-
-
-def numbers_in(text: str | None, option: str) -> list[float]:
-    """The numbers of a list separated by commas; OptionError as ``names_in``."""
-    return [_number(name, option) for name in names_in(text, option)]
-
-
-def _number(text: str, option: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise OptionError(f"{option} has '{text}', expected numbers separated by commas") from None
-
-
-def norm_of(noise: str) -> int:
-    """The norm of sensitivities under a noise; OptionError for another word."""
-    from mmopt.privacy.noise import NOISES
-
-    norms = {row.name.lower(): row.norm for row in NOISES}
-    if noise not in norms:
-        raise OptionError(f"--noise is '{noise}', expected {' or '.join(norms)}")
-    return norms[noise]

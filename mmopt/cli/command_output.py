@@ -20,7 +20,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mmopt.driver import Progress
-    from mmopt.language import Program
-    from mmopt.results import Solution
-    from mmopt.workloads import Workload
+
 # Characters that a terminal may obey, or show in another order, without line ends and tabs.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
@@ -106,11 +104,8 @@ def note(message: str) -> None:
 
 
 @contextlib.contextmanager
-def stdout_to_stderr(wanted: bool = True) -> Iterator[None]:
+def stdout_to_stderr() -> Iterator[None]:
     """Send output of libraries to stderr: solvers print on file descriptor 1, which is for the result."""
-    if not wanted:
-        yield
-        return
     sys.stdout.flush()
     saved = os.dup(1)
     try:
@@ -242,29 +237,12 @@ def live(program: str = "", verbose: bool = False) -> Iterator[Display]:
         yield display
 
 
-def run_solve(
-    workload: Workload,
-    program: Program,
-    solver: str | None,
-    givens: Mapping[str, Any] | None,
-    options: Mapping[str, Any],
-) -> Solution:
-    """Solve with a live display; output of the solver goes to stderr."""
-    from mmopt.driver import solve
-
-    with live(program.name, bool(options.get("verbose"))) as display:
-        return solve(workload, program, solver=solver, givens=givens, progress=display, **options)
-
-
 P = ParamSpec("P")
 
 REFUTED = 1  # a saved result that does not hold
 MISTAKE = 2
 BUG = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # the status of shells for SIGINT
-# Commands whose time limit is for all they do: in others it is for one of several solves, or tables are read,
-# too.
-TIMED_COMMANDS = ("solve", "certify")
 WAIT_SECONDS = 0.2  # seconds of waiting at a time
 GRACE_SECONDS = 1.0  # seconds in which the main thread may end by itself
 
@@ -306,18 +284,24 @@ class Watch:
 WATCH = Watch()
 
 
+@contextlib.contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """Limit the time of the block; the watch ends a process that goes on after the ``hard_limit``."""
+    WATCH.end = math.inf if seconds is None else time.monotonic() + hard_limit(seconds)
+    try:
+        with deadline(seconds):
+            yield
+    finally:
+        WATCH.end = math.inf  # a process may have more to do than this command
+
+
 def guarded(function: Callable[P, None]) -> Callable[P, None]:
     """Wrap a command: errors are printed on stderr and turned into an exit status."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        limit = kwargs.get("time_limit") if function.__name__ in TIMED_COMMANDS else None
-        if isinstance(limit, float):
-            import mmopt.report.every_report  # noqa: F401 - takes a second or more, which does not count
-
-            WATCH.end = time.monotonic() + hard_limit(limit)
         try:
-            with deadline(limit if isinstance(limit, float) else None), warnings.catch_warnings():
+            with warnings.catch_warnings():
                 # The line of code of a warning means nothing to the user of a command.
                 warnings.showwarning = lambda message, *_where, **_more: note(f"note: {message}")
                 function(*args, **kwargs)
@@ -343,8 +327,6 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
             note(_bug(error))
             _note_added(error)
             raise typer.Exit(BUG) from None
-        finally:
-            WATCH.end = math.inf  # a process may have more to do than this command
 
     return run
 

@@ -17,15 +17,13 @@ characters, or with an exponent of over four digits, is no number, and a number 
 read as 1e-307 with its sign.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
@@ -194,10 +192,6 @@ class Reading:
             if f.name != "single" and getattr(self, f.name) is not None
         }
 
-    def named(self, columns: Mapping[str, Any]) -> Reading:
-        """This reading with other expressions for the names of ``columns()``."""
-        return replace(self, **columns)
-
 
 def code_of(attribute: Attribute, reading: Reading) -> Any:
     """An Ibis integer expression with the code of each row, from a reading of its column."""
@@ -359,11 +353,9 @@ def _is_among(column: Any, declared: Sequence[Any]) -> Any:
 
 def _compared(reading: Reading, exact: Callable[[Any], Any], double: Callable[[Any], Any]) -> Any:
     """A test of a row's number: the exact one where there is one, else the double."""
-    import ibis
-
     if reading.exact is None or reading.number is None:
         return double(reading.number) if reading.exact is None else exact(reading.exact)
-    return ibis.ifelse(reading.exact.isnull(), double(reading.number), exact(reading.exact))
+    return reading.exact.isnull().ifelse(double(reading.number), exact(reading.exact))
 
 
 def _bin(reading: Reading, bins: Bins, outside: int) -> Any:

@@ -18,11 +18,11 @@ Wilson et al., PoPETs 2020, by a hash in place of a sample: whatever sets of att
 rows are kept.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,15 @@ FAULTS = len(_FAULTS) + 1
 """Codes of faults, 0 for none among them."""
 
 
+def _of_kinds(kinds: Sequence[str], column: Any, table: str, name: str, use: str, hint: str) -> Any:
+    """The column as ``typed``, of one of these kinds of Ibis types; else DataError, with its ``use``."""
+    column = typed(column)
+    kind = column.type()
+    if not any(getattr(kind, f"is_{one}")() for one in kinds):
+        raise DataError(f"{table}: column '{name}' is of type {shown_type(kind)}{use}", hint=hint)
+    return column
+
+
 def weight_fault(column: Any, table: str, name: str) -> Any:
     """An Ibis integer expression: 0 where the value is a count of rows, else the code of what is wrong.
 
@@ -70,15 +79,11 @@ def weight_fault(column: Any, table: str, name: str) -> Any:
     """
     import ibis
 
-    column = typed(column)
-    kind = column.type()
-    if not (kind.is_string() or kind.is_integer() or kind.is_floating() or kind.is_decimal()):
-        raise DataError(
-            f"{table}: column '{name}' is of type {shown_type(kind)}; the weight of a line is a whole number",
-            hint="name another column with 'weight', or leave it out: each line is a row then",
-        )
+    use = "; the weight of a line is a whole number"
+    hint = "name another column with 'weight', or leave it out: each line is a row then"
+    column = _of_kinds(("string", "integer", "floating", "decimal"), column, table, name, use, hint)
     number = _number(column)
-    exact = column if kind.is_decimal() else number
+    exact = column if column.type().is_decimal() else number
     tests = (
         column.isnull() | number.isnan(),
         number.isnull(),
@@ -93,10 +98,8 @@ def weight_fault(column: Any, table: str, name: str) -> Any:
 
 def weight_of(column: Any, fault: Any) -> Any:
     """The weight of each line as an Ibis integer expression; 0 where it has a fault."""
-    import ibis
-
     # Doubles hold all whole numbers up to MAX_ROWS.
-    return ibis.ifelse(fault == 0, _number(column), 0.0).cast("int64")
+    return (fault == 0).ifelse(_number(column), 0.0).cast("int64")
 
 
 def _number(column: Any) -> Any:
@@ -145,16 +148,10 @@ def is_in_part(column: Any, table: str, part: Part) -> Any:
     ------
     DataError : a column of neither texts nor whole numbers; values of other types have several texts.
     """
-    column = typed(column)
-    kind = column.type()
-    if not (kind.is_string() or kind.is_integer()):
-        raise DataError(
-            f"{table}: column '{part[0]}' is of type {shown_type(kind)}, and a partition is by texts or "
-            "whole numbers",
-            hint="make a column of texts of it in every copy of the table",
-        )
-    text = column if kind.is_string() else column.cast("string")
-    return (hash_of(text) == hashlib.sha256(part[1].encode()).hexdigest()).fill_null(False)
+    use = ", and a partition is by texts or whole numbers"
+    hint = "make a column of texts of it in every copy of the table"
+    column = _of_kinds(("string", "integer"), column, table, part[0], use, hint)
+    return (hash_of(column.cast("string")) == hashlib.sha256(part[1].encode()).hexdigest()).fill_null(False)
 
 
 def wanted_columns(
@@ -165,10 +162,28 @@ def wanted_columns(
     table: str | None,
     weight: str | None,
     delimiter: str | None,
-    part: Part | None = None,
-    unit: Neighbours | None = None,
-) -> dict[str, str]:
-    """The columns that are read, each with its purpose; arguments of other types are refused."""
+    part: Part | None,
+    unit: object,
+) -> tuple[dict[str, str], Neighbours | None]:
+    """The columns that are read, each with its purpose; and the unit, where a column of it names persons.
+
+    Raises
+    ------
+    DataError : arguments of other types; a column of persons as well as weights, as a row of a line cannot be
+        left out.
+    """
+    if not isinstance(unit, Neighbours | None):
+        raise DataError(
+            f"unit of {caller} is of type {type(unit).__name__}, expected Neighbours or None",
+            hint="write Neighbours.of({'column': 'person', 'rows': 3}), from mmopt.strategies",
+        )
+    persons = unit if unit is not None and unit.column else None
+    if persons is not None and weight is not None:
+        raise DataError(
+            f"unit has the column '{persons.column}' of persons, and data the weight '{weight}': the rows of "
+            "a line are not told apart",
+            hint="use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more",
+        )
     if not (is_table(data) and isinstance(domain, Domain)):
         raise DataError(
             f"{caller} has a {type(data).__name__} and a {type(domain).__name__}, expected a table (path, "
@@ -195,9 +210,9 @@ def wanted_columns(
         wanted.setdefault(weight, "the weight of each line")
     if part is not None:
         wanted.setdefault(part[0], "the partition of the ledger")
-    if unit is not None:
-        wanted[unit.column] = OF_PERSONS
-    return wanted
+    if persons is not None:
+        wanted[persons.column] = OF_PERSONS
+    return wanted, persons
 
 
 def _way_in(caller: str, data: object) -> str:
@@ -231,14 +246,26 @@ def dropped_codes(attribute: Attribute) -> list[int]:
 
 
 def refuse_rows(
-    path: str, attributes: Sequence[Attribute], misfits: Sequence[Sequence[int]], total: int
+    path: str,
+    attributes: Sequence[Attribute],
+    misfits: Sequence[Sequence[int]],
+    total: int,
+    unit: Neighbours | None,
+    nobody: int,
 ) -> None:
-    """Raise for rows that the rules refuse: counts only, never values.
+    """Raise for rows that the rules refuse, or that name no person: how many, never values.
 
     Parameters
     ----------
     misfits : for each attribute the numbers of rows with its three codes that are no cell. total : all rows.
+    nobody : the rows that name no person of the ``unit``.
     """
+    if unit is not None and nobody:
+        raise DataError(
+            f"{path}: column '{unit.column}' says whose a row is, and is missing (NULL) in "
+            f"{counted(nobody, 'row')} (confidential, for you alone)",
+            hint="leave such rows out of the table, or say whose they are",
+        )
     refused: list[str] = []
     example = wrong = ends = ""
     for attribute, count in zip(attributes, misfits, strict=True):
@@ -279,32 +306,6 @@ NOBODY = "nobody"
 """The column that is 1 for rows that name no person, else 0."""
 
 
-def check_unit(caller: str, unit: object, weight: str | None) -> Neighbours | None:
-    """The unit where rows have to be chosen: where a column names the person; else None.
-
-    Raises
-    ------
-    DataError : no ``Neighbours``; a column of persons as well as weights, as a row of a line cannot be left
-        out.
-    """
-    if unit is None:
-        return None
-    if not isinstance(unit, Neighbours):
-        raise DataError(
-            f"unit of {caller} is of type {type(unit).__name__}, expected Neighbours or None",
-            hint="write Neighbours.of({'column': 'person', 'rows': 3}), from mmopt.strategies",
-        )
-    if not unit.column:
-        return None
-    if weight is not None:
-        raise DataError(
-            f"unit has the column '{unit.column}' of persons, and data the weight '{weight}': the rows of a "
-            "line are not told apart",
-            hint="use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more",
-        )
-    return unit
-
-
 def kept_rows(
     coded: Any, read: Sequence[Attribute], names: Sequence[str], unit: Neighbours, salt: str
 ) -> Any:
@@ -326,11 +327,10 @@ def kept_rows(
     # Any order will do: rows of equal codes are equal. Spark wants one.
     equal = ibis.window(group_by=["person", "hash_of_person", *names], order_by=["person"])
     numbered = hashed.mutate(number=ibis.row_number().over(equal))
-    parts = [ibis.literal(salt), *(numbered[name].cast("string") for name in (*names, "number"))]
-    text = parts[0]
-    for part in (*parts[1:], numbered.person):
-        text = text + ibis.literal("|") + part
-    ordered = numbered.mutate(place=hash_of(text))
+    parts = [ibis.literal(salt), *(numbered[name].cast("string") for name in (*names, "number", "person"))]
+    ordered = numbered.mutate(
+        place=hash_of(reduce(lambda text, part: text + ibis.literal("|") + part, parts))
+    )
     by_person = ibis.window(group_by=["person", "hash_of_person", "has_cell"], order_by=["place"])
     ranked = ordered.mutate(rank=ibis.row_number().over(by_person))
     is_kept = ranked.has_cell & ranked.person.notnull() & (ranked["rank"] < unit.at_most)
@@ -348,25 +348,9 @@ def person_of(column: Any, table: str, name: str) -> Any:
     ------
     DataError : a column of a type whose texts differ between engines, such as floating numbers.
     """
-    column = typed(column)
-    kind = column.type()
-    if not (kind.is_string() or kind.is_integer() or kind.is_uuid() or kind.is_date()):
-        raise DataError(
-            f"{table}: column '{name}' is of type {shown_type(kind)}; a person is named by a text, a whole "
-            "number, a day or a UUID",
-            hint="convert the column first, or name another under 'unit'",
-        )
-    return column.cast("string")
-
-
-def refuse_nobody(table: str, unit: Neighbours, nobody: int) -> None:
-    """Raise for rows that name no person: how many, nothing else."""
-    if nobody:
-        raise DataError(
-            f"{table}: column '{unit.column}' says whose a row is, and is missing (NULL) in "
-            f"{counted(nobody, 'row')} (confidential, for you alone)",
-            hint="leave such rows out of the table, or say whose they are",
-        )
+    use = "; a person is named by a text, a whole number, a day or a UUID"
+    hint = "convert the column first, or name another under 'unit'"
+    return _of_kinds(("string", "integer", "uuid", "date"), column, table, name, use, hint).cast("string")
 
 
 _BATCH = 2**16
@@ -409,7 +393,7 @@ def coded_rows(
     if in_part:
         inner = inner.filter(inner.in_part)
     codes = {
-        code_name(i): code_of(a, one.named({name: inner[f"{name}{i}"] for name in one.columns()}))
+        code_name(i): code_of(a, replace(one, **{name: inner[f"{name}{i}"] for name in one.columns()}))
         for i, (a, one) in enumerate(zip(read, readings, strict=True))
     }
     kept = {name: inner[name] for name in (*fault, *weights, *in_part, *person)}

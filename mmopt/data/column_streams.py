@@ -6,8 +6,6 @@ libraries listed here are converted only in the columns that are read: an unused
 objects does no harm.
 """
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import warnings
@@ -47,7 +45,8 @@ def frame_columns(data: Any) -> ColumnStream:
     DataError : it is a single column, or has a type that Arrow does not have.
     """
     what = "the data frame"
-    library = next((f for name, f in _LIBRARIES.items() if _comes_from(data, name)), _other)
+    origins = {base.__module__.partition(".")[0] for base in type(data).__mro__}
+    library = next((f for name, f in _LIBRARIES.items() if name in origins), _other)
     names, index, part = library(data)
 
     def batches(places: Sequence[int]) -> Batches:
@@ -109,9 +108,9 @@ def text_batches(count: int, columns: Iterator[list[list[str | None]]]) -> Batch
     )
 
 
-def record_stream(batches: Batches, kept: list[BaseException]) -> Any:
-    """A reader of record batches for DuckDB. DuckDB passes on only the text of an error that is raised in it,
-    so errors of ours are put into ``kept``."""
+def streamed_table(connection: Any, batches: Batches, kept: list[BaseException]) -> Any:
+    """Record batches as an Ibis table of DuckDB, to be read once. DuckDB passes on only the text of an error
+    that is raised in it, so errors of ours are put into ``kept``."""
     import pyarrow as pa
 
     schema, records = batches
@@ -123,7 +122,8 @@ def record_stream(batches: Batches, kept: list[BaseException]) -> Any:
             kept.append(error)
             raise
 
-    return pa.RecordBatchReader.from_batches(schema, passed())
+    connection.con.register("counted_rows", pa.RecordBatchReader.from_batches(schema, passed()))
+    return connection.table("counted_rows")
 
 
 # -- libraries: column names, names of an index, and the columns at some places
@@ -131,10 +131,6 @@ def record_stream(batches: Batches, kept: list[BaseException]) -> Any:
 #: An object that has the columns at these places, and their places in it.
 Part = Callable[[Sequence[int]], tuple[Any, Sequence[int]]]
 Library = tuple[Sequence[str], tuple[str, ...], Part]
-
-
-def _comes_from(data: object, library: str) -> bool:
-    return any(base.__module__.partition(".")[0] == library for base in type(data).__mro__)
 
 
 def _pandas(data: Any) -> Library:

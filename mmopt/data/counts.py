@@ -5,15 +5,13 @@ of few attributes, all that queries of few attributes need, over any number of c
 together, so that many tables come from few queries.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +22,6 @@ from mmopt.data.coded_rows import (
     KEPT,
     NOBODY,
     Part,
-    check_unit,
     code_name,
     coded_rows,
     counts_by_group,
@@ -32,7 +29,6 @@ from mmopt.data.coded_rows import (
     in_steps,
     integers,
     read_attributes,
-    refuse_nobody,
     refuse_rows,
     refuse_weights,
     targets_of,
@@ -82,7 +78,7 @@ def data_vector(
     part: Part | None = None,
     unit: Neighbours | None = None,
 ) -> DataVector:
-    """Count the rows of a table per cell of a domain.
+    """Count the rows of a table in each cell of a domain: the data vector that a strategy measures.
 
     Parameters
     ----------
@@ -96,26 +92,28 @@ def data_vector(
         - a dictionary of columns, name -> list or array;
         - an Ibis table expression, of which only the grouped counts leave its backend;
         - an Ibis connection, or a URL such as ``postgres://user@host/database``, and the name of a table.
-    domain : attributes with the columns that they read and their rules for what has no cell; or a workload
-        over it, its file or a request.
-    workload : the queries, over this domain: columns that no query needs are not read, and each row counts in
-        the first cell of such an attribute (``attribute_uses``). None: all columns are read.
-    table : the table or view of a database that has several; ``schema.table`` on a server.
+    domain : the attributes, with the columns that they read and their rules for rows without a cell; or a
+        workload over it, its file or a request.
+    workload : the queries over this domain. The columns of attributes that no query needs
+        (``attribute_uses``) are then not read, and rows count in the first cell along them. None: all columns
+        are read.
+    table : the table or view of a database that has several; ``SCHEMA.TABLE`` on a server.
     weight : the column with the number of rows that each line of the table stands for, whole numbers from 0
         on. One of these rows is then protected, not a line.
     delimiter : the character at which lines of a text file are split. None: the one of ``,``, ``;``, tab and
         ``|`` at which the header has the columns that are read.
-    part : a column and the value, as a text, that it has in the rows that are counted; other rows are as if
-        they were not there. The column holds texts or whole numbers. None: all rows.
+    part : a column of texts or whole numbers, and a value as a text: only rows with this value are counted,
+        as if there were no others. None: all rows.
     unit : one whose ``column`` names the person of each row: at most ``at_most`` rows of a person are
         counted, of those that no rule drops. That person's rows alone, and the workload's hash, decide which
         (``coded_rows.py``). A row with NULL there is refused.
 
-    Where a row is counted depends on that row alone. Values that the domain does not declare follow the
-    attribute's ``outside`` rule, among them text that is no number where numbers are declared, infinities,
-    and an empty text (except in a text file). NULL, empty fields of a text file, and NaN where numbers are
-    declared follow its ``missing`` rule. A rule is "refuse" (the default), "drop", or the label of a cell to
-    count them in. All rows are searched for refused ones, also those of persons with many rows.
+    A row counts in one cell, which depends on that row alone. A row that has no cell follows the rules of the
+    attribute: ``outside`` for a value that the domain does not declare, such as an infinity, a text that is
+    no number where numbers are declared, or an empty text (except in a text file); ``missing`` for NULL, for
+    an empty field of a text file, and for NaN where numbers are declared. A rule is "refuse" (the default),
+    "drop", or the label of a cell, in which such rows are counted. A row is refused also where it is one of
+    those of a person that are not counted.
 
     Raises
     ------
@@ -126,29 +124,52 @@ def data_vector(
     TooLargeError : a count for each cell does not fit in memory.
     """
     domain = as_domain(domain)
-    unit = check_unit("data_vector", unit, weight)
-    wanted = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part, unit)
+    wanted, unit = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part, unit)
     assert isinstance(domain, Domain)  # else refused
     require_memory((domain.size,), "data vector", TOO_LARGE_HINT)
     read = read_attributes(domain, workload)
+    counts = np.zeros(domain.size, dtype=np.int64)
+    misfits = np.zeros((len(read), 3), dtype=np.int64)
+    lines, rows_by_fault = np.zeros((2, FAULTS), dtype=np.int64)
+    beyond = nobody = 0
     with open_table(data, wanted, table, delimiter) as opened:
         coded = coded_rows(opened, read, weight, part, unit, "" if workload is None else workload.hash)
         # Codes are named in an inner select and grouped by name: each is computed once a row.
         codes = [code_name(i) for i in range(len(read))]
-        groups = counts_by_group(coded, codes if weight is None else [*codes, "fault"], weight)
-        tally = _filled(domain, read, groups)
-    rows = int(tally.rows.sum())
+        for batch in counts_by_group(coded, codes if weight is None else [*codes, "fault"], weight):
+            rows = integers(batch, "rows")
+            fault = np.zeros_like(rows) if weight is None else integers(batch, "fault")
+            np.add.at(rows_by_fault, fault, rows)
+            np.add.at(lines, fault, rows if weight is None else integers(batch, "lines"))
+            # Along an attribute that is not read, rows count in the first cell.
+            cells = {attribute.name: np.zeros(len(rows), np.int64) for attribute in domain.attributes}
+            for i, attribute in enumerate(read):
+                code = integers(batch, code_name(i))
+                misfits[i] += [rows[code == attribute.size + k].sum() for k in range(3)]
+                cells[attribute.name] = targets_of(attribute)[code]
+            kept = np.all([cell >= 0 for cell in cells.values()], axis=0)
+            counted_rows = rows if unit is None else integers(batch, KEPT)
+            if unit is not None:
+                beyond += int((rows - counted_rows)[kept].sum())
+                nobody += int(integers(batch, NOBODY).sum())
+            np.add.at(counts, domain.ravel([cell[kept] for cell in cells.values()]), counted_rows[kept])
+    counts.setflags(write=False)
+    total = int(rows_by_fault.sum())
     if weight is not None:
-        refuse_weights(opened.name, weight, np.arange(len(tally.rows)), tally.lines, tally.rows)
-    if unit is not None:
-        refuse_nobody(opened.name, unit, tally.nobody)
-    refuse_rows(opened.name, read, tally.misfits.tolist(), rows)
-    dropped = {attribute.name: 0 for attribute in domain.attributes}
-    for attribute, misfits in zip(read, tally.misfits, strict=True):
-        dropped[attribute.name] = sum(
-            int(misfits[code - attribute.size]) for code in dropped_codes(attribute)
-        )
-    return DataVector(tally.counts, rows, MappingProxyType(dropped), tally.beyond)
+        refuse_weights(opened.name, weight, np.arange(FAULTS), lines, rows_by_fault)
+    refuse_rows(opened.name, read, misfits.tolist(), total, unit, nobody)
+    return DataVector(counts, total, _dropped(domain, read, misfits.tolist()), beyond)
+
+
+def _dropped(
+    domain: Domain, read: Sequence[Attribute], misfits: Sequence[Sequence[int]]
+) -> Mapping[str, int]:
+    """The rows that the rules of each attribute drop."""
+    dropped = {
+        attribute.name: sum(numbers[code - attribute.size] for code in dropped_codes(attribute))
+        for attribute, numbers in zip(read, misfits, strict=True)
+    }
+    return MappingProxyType({name: dropped.get(name, 0) for name in domain.names})
 
 
 def check_columns(
@@ -168,54 +189,9 @@ def check_columns(
     ------
     DataError : arguments of other types; the table cannot be opened, or lacks a column.
     """
-    unit = check_unit("data_vector", unit, weight)
-    wanted = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part, unit)
+    wanted, _ = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part, unit)
     with open_table(data, wanted, table, delimiter):
         pass
-
-
-@dataclass(frozen=True, eq=False)
-class _Tally:
-    """The counts (n,), and for all groups together ``misfits``, the rows with each attribute's three codes
-    that are no cell; ``lines`` and ``rows`` by the fault of a weight (fault 0 where there are no weights);
-    ``beyond``, the rows in cells that the unit does not keep; ``nobody``, those that name no person."""
-
-    counts: NDArray[np.int64]
-    misfits: NDArray[np.int64]
-    lines: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    beyond: int
-    nobody: int
-
-
-def _filled(domain: Domain, read: tuple[Attribute, ...], groups: Iterable[Any]) -> _Tally:
-    """Count groups of rows into their cells, the first one along an attribute that is not read."""
-    counts = np.zeros(domain.size, dtype=np.int64)
-    misfits = np.zeros((len(read), 3), dtype=np.int64)
-    lines, rows_by_fault = np.zeros((2, FAULTS), dtype=np.int64)
-    beyond = nobody = 0
-    for batch in groups:
-        rows = integers(batch, "rows")
-        names = batch.schema.names
-        fault = integers(batch, "fault") if "fault" in names else np.zeros(len(rows), np.int64)
-        np.add.at(rows_by_fault, fault, rows)
-        np.add.at(lines, fault, integers(batch, "lines") if "lines" in names else rows)
-        kept = np.ones(len(rows), dtype=np.bool_)
-        cells = {attribute.name: np.zeros(len(rows), np.int64) for attribute in domain.attributes}
-        for i, attribute in enumerate(read):
-            code = integers(batch, code_name(i))
-            misfits[i] += [rows[code == attribute.size + k].sum() for k in range(3)]
-            cells[attribute.name] = targets_of(attribute)[code]
-            kept &= cells[attribute.name] >= 0
-        counted_rows = rows
-        if KEPT in names:
-            counted_rows = integers(batch, KEPT)
-            beyond += int((rows - counted_rows)[kept].sum())
-            nobody += int(integers(batch, NOBODY).sum())
-        at = domain.ravel([cell[kept] for cell in cells.values()])
-        np.add.at(counts, at, counted_rows[kept])
-    counts.setflags(write=False)
-    return _Tally(counts, misfits, lines, rows_by_fault, beyond, nobody)
 
 
 LARGEST_SUMMED = 10**6
@@ -364,9 +340,19 @@ def marginal_counts(
     """
     workload = as_workload(workload)
     domain = workload.domain
-    unit = check_unit("marginal_counts", unit, weight)
-    wanted = wanted_columns("marginal_counts", data, domain, workload, table, weight, delimiter, part, unit)
-    queried = _sets(workload) if sets is None else [tuple(sorted(set(places))) for places in sets]
+    wanted, unit = wanted_columns(
+        "marginal_counts", data, domain, workload, table, weight, delimiter, part, unit
+    )
+    if sets is None and workload.products is None:
+        raise DataError(
+            "the workload is a matrix, and counts by few attributes need products",
+            hint="count its cells with mmopt.data.counts",
+        )
+    queried = (
+        [product.looked_at for product in workload.products or ()]
+        if sets is None
+        else [tuple(sorted(set(places))) for places in sets]
+    )
     if any(not 0 <= i < len(domain.shape) for places in queried for i in places):
         raise DataError(
             f"the sets to count by have places beyond the {len(domain.shape)} attributes of the domain"
@@ -385,46 +371,25 @@ def marginal_counts(
                 faults, rows_by_fault = integers(lines, "fault"), integers(lines, "rows")
                 refuse_weights(opened.name, weight, faults, integers(lines, "lines"), rows_by_fault)
         misfits, rows, nobody = _misfits(coded, read, weight)
-        if unit is not None:
-            refuse_nobody(opened.name, unit, nobody)
-        refuse_rows(opened.name, read, misfits, rows)
+        refuse_rows(opened.name, read, misfits, rows, unit, nobody)
         inside = _in_cells(coded, read, misfits)
         beyond = 0
         if unit is not None:
             beyond = int(inside.filter(inside[KEPT] == 0).count().to_pyarrow().as_py())
             inside = inside.filter(inside[KEPT] == 1)
         tables = dict(_tables(inside, domain, held, places, weight))
-    dropped = {a.name: 0 for a in domain.attributes} | {
-        a.name: sum(counts[code - a.size] for code in dropped_codes(a))
-        for a, counts in zip(read, misfits, strict=True)
-    }
-    return MarginalCounts(domain, MappingProxyType(tables), rows, MappingProxyType(dropped), beyond)
+    return MarginalCounts(domain, MappingProxyType(tables), rows, _dropped(domain, read, misfits), beyond)
 
 
-def _sets(workload: Workload) -> list[tuple[int, ...]]:
-    if workload.products is None:
-        raise DataError(
-            "the workload is a matrix, and counts by few attributes need products",
-            hint="count its cells with mmopt.data.counts",
-        )
-    return [product.looked_at for product in workload.products]
-
-
-@contextmanager
-def _kept(coded: Any) -> Iterator[Any]:
+def _kept(coded: Any) -> AbstractContextManager[Any]:
     """The codes as a temporary table of their engine; as they are where it has none."""
     import ibis
 
     try:
         with in_steps():
-            kept = coded.cache()
+            return cast(AbstractContextManager[Any], coded.cache())
     except (NotImplementedError, ibis.common.exceptions.UnsupportedOperationError):
-        yield coded
-        return
-    try:
-        yield kept
-    finally:
-        kept.release()
+        return nullcontext(coded)
 
 
 def _misfits(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple[list[list[int]], int, int]:

@@ -8,8 +8,6 @@ user, host, port and path of a URL. The password and everything behind ``?`` are
 message of a driver that cannot connect, except PostgreSQL's.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import sys
@@ -42,10 +40,7 @@ def connected(path: str | None = None) -> Iterator[Any]:
     import ibis
 
     try:
-        if path is None:
-            connection = ibis.duckdb.connect(**_SETTINGS)
-        else:
-            connection = ibis.duckdb.connect(path, read_only=True, **_SETTINGS)
+        connection = ibis.duckdb.connect(path or ":memory:", read_only=path is not None, **_SETTINGS)
     except duckdb.ConnectionException:
         raise DataError(
             f"{path}: the database is open in this process",
@@ -105,16 +100,13 @@ def named_errors(
 
 def driver_errors() -> tuple[type[Exception], ...]:
     """The exceptions of the database drivers that are loaded: PEP 249's class Error, and those of Spark."""
+    names = [vars(module) for module in list(sys.modules.values()) if hasattr(module, "__dict__")]
     kinds: list[object] = [
-        vars(module).get("Error") for module in list(sys.modules.values()) if _is_driver(module)
+        *(each.get("Error") for each in names if isinstance(each.get("apilevel"), str)),
+        getattr(sys.modules.get("pyspark.errors"), "PySparkException", None),
+        getattr(sys.modules.get("py4j.protocol"), "Py4JError", None),
     ]
-    for name, kind in (("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError")):
-        kinds.append(getattr(sys.modules.get(name), kind, None))
     return tuple(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception))
-
-
-def _is_driver(module: object) -> bool:
-    return hasattr(module, "__dict__") and isinstance(vars(module).get("apilevel"), str)
 
 
 def uncollated(text: Any) -> Any:

@@ -5,8 +5,6 @@ and ``public_forms`` describe columns for a draft of a workload file: by name an
 table also by their values.
 """
 
-from __future__ import annotations
-
 import glob
 import math
 import os
@@ -23,11 +21,10 @@ from typing import Any
 
 from mmopt.data.cell_codes import by_days
 from mmopt.data.column_streams import (
-    ColumnStream,
     dictionary_columns,
     frame_columns,
     is_frame,
-    record_stream,
+    streamed_table,
     text_batches,
 )
 from mmopt.data.engine import (
@@ -102,38 +99,22 @@ def open_table(
     """
     import ibis
 
-    if is_url(data) or is_connection(data):
-        with _database(data) as (connection, name):
-            if delimiter is not None:
-                raise DataError(f"{name}: the delimiter '{delimiter}' is given, and the table is no text")
-            with _server(connection, name, wanted, table) as opened:
-                yield opened
-        return
-    if isinstance(data, str | os.PathLike):
-        file = table_file(data)
-        try:
-            with _file(file, wanted, table, delimiter) as opened:
-                yield opened
-        except DataError:
-            if not file.is_unchanged:
-                raise _changed(file) from None
-            raise
-        if not file.is_unchanged:
-            raise _changed(file)
-        return
-    for option, given in (("table", table), ("delimiter", delimiter)):
-        if given is not None:
-            raise DataError(
-                f"{option} is '{given}', which is for files, and the data is a {type(data).__name__}",
-                hint=f"leave {option} out",
-            )
-    if isinstance(data, ibis.Table):
-        with _ibis_table(data, wanted) as opened:
-            yield opened
-    else:
-        columns = dictionary_columns(data) if isinstance(data, Mapping) else frame_columns(data)
-        with _stream(columns, wanted) as opened:
-            yield opened
+    with ExitStack() as stack:
+        if is_url(data) or is_connection(data):
+            yield _server(stack, data, wanted, table, delimiter)
+            return
+        if isinstance(data, str | os.PathLike):
+            yield _file(stack, table_file(data), wanted, table, delimiter)
+            return
+        for option, given in (("table", table), ("delimiter", delimiter)):
+            if given is not None:
+                raise DataError(
+                    f"{option} is '{given}', which is for files, and the data is a {type(data).__name__}",
+                    hint=f"leave {option} out",
+                )
+        yield (
+            _ibis_table(stack, data, wanted) if isinstance(data, ibis.Table) else _stream(stack, data, wanted)
+        )
 
 
 def is_table(data: object) -> bool:
@@ -141,20 +122,13 @@ def is_table(data: object) -> bool:
     return isinstance(data, str | os.PathLike | Mapping) or is_frame(data) or is_connection(data)
 
 
-def _changed(file: TableFile) -> DataError:
-    return DataError(
-        f"{file.path}: the file changed while it was read; nothing was released",
-        hint="use a copy that nobody writes to",
-    )
-
-
 # -- files
 
 
-@contextmanager
 def _file(
-    file: TableFile, wanted: Mapping[str, str], table: str | None, delimiter: str | None
-) -> Iterator[TableColumns]:
+    stack: ExitStack, file: TableFile, wanted: Mapping[str, str], table: str | None, delimiter: str | None
+) -> TableColumns:
+    stack.push(partial(_refuse_changed, file))
     if table is not None and file.kind not in ("duckdb", "sqlite"):
         raise DataError(
             f"{file.path}: the table '{table}' is asked for, and the file is no database",
@@ -166,17 +140,21 @@ def _file(
             hint="leave out 'delimiter'",
         )
     kind = {"csv": _csv, "parquet": _parquet, "duckdb": _duckdb, "sqlite": _sqlite}[file.kind]
-    with named_errors(file.path, partial(_file_error, file)) as kept, ExitStack() as stack:
-        select, names = kind(stack, file, kept, wanted, delimiter if file.kind == "csv" else table)
-        note = ""
-        if (
-            file.kind == "csv"
-            and delimiter is None
-            and len(names) == 1
-            and any(w in names[0] for w in wanted)
-        ):
-            note = "the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'"
-        yield TableColumns(file.path, _places(file.path, names, wanted, note), select, names)
+    errors = stack.enter_context(named_errors(file.path, partial(_file_error, file)))
+    select, names = kind(stack, file, errors, wanted, delimiter if file.kind == "csv" else table)
+    note = ""
+    if file.kind == "csv" and delimiter is None and len(names) == 1 and any(w in names[0] for w in wanted):
+        note = "the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'"
+    return TableColumns(file.path, _places(file.path, names, wanted, note), select, names)
+
+
+def _refuse_changed(file: TableFile, kind: type[BaseException] | None, *_: object) -> None:
+    """Raise at the end for a file that has changed, also in place of a DataError."""
+    if (kind is None or issubclass(kind, DataError)) and not file.is_unchanged:
+        raise DataError(
+            f"{file.path}: the file changed while it was read; nothing was released",
+            hint="use a copy that nobody writes to",
+        ) from None
 
 
 Opened = tuple[_Select, tuple[str, ...]]
@@ -240,8 +218,7 @@ def _sqlite(
 
     def select(places: Sequence[int]) -> Any:
         read = sqlite_batches(database, file.path, source, places, persons)
-        batches = text_batches(max(1, len(places)), read)
-        return _registered(connection, batches, kept)
+        return streamed_table(connection, text_batches(max(1, len(places)), read), kept)
 
     return select, source.columns
 
@@ -268,48 +245,40 @@ def _file_error(file: TableFile, error: Exception) -> DataError | None:
 # -- objects
 
 
-@contextmanager
-def _stream(columns: ColumnStream, wanted: Mapping[str, str]) -> Iterator[TableColumns]:
+def _stream(stack: ExitStack, data: Any, wanted: Mapping[str, str]) -> TableColumns:
+    """The columns of a dictionary or a frame."""
+    columns = dictionary_columns(data) if isinstance(data, Mapping) else frame_columns(data)
     lost = next((column for column in wanted if column in columns.index), "")
     note = f"'{lost}' is a name of the frame's index, which is no column: pass data.reset_index()"
     places = _places(columns.name, columns.columns, wanted, note if lost else "")
-    with named_errors(columns.name, lambda _: None) as kept, connected() as connection:
-        yield TableColumns(
-            columns.name,
-            places,
-            lambda at: _registered(connection, columns.batches(at), kept),
-            columns.columns,
-        )
+    errors = stack.enter_context(named_errors(columns.name, lambda _: None))
+    connection = stack.enter_context(connected())
+    return TableColumns(
+        columns.name,
+        places,
+        lambda at: streamed_table(connection, columns.batches(at), errors),
+        columns.columns,
+    )
 
 
-def _registered(connection: Any, batches: Any, kept: list[BaseException]) -> Any:
-    connection.con.register("counted_rows", record_stream(batches, kept))
-    return connection.table("counted_rows")
-
-
-@contextmanager
-def _database(data: Any) -> Iterator[tuple[Any, str]]:
-    """A connection and its name for messages; one that was opened from a URL is closed at the end."""
-    if isinstance(data, str):
-        with connected_to(data) as connection:
-            yield connection, shown_url(data)
-    else:
-        yield data, f"the connection to {data.name}"
-
-
-@contextmanager
 def _server(
-    connection: Any, name: str, wanted: Mapping[str, str], table: str | None
-) -> Iterator[TableColumns]:
-    """A table of a database."""
+    stack: ExitStack, data: Any, wanted: Mapping[str, str], table: str | None, delimiter: str | None
+) -> TableColumns:
+    """A table of a database; a connection that is opened from a URL is closed at the end."""
+    if isinstance(data, str):
+        connection, name = stack.enter_context(connected_to(data)), shown_url(data)
+    else:
+        connection, name = data, f"the connection to {data.name}"
+    if delimiter is not None:
+        raise DataError(f"{name}: the delimiter '{delimiter}' is given, and the table is no text")
     with named_errors(name, lambda _: None, driver_errors()):
         rows = named_table(connection, name, table)
-    with _ibis_table(rows, wanted, name) as opened:
-        yield opened
+    return _ibis_table(stack, rows, wanted, name)
 
 
-@contextmanager
-def _ibis_table(data: Any, wanted: Mapping[str, str], name: str = "the Ibis table") -> Iterator[TableColumns]:
+def _ibis_table(
+    stack: ExitStack, data: Any, wanted: Mapping[str, str], name: str = "the Ibis table"
+) -> TableColumns:
     import ibis
 
     places = _places(name, data.columns, wanted)
@@ -326,13 +295,13 @@ def _ibis_table(data: Any, wanted: Mapping[str, str], name: str = "the Ibis tabl
             hint="read it into memory first: data.to_pyarrow()",
         )
 
-    with named_errors(name, named, driver_errors()):
-        yield TableColumns(
-            name,
-            places,
-            lambda at: data.select(*(data[place] for place in at)) if at else data,
-            tuple(data.columns),
-        )
+    stack.enter_context(named_errors(name, named, driver_errors()))
+    return TableColumns(
+        name,
+        places,
+        lambda at: data.select(*(data[place] for place in at)) if at else data,
+        tuple(data.columns),
+    )
 
 
 # -- columns by name
@@ -342,21 +311,17 @@ def _places(table: str, names: Sequence[str], wanted: Mapping[str, str], note: s
     """The places of the wanted columns among the names; DataError for one that is missing, or there twice."""
     for column, purpose in wanted.items():
         if column not in names:
-            raise _missing_column(table, column, purpose, names, note)
+            same = [name for name in names if name.casefold().strip() == column.casefold().strip()]
+            near = note or (f"did you mean '{same[0]}'?" if same else suggest(column, names))
+            listed = f"the table has: {', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
+            hint = f"{near}\n  {listed}" if near and not near.startswith("known") else listed
+            raise DataError(f"{table}: no column '{column}' ({purpose})", hint=hint)
         if (count := list(names).count(column)) > 1:
             raise DataError(
                 f"{table}: column '{column}' stands in the header {count} times, not once",
                 hint="rename the others, or name another column with 'column:' in the workload file",
             )
     return {column: list(names).index(column) for column in wanted}
-
-
-def _missing_column(table: str, column: str, purpose: str, names: Sequence[str], note: str) -> DataError:
-    columns = f"the table has: {', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
-    same = [name for name in names if name.casefold().strip() == column.casefold().strip()]
-    near = note or (f"did you mean '{same[0]}'?" if same else suggest(column, names))
-    hint = f"{near}\n  {columns}" if near and not near.startswith("known") else columns
-    return DataError(f"{table}: no column '{column}' ({purpose})", hint=hint)
 
 
 MOST_COLUMNS = 1000
@@ -399,26 +364,30 @@ def column_kinds(data: str | Path, table: str | None = None) -> dict[str, str]:
     usable = {
         name: kind
         for name, kind in zip(names, kinds, strict=True)
-        if name.strip() and times[name] == 1 and _is_written(name)
+        if name.strip()
+        and times[name] == 1
+        # A workload file can have such a key.
+        and name != "<<"
+        and len(name) <= LONGEST_NAME
+        and not UNWRITTEN.search(name)
     }
     if not usable:
         raise DataError(f"{shown_source(data)}: no column has a name of its own")
     return usable
 
 
-def _is_written(name: str) -> bool:
-    """Whether a workload file can have such a key."""
-    return name != "<<" and len(name) <= LONGEST_NAME and not UNWRITTEN.search(name)
+_KINDS = {
+    "truth": ("boolean",),
+    "numbers": ("numeric",),
+    "dates": ("date", "timestamp"),
+    "values": ("string",),
+}
+"""The kinds of columns, by kinds of Ibis types."""
 
 
 def _kind(type_: Any) -> str:
-    if type_.is_boolean():
-        return "truth"
-    if type_.is_numeric():
-        return "numbers"
-    if type_.is_date() or type_.is_timestamp():
-        return "dates"
-    return "values" if type_.is_string() else "unknown"
+    fits = (kind for kind, types in _KINDS.items() if any(getattr(type_, f"is_{one}")() for one in types))
+    return next(fits, "unknown")
 
 
 def public_forms(

@@ -12,8 +12,6 @@ hold values of any type in any row: all are read as text, numbers written out in
 those of a text file do. It has no booleans: they are the numbers 0 and 1.
 """
 
-from __future__ import annotations
-
 import csv
 import glob
 import gzip
@@ -24,7 +22,7 @@ import sqlite3
 import urllib.parse
 import zlib
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from typing import IO, Any, Literal, cast
 
@@ -99,19 +97,14 @@ def table_file(path: str | os.PathLike[str]) -> TableFile:
         raise DataError(f"{name}: cannot be read: {error.strerror or error}") from None
     if not start:
         raise DataError(f"{name}: the file is empty (0 bytes)", hint="expected a table with column names")
-    if kind == "duckdb":
-        kind = _database(name, start)
+    if kind == "duckdb" and start == _SQLITE:
+        kind = "sqlite"
+    elif kind == "duckdb" and start[8:12] != _DUCKDB:
+        raise DataError(
+            f"{name}: neither a DuckDB nor an SQLite database, by its first bytes",
+            hint="is the file complete?",
+        )
     return TableFile(name, kind, delimiter, extension.endswith(".gz"), stamp)
-
-
-def _database(name: str, start: bytes) -> Kind:
-    if start == _SQLITE:
-        return "sqlite"
-    if start[8:12] == _DUCKDB:
-        return "duckdb"
-    raise DataError(
-        f"{name}: neither a DuckDB nor an SQLite database, by its first bytes", hint="is the file complete?"
-    )
 
 
 def _stamp(name: str) -> tuple[int, ...]:
@@ -262,6 +255,14 @@ def _binary(file: TableFile) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(file.path, "rb")) if file.gzipped else open(file.path, "rb")
 
 
+_PROBLEMS = {
+    "unterminated quote": "a quoted field that is not closed, or goes on after its closing quote",
+    "Maximum line size": "a line longer than 2,000,000 bytes",
+    "": "not well-formed CSV (RFC 4180), or line ends of several kinds",
+}
+"""What DuckDB's message contains, and our words for it."""
+
+
 def csv_error(file: TableFile, error: Exception) -> DataError | None:
     """Our words for an error of DuckDB about the file, without the row that it quotes."""
     import duckdb
@@ -282,15 +283,9 @@ def csv_error(file: TableFile, error: Exception) -> DataError | None:
     if line is not None and "not utf-8 encoded" in text:
         return _not_utf8(file.path, line)
     where = Location(file.path, line, 1) if line is not None else None
-    fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if fields:
+    problem = next(words for mark, words in _PROBLEMS.items() if mark in text)
+    if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text):
         problem = f"{fields.group(2)} fields in this row; the header has {fields.group(1)}"
-    elif "unterminated quote" in text:
-        problem = "a quoted field that is not closed, or goes on after its closing quote"
-    elif "Maximum line size" in text:
-        problem = "a line longer than 2,000,000 bytes"
-    else:
-        problem = "not well-formed CSV (RFC 4180), or line ends of several kinds"
     return DataError(
         problem if where else f"{file.path}: {problem}",
         where=where,
@@ -360,15 +355,10 @@ def duckdb_table(connection: Any, source: DatabaseTable, places: Sequence[int]) 
 # -- SQLite
 
 
-@contextmanager
-def sqlite_database(path: str) -> Iterator[sqlite3.Connection]:
+def sqlite_database(path: str) -> closing[sqlite3.Connection]:
     """A connection that cannot write. DuckDB reads rows through it in another thread."""
     uri = f"file:{urllib.parse.quote(os.path.abspath(path))}?mode=ro"
-    connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-    try:
-        yield connection
-    finally:
-        connection.close()
+    return closing(sqlite3.connect(uri, uri=True, check_same_thread=False))
 
 
 def sqlite_columns(connection: sqlite3.Connection, path: str, table: str | None) -> DatabaseTable:

@@ -47,8 +47,6 @@ pair's walk costs at most what was spent on the whole table and on the parts tha
 reading for which this is most.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -13,9 +13,6 @@ the first format each checksum was of its row alone. Such a file is read as it i
 changes it turns it into this format.
 """
 
-from __future__ import annotations
-
-import contextlib
 import hashlib
 import json
 import math
@@ -26,7 +23,7 @@ import sqlite3
 import stat
 import urllib.parse
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -55,8 +52,7 @@ def terms_of(path: Path, row: Sequence[Any], before: str | None) -> Terms:
     data_set, measure, neighbours, partition, declared, created = held
     if digest != checksum(held, before) or measure not in MEASURES:
         raise LedgerError(f"'{path}' is damaged: what it declares was changed", hint=DAMAGED)
-    allowed = _amount(path, declared)
-    amount = _amount(path, total)
+    allowed, amount = _amount(path, declared), _amount(path, total)
     if amount > allowed:
         raise LedgerError(
             f"the total of '{path}' was raised since its creation, from {declared} to {total}",
@@ -101,8 +97,10 @@ def _amount(path: Path, text: Any) -> Fraction:
 
 def terms_row(terms: Terms) -> list[Any]:
     """The values of the columns ``TERMS``; LedgerError as ``amount_text``."""
-    names = (terms.data_set, terms.measure, terms.neighbours, terms.partition)
-    return [*names, amount_text(terms.declared), terms.created]
+    return [
+        *(terms.data_set, terms.measure, terms.neighbours, terms.partition),
+        *(amount_text(terms.declared), terms.created),
+    ]
 
 
 def entry_row(entry: Entry) -> list[Any]:
@@ -183,8 +181,7 @@ def create(path: Path, terms: Terms) -> None:
     row = [*terms_row(terms), amount_text(terms.total)]
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        connection = sqlite3.connect(part, isolation_level=None)
-        try:
+        with closing(sqlite3.connect(part, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.executescript(_SCHEMA)
             connection.execute(
@@ -193,8 +190,6 @@ def create(path: Path, terms: Terms) -> None:
                 row,
             )
             _write(connection, Account(terms), 1)
-        finally:
-            connection.close()
         os.link(part, path)  # unlike a rename it replaces nothing
     except FileExistsError:
         raise LedgerError(f"'{path}' was made meanwhile by another process; it is left as it is") from None
@@ -204,7 +199,7 @@ def create(path: Path, terms: Terms) -> None:
             f"cannot create '{path}': {reason}", hint="its parent must be a folder that you may write to"
         ) from None
     finally:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             part.unlink()
 
 
@@ -216,7 +211,7 @@ def read(path: Path) -> Account:
     LedgerError : no such file, no ledger, one of a later version or damaged, or one that another process held
         for ``BUSY_SECONDS``.
     """
-    with _opened(path) as connection, _transaction(connection, "BEGIN"):
+    with _transaction(path, "BEGIN") as connection:
         return _read(connection, path)
 
 
@@ -230,18 +225,17 @@ def spend(path: Path, entry: Entry, check: Callable[[Account], None]) -> Account
     ------
     LedgerError : as ``read``; the file cannot be written. Errors of ``check`` on the account before.
     """
-    with _opened(path) as connection, _transaction(connection, "BEGIN IMMEDIATE"):
+    with _transaction(path, "BEGIN IMMEDIATE") as connection:
         account = _read(connection, path)
         check(account)
-        workload = stored_path(entry.workload)
-        added = replace(entry, number=len(account.entries) + 1, time=now(), workload=workload)
+        number, workload = len(account.entries) + 1, stored_path(entry.workload)
+        added = replace(entry, number=number, time=now(), workload=workload)
         after = Account(account.terms, (*account.entries, added))
         _write(connection, after, added.number)
         if _read(connection, path) != after:  # before the entry counts as spent
             raise LedgerError(
                 f"'{path}' does not hold what was written to it; nothing was spent", hint=DAMAGED
             )
-        _commit(connection, path)
     return after
 
 
@@ -252,7 +246,7 @@ def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
     ------
     LedgerError : as ``read``; the file cannot be written, or has no such entry.
     """
-    with _opened(path) as connection, _transaction(connection, "BEGIN IMMEDIATE"):
+    with _transaction(path, "BEGIN IMMEDIATE") as connection:
         account = _read(connection, path)
         at = entry.number - 1
         held = account.entries[at] if at < len(account.entries) else None
@@ -263,15 +257,17 @@ def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
         confirmed = replace(held, state="released", folder=stored_path(folder), manifest_hash=manifest_hash)
         entries = (*account.entries[:at], confirmed, *account.entries[at + 1 :])
         _write(connection, Account(account.terms, entries), held.number)
-        _commit(connection, path)
 
 
 # -- the file
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection; within, errors of SQLite get names. The file has to exist; it is not locked yet."""
+def _transaction(path: Path, begin: str) -> Iterator[sqlite3.Connection]:
+    """A connection to a file that exists. Within, the file has one state; errors of SQLite get names.
+
+    Changes are committed at the end, and undone after an error, when the connection is closed.
+    """
     try:
         status = os.stat(path)
     except OSError as error:
@@ -284,55 +280,46 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise LedgerError(f"'{path}' is {kind}, and a ledger is one file")
     if status.st_size == 0:
         raise LedgerError(f"'{path}' is empty (0 bytes), and so no ledger", hint=DAMAGED)
+    # The real path: the journal is next to it, whatever link the file was opened by.
+    address = f"file:{urllib.parse.quote(os.path.realpath(path))}?mode=rw"
     try:
-        # The real path: the journal is next to it, whatever link the file was opened by.
-        address = f"file:{urllib.parse.quote(os.path.realpath(path))}?mode=rw"
-        connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-        try:
+        with closing(
+            sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        ) as connection:
             connection.execute("PRAGMA synchronous = EXTRA")
+            connection.execute(begin)
             yield connection
-        finally:
-            connection.close()
+            try:
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                message = f"{_named(path, error).message}, at the end of a transaction"
+                raise LedgerError(message, hint=_UNSURE) from None
     except sqlite3.Error as error:
         raise _named(path, error) from None
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
-    """Within, the file has one state; changes that are not committed at the end are undone."""
-    connection.execute(begin)
-    try:
-        yield
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
-def _commit(connection: sqlite3.Connection, path: Path) -> None:
-    try:
-        connection.execute("COMMIT")
-    except sqlite3.Error as error:
-        named = _named(path, error)
-        raise LedgerError(f"{named.message}, at the end of a transaction", hint=_UNSURE) from None
+_ERRORS = (
+    (
+        ("SQLITE_BUSY", "SQLITE_LOCKED"),
+        "was held by another process for {seconds:g} seconds",
+        "nothing was spent; try again when that is done",
+    ),
+    (("SQLITE_NOTADB",), "is no ledger: it is no SQLite database", ""),
+    (
+        ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"),
+        "may not be written ({code})",
+        "nothing was spent; a ledger and its folder must be yours to write",
+    ),
+    (("SQLITE_FULL", "SQLITE_IOERR"), "cannot be written ({code})", _UNSURE),
+    (("",), "is damaged ({code})", DAMAGED),
+)
+"""The beginnings of SQLite's codes, what an error says of the file, and its hint."""
 
 
 def _named(path: Path, error: sqlite3.Error) -> LedgerError:
     code = getattr(error, "sqlite_errorname", "text that is not UTF-8")
-    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return LedgerError(
-            f"'{path}' was held by another process for {BUSY_SECONDS:g} seconds",
-            hint="nothing was spent; try again when that is done",
-        )
-    if code.startswith("SQLITE_NOTADB"):
-        return LedgerError(f"'{path}' is no ledger: it is no SQLite database")
-    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
-        return LedgerError(
-            f"'{path}' may not be written ({code})",
-            hint="nothing was spent; a ledger and its folder must be yours to write",
-        )
-    if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
-        return LedgerError(f"'{path}' cannot be written ({code})", hint=_UNSURE)
-    return LedgerError(f"'{path}' is damaged ({code})", hint=DAMAGED)
+    words, hint = next((words, hint) for codes, words, hint in _ERRORS if code.startswith(codes))
+    return LedgerError(f"'{path}' {words.format(code=code, seconds=BUSY_SECONDS)}", hint=hint)
 
 
 # -- its rows

@@ -103,11 +103,11 @@ class Bill:
         account = ledger_file.spend(
             self.path,
             Entry(0, "", cost, workload, workload_hash, self.part),
-            lambda current: self._same_cost(self._cost(current, neighbours, rho, epsilon), cost),
+            lambda current: self._require_same_cost(self._cost(current, neighbours, rho, epsilon), cost),
         )
         return Charge(self.path, account, account.entries[-1])
 
-    def _same_cost(self, cost_at_charge: Fraction, cost: Fraction) -> None:
+    def _require_same_cost(self, cost_at_charge: Fraction, cost: Fraction) -> None:
         if cost_at_charge != cost:
             raise LedgerError(f"'{self.path}' was replaced meanwhile by a ledger of another measure")
 
@@ -229,57 +229,51 @@ def explanation(account: Account) -> list[str]:
     """Paragraphs: what is counted, which theorem makes the total hold, and what it amounts to."""
     terms, used = account.terms, total_spent(account)
     zcdp = terms.measure == "rho"
-    words = [
+    zcdp_rules = (
+        "Each release is rho-zCDP for the rho that its manifest states. Together they are zCDP for the "
+        "sum (Bun and Steinke 2016, Lemma 1.7), also where later releases, and what they cost, were "
+        "chosen after earlier answers were seen (Feldman and Zrnic 2021), since none is made that would "
+        "pass the total.",
+        "A release with Laplace noise satisfies pure epsilon, which is epsilon²/2-zCDP (Bun and Steinke "
+        "2016, Proposition 1.4); so much is counted.",
+    )
+    pure_rules = (
+        "Each release satisfies pure epsilon-DP. Together they satisfy it for the sum: basic composition "
+        "(Dwork, McSherry, Nissim and Smith 2006), also where later releases, and what they cost, were "
+        "chosen after earlier answers were seen (Rogers, Roth, Ullman and Vadhan 2016), since none is "
+        "made that would pass the total.",
+        "Releases with Gaussian noise are refused: they satisfy no pure epsilon.",
+    )
+    of_parts = (
+        f"Releases of rows with one value of '{terms.partition}' compose in parallel: a row that is "
+        "added or removed stands in one part, and releases of other parts do not depend on it. So what "
+        "counts is what was spent on the whole table, and the most that was spent on one part (McSherry "
+        "2009, Theorem 4; for rho by the same argument). It rests on that column having the same value "
+        "for a row wherever the data set is read from. Names that may spell one value share an account: "
+        "true and 1, 1,5 and 1.5, a day and its midnight. They are published in this ledger."
+    )
+    amounts = [
+        f"{name}, rho {shown(rho)}, amounts to (epsilon, delta) = {' and '.join(epsilon_deltas(rho))} "
+        "(Canonne, Kamath and Steinke 2020, Corollary 13)."
+        for name, rho in (("What is spent", used), ("The total", terms.total))
+        if zcdp
+    ]
+    return [
         f"The ledger of the data set '{terms.data_set}' allows {terms.measure} "
         f"{shown(terms.total, is_left=True)} in all; {shown(used)} is spent by "
         f"{counted(len(account.entries), 'release')}. The unit of privacy is that "
         f"of each release: {terms.neighbours}.",
-    ]
-    if zcdp:
-        words += [
-            "Each release is rho-zCDP for the rho that its manifest states. Together they are zCDP for the "
-            "sum (Bun and Steinke 2016, Lemma 1.7), also where later releases, and what they cost, were "
-            "chosen after earlier answers were seen (Feldman and Zrnic 2021), since none is made that would "
-            "pass the total.",
-            "A release with Laplace noise satisfies pure epsilon, which is epsilon²/2-zCDP (Bun and Steinke "
-            "2016, Proposition 1.4); so much is counted.",
-        ]
-    else:
-        words += [
-            "Each release satisfies pure epsilon-DP. Together they satisfy it for the sum: basic composition "
-            "(Dwork, McSherry, Nissim and Smith 2006), also where later releases, and what they cost, were "
-            "chosen after earlier answers were seen (Rogers, Roth, Ullman and Vadhan 2016), since none is "
-            "made that would pass the total.",
-            "Releases with Gaussian noise are refused: they satisfy no pure epsilon.",
-        ]
-    if terms.partition is not None:
-        words.append(
-            f"Releases of rows with one value of '{terms.partition}' compose in parallel: a row that is "
-            "added or removed stands in one part, and releases of other parts do not depend on it. So what "
-            "counts is what was spent on the whole table, and the most that was spent on one part (McSherry "
-            "2009, Theorem 4; for rho by the same argument). It rests on that column having the same value "
-            "for a row wherever the data set is read from. Names that may spell one value share an account: "
-            "true and 1, 1,5 and 1.5, a day and its midnight. They are published in this ledger."
-        )
-    if zcdp:
-        for name, rho in (("What is spent", used), ("The total", terms.total)):
-            sums = " and ".join(epsilon_deltas(rho))
-            words.append(
-                f"{name}, rho {shown(rho)}, amounts to (epsilon, delta) = {sums} (Canonne, Kamath and "
-                "Steinke 2020, Corollary 13)."
-            )
-    else:
-        words.append("It holds with delta = 0, and so at every delta.")
-    words.append(
+        *(zcdp_rules if zcdp else pure_rules),
+        *([] if terms.partition is None else [of_parts]),
+        *(amounts or ["It holds with delta = 0, and so at every delta."]),
         "A release is charged before its noise is drawn, so one that was cut off is counted in full. Sums "
-        "are exact fractions. What the ledger cannot know: that a table which is called by the name of the "
-        "data set is that data set, releases made without it, an older copy of the "
-        "file put in its place, and what somebody on purpose makes of the file."
-    )
-    return words
+        "are exact fractions. What the ledger cannot know: whether a table that is given its data set's name "
+        "is that data set; releases made without the ledger; an older copy of the file put in its place; and "
+        "deliberate changes to the file.",
+    ]
 
 
-LARGEST = sys.float_info.max  # of a total
+LARGEST_TOTAL = sys.float_info.max  # of a total
 
 
 @dataclass(frozen=True, repr=False)
@@ -331,16 +325,20 @@ class Ledger(Tabular):
             checked_name("the partition", partition)
         if (rho is None) == (epsilon is None):
             raise PrivacyError(
-                f"the total is rho {_words(rho)} and epsilon {_words(epsilon)}, expected one of the two",
+                f"the total is rho {_total_text(rho)} and epsilon {_total_text(epsilon)}, expected one of "
+                "the two",
                 hint="rho for zero-concentrated privacy, in which Gaussian noise is counted, too",
             )
         measure: Measure = "rho" if epsilon is None else "epsilon"
         total: object = rho if epsilon is None else epsilon
         if isinstance(total, bool) or not isinstance(total, int | float) or not 0 < total < math.inf:
-            raise PrivacyError(f"the total {measure} is {_words(total)}, expected a finite number above 0")
-        if total > LARGEST:  # sums are shown and explained in doubles
             raise PrivacyError(
-                f"the total {measure} is {_words(total)}, expected at most {LARGEST:.3g}, the largest double"
+                f"the total {measure} is {_total_text(total)}, expected a finite number above 0"
+            )
+        if total > LARGEST_TOTAL:  # sums are shown and explained in doubles
+            raise PrivacyError(
+                f"the total {measure} is {_total_text(total)}, expected at most {LARGEST_TOTAL:.3g}, the "
+                "largest double"
             )
         unit = Neighbours.of(neighbours)
         if partition is not None and str(unit) != str(ADD_REMOVE):
@@ -391,15 +389,15 @@ class Ledger(Tabular):
         return "\n\n".join(explanation(self.account))
 
     def rows(self) -> list[tuple[str, str]]:
-        """Rows (name, text): the terms, the amount spent and the amount left."""
+        """The terms, the amount spent and the amount left: (name, text)."""
         terms, used = self.account.terms, total_spent(self.account)
         remaining, what = left(self.account), terms.measure
         lowered = "" if terms.total == terms.declared else f", lowered since from {shown(terms.declared)}"
-        passed = "" if remaining >= 0 else "; MORE THAN THE TOTAL: nothing can be released"
+        overspent = "" if remaining >= 0 else "; MORE THAN THE TOTAL: nothing can be released"
         rows = [
             ("data set", terms.data_set),
             ("total", f"{what} {shown(terms.total)}{lowered} ({MEASURES[what]})"),
-            ("spent", f"{what} {shown(used)}{passed}"),
+            ("spent", f"{what} {shown(used)}{overspent}"),
             ("left", f"{what} {shown(max(remaining, Fraction(0)), is_left=True)}"),
             ("neighbours", Neighbours.of(terms.neighbours).words),
             ("created", terms.created),
@@ -409,9 +407,11 @@ class Ledger(Tabular):
         if terms.partition is not None:
             rows.append(("partition", f"by '{terms.partition}': the largest sum over its parts counts"))
             parts = [(f"left for '{part}'", left(self.account, part)) for part in self._parts()]
-            for name, remaining in (*parts, ("left for other parts", left_for_new_part(self.account))):
-                amount = shown(max(remaining, Fraction(0)), is_left=True)
-                rows.append((name, f"{what} {amount}"))
+            parts.append(("left for other parts", left_for_new_part(self.account)))
+            rows += [
+                (name, f"{what} {shown(max(left_there, Fraction(0)), is_left=True)}")
+                for name, left_there in parts
+            ]
         if unconfirmed := [str(entry.number) for entry in self.account.entries if entry.state == "spent"]:
             rows.append(("not confirmed", f"{', '.join(unconfirmed)}: no folder is known; counted in full"))
         return rows
@@ -490,9 +490,9 @@ class Ledger(Tabular):
         )
 
 
-def _words(total: object) -> str:
+def _total_text(total: object) -> str:
     """The text of a given total; a whole number beyond doubles, which Python may not print, by its size."""
-    if isinstance(total, int) and abs(total) > LARGEST:
+    if isinstance(total, int) and abs(total) > LARGEST_TOTAL:
         return f"about {'-' if total < 0 else ''}10^{math.log10(abs(total)):.0f}"
     return repr(total)
 

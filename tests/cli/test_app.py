@@ -1,10 +1,11 @@
 """app, command_guard: help, the list of programs; exceptions become messages, and Ctrl-C ends in order.
 
-Guards __main__.py, command_output.py, command_options.py, command_inputs.py, cli/commands/init_and_check.py,
-cli/commands/lists.py, cli/commands/proofs.py.
+Guards __main__.py, command_output.py, command_options.py, command_inputs.py, command_table.py,
+planned_strategy.py, cli/commands/workload_files.py, cli/commands/programs.py, cli/commands/strategies.py.
 """
 
 import errno
+import inspect
 import json
 import math
 import os
@@ -13,8 +14,9 @@ import socket
 import subprocess
 import sys
 import warnings
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -23,34 +25,44 @@ from typer.testing import CliRunner
 
 import mmopt
 from mmopt.cli import command_output
-from mmopt.cli.app import build
 from mmopt.cli.command_output import guarded
-from mmopt.cli.commands.ledger import build_ledger
+from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS
 from mmopt.errors import Location, OptionError
 from mmopt.language import program_names
+from mmopt.solvers import Options
 from tests.cli.tasks_here import heed_ctrl_c
-
-
-def names(app: typer.Typer) -> list[str]:
-    return [command.callback.__name__ for command in app.registered_commands if command.callback]
 
 
 def test_help_names_every_command_and_the_exit_statuses(run: Any) -> None:
     done = run("--help")
     assert done.status == 0
-    assert all(f"\n  {name} " in done.out for name in (*names(build()), "ledger"))
+    assert all(f"\n  {name} " in done.out for name in (*COMMANDS, "ledger"))
     assert "130 interrupted (solve and compare give what they have by then, all else nothing)" in " ".join(
         done.out.split()
     )
 
 
 def test_every_command_has_help_within_80_columns(run: Any, subtests: pytest.Subtests) -> None:
-    commands = [[name] for name in names(build())]
-    commands += [["ledger"], *(["ledger", name] for name in names(build_ledger()))]
+    commands = [[name] for name in COMMANDS]
+    commands += [["ledger"], *(["ledger", name] for name in LEDGER_COMMANDS)]
     for command in commands:
         with subtests.test(" ".join(command)):
             done = run(*command, "--help")
             assert done.status == 0 and max(map(len, done.out.splitlines())) <= 80
+
+
+def test_every_function_takes_the_parameters_of_its_row(subtests: pytest.Subtests) -> None:
+    """With these types; what it does not name are options of a solve."""
+    for name, command in [*COMMANDS.items(), *LEDGER_COMMANDS.items()]:
+        with subtests.test(name):
+            function = command.load()
+            kinds = {parameter: get_args(kind)[0] for parameter, kind in command.parameters.items()}
+            taken = inspect.signature(function, eval_str=True).parameters
+            named = {one.name: one.annotation for one in taken.values() if one.kind is one.KEYWORD_ONLY}
+            assert named.items() <= kinds.items()
+            others = {*kinds} - {*named}
+            assert others <= {field.name for field in fields(Options)}
+            assert bool(others) == any(one.kind is one.VAR_KEYWORD for one in taken.values())
 
 
 def test_version_and_usage_errors(run: Any) -> None:
@@ -189,9 +201,9 @@ def test_a_process_of_its_own_is_watched(files: Path) -> None:
         "Clock.hand_over = handed_over\n"
     )
     asleep = (
-        "import contextlib, sys, time, mmopt.cli.command_output, mmopt.cli.commands.solve_and_tune\n"
+        "import contextlib, sys, time, mmopt.cli.command_output, mmopt.cli.commands.strategies\n"
         "mmopt.cli.command_output.deadline = lambda limit: contextlib.nullcontext()\n"
-        "sys.modules['mmopt.cli.commands.solve_and_tune'].run_solve = lambda *a: time.sleep(600)\n"
+        "sys.modules['mmopt.cli.commands.strategies'].run_solve = lambda *a: time.sleep(600)\n"
     )
     for code, options, status, message in (
         (pressed, ("--solver", "clarabel", "--json"), 130, "this is the best certified point so far\n"),

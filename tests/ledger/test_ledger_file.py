@@ -441,12 +441,13 @@ def test_what_was_changed_in_the_first_format_is_refused(tmp_path: Path, subtest
 
 def test_an_upgrade_that_is_cut_off_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = made_before(tmp_path / "people.ledger")
-    before = path.read_bytes()
+    before, write = path.read_bytes(), ledger_file._write
 
-    def full(*_: object) -> None:
+    def full(*arguments: object) -> None:
+        write(*arguments)
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(ledger_file, "_commit", full)
+    monkeypatch.setattr(ledger_file, "_write", full)
     with pytest.raises(OSError, match="no space"):
         ledger_file.spend(path, ENTRY, all_right)
     assert path.read_bytes() == before and ledger_file.read(path).entries[2].part == "1"

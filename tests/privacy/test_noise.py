@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mmopt.cli.app import build
-from mmopt.cli.command_options import norm_of
+from mmopt.cli.command_inputs import norm_of
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.privacy import Privacy

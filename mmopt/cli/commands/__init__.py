@@ -1,14 +1,10 @@
-"""The commands in files: options, the call, the output. Code that several share is one level up.
+"""The functions of the commands. Each reads its arguments, calls what Python has too, and prints.
 
-- ``lists.py``: ``mmopt programs``, ``mmopt baselines`` and ``mmopt templates``
-- ``show.py``: a program's words, formulas, text and sizes; or a release, read back
-- ``explain.py``: why a program is convex, and how it is compiled
-- ``init_and_check.py``: ``mmopt init`` and ``mmopt check``
-- ``accuracy_and_budget.py``: ``mmopt accuracy`` and ``mmopt budget``
-- ``solve_and_tune.py``: ``mmopt solve`` and ``mmopt tune``
-- ``proofs.py``: ``mmopt certify``, ``mmopt verify`` and ``mmopt export``
+- ``programs.py``: ``mmopt programs``, ``show``, ``explain`` and ``export``
+- ``workload_files.py``: ``mmopt init`` and ``mmopt check``
+- ``strategies.py``: ``mmopt solve``, ``tune``, ``templates``, ``baselines``, ``certify``, ``verify`` and
+  ``report``, one page of all that is known of a workload, its strategy and its release
 - ``compare.py``: several programs and solvers side by side
-- ``releases.py``: ``mmopt release``, ``mmopt refine`` and ``mmopt simulate``
-- ``ledger.py``: what releases of a data set have cost in all
-- ``report.py``: one page of all that is known of a workload, its strategy and its release
+- ``releases.py``: ``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``; and
+  ``mmopt ledger``
 """

@@ -1,150 +1,67 @@
-"""``mmopt compare WORKLOAD``."""
-
-from __future__ import annotations
+"""``mmopt compare WORKLOAD``. It starts its worker before the libraries are loaded that both need."""
 
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from mmopt.cli.command_inputs import check_out, note_request, read_request, stated_in
-from mmopt.cli.command_options import (
-    Iterations,
-    Json,
-    Threads,
-    Verbose,
-    WorkloadFile,
-    baseline_words,
-    listed,
-    names_in,
-    numbers_in,
-    options_for,
-    program_words,
-    solver_words,
-)
+from mmopt import worker_start
 from mmopt.cli.command_output import answer, live, note
-from mmopt.errors import OptionError, SolverError
+from mmopt.errors import OptionError, SolverError, counted
 from mmopt.limits import Stop
 
 if TYPE_CHECKING:
-    from mmopt.comparison import Factors, Outcome, Place
+    from mmopt.comparison import Factors, Outcome
 
 
 def compare(
-    workload: WorkloadFile,
-    programs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B",
-            autocompletion=listed(program_words),
-            help="Programs, separated by commas: shipped names, or paths ending in .program. Default: all "
-            "that are shipped, but for other formulations of the same problem, programs for neighbours of "
-            "their own or without a strategy, and searches predicted to take more than a third of "
-            "--time-limit.",
-        ),
-    ] = None,
-    formulations: Annotated[
-        bool,
-        typer.Option("--formulations", help="Add the other shipped formulations of the same problems."),
-    ] = False,
-    solvers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X,Y",
-            autocompletion=listed(solver_words),
-            help="Solvers, separated by commas. Default: the one that solve would choose.",
-        ),
-    ] = None,
-    tolerance: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GAP,GAP",
-            help="Proved gaps asked for, separated by commas. Default: 1e-6, or 1e-4 for a first-order "
-            "solver.",
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="For the solver of each combination; one that does not stop is killed a fifth of that and "
-            "two seconds later.",
-        ),
-    ] = 60.0,
-    total_time: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="For all programs; those that are not started by then are listed. Default: 300, none with "
-            "--programs.",
-        ),
-    ] = None,
-    memory_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="GIB",
-            help="Memory that each combination may take (Linux only). Default: three quarters of the "
-            "machine's.",
-        ),
-    ] = None,
-    max_iterations: Iterations = None,
-    threads: Threads = None,
-    chart: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw gap against time and iterations into a .svg or .png file; an existing file is "
-            "replaced. Needs mmopt[chart].",
-        ),
-    ] = None,
-    baselines: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--baseline",
-            metavar="NAME",
-            autocompletion=baseline_words,
-            help="A baseline to stand beside the programs, with parameters if wanted: "
-            "'hierarchical(branching=16)'. May be repeated. Default: all (mmopt baselines lists them).",
-        ),
-    ] = None,
-    no_baselines: Annotated[bool, typer.Option("--no-baselines", help="Leave out the baselines.")] = False,
-    as_json: Json = False,
-    verbose: Verbose = False,
+    *,
+    workload: Path,
+    programs: str | None,
+    formulations: bool,
+    solvers: str | None,
+    tolerance: str | None,
+    time_limit: float,
+    total_time: float | None,
+    memory_limit: float | None,
+    chart: Path | None,
+    baselines: list[str] | None,
+    no_baselines: bool,
+    as_json: bool,
+    verbose: bool,
+    **options: Any,
 ) -> None:
-    """Solve several programs for one workload and rank them, with the baselines, best first.
-
-    Where the file has privacy, by the standard error that a release would have there (where every query has
-    a target, by the privacy at which all are met), whatever the noise; else noise by noise, at unit noise.
-    Every program with every solver at every tolerance, each in a process of its own. What cannot be solved
-    is listed with the reason. Ctrl-C ends the comparison with what there is.
-    """
-    from mmopt.worker_start import Worker
-
-    with Worker(verbose) as worker:  # loads while this process does
-        from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
-        from mmopt.errors import counted
-        from mmopt.report import check_chart, comparison_report, write_chart
-        from mmopt.strategies.baselines import baseline_names, read
-
-        options = options_for(
-            time_limit=time_limit, max_iterations=max_iterations, threads=threads, verbose=verbose
+    """Print the ranking of programs and baselines, each solved in a process of its own."""
+    with worker_start.Worker(verbose) as worker:  # loads while this process does
+        from mmopt.cli.command_inputs import (
+            check_out,
+            names_in,
+            note_request,
+            numbers_in,
+            read_request,
         )
+        from mmopt.cli.planned_strategy import options_for, stated_in
+        from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
+        from mmopt.language import program_names
+        from mmopt.report import comparison_report, write_chart
+        from mmopt.strategies.baselines import baseline_names, is_baseline, read
+
+        options = options_for(time_limit=time_limit, verbose=verbose, **options)
         check_out(chart, "--chart", "gaps.svg")
-        if chart is not None:
-            check_chart(chart)
         if no_baselines and baselines:
             raise OptionError("--baseline has no effect with --no-baselines", hint="leave one of them out")
         calls = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
         gaps = numbers_in(tolerance, "--tolerance")
         request = read_request(workload)
         stated = stated_in(request)
+        names = names_in(programs, "--programs")
+        for name in names:
+            if is_baseline(name) and name not in program_names():
+                raise OptionError(
+                    f"'{name}' is a baseline, not a program", hint=f"--baseline '{name}' adds it"
+                )
         chosen = combinations(
-            _programs(programs),
-            names_in(solvers, "--solvers") or None,
-            gaps or None,
-            formulations=formulations,
+            names or None, names_in(solvers, "--solvers") or None, gaps or None, formulations=formulations
         )
         factors: Sequence[Factors] = []
         with live(verbose=verbose) as display, Isolated(verbose, worker=worker) as isolated:
@@ -188,33 +105,16 @@ def compare(
         note_request(request)
         ranked = ranking(compared, factors, request.workload, stated)
         entries: list[Outcome | Factors] = [*compared, *factors]
-        about = {id(place.entry): place for place in ranked.places}
+        unplaced = {"rank": None, "rank_factor": None}
+        places = {id(place.entry): place.summary() for place in ranked.places}
         answer(
             as_json,
-            [{**one.summary(), **_placed(about.get(id(one)))} for one in entries],
+            [{**one.summary(), **places.get(id(one), unplaced)} for one in entries],
             [comparison_report(compared, factors, ranked)],
         )
         if not solved:
             raise SolverError("nothing could be solved", hint="the reason stands beside each program")
         if chart is not None:
-            w = request.workload
-            size = f"{counted(w.m, 'query')} over {counted(w.n, 'cell')}"
+            size = f"{counted(request.workload.m, 'query')} over {counted(request.workload.n, 'cell')}"
             write_chart(compared, chart, f"{Path(request.path).name}: {size}")
             note(f"chart: {chart}")
-
-
-def _placed(place: Place | None) -> dict[str, Any]:
-    """The place of an entry, for its JSON object."""
-    return {"rank": None, "rank_factor": None} if place is None else place.summary()
-
-
-def _programs(text: str | None) -> list[str] | None:
-    """The programs named; OptionError for a baseline, for which there is another option."""
-    from mmopt.language import program_names
-    from mmopt.strategies.baselines import is_baseline
-
-    names = names_in(text, "--programs")
-    for name in names:
-        if is_baseline(name) and name not in program_names():
-            raise OptionError(f"'{name}' is a baseline, not a program", hint=f"--baseline '{name}' adds it")
-    return names or None

@@ -1,133 +1,156 @@
-"""``mmopt release``, ``mmopt refine`` and ``mmopt simulate``.
-
-``mmopt release WORKLOAD DATA``.
-
-``mmopt refine FOLDER WORKLOAD``.
-
-``mmopt simulate WORKLOAD DATA``.
-"""
-
-from __future__ import annotations
+"""``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``; and ``mmopt ledger``."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
-from mmopt.cli.command_inputs import (
+from mmopt.answers import budget as least_budget, load_release
+from mmopt.answers.accuracy_and_budget import at_privacy
+from mmopt.answers.private_release import prepare
+from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
+from mmopt.cli.command_output import INTERRUPTED, answer, note, say, show
+from mmopt.cli.planned_strategy import (
+    check_files,
     check_folder,
-    check_table,
-    note_request,
+    options_for,
     planned_accuracy,
     read_program,
-    read_request,
+    run_solve,
+    solver_of,
+    write_files,
 )
-from mmopt.cli.command_options import (
-    Confidence,
-    DatabaseTable,
-    DataFile,
-    Given,
-    Iterations,
-    Json,
-    ProgramName,
-    SavedStrategy,
-    SolverName,
-    Threads,
-    TimeLimit,
-    Tolerance,
-    Verbose,
-    WorkloadFile,
-    names_in,
-    numbers_in,
-    options_for,
-)
-from mmopt.cli.command_output import INTERRUPTED, answer, note, run_solve, show
+from mmopt.data import check_columns, data_vector
 from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
+from mmopt.ledger import Ledger
 from mmopt.limits import fits_memory
+from mmopt.mechanism import plan
+from mmopt.mechanism.accuracy import check_confidence
+from mmopt.mechanism.release_folder import (
+    ANSWERS_FILE,
+    CHART_FILE,
+    MANIFEST_FILE,
+    PARQUET_FILE,
+    SIMULATED,
+    STRATEGY_FILE,
+)
+from mmopt.mechanism.simulated_releases import simulate_errors
+from mmopt.privacy import Privacy
+from mmopt.report import (
+    NOT_PRIVATE,
+    accuracy_by_group,
+    accuracy_by_query,
+    answers_table,
+    entries_table,
+    pairs_table,
+    paragraphs,
+    privacy_rows,
+    simulated_table,
+)
+from mmopt.request import Request
+from mmopt.results import AnySolution, load_saved
 
-if TYPE_CHECKING:
-    from mmopt.mechanism import Plan
-    from mmopt.privacy import Privacy
-    from mmopt.request import Request
-    from mmopt.results import AnySolution
 # What the table of a solution shows before a release; 'mmopt solve' shows all of it.
 REFINED_ROWS = ("not private", "asked", "refined", "optimum")
 CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
 
 
-def release(
-    workload: WorkloadFile,
-    data: DataFile,
-    program: ProgramName = None,
-    given: Given = None,
-    strategy: SavedStrategy = None,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="New folder for answers, chart, strategy and manifest.")
-    ] = Path("release"),
-    solver: SolverName = None,
-    tolerance: Tolerance = None,
-    time_limit: TimeLimit = None,
-    max_iterations: Iterations = None,
-    threads: Threads = None,
-    simulate: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="SEED",
-            help="Repeatable noise for trying things out. NOT private: never publish it.",
-        ),
-    ] = None,
-    confidence: Confidence = 0.95,
-    table: DatabaseTable = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Spend from this ledger ('mmopt ledger create'), or be refused by it."
-        ),
-    ] = None,
-    data_set: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The data set's name in the ledger. Default: that of the table of a database, where one is "
-            "named, or of the file up to its first dot.",
-        ),
-    ] = None,
-    part: Annotated[
-        str | None,
-        typer.Option(metavar="VALUE", help="Count only the rows with this value of the ledger's partition."),
-    ] = None,
-    as_json: Json = False,
-    verbose: Verbose = False,
+def accuracy(
+    *,
+    workload: Path,
+    program: str | None,
+    given: list[str] | None,
+    strategy: Path | None,
+    confidence: float,
+    out: Path | None,
+    chart: Path | None,
+    solver: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
-    """Answer a workload on a table with differential privacy, and write the answers with error bars.
-
-    Everything that can be refused is refused before the rows of the table are read.
-    """
-    from mmopt.answers.accuracy_and_budget import at_privacy
-    from mmopt.answers.private_release import prepare
-    from mmopt.mechanism.accuracy import check_confidence
-    from mmopt.mechanism.release_folder import (
-        ANSWERS_FILE,
-        CHART_FILE,
-        MANIFEST_FILE,
-        PARQUET_FILE,
-        SIMULATED,
-        STRATEGY_FILE,
+    """Print the accuracy that a release would have."""
+    check_confidence(confidence)
+    check_files(out, chart)
+    request = read_request(workload)
+    planned = planned_accuracy(
+        request,
+        program=program,
+        given=given,
+        strategy=strategy,
+        solver=solver,
+        options=options_for(**options),
+        confidence=confidence,
+        refuse=False,
     )
-    from mmopt.report import accuracy_by_group, answers_table, pairs_table, privacy_rows
-
-    options = options_for(
-        tolerance=tolerance,
-        time_limit=time_limit,
-        max_iterations=max_iterations,
-        threads=threads,
-        verbose=verbose,
+    note_request(request, is_planned=True)
+    plan = planned.plan
+    # A row for each query only where it is needed: there may be millions.
+    errors = planned.errors if as_json or out is not None else None
+    summary = {
+        "chosen": planned.words,
+        "confidence": confidence,
+        **plan.summary(),
+        "queries": {} if errors is None else errors.to_dict(),
+    }
+    tables = (
+        accuracy_by_group(plan, confidence),
+        pairs_table([("chosen", planned.words), *privacy_rows(plan)]),
+        accuracy_by_query(plan, confidence),
     )
+    answer(as_json, summary, [part for table in tables for part in (table, "")][:-1])
+    write_files(plan, errors, confidence, out, chart, Path(request.path).name)
+
+
+def budget(
+    *,
+    workload: Path,
+    delta: float | None,
+    pure: bool,
+    out: Path | None,
+    chart: Path | None,
+    solver: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Print the least privacy at which every accuracy wish holds."""
+    if pure and delta is not None:
+        raise OptionError("--delta and --pure are two kinds of budget", hint="leave one of them out")
+    check_files(out, chart)
+    options = options_for(**options)
+    request = read_request(workload)
+    least = least_budget(request, delta=delta, pure=pure, solved=solver_of(solver, options), say=note)
+    note_request(request, is_planned=True)
+    # The budget contains the cost, and has no limit.
+    rows = [row for row in privacy_rows(least.plan) if row[0] not in ("privacy cost", "allowed")]
+    tables = (pairs_table([*least.rows(), *rows]), *least.tables())
+    answer(as_json, least.summary(), [part for table in tables for part in (table, "")][:-1])
+    write_files(least.plan, least.errors, 0.95, out, chart, Path(request.path).name)
+
+
+def release(
+    *,
+    workload: Path,
+    data: str,
+    program: str | None,
+    given: list[str] | None,
+    strategy: Path | None,
+    out: Path,
+    solver: str | None,
+    simulate: int | None,
+    confidence: float,
+    table: str | None,
+    ledger: Path | None,
+    data_set: str | None,
+    part: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write a release into a folder, and print its accuracy and its answers."""
+    options = options_for(**options)
     check_folder(out)
     check_confidence(confidence)
     request = read_request(workload, table)
@@ -192,36 +215,17 @@ def release(
 
 
 def refine(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Written by --out of 'mmopt release'.")],
-    workload: WorkloadFile,
-    total: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[QUERY=]VALUE",
-            help="How many rows were counted, without those that rules drop, where that is public; with the "
-            "label of a query, as in answers.csv, its answer. May be repeated.",
-        ),
-    ] = None,
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Whole numbers, which still add up in hierarchies and tables.")
-    ] = False,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="New folder: the release, with a column 'refined'.")
-    ] = Path("refined"),
-    tolerance: Tolerance = None,
-    time_limit: TimeLimit = None,
-    as_json: Json = False,
+    *,
+    folder: Path,
+    workload: Path,
+    total: list[str] | None,
+    whole: bool,
+    out: Path,
+    tolerance: float | None,
+    time_limit: float | None,
+    as_json: bool,
 ) -> None:
-    """Answers that counts can have, beside the unbiased ones: non-negative, of known totals, whole.
-
-    They are the answers of counts, so that they add up, and as near to the released ones as can be, each
-    distance in standard errors; how near is proved. It reads published numbers alone and spends no privacy.
-    Refined answers are biased: standard errors and intervals stay those of the released estimates.
-    """
-    from mmopt.answers import load_release
-    from mmopt.mechanism.release_folder import ANSWERS_FILE
-    from mmopt.report import answers_table, pairs_table
-
+    """Write a release with refined answers into a folder, and print them."""
     check_folder(out)
     totals = _totals(total or [])
     release = load_release(folder, read_request(workload))
@@ -265,47 +269,22 @@ def _totals(texts: list[str]) -> dict[str | int | None, float]:
 
 
 def simulate(
-    workload: WorkloadFile,
-    data: DataFile,
-    programs: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Programs to solve. Default: as for solve, unless --strategies."),
-    ] = None,
-    strategies: Annotated[
-        str | None, typer.Option(metavar="FILE.npz,…", help="Solutions saved by 'mmopt solve --out'.")
-    ] = None,
-    table: DatabaseTable = None,
-    both: Annotated[
-        bool, typer.Option("--both", help="Solve each program for 'normalise: rows' as well.")
-    ] = False,
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="E,E", help="Epsilons. Default: the workload file's privacy.")
-    ] = None,
-    delta: Annotated[
-        float | None, typer.Option(metavar="D", help="Delta beside --epsilon. Default: the workload file's.")
-    ] = None,
-    trials: Annotated[int, typer.Option(metavar="N", help="Draws of the noise.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, metavar="SEED", help="Seed of the noise.")] = 0,
-    sanity: Annotated[
-        float | None,
-        typer.Option(
-            metavar="COUNT", help="Least count that errors are divided by. Default: 0.1 % of the rows."
-        ),
-    ] = None,
-    tolerance: Tolerance = None,
-    time_limit: TimeLimit = None,
-    threads: Threads = None,
-    as_json: Json = False,
+    *,
+    workload: Path,
+    data: str,
+    programs: str | None,
+    strategies: str | None,
+    table: str | None,
+    both: bool,
+    epsilon: str | None,
+    delta: float | None,
+    trials: int,
+    seed: int,
+    sanity: float | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
-    """Relative and absolute errors of strategies on a table, by simulated noise. NOT private.
-
-    For choosing between strategies on data that may be seen, public data say: nothing that this prints may be
-    published when the table is confidential.
-    """
-    from mmopt.data import data_vector
-    from mmopt.mechanism.simulated_releases import simulate_errors
-    from mmopt.report import NOT_PRIVATE, simulated_table
-
+    """Print the errors of simulated releases of a table."""
     request = read_request(workload, table)
     privacies = _privacies(request, epsilon, delta)
     if both and request.workload.is_normalised:
@@ -313,37 +292,55 @@ def simulate(
             f"--both adds 'normalise: rows', and '{request.path}' says so already",
             hint="leave that line out of the file",
         )
-    check_table(data, request)
+    source = {"workload": request.workload, "unit": request.neighbours, **asdict(request.table)}
+    check_columns(data, request.workload.domain, **source)
     if not fits_memory((request.workload.n,)):
         raise TooLargeError(
             f"errors are simulated on a data vector, and there are {counted(request.workload.n, 'cell')}",
             hint="'mmopt accuracy' has every standard error as a formula; 'mmopt release --simulate SEED' "
             "draws noise once",
         )
-    options = options_for(tolerance=tolerance, time_limit=time_limit, threads=threads)
+    options = options_for(**options)
     files = [Path(name) for name in names_in(strategies, "--strategies")]
     names = names_in(programs, "--programs")
     solved = _solved(request, names if files or names else [None], both, options)
-    labelled = [*_saved(request, files), *solved]
-    planned = [(name, one.strategy, _plans(request, one, privacies)) for name, one in labelled]
-    counts = data_vector(
-        data,
-        request.workload.domain,
-        workload=request.workload,
-        unit=request.neighbours,
-        **asdict(request.table),
-    ).counts
+    saved = [(path, load_saved(path)) for path in files]
+    for path, solution in saved:
+        # Any that supports the queries will do.
+        if solution.workload_hash != request.workload.hash:
+            note(f"'{path}' was solved for another workload, or for other weights or targets")
+    labelled = [*((f"{path.name}: {solution.program}", solution) for path, solution in saved), *solved]
+    planned = [
+        (
+            name,
+            one.strategy,
+            [
+                plan(
+                    request.workload,
+                    one,
+                    privacy,
+                    request.neighbours,
+                    absolute=one.by_targets and not privacies,
+                )
+                for privacy in privacies or [request.privacy]
+            ],
+        )
+        for name, one in labelled
+    ]
+    counts = data_vector(data, request.workload.domain, **source).counts
     simulated = partial(simulate_errors, trials=trials, seed=seed, sanity=sanity)
     results = [
         (name, simulated(request.workload, strategy, counts, plans)) for name, strategy, plans in planned
     ]
     first = results[0][1][0]
-    parts: list[object] = []
-    for at in range(len(results[0][1])):
-        parts += [simulated_table([(name, runs[at]) for name, runs in results]), ""]
-    parts.append(
-        f"relative: mean of |error| / max(|true|, {first.sanity:g}), over {first.trials} draws of noise"
-    )
+    tables = [
+        simulated_table([(name, runs[at]) for name, runs in results]) for at in range(len(results[0][1]))
+    ]
+    parts = [
+        *(part for table in tables for part in (table, "")),
+        f"relative: mean of |error| / max(|true|, {first.sanity:g}), over {first.trials} draws of noise",
+        NOT_PRIVATE,
+    ]
     if as_json:
         note(NOT_PRIVATE)
     summaries = [
@@ -355,23 +352,11 @@ def simulate(
         for name, runs in results
         for run in runs
     ]
-    answer(as_json, {"private": False, "runs": summaries}, [*parts, NOT_PRIVATE])
+    answer(as_json, {"private": False, "runs": summaries}, parts)
 
 
-def _plans(request: Request, solution: AnySolution, privacies: list[Privacy]) -> list[Plan]:
-    """The releases: that of the file's privacy, targets and all, or one for each epsilon of the options."""
-    from mmopt.mechanism import plan
-
-    workload, neighbours = request.workload, request.neighbours
-    if not privacies:
-        return [plan(workload, solution, request.privacy, neighbours, absolute=solution.by_targets)]
-    return [plan(workload, solution, privacy, neighbours) for privacy in privacies]
-
-
-def _privacies(request: Request, epsilon: str | None, delta: float | None) -> list[Privacy]:
-    """Those of the options; none where the file decides."""
-    from mmopt.privacy import Privacy
-
+def _privacies(request: Request, epsilon: str | None, delta: float | None) -> list[Privacy | None]:
+    """The privacies of the options; none where the file decides, with its targets."""
     epsilons = numbers_in(epsilon, "--epsilon")
     stated = request.privacy
     if not epsilons:
@@ -393,17 +378,6 @@ def _privacies(request: Request, epsilon: str | None, delta: float | None) -> li
     return [Privacy(epsilon=e, delta=chosen) for e in epsilons]
 
 
-def _saved(request: Request, files: list[Path]) -> Iterator[tuple[str, AnySolution]]:
-    """Strategies from files; any that support the queries will do, whatever they were solved for."""
-    from mmopt.results import load_saved
-
-    for path in files:
-        solution = load_saved(path)
-        if solution.workload_hash != request.workload.hash:
-            note(f"'{path}' was solved for another workload, or for other weights or targets")
-        yield f"{path.name}: {solution.program}", solution
-
-
 def _solved(
     request: Request, names: Sequence[str | None], both: bool, options: dict[str, Any]
 ) -> Iterator[tuple[str, AnySolution]]:
@@ -422,3 +396,36 @@ def _solved(
             if solution.status.is_interrupted:
                 raise KeyboardInterrupt
             yield label, solution
+
+
+def create_ledger(
+    *,
+    file: Path,
+    data_set: str,
+    rho: float | None,
+    epsilon: float | None,
+    neighbours: str,
+    partition: str | None,
+) -> None:
+    """Make a ledger, and print its terms."""
+    made = Ledger.create(file, data_set, rho=rho, epsilon=epsilon, neighbours=neighbours, partition=partition)
+    show(pairs_table(made.rows()))
+    say(f"\nspend from it:  mmopt release WORKLOAD DATA --ledger {file}")
+
+
+def show_ledger(*, file: Path, as_json: bool) -> None:
+    """Print the terms and the entries."""
+    ledger = Ledger.load(file)
+    answer(as_json, ledger.summary(), [pairs_table(ledger.rows()), "", entries_table(ledger)])
+
+
+def export_ledger(*, file: Path, out: Path) -> None:
+    """Write the entries into a file."""
+    ledger = Ledger.load(file)
+    written = ledger.export(out)
+    say(f"{counted(len(ledger.account.entries), 'release')}: {written}")
+
+
+def explain_ledger(*, file: Path) -> None:
+    """Print why the total holds."""
+    show(paragraphs(Ledger.load(file).explain()))

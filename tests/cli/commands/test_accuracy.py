@@ -1,6 +1,6 @@
 """``mmopt accuracy``: the same figures as plan, release and simulation; files, and what is refused.
 
-Guards accuracy_and_budget.py.
+Guards releases.py.
 """
 
 import csv

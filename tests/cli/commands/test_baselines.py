@@ -1,6 +1,6 @@
 """``mmopt baselines`` prints every baseline with its cost under both noises, or says why there is none.
 
-Guards lists.py.
+Guards strategies.py.
 """
 
 import json

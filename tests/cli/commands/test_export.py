@@ -1,6 +1,6 @@
 """``mmopt export``, and ``mmopt certify --point`` for what comes back.
 
-Guards proofs.py.
+Guards programs.py.
 """
 
 import json

@@ -1,6 +1,6 @@
 """``mmopt init`` drafts a workload file from names of columns alone, or from values declared public.
 
-Guards init_and_check.py.
+Guards workload_files.py.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """``mmopt solve`` prints what it saves: program, reason, objective and bound.
 
-Guards solve_and_tune.py.
+Guards strategies.py.
 """
 
 import json

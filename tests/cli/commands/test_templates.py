@@ -2,7 +2,7 @@
 
 Guards comparison/ranking.py and the refusals of driver/templates/every_template.py.
 
-Guards lists.py.
+Guards strategies.py.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """``mmopt tune``, and what ``mmopt solve`` says of sub-workloads.
 
-Guards solve_and_tune.py.
+Guards strategies.py.
 """
 
 import json

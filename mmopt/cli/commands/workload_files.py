@@ -1,31 +1,41 @@
 """``mmopt init DATA``, and ``mmopt check`` of a workload file or a program, before anything is solved."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from mmopt.cli.command_inputs import check_out, read_givens, read_request, refuse_beside
-from mmopt.cli.command_options import DatabaseTable, Given, names_in
+from mmopt.cli.command_inputs import (
+    check_out,
+    names_in,
+    read_request,
+    refuse_without_effect,
+)
 from mmopt.cli.command_output import escaped, note, say, show
+from mmopt.data import column_kinds, public_forms, shown_source
 from mmopt.errors import (
-    ContradictionError,
     Error,
     OptionError,
-    ProgramError,
     ResultError,
     TooLargeError,
+    counted,
     suggest,
     whole,
 )
+from mmopt.language import program_names
+from mmopt.privacy.guarantee import privacy_warning
+from mmopt.report.table_style import few, pairs_table, storage
+from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
+from mmopt.request.accepted_workloads import default_words
+from mmopt.request.workload_file import KINDS, Draft, check_form, written
+from mmopt.strategies import ADD_REMOVE
+from mmopt.workloads import attribute_uses
 
+MOST_CELLS_LISTED = 10**9
 SKIP = "skip"
 VALUE = re.compile(r"[-+]?[0-9][0-9.,:/ -]*")  # such a text is more often a value than a name
 QUESTIONS = {
@@ -39,47 +49,16 @@ QUESTIONS = {
 
 
 def init(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="Table: .csv, .tsv, .txt, .parquet, DuckDB or SQLite file; or postgres://USER@HOST/DATABASE.",
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option(metavar="FILE.yaml", help="Write the draft there; it must not exist yet.")
-    ] = Path("workload.yaml"),
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FORM",
-            help="What is publicly known of a column, as the file writes it: 'age={range: [0, 100], width: "
-            "5}', 'sex={values: [F, M]}'; or NAME=skip. May be repeated.",
-        ),
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="A,B", help="These columns alone, separated by commas.")
-    ] = None,
-    table: DatabaseTable = None,
-    public: Annotated[
-        bool,
-        typer.Option(
-            "--public", help="The table is public: read its values too, and propose forms that hold them."
-        ),
-    ] = False,
-    ask: Annotated[
-        bool | None,
-        typer.Option("--ask/--no-ask", help="Ask for what is open. Default: at a terminal."),
-    ] = None,
+    *,
+    data: str,
+    out: Path,
+    column: list[str] | None,
+    only: str | None,
+    table: str | None,
+    public: bool,
+    ask: bool | None,
 ) -> None:
-    """Draft a workload file from a table's column names and types, never from its values.
-
-    What must come from public knowledge is asked for at a terminal, or stays open: FILL-IN, beside a comment
-    that says what belongs there. 'mmopt check' names the first that is left.
-    """
-    from mmopt.data import column_kinds, shown_source
-    from mmopt.request.workload_file import KINDS, Draft, check_form
-
+    """Write the draft of a workload file."""
     check_out(out, example="workload.yaml")
     if os.path.lexists(out):
         raise OptionError(
@@ -103,7 +82,9 @@ def init(
     if public:
         given |= _proposed(data, left, table)
     elif sys.stdin.isatty() if ask is None else ask:
-        given |= _entered(left)
+        note("Answers must come from what is public, not from the table. Enter leaves a place open.")
+        answers = {name: _answer(name, kind) for name, kind in left.items()}
+        given |= {name: form for name, form in answers.items() if form}
     attributes = tuple(
         (name, given.get(name, KINDS[kinds[name]][0]), KINDS[kinds[name]][1])
         for name in kinds
@@ -141,9 +122,6 @@ def _given(texts: list[str] | None, kinds: Mapping[str, str]) -> dict[str, str]:
 
 def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str, str]:
     """Forms that hold the values of a public table, as far as the file can write them."""
-    from mmopt.data import public_forms
-    from mmopt.request.workload_file import check_form, written
-
     forms = {}
     for name, keys in public_forms(data, left, table).items() if left else ():
         try:
@@ -155,16 +133,7 @@ def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str
     return forms
 
 
-def _entered(left: Mapping[str, str]) -> dict[str, str]:
-    """Forms from answers at the terminal; a question without an answer stays open."""
-    note("Answers must come from what is public, not from the table. Enter leaves a place open.")
-    answers = {name: _answer(name, kind) for name, kind in left.items()}
-    return {name: form for name, form in answers.items() if form}
-
-
 def _answer(name: str, kind: str) -> str:
-    from mmopt.request.workload_file import check_form
-
     if kind == "truth":
         return ""
     while kind not in QUESTIONS:
@@ -201,54 +170,27 @@ def _prompt(question: str) -> str:
     return line.strip()
 
 
-MOST_CELLS_LISTED = 10**9
-
-
 def check(
-    target: Annotated[
-        str,
-        typer.Argument(metavar="WORKLOAD|PROGRAM", help="Workload file, shipped program, or .program file."),
-    ],
-    cells: Annotated[
-        bool,
-        typer.Option("--cells", help="Print the cells of the data vector in their order, and nothing else."),
-    ] = False,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="Seed of a program's weak duality test. Default: fresh."),
-    ] = None,
-    instances: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Random workloads of a program's weak duality test. Default: 5."
-        ),
-    ] = None,
-    given: Given = None,
+    *, target: str, cells: bool, seed: int | None, instances: int | None, given: list[str] | None
 ) -> None:
-    """Check a workload file (domain, queries, privacy) or a program (shapes, curvature, weak duality)."""
-    from mmopt.language import program_names
-
+    """Print what a workload file or a program says, once it is checked."""
     names = program_names()
     if target in names or target.endswith(".program"):
         if cells:
             raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
-        _check_program(target, seed, instances or 5, given)
+        from mmopt.cli.commands.programs import check_program  # solving takes a second more to load
+
+        check_program(target, seed, instances or 5, given)
         return
-    refuse_beside("a workload file", {"--seed": seed, "--instances": instances, "--given": given or None})
+    refuse_without_effect(
+        "a workload file", {"--seed": seed, "--instances": instances, "--given": given or None}
+    )
     if not Path(target).exists() and Path(target).suffix not in (".yaml", ".yml"):
         raise OptionError(f"there is no workload file and no program '{target}'", hint=suggest(target, names))
     _check_workload(target, cells)
 
 
 def _check_workload(path: str, cells: bool) -> None:
-    from mmopt.errors import counted
-    from mmopt.privacy.guarantee import privacy_warning
-    from mmopt.report.table_style import few, pairs_table, storage
-    from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
-    from mmopt.request.accepted_workloads import default_words
-    from mmopt.strategies import ADD_REMOVE
-    from mmopt.workloads import attribute_uses
-
     request = read_request(path)
     workload, domain = request.workload, request.workload.domain
     if cells:
@@ -263,7 +205,7 @@ def _check_workload(path: str, cells: bool) -> None:
             say("\t".join((str(i), *domain.cell(i))))
         return
     ends = sorted({0, min(1, domain.size - 1), domain.size - 1})  # the first two cells and the last
-    order = ", ".join(f"{_cell(i)} is ({few(domain.cell(i))})" for i in ends)
+    order = ", ".join(f"{f'cell {i}' if i < 10**15 else 'the last'} is ({few(domain.cell(i))})" for i in ends)
     privacy = request.privacy
     warning = privacy and privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
     sizes = workload.implicit(weighted=False).sizes()
@@ -306,44 +248,3 @@ def _check_workload(path: str, cells: bool) -> None:
             ]
         ),
     )
-
-
-def _cell(number: int) -> str:
-    return f"cell {number}" if number < 10**15 else "the last"
-
-
-def _check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
-    from mmopt.language import Program, check as check_types
-    from mmopt.language.print import plain_words, prose
-    from mmopt.report import givens_table, lines_table, pairs_table, paragraphs
-    from mmopt.strategies.baselines import is_baseline
-    from mmopt.testing import check_program
-    from mmopt.workloads import Workload
-
-    program = Program.load(name)
-    checked = check_types(program)
-    docs = [plain_words(prose(d.doc, checked.scope)[0]) or d.kind for d in program.choose]
-    chosen = zip(program.choose, docs, strict=True)
-    kinds = [(d.name, f"{checked.types[d.name].shape}: {doc}") for d, doc in chosen]
-    show(f"{program.name}: {program.title}", "", givens_table(program))
-    if kinds:
-        show("", "Chosen", "", pairs_table(kinds))
-    if program.constraints:
-        show("", "Shapes and curvature", "", lines_table(checked))
-    # A baseline's rows are those of each workload that is drawn.
-    pairs = [text.partition("=") for text in given or ()]
-    words = {name.strip(): value.strip() for name, _, value in pairs if is_baseline(value.strip())}
-    others = [text for text in given or () if text.partition("=")[0].strip() not in words]
-    givens = words | read_givens(others, program, Workload.from_matrix([[1.0]]))
-    report = check_program(program, seed=seed, instances=instances, givens=givens)
-    show("", paragraphs(str(report)))
-    if report.has_certificate and not report.pairs:
-        raise ProgramError(
-            f"the certificate of '{program.name}' was not tested, so nothing is known of it",
-            hint="pass what the program is given (--given NAME=VALUE)",
-        )
-    if not report.holds:
-        raise ContradictionError(
-            f"the certificate of '{program.name}' is not a lower bound: {report.findings[0]}",
-            hint=f"repeat this test with --seed {report.seed} --instances {instances}",
-        )

@@ -1,0 +1,821 @@
+"""The commands: for each its function, its help, and its parameters. Nothing heavy is loaded here.
+
+A row of ``COMMANDS`` or ``LEDGER_COMMANDS`` is all that help and completion need; the module with the
+function is imported when the command runs (``app.py``). The function takes the parameters by name, with
+these types; those that it has no name for are options of a solve.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mmopt.cli.command_options import (
+    AccuracyChart,
+    Arrays,
+    Confidence,
+    DatabaseTable,
+    DataFile,
+    GapChart,
+    Given,
+    Iterations,
+    Json,
+    LedgerFile,
+    NoReduce,
+    OneProgram,
+    Penalty,
+    ProgramName,
+    QueriesFile,
+    SavedStrategy,
+    Seed,
+    SolverName,
+    Starts,
+    Threads,
+    TimeLimit,
+    Tolerance,
+    Verbose,
+    WorkloadFile,
+    baseline_words,
+    listed,
+    program_words,
+    solver_words,
+)
+
+
+class Command:
+    """A command of the command line.
+
+    Attributes
+    ----------
+    function : the module in ``mmopt.cli.commands``, a colon, and the function.
+    parameters : the type of each, annotated with its option or argument, and then with its default. Without
+        one the default is None or False where the type allows that; else the parameter is required.
+    """
+
+    def __init__(self, function: str, help: str, **parameters: Any) -> None:
+        self.function = function
+        self.help = help
+        self.parameters = parameters
+
+    def load(self) -> Callable[..., None]:
+        """Import the function."""
+        module, _, name = self.function.partition(":")
+        function: Callable[..., None] = getattr(import_module(f"mmopt.cli.commands.{module}"), name)
+        return function
+
+
+COMMANDS: Mapping[str, Command] = {
+    "programs": Command(
+        "programs:programs",
+        """List the programs that are shipped.""",
+        solvers=Annotated[bool, typer.Option("--solvers", help="Show which solver takes which program.")],
+        as_json=Json,
+    ),
+    "show": Command(
+        "programs:show",
+        """Explain a program: words, formulas, text, what is given; with a workload its size. Or read a
+        release.
+
+        Of the folder of a release: what was asked, the guarantee, the accuracy and the first answers, once
+        its files are found to be those that its manifest lists, and its figures to follow from them; and
+        what of the manifest nothing there confirms. Of a saved solution: its figures as stated, and its
+        iterations; 'mmopt verify' checks them.
+        """,
+        program=Annotated[
+            str,
+            typer.Argument(
+                metavar="PROGRAM|FOLDER|FILE.npz",
+                autocompletion=program_words,
+                help="Shipped program, or a path ending in .program; the folder of a release; a saved "
+                "solution.",
+            ),
+        ],
+        workload=Annotated[
+            Path | None,
+            typer.Option(metavar="FILE", help="Workload file: show the sizes, cones and forecasts too."),
+        ],
+        given=Given,
+        latex=Annotated[
+            bool, typer.Option("--latex", help="Print the typeset form in LaTeX, and nothing else.")
+        ],
+    ),
+    "explain": Command(
+        "programs:explain",
+        """Explain a program: why it is convex, what it becomes for a workload, what its solution says.
+
+        A program that is not convex is explained too: the part to blame is marked.
+        """,
+        program=OneProgram,
+        workload=Annotated[
+            Path | None,
+            typer.Argument(
+                metavar="[WORKLOAD]", help="Workload file: what the program becomes with its numbers."
+            ),
+        ],
+        given=Given,
+        solution=Annotated[
+            Path | None,
+            typer.Option(metavar="FILE.npz", help="A saved solution: its multipliers and tight constraints."),
+        ],
+        solve=Annotated[
+            bool, typer.Option("--solve", help="Solve for the workload first, and explain the solution too.")
+        ],
+        latex=Annotated[bool, typer.Option("--latex", help="A LaTeX document.")],
+        html=Annotated[bool, typer.Option("--html", help="An HTML page in one file.")],
+        out=Annotated[
+            Path | None,
+            typer.Option(
+                metavar="FILE",
+                help="Write there; .html, .tex, .txt or .json says the form. A file is replaced.",
+            ),
+        ],
+        as_json=Json,
+    ),
+    "init": Command(
+        "workload_files:init",
+        """Draft a workload file from a table's column names and types, never from its values.
+
+        What must come from public knowledge is asked for at a terminal, or stays open: FILL-IN, beside a
+        comment that says what belongs there. 'mmopt check' names the first that is left.
+        """,
+        data=DataFile,
+        out=Annotated[
+            Path,
+            typer.Option(metavar="FILE.yaml", help="Write the draft there; it must not exist yet."),
+            Path("workload.yaml"),
+        ],
+        column=Annotated[
+            list[str] | None,
+            typer.Option(
+                metavar="NAME=FORM",
+                help="What is publicly known of a column, as the file writes it: 'age={range: [0, 100], "
+                "width: 5}', 'sex={values: [F, M]}'; or NAME=skip. May be repeated.",
+            ),
+        ],
+        only=Annotated[
+            str | None, typer.Option(metavar="A,B", help="These columns alone, separated by commas.")
+        ],
+        table=DatabaseTable,
+        public=Annotated[
+            bool,
+            typer.Option(
+                "--public", help="The table is public: read its values too, and propose forms that hold them."
+            ),
+        ],
+        ask=Annotated[
+            bool | None,
+            typer.Option("--ask/--no-ask", help="Ask for what is open. Default: at a terminal."),
+        ],
+    ),
+    "check": Command(
+        "workload_files:check",
+        """Check a workload file (domain, queries, privacy) or a program (shapes, curvature, weak
+        duality).""",
+        target=Annotated[
+            str,
+            typer.Argument(
+                metavar="WORKLOAD|PROGRAM", help="Workload file, shipped program, or .program file."
+            ),
+        ],
+        cells=Annotated[
+            bool,
+            typer.Option(
+                "--cells", help="Print the cells of the data vector in their order, and nothing else."
+            ),
+        ],
+        seed=Annotated[
+            int | None,
+            typer.Option(min=0, metavar="N", help="Seed of a program's weak duality test. Default: fresh."),
+        ],
+        instances=Annotated[
+            int | None,
+            typer.Option(
+                min=1, metavar="N", help="Random workloads of a program's weak duality test. Default: 5."
+            ),
+        ],
+        given=Given,
+    ),
+    "accuracy": Command(
+        "releases:accuracy",
+        """How accurate each answer will be at the file's privacy, before any data is read.
+
+        A standard error and an interval's half width for each query: those of 'mmopt release' with the same
+        file and options. Where every query has a target ('within' or 'max_variance') no more is spent than
+        they need.
+        """,
+        workload=WorkloadFile,
+        program=ProgramName,
+        given=Given,
+        strategy=SavedStrategy,
+        confidence=Confidence,
+        out=QueriesFile,
+        chart=AccuracyChart,
+        solver=SolverName,
+        tolerance=Tolerance,
+        time_limit=TimeLimit,
+        threads=Threads,
+        as_json=Json,
+    ),
+    "budget": Command(
+        "releases:budget",
+        """The least privacy budget found, at which every accuracy wish of a workload file holds.
+
+        Wishes are 'within: 50' (counts, with 'confidence: 0.95') and 'max_variance: 600' beside the
+        queries. Queries without one are left out: a release that answers them too may miss wishes at this
+        budget. The kind of budget is that of the file's privacy, whatever its size: epsilon at its delta,
+        epsilon alone, or rho, as without any.
+        """,
+        workload=WorkloadFile,
+        delta=Annotated[
+            float | None,
+            typer.Option(
+                metavar="D", help="Find epsilon at this delta. Default: that of the file's privacy."
+            ),
+        ],
+        pure=Annotated[bool, typer.Option("--pure", help="Find epsilon alone (delta 0).")],
+        out=QueriesFile,
+        chart=AccuracyChart,
+        solver=SolverName,
+        tolerance=Tolerance,
+        time_limit=TimeLimit,
+        threads=Threads,
+        as_json=Json,
+    ),
+    "solve": Command(
+        "strategies:solve",
+        """Choose the best strategy for a workload, with a proof of how good it is.
+
+        At the file's privacy, where it has one: by default the strategy of least predicted error, of both
+        noises. Ctrl-C ends the solve and gives the best certified point so far.
+        """,
+        workload=WorkloadFile,
+        program=ProgramName,
+        given=Given,
+        solver=SolverName,
+        tolerance=Tolerance,
+        time_limit=TimeLimit,
+        max_iterations=Iterations,
+        threads=Threads,
+        start=Annotated[
+            str | None,
+            typer.Option(
+                metavar="NAME|FILE",
+                help="Search from this strategy alone: a baseline such as haar (mmopt baselines lists them), "
+                "a .npy or .csv file, or a saved solution (.npz). For programs of class rank or smooth.",
+            ),
+        ],
+        starts=Starts,
+        seed=Seed,
+        penalty=Penalty,
+        arrays=Arrays,
+        no_reduce=NoReduce,
+        derive=Annotated[
+            bool | None,
+            typer.Option(
+                "--derive/--no-derive",
+                help="Read a proved bound off the program's own lines, without its certificate. By default "
+                "where no certificate proves one.",
+            ),
+        ],
+        dry_run=Annotated[
+            bool, typer.Option("--dry-run", help="Show sizes, cones, solvers and forecasts; solve nothing.")
+        ],
+        out=Annotated[
+            Path | None,
+            typer.Option(metavar="FILE.npz", help="Save the solution; an existing file is replaced."),
+        ],
+        history=Annotated[
+            Path | None,
+            typer.Option(
+                metavar="FILE.csv",
+                help="Write one row for each iteration: objective, bound, residuals, seconds, and whether it "
+                "is certified or the solver's own count; an existing file is replaced.",
+            ),
+        ],
+        chart=GapChart,
+        as_json=Json,
+        verbose=Annotated[
+            bool,
+            typer.Option("--verbose", help="Show the iterations; on stderr what the solver prints."),
+        ],
+    ),
+    "export": Command(
+        "programs:export",
+        """Write the compiled problem into a file that other programs read: not reduced, in its own units.
+
+        A comment says which column is which variable. A point found elsewhere is judged by mmopt certify
+        --point.
+        """,
+        program=OneProgram,
+        workload=WorkloadFile,
+        form=Annotated[
+            str | None,
+            typer.Option(
+                "--format",
+                metavar="cbf|sdpa|mps|npz",
+                help="Conic Benchmark Format, SDPA sparse, free MPS, or NumPy arrays. Default: by the ending "
+                "of --out; on standard output cbf.",
+            ),
+        ],
+        given=Given,
+        out=Annotated[
+            Path | None,
+            typer.Option(
+                metavar="FILE", help="Write there; an existing file is replaced. Default: standard output."
+            ),
+        ],
+    ),
+    "certify": Command(
+        "strategies:certify",
+        """Certify a strategy or point that came from anywhere: its error, and a proved bound of what is
+        possible.
+
+        It is repaired to feasibility as the program says; what that changed is told.
+        """,
+        workload=WorkloadFile,
+        strategy=Annotated[
+            str | None,
+            typer.Argument(
+                metavar="[STRATEGY]",
+                help="A .npy or .csv file (one measured query a row), a saved solution (.npz), or a baseline "
+                "such as haar (mmopt baselines lists them).",
+            ),
+        ],
+        program=Annotated[
+            str | None,
+            typer.Option(
+                metavar="NAME|FILE",
+                help="Program; for a strategy one with a section 'from strategy'. Default: as for solve; for "
+                "norm 1 a shipped one.",
+            ),
+        ],
+        point=Annotated[
+            Path | None,
+            typer.Option(
+                metavar="FILE",
+                help="In place of STRATEGY, a point of the program: a .json or .npz file of its variables by "
+                "name, also with multipliers, or of the 'columns' and 'rows' of what mmopt export "
+                "wrote: x, and y in the dual cones with c + A.T @ y = 0; a .npy file of columns alone.",
+            ),
+        ],
+        given=Given,
+        norm=Annotated[
+            int | None,
+            typer.Option(
+                min=1, max=2, metavar="1|2", help="1: Laplace noise, 2: Gaussian. Default: the program's."
+            ),
+        ],
+        covariance=Annotated[
+            bool,
+            typer.Option(
+                "--covariance", help="STRATEGY holds the covariance of the noise on the basis instead."
+            ),
+        ],
+        basis=Annotated[
+            Path | None,
+            typer.Option(metavar="FILE", help="Basis of --covariance. Default: the workload's own."),
+        ],
+        no_solve=Annotated[
+            bool, typer.Option("--no-solve", help="Ask no solver for better multipliers of the bound.")
+        ],
+        solver=SolverName,
+        tolerance=Tolerance,
+        time_limit=TimeLimit,
+        out=Annotated[
+            Path | None,
+            typer.Option(metavar="FILE.npz", help="Save the result; an existing file is replaced."),
+        ],
+        as_json=Json,
+    ),
+    "verify": Command(
+        "strategies:verify",
+        """Recheck a saved solution: every figure is recomputed from its variables, or from its factors.
+
+        No solver is needed; only the bound of a strategy in factors is searched for anew.
+
+        Exit status 0 when every figure holds, 1 when one does not, 2 when the file cannot be read.
+        """,
+        solution=Annotated[
+            Path, typer.Argument(metavar="SOLUTION", help="Saved by --out or Solution.save (.npz).")
+        ],
+        workload=WorkloadFile,
+        program=Annotated[
+            str | None,
+            typer.Option(
+                metavar="NAME|FILE",
+                help="What the saved program is compared with. Default: the one shipped under its name.",
+            ),
+        ],
+        as_json=Json,
+    ),
+    "compare": Command(
+        "compare:compare",
+        """Solve several programs for one workload and rank them, with the baselines, best first.
+
+        Where the file has privacy, by the standard error that a release would have there (where every query
+        has a target, by the privacy at which all are met), whatever the noise; else noise by noise, at unit
+        noise. Every program with every solver at every tolerance, each in a process of its own. What cannot
+        be solved is listed with the reason. Ctrl-C ends the comparison with what there is.
+        """,
+        workload=WorkloadFile,
+        programs=Annotated[
+            str | None,
+            typer.Option(
+                metavar="A,B",
+                autocompletion=listed(program_words),
+                help="Programs, separated by commas: shipped names, or paths ending in .program. Default: "
+                "all that are shipped, but for other formulations of the same problem, programs for "
+                "neighbours of their own or without a strategy, and searches predicted to take more "
+                "than a third of --time-limit.",
+            ),
+        ],
+        formulations=Annotated[
+            bool,
+            typer.Option("--formulations", help="Add the other shipped formulations of the same problems."),
+        ],
+        solvers=Annotated[
+            str | None,
+            typer.Option(
+                metavar="X,Y",
+                autocompletion=listed(solver_words),
+                help="Solvers, separated by commas. Default: the one that solve would choose.",
+            ),
+        ],
+        tolerance=Annotated[
+            str | None,
+            typer.Option(
+                metavar="GAP,GAP",
+                help="Proved gaps asked for, separated by commas. Default: 1e-6, or 1e-4 for a first-order "
+                "solver.",
+            ),
+        ],
+        time_limit=Annotated[
+            float,
+            typer.Option(
+                metavar="SECONDS",
+                help="For the solver of each combination; one that does not stop is killed a fifth of that "
+                "and two seconds later.",
+            ),
+            60.0,
+        ],
+        total_time=Annotated[
+            float | None,
+            typer.Option(
+                metavar="SECONDS",
+                help="For all programs; those that are not started by then are listed. Default: 300, none "
+                "with --programs.",
+            ),
+        ],
+        memory_limit=Annotated[
+            float | None,
+            typer.Option(
+                metavar="GIB",
+                help="Memory that each combination may take (Linux only). Default: three quarters of the "
+                "machine's.",
+            ),
+        ],
+        max_iterations=Iterations,
+        threads=Threads,
+        chart=GapChart,
+        baselines=Annotated[
+            list[str] | None,
+            typer.Option(
+                "--baseline",
+                metavar="NAME",
+                autocompletion=baseline_words,
+                help="A baseline to stand beside the programs, with parameters if wanted: "
+                "'hierarchical(branching=16)'. May be repeated. Default: all (mmopt baselines lists "
+                "them).",
+            ),
+        ],
+        no_baselines=Annotated[bool, typer.Option("--no-baselines", help="Leave out the baselines.")],
+        as_json=Json,
+        verbose=Verbose,
+    ),
+    "baselines": Command(
+        "strategies:baselines",
+        """List what is used without optimising: hierarchies, wavelets, marginals; and what each costs.
+
+        Where the file has privacy, errors are standard errors of a release there, the least first, whatever
+        the noise; else total squared errors for noise of unit variance per unit of sensitivity.
+        """,
+        workload=Annotated[
+            Path | None,
+            typer.Argument(metavar="[WORKLOAD]", help="Workload file (YAML). Default: list the names."),
+        ],
+        names=Annotated[
+            list[str] | None,
+            typer.Option(
+                "--baseline",
+                metavar="NAME",
+                autocompletion=baseline_words,
+                help="A baseline, with parameters if wanted: 'hierarchical(branching=16)'. May be repeated. "
+                "Default: all.",
+            ),
+        ],
+        as_json=Json,
+    ),
+    "tune": Command(
+        "strategies:tune",
+        """Show what a sub-workload gains, and the others lose, when its queries count for more.
+
+        Errors are root mean squares per query, at the file's privacy; without one, and for replaced rows
+        and participations, for unit noise per unit of sensitivity: ``unit_rmse`` in --json, beside
+        ``rmse``.
+        """,
+        workload=WorkloadFile,
+        subworkload=Annotated[
+            str,
+            typer.Argument(metavar="SUBWORKLOAD", help="As the workload file names it (subworkload: NAME)."),
+        ],
+        factors=Annotated[
+            str,
+            typer.Option(
+                metavar="C,C",
+                help="Factors of its queries' weights, separated by commas. Weights multiply squared errors.",
+            ),
+            "1,4,16",
+        ],
+        noise=Annotated[
+            str,
+            typer.Option(
+                metavar="laplace|gaussian",
+                help="gaussian: the program's strategies. laplace: products of strategies on the attributes.",
+            ),
+            "gaussian",
+        ],
+        program=Annotated[
+            str | None,
+            typer.Option(
+                metavar="NAME|FILE", help="A program that minimises total error. Default: l2_strategy."
+            ),
+        ],
+        solver=SolverName,
+        tolerance=Tolerance,
+        time_limit=TimeLimit,
+        as_json=Json,
+        verbose=Verbose,
+    ),
+    "templates": Command(
+        "strategies:templates",
+        """Optimise strategies kept in factors: products, unions of them, weighted marginals, few attributes.
+
+        For workloads of products over domains too large for a matrix. The bound holds for every strategy.
+        Where the file has privacy, rmse is the standard error of a release there, and the best first.
+        """,
+        workload=WorkloadFile,
+        noise=Annotated[
+            str | None,
+            typer.Option(
+                metavar="laplace|gaussian",
+                help="laplace for ε, gaussian for (ε, δ). Default: those that the file's privacy allows, all "
+                "templates in one list; without privacy gaussian.",
+            ),
+        ],
+        names=Annotated[
+            str | None,
+            typer.Option(
+                "--templates",
+                metavar="A,B",
+                help="identity, product, union, marginals, sectorwise (Gaussian noise). Default: all.",
+            ),
+        ],
+        seed=Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random starts."), 0],
+        out=Annotated[
+            Path | None,
+            typer.Option(
+                metavar="FILE.npz", help="Save the best strategy, for 'mmopt release --strategy FILE.npz'."
+            ),
+        ],
+        as_json=Json,
+    ),
+    "report": Command(
+        "strategies:report",
+        """Write one HTML page: queries, program, strategy, errors, bound; also solvers compared, and a
+        release.
+
+        It loads nothing, and reads on a phone and on paper. No table is read: of a release the page shows
+        its answers, which are private already.
+        """,
+        workload=WorkloadFile,
+        out=Annotated[
+            Path,
+            typer.Option(metavar="FILE.html", help="Write the page there; an existing file is replaced."),
+        ],
+        program=ProgramName,
+        given=Given,
+        strategy=SavedStrategy,
+        release=Annotated[
+            Path | None,
+            typer.Option(metavar="FOLDER", help="A release of this workload: its strategy, its answers."),
+        ],
+        compare=Annotated[
+            str | None,
+            typer.Option(
+                metavar="A,B",
+                autocompletion=listed(program_words),
+                help="Solve these programs too, and show them side by side.",
+            ),
+        ],
+        solvers=Annotated[
+            str | None,
+            typer.Option(
+                metavar="X,Y",
+                autocompletion=listed(solver_words),
+                help="Solvers to compare, of --compare; else of the program itself.",
+            ),
+        ],
+        solver=SolverName,
+        tolerance=Tolerance,
+        time_limit=TimeLimit,
+    ),
+    "release": Command(
+        "releases:release",
+        """Answer a workload on a table with differential privacy, and write the answers with error bars.
+
+        Everything that can be refused is refused before the rows of the table are read.
+        """,
+        workload=WorkloadFile,
+        data=DataFile,
+        program=ProgramName,
+        given=Given,
+        strategy=SavedStrategy,
+        out=Annotated[
+            Path,
+            typer.Option(metavar="DIR", help="New folder for answers, chart, strategy and manifest."),
+            Path("release"),
+        ],
+        solver=SolverName,
+        tolerance=Tolerance,
+        time_limit=TimeLimit,
+        max_iterations=Iterations,
+        threads=Threads,
+        simulate=Annotated[
+            int | None,
+            typer.Option(
+                min=0,
+                metavar="SEED",
+                help="Repeatable noise for trying things out. NOT private: never publish it.",
+            ),
+        ],
+        confidence=Confidence,
+        table=DatabaseTable,
+        ledger=Annotated[
+            Path | None,
+            typer.Option(
+                metavar="FILE", help="Spend from this ledger ('mmopt ledger create'), or be refused by it."
+            ),
+        ],
+        data_set=Annotated[
+            str | None,
+            typer.Option(
+                metavar="NAME",
+                help="The data set's name in the ledger. Default: that of the table of a database, where one "
+                "is named, or of the file up to its first dot.",
+            ),
+        ],
+        part=Annotated[
+            str | None,
+            typer.Option(
+                metavar="VALUE", help="Count only the rows with this value of the ledger's partition."
+            ),
+        ],
+        as_json=Json,
+        verbose=Verbose,
+    ),
+    "refine": Command(
+        "releases:refine",
+        """Answers that counts can have, beside the unbiased ones: non-negative, of known totals, whole.
+
+        They are the answers of counts, so that they add up, and as near to the released ones as can be,
+        each distance in standard errors; how near is proved. It reads published numbers alone and spends no
+        privacy. Refined answers are biased: standard errors and intervals stay those of the released
+        estimates.
+        """,
+        folder=Annotated[Path, typer.Argument(metavar="FOLDER", help="Written by --out of 'mmopt release'.")],
+        workload=WorkloadFile,
+        total=Annotated[
+            list[str] | None,
+            typer.Option(
+                metavar="[QUERY=]VALUE",
+                help="How many rows were counted, without those that rules drop, where that is public; with "
+                "the label of a query, as in answers.csv, its answer. May be repeated.",
+            ),
+        ],
+        whole=Annotated[
+            bool, typer.Option("--whole", help="Whole numbers, which still add up in hierarchies and tables.")
+        ],
+        out=Annotated[
+            Path,
+            typer.Option(metavar="DIR", help="New folder: the release, with a column 'refined'."),
+            Path("refined"),
+        ],
+        tolerance=Tolerance,
+        time_limit=TimeLimit,
+        as_json=Json,
+    ),
+    "simulate": Command(
+        "releases:simulate",
+        """Relative and absolute errors of strategies on a table, by simulated noise. NOT private.
+
+        For choosing between strategies on data that may be seen, public data say: nothing that this prints
+        may be published when the table is confidential.
+        """,
+        workload=WorkloadFile,
+        data=DataFile,
+        programs=Annotated[
+            str | None,
+            typer.Option(
+                metavar="A,B", help="Programs to solve. Default: as for solve, unless --strategies."
+            ),
+        ],
+        strategies=Annotated[
+            str | None, typer.Option(metavar="FILE.npz,…", help="Solutions saved by 'mmopt solve --out'.")
+        ],
+        table=DatabaseTable,
+        both=Annotated[
+            bool, typer.Option("--both", help="Solve each program for 'normalise: rows' as well.")
+        ],
+        epsilon=Annotated[
+            str | None, typer.Option(metavar="E,E", help="Epsilons. Default: the workload file's privacy.")
+        ],
+        delta=Annotated[
+            float | None,
+            typer.Option(metavar="D", help="Delta beside --epsilon. Default: the workload file's."),
+        ],
+        trials=Annotated[int, typer.Option(metavar="N", help="Draws of the noise."), 100],
+        seed=Annotated[int, typer.Option(min=0, metavar="SEED", help="Seed of the noise."), 0],
+        sanity=Annotated[
+            float | None,
+            typer.Option(
+                metavar="COUNT", help="Least count that errors are divided by. Default: 0.1 % of the rows."
+            ),
+        ],
+        tolerance=Tolerance,
+        time_limit=TimeLimit,
+        threads=Threads,
+        as_json=Json,
+    ),
+}
+
+LEDGER_COMMANDS: Mapping[str, Command] = {
+    "create": Command(
+        "releases:create_ledger",
+        """Declare how much privacy the releases of one data set may spend in all.""",
+        file=Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, a new file.")],
+        data_set=Annotated[
+            str, typer.Option(metavar="NAME", help="Whose privacy is counted: the name that releases give.")
+        ],
+        rho=Annotated[
+            float | None,
+            typer.Option(
+                metavar="R", help="The total, in zero-concentrated privacy: for all kinds of noise."
+            ),
+        ],
+        epsilon=Annotated[
+            float | None,
+            typer.Option(metavar="E", help="The total, in pure epsilon: for Laplace noise alone."),
+        ],
+        neighbours=Annotated[
+            str,
+            typer.Option(
+                metavar="UNIT",
+                help="The unit of privacy, which that of each release has to be, as its manifest says it: "
+                "add-remove, replace-one, 'rows 3', 'rows 3 of each person', …",
+            ),
+            "add-remove",
+        ],
+        partition=Annotated[
+            str | None,
+            typer.Option(
+                metavar="COLUMN",
+                help="Releases of the rows with one value of this column (--part) compose in parallel. For "
+                "one row added or removed alone.",
+            ),
+        ],
+    ),
+    "show": Command(
+        "releases:show_ledger",
+        """List what was spent, when, on what and where it is; and what is left.""",
+        file=LedgerFile,
+        as_json=Json,
+    ),
+    "export": Command(
+        "releases:export_ledger",
+        """Write what was spent into a file for others to read; an existing one is replaced.""",
+        file=LedgerFile,
+        out=Annotated[
+            Path,
+            typer.Option(
+                metavar="FILE", help="Write a .csv file, a line for each release, or a .json of all."
+            ),
+        ],
+    ),
+    "explain": Command(
+        "releases:explain_ledger",
+        """Say in words why the total holds: by which theorems, and to what (epsilon, delta) it amounts.""",
+        file=LedgerFile,
+    ),
+}

@@ -1,0 +1,252 @@
+"""``mmopt programs``, ``show``, ``explain`` and ``export``; and what ``mmopt check`` does with a program."""
+
+from pathlib import Path
+
+from mmopt.answers import load_release
+from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request
+from mmopt.cli.command_output import answer, console, json_text, note, say, show as put
+from mmopt.cli.planned_strategy import run_solve
+from mmopt.errors import ContradictionError, OptionError, ProgramError
+from mmopt.exchange import FORMATS, export as exported
+from mmopt.language import Program, check, program_names, shipped, typeset_latex
+from mmopt.language.print import plain_words, program_lines, prose
+from mmopt.report import (
+    answers_table,
+    givens_table,
+    highlighted,
+    history_table,
+    lines_table,
+    pairs_table,
+    paragraphs,
+    program_listing,
+    programs_table,
+    sizes_of,
+    sizes_tables,
+    takers,
+    takers_table,
+)
+from mmopt.report.explain import explain as explained
+from mmopt.report.explain.explanation import renderables
+from mmopt.results import Solution, load_saved
+from mmopt.results.npz_file import write_whole
+from mmopt.solvers import SOLVERS
+from mmopt.strategies.baselines import is_baseline
+from mmopt.testing import check_program as tested
+from mmopt.workloads import Workload
+
+ENDINGS = {".html": "html", ".htm": "html", ".tex": "latex", ".txt": "text", ".json": "json"}
+"""The form of an explanation by the ending of its file."""
+
+
+def programs(*, solvers: bool, as_json: bool) -> None:
+    """List the shipped programs, or which solver takes each."""
+    if solvers:
+        checked = [shipped(name) for name in program_names()]
+        names = ", ".join(row.name for row in SOLVERS)
+        words = f"Conic solvers: {names}. In brackets: cones that one lacks."
+        who = {c.program.name: takers(c) for c in checked}
+        answer(as_json, {name: one.summary() for name, one in who.items()}, [takers_table(who), "", words])
+        return
+    listed = [Program.load(name) for name in program_names()]
+    answer(
+        as_json,
+        [
+            {
+                "name": p.name,
+                "class": p.problem_class,
+                "title": p.title,
+                "source": p.cite,
+                "formulation_of": p.formulation_of or None,
+                "certificate": p.certificate is not None,
+                "bound": p.bound or None,
+            }
+            for p in listed
+        ],
+        [
+            programs_table(listed),
+            "",
+            "Indented: other formulations of the program above.",
+            "'mmopt explain NAME' explains one; 'mmopt compare WORKLOAD' solves them all.",
+        ],
+    )
+
+
+def show(*, program: str, workload: Path | None, given: list[str] | None, latex: bool) -> None:
+    """Print a program, a saved solution, or a release that was read back."""
+    path, is_saved = Path(program), program.lower().endswith(".npz")
+    if path.is_dir() or is_saved:
+        if workload is not None or given or latex:
+            kind = "a saved solution" if is_saved else "a folder"
+            raise OptionError(f"'{program}' is {kind}; --workload, --given and --latex are for programs")
+        (_show_solution if is_saved else _show_release)(path)
+        return
+    parsed = Program.load(program)
+    if latex:
+        put(typeset_latex(parsed))
+        return
+    sizes = None
+    if workload is not None:
+        queries = read_request(workload).workload
+        sizes = sizes_of(parsed, queries, read_givens(given, parsed, queries))
+    elif given:
+        raise OptionError("--given has no effect without --workload")
+    checked = check(parsed)
+    rows = [
+        ("program", parsed.name),
+        ("title", parsed.title),
+        ("source", parsed.cite),
+        ("class", parsed.problem_class),
+        ("formulation of", parsed.formulation_of),
+    ]
+    put(pairs_table(row for row in rows if row[1]))
+    if parsed.about:
+        put("", paragraphs(plain_words(prose(parsed.about, checked.scope)[0])))
+    lines = [(label, text, plain_words(words)) for label, text, words in program_lines(checked, "plain")]
+    put("", "In formulas", "", program_listing(lines, console().width))
+    put("", "What is given", "", givens_table(parsed))
+    put("", "The program", "", highlighted(parsed))
+    if sizes is not None:
+        put("", f"Size for {workload}", *sizes_tables(sizes))
+        for problem in sizes:
+            if problem.refusal is not None:
+                put("", f"'mmopt solve' would refuse it: {problem.refusal}")
+
+
+def _show_solution(path: Path) -> None:
+    saved = load_saved(path)
+    put(pairs_table(saved.rows()))
+    if isinstance(saved, Solution) and saved.history:
+        put("", history_table(saved))
+
+
+def _show_release(folder: Path) -> None:
+    loaded = load_release(folder)
+    listed = loaded.manifest.get("files")
+    checked = (
+        "those of version 0.1.0, whose manifest does not list them"
+        if listed is None
+        else f"{', '.join(listed)}: as the manifest lists them"
+    )
+    rows = [*loaded.rows(), ("files", checked), ("unchecked", ", ".join(loaded.unchecked))]
+    put(pairs_table(rows), "", answers_table(loaded.answers))
+    if warning := loaded.answers.metadata.get("warning"):
+        put("", warning)
+
+
+def check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
+    """Print the shapes and curvatures of a program, and whether its certificate held at random."""
+    program = Program.load(name)
+    checked = check(program)
+    docs = [plain_words(prose(d.doc, checked.scope)[0]) or d.kind for d in program.choose]
+    chosen = zip(program.choose, docs, strict=True)
+    kinds = [(d.name, f"{checked.types[d.name].shape}: {doc}") for d, doc in chosen]
+    put(f"{program.name}: {program.title}", "", givens_table(program))
+    if kinds:
+        put("", "Chosen", "", pairs_table(kinds))
+    if program.constraints:
+        put("", "Shapes and curvature", "", lines_table(checked))
+    # A baseline's rows are those of each workload that is drawn.
+    pairs = [text.partition("=") for text in given or ()]
+    words = {name.strip(): value.strip() for name, _, value in pairs if is_baseline(value.strip())}
+    others = [text for text in given or () if text.partition("=")[0].strip() not in words]
+    givens = words | read_givens(others, program, Workload.from_matrix([[1.0]]))
+    report = tested(program, seed=seed, instances=instances, givens=givens)
+    put("", paragraphs(str(report)))
+    if report.has_certificate and not report.pairs:
+        raise ProgramError(
+            f"the certificate of '{program.name}' was not tested, so nothing is known of it",
+            hint="pass what the program is given (--given NAME=VALUE)",
+        )
+    if not report.holds:
+        raise ContradictionError(
+            f"the certificate of '{program.name}' is not a lower bound: {report.findings[0]}",
+            hint=f"repeat this test with --seed {report.seed} --instances {instances}",
+        )
+
+
+def explain(
+    *,
+    program: str,
+    workload: Path | None,
+    given: list[str] | None,
+    solution: Path | None,
+    solve: bool,
+    latex: bool,
+    html: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Print or write the explanation of a program."""
+    form = _form([("latex", latex), ("html", html), ("json", as_json)], out)
+    check_out(out)
+    if solve and solution is not None:
+        raise OptionError("--solve and --solution both name a solution", hint="keep one of them")
+    if workload is None and (solve or given):
+        option = "--solve" if solve else "--given"
+        raise OptionError(
+            f"{option} needs a workload", hint=f"write: mmopt explain {program} WORKLOAD {option}"
+        )
+    parsed = Program.load(program)
+    queries = None if workload is None else read_request(workload).workload
+    givens = {} if queries is None else read_givens(given, parsed, queries)
+    solved = Solution.load(solution) if solution is not None else None
+    if solve and queries is not None:
+        solved = run_solve(queries, parsed, None, givens, {})
+    e = explained(parsed, queries, givens, solved)
+    if out is None and form == "text":
+        put(*renderables(e, console().width))  # with the colours and the width of the screen
+        return
+    text = json_text(e.summary()) if form == "json" else getattr(e, form)()
+    if out is None:
+        say(text)
+        return
+    write_whole(out, f"{text}\n".encode())
+    note(f"written: {out}")
+
+
+def _form(options: list[tuple[str, bool]], out: Path | None) -> str:
+    """``text``, ``latex``, ``html`` or ``json``: by an option, or by the ending of the file."""
+    chosen = [name for name, is_wanted in options if is_wanted]
+    if len(chosen) > 1:
+        raise OptionError(f"--{chosen[0]} and --{chosen[1]} are two forms", hint="keep one of them")
+    if out is None:
+        return chosen[0] if chosen else "text"
+    suffix = out.suffix.lower()
+    if suffix == ".pdf" or (not chosen and suffix not in ENDINGS):
+        raise OptionError(
+            f"an explanation is written to a .html, .tex, .txt or .json file, not to '{out}'",
+            hint="a PDF is made from the .tex by pdflatex, or printed from the .html by a browser",
+        )
+    return chosen[0] if chosen else ENDINGS[suffix]
+
+
+def export(
+    *, program: str, workload: Path, form: str | None, given: list[str] | None, out: Path | None
+) -> None:
+    """Write the compiled problem of a program and a workload."""
+    check_out(out, example="problem.cbf")
+    if form is None:
+        form = "cbf" if out is None else _format_of(out)
+    if form == "npz" and out is None:
+        raise OptionError("--format npz is no text", hint="name a file with --out")
+    request = read_request(workload)
+    parsed = Program.load(program)
+    givens = read_givens(given, parsed, request.workload)
+    compiled = exported(request.workload, parsed, form, givens=givens)
+    note_request(request)
+    if out is not None:
+        m, n = compiled.problem.A.shape
+        note(f"saved: {compiled.save(out)} ({form}: {n:,} columns, {m:,} rows)")
+    elif isinstance(compiled.content, str):
+        say(compiled.content.removesuffix("\n"))
+
+
+def _format_of(out: Path) -> str:
+    """The format whose ending the file has; OptionError for another ending."""
+    for row in FORMATS.values():
+        if out.name.lower().endswith(row.suffixes):
+            return row.name
+    endings = "; ".join(f"{', '.join(row.suffixes)} ({row.name})" for row in FORMATS.values())
+    raise OptionError(
+        f"the ending of '{out.name}' says no format", hint=f"name one with --format; endings: {endings}"
+    )

@@ -1,0 +1,507 @@
+"""``mmopt solve``, ``tune``, ``templates``, ``baselines``, ``certify``, ``verify`` and ``report``."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from mmopt.answers import load_release
+from mmopt.cli.command_inputs import (
+    check_out,
+    names_in,
+    norm_of,
+    note_request,
+    numbers_in,
+    read_givens,
+    read_request,
+    refuse_without_effect,
+)
+from mmopt.cli.command_output import INTERRUPTED, REFUTED, Display, answer, live, note
+from mmopt.cli.planned_strategy import (
+    options_for,
+    plan_of,
+    planned_accuracy,
+    read_program,
+    run_solve,
+    solution_in,
+    stated_in,
+)
+from mmopt.comparison import at_privacy, compare as compare_programs, ranking, template_places
+from mmopt.comparison.compare import TIME_LIMIT
+from mmopt.driver import tune as tune_subworkload
+from mmopt.driver.accepted_inputs import norm_of as norm_of_strategy, opened, refuse_unread
+from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, tune_templates
+from mmopt.errors import OptionError, PrivacyError, WorkloadError, whole
+from mmopt.language import Program, check
+from mmopt.mechanism import Plan
+from mmopt.mechanism.release_folder import STRATEGY_FILE
+from mmopt.privacy.noise import noise_for
+from mmopt.proof import certify as certify_strategy, program_for, verify as verify_solution
+from mmopt.report import (
+    Contents,
+    baseline_costs,
+    baselines_table,
+    history_frame,
+    history_table,
+    pairs_table,
+    sizes_of,
+    sizes_tables,
+    slack_table,
+    solution_rows,
+    subworkloads_table,
+    templates_table,
+    tuning_table,
+    verification_report,
+    write_convergence,
+    write_page,
+)
+from mmopt.report.charts import need_matplotlib
+from mmopt.request import Request
+from mmopt.results import AnySolution, Solution
+from mmopt.results.npz_file import write_whole
+from mmopt.results.rows_and_json import finite
+from mmopt.strategies import ADD_REMOVE
+from mmopt.strategies.baselines import CATALOGUE, baseline_names, evaluate, read
+from mmopt.workloads import Workload
+from mmopt.workloads.python_forms import read_array
+from mmopt.workloads.workload import subworkloads
+
+
+def solve(
+    *,
+    workload: Path,
+    program: str | None,
+    given: list[str] | None,
+    solver: str | None,
+    start: str | None,
+    no_reduce: bool,
+    derive: bool | None,
+    dry_run: bool,
+    out: Path | None,
+    history: Path | None,
+    chart: Path | None,
+    as_json: bool,
+    verbose: bool,
+    **options: Any,
+) -> None:
+    """Print the best strategy, with its proof; write it, and how it was reached, where files are named."""
+    _check_files(out, history, chart, dry_run=dry_run)
+    if dry_run and start is not None:
+        raise OptionError("--dry-run solves nothing, so --start has no effect")
+    options = options_for(
+        verbose=verbose, history=verbose or history is not None or chart is not None, **options
+    )
+    options |= {"reduce": not no_reduce, "start": start, "derive": derive}
+    request = read_request(workload)
+    solution, plan = None, None
+    if program is None and not given and start is None and not dry_run:
+        solution, plan = _at_privacy(request, solver, options)
+    if solution is None:
+        parsed = read_program(program, request)
+        givens = read_givens(given, parsed, request.workload)
+        if dry_run:
+            _dry_run(parsed, request.workload, givens, solver, as_json, options)
+            return
+        solution = run_solve(request.workload, parsed, solver, givens, options)
+        plan = plan_of(solution, request)
+    note_request(request)
+    interrupted = isinstance(solution, Solution) and solution.status.is_interrupted
+    if interrupted:
+        note("interrupted: this is the best certified point so far")
+    release = {} if plan is None else {"release": plan.summary()}
+    answer(as_json, {**solution.summary(), **release}, _tables(solution, request.workload, plan, verbose))
+    if out is not None:
+        note(f"saved: {solution.save(out)}")
+    _write_history(solution, history, chart, Path(request.path).name)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _at_privacy(
+    request: Request, solver: str | None, options: Mapping[str, Any]
+) -> tuple[AnySolution | None, Plan | None]:
+    """The default strategy and its release, where the choice is by a privacy and a release is possible."""
+    if request.privacy is None:
+        return None, None
+    try:
+        planned = planned_accuracy(request, solver=solver, options=options, keep_interrupted=True)
+    except (PrivacyError, WorkloadError) as error:  # of the plan; errors of a solve will occur again
+        note(f"errors are at unit noise: {error.message}")
+        return None, None
+    if planned.plan.rounding:
+        note(f"rounding: {planned.plan.rounding}")
+    return planned.solution, planned.plan
+
+
+def _check_files(out: Path | None, history: Path | None, chart: Path | None, *, dry_run: bool) -> None:
+    """Refuse files that could not be written, before any work."""
+    for path, option, example in (
+        (out, "--out", "solution.npz"),
+        (history, "--history", "iterations.csv"),
+        (chart, "--chart", "gap.svg"),
+    ):
+        if dry_run and path is not None:
+            raise OptionError(f"--dry-run solves nothing, so there is nothing to write with {option}")
+        check_out(path, option, example)
+    if history is not None and history.suffix.lower() != ".csv":
+        raise OptionError(f"iterations are written to a .csv file, not to '{history}'")
+
+
+def _write_history(solution: AnySolution, history: Path | None, chart: Path | None, workload: str) -> None:
+    if history is None and chart is None:
+        return
+    if not isinstance(solution, Solution):
+        note("a strategy of a template has no iterations; --history and --chart write nothing")
+        return
+    if history is not None:
+        write_whole(history, history_frame(solution).to_csv().encode())
+        note(f"iterations: {history}")
+    if chart is not None:
+        write_convergence(solution, chart, f"{workload}: {solution.program} by {solution.solver}")
+        note(f"chart: {chart}")
+
+
+def _tables(solution: AnySolution, workload: Workload, plan: Plan | None, verbose: bool) -> Iterator[object]:
+    yield pairs_table(solution_rows(solution, plan))
+    if subworkloads(workload):
+        yield from ("", subworkloads_table(solution, workload, plan))
+    if not isinstance(solution, Solution):
+        return
+    if solution.history and (verbose or not any("certified" in row for row in solution.history)):
+        yield from ("", history_table(solution))
+    slack = slack_table(solution, workload) if solution.covariance is not None else None
+    if slack is not None:
+        yield from ("", slack)
+
+
+def _dry_run(
+    program: Program,
+    workload: Workload,
+    givens: Mapping[str, Any],
+    solver: str | None,
+    as_json: bool,
+    options: Mapping[str, Any],
+) -> None:
+    refuse_unread(check(program), solver, options)
+    sizes = sizes_of(program, workload, givens, solver, reduce=options["reduce"])
+    summary = {
+        "program": program.name,
+        "workload": {"queries": workload.m, "cells": workload.n, "hash": workload.hash},
+        "problems": [problem.summary() for problem in sizes],
+    }
+    head = f"{workload.m:,} queries over {whole(workload.n)} cells; nothing is solved"
+    answer(as_json, summary, [head, *sizes_tables(sizes)])
+    for problem in sizes:
+        if problem.refusal is not None:
+            raise problem.refusal
+
+
+def tune(
+    *,
+    workload: Path,
+    subworkload: str,
+    factors: str,
+    noise: str,
+    program: str | None,
+    solver: str | None,
+    tolerance: float | None,
+    time_limit: float | None,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Print errors at several weights of a sub-workload."""
+    options = options_for(tolerance=tolerance, time_limit=time_limit, verbose=verbose)
+    request = read_request(workload)
+    queries = request.workload
+    deviation = None
+    times = (request.neighbours or ADD_REMOVE).times
+    if request.privacy is not None and times is not None:
+        deviation = times * noise_for(norm_of(noise), request.privacy).continuous.deviation(request.privacy)
+    with live(verbose=verbose) as display:
+
+        def begin(words: str) -> Display:
+            display.begin(words)
+            return display
+
+        weights = numbers_in(factors, "--factors")
+        if norm_of(noise) == 1:
+            refuse_without_effect(
+                "--noise laplace",
+                {"--program": program, "--solver": solver, "--tolerance": tolerance},
+                ", whose strategies are products that no program chooses",
+            )
+            tuned = list(tune_templates(queries, subworkload, weights, report=display.begin))
+        else:
+            ways = {"progress": begin, "solver": solver, **options}
+            tuned = list(tune_subworkload(queries, subworkload, weights, program or "l2_strategy", **ways))
+    rows = [
+        {
+            **row.summary(),
+            "rmse": deviation and {part: deviation * unit for part, unit in row.rmse.items()},
+            "unit_rmse": dict(row.rmse),
+        }
+        for row in tuned
+    ]
+    answer(as_json, rows, [tuning_table(tuned, 1.0 if deviation is None else deviation)])
+
+
+def baselines(*, workload: Path | None, names: list[str] | None, as_json: bool) -> None:
+    """List the baselines, or what each costs for a workload."""
+    calls = [str(read(text)) for text in names or baseline_names()]
+    if workload is None:
+        rows = [row for row in CATALOGUE if not names or row in {read(text).baseline for text in names}]
+        words = "'mmopt baselines WORKLOAD' tells what each costs."
+        summaries = [
+            {
+                "name": row.name,
+                "title": row.title,
+                "source": row.source,
+                "norms": list(row.norms),
+                "parameters": [
+                    {"name": p.name, "type": p.kind.__name__, "default": p.default, "about": p.about}
+                    for p in row.parameters
+                ],
+            }
+            for row in rows
+        ]
+        answer(as_json, summaries, [baselines_table(rows), "", words])
+        return
+    request = read_request(workload)
+    stated = stated_in(request)
+    evaluated = []
+    for number, call in enumerate(calls, 1):
+        note(f"baseline: {call} ({number} of {len(calls)})")
+        evaluated.append(evaluate(call, request.workload))
+    each = [at_privacy(one, request.workload, stated) for one in evaluated]
+    note_request(request)
+    ranked = ranking([], [one for factors in each for one in factors], request.workload, stated)
+    places = {id(place.entry): place.number for place in ranked.places}
+    costs = [
+        {
+            "name": one.name,
+            "title": one.title,
+            "detail": one.detail,
+            "reason": one.reason,
+            "costs": [
+                {
+                    "norm": cost.norm,
+                    "noise": factors.noise,
+                    "rows": cost.rows,
+                    "sensitivity": cost.sensitivity,
+                    "error": finite(cost.error),
+                    "rmse": finite(factors.errors_rmse),
+                    "unit_rmse": finite(cost.rmse),
+                    "privacy_cost": finite(cost.privacy_cost or None),
+                    "rank": places.get(id(factors)),
+                    **factors.predicted.summary(),
+                }
+                for cost, factors in zip(one.costs, by_noise, strict=True)
+            ],
+        }
+        for one, by_noise in zip(evaluated, each, strict=True)
+    ]
+    answer(as_json, costs, baseline_costs(evaluated, ranked))
+
+
+def templates(
+    *,
+    workload: Path,
+    noise: str | None,
+    names: str | None,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Print the templates with their strategies optimised; write the best where a file is named."""
+    named = None if noise is None else norm_of(noise)
+    check_out(out, example="strategy.npz")
+    request = read_request(workload)
+    queries, chosen = request.workload, names_in(names, "--templates") or None
+    stated = stated_in(request)
+    norms = (named,) if named is not None else (2,) if stated is None else stated.norms
+    rows = [TEMPLATES[name] for name in chosen or () if name in TEMPLATES]
+    # First a noise for which there is some template: the bound comes with it.
+    norms = tuple(sorted(norms, key=lambda norm: all(one.why_not(norm) for one in rows)))
+    optimised: dict[int, Templates] = {}
+    bound: tuple[float, str] | None = None
+    for norm in norms:
+        of = f", {noise_for(norm).name} noise" * (len(norms) > 1)
+
+        def report(what: str, of: str = of) -> None:
+            note(what if what == "bound" else f"{what}{of}")
+
+        optimised[norm] = optimise(queries, norm, chosen, seed=seed, report=report, bound=bound)
+        bound = optimised[norm].bound, optimised[norm].bound_from
+    assert bound is not None
+    places = template_places(optimised, queries, stated)
+    summary = {
+        "templates": [place.summary() for place in places],
+        "privacy": None if stated is None else stated.summary(),
+        "bound": bound[0],
+        "bound_from": bound[1],
+    }
+    answer(as_json, summary, [templates_table(places, *bound, stated)])
+    if out is not None:
+        best = places[0]
+        saved = optimised[best.norm].solution(queries, best.candidate).save(out)
+        note(f"saved: {saved} ({best.candidate.template})")
+
+
+def certify(
+    *,
+    workload: Path,
+    strategy: str | None,
+    program: str | None,
+    point: Path | None,
+    given: list[str] | None,
+    norm: int | None,
+    covariance: bool,
+    basis: Path | None,
+    no_solve: bool,
+    solver: str | None,
+    out: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Print the error of a strategy or point from elsewhere, with a proved bound."""
+    check_out(out)
+    if basis is not None and not covariance:
+        raise OptionError("--basis is the basis of a covariance", hint="add --covariance")
+    options = options_for(**options)
+    if (strategy is None) == (point is None):
+        both = "both STRATEGY and --point" if point is not None else "neither STRATEGY nor --point"
+        raise OptionError(f"{both} given, expected one of them")
+    if point is not None and (covariance or norm is not None):
+        raise OptionError("--covariance and --norm are of a strategy, and have no effect with --point")
+    request = read_request(workload)
+    if strategy is None:
+        what: dict[str, Any] = {"point": point}
+    elif covariance:
+        rows = None if basis is None else read_array(basis, "the basis")
+        what = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
+    else:
+        what = {"strategy": opened(strategy, request.workload, norm)}
+        norm = norm_of_strategy(what["strategy"]) if norm is None else norm
+    if program is None:
+        program, why = program_for(request.workload, norm)
+        note(f"program: {program}, by default: {why} (choose another with --program)")
+    parsed = Program.load(program)
+    givens = read_givens(given, parsed, request.workload)
+    with live(parsed.name) as display:
+        solution = certify_strategy(
+            request.workload,
+            program=parsed,
+            norm=norm,
+            givens=givens,
+            solve=not no_solve,
+            solver=solver,
+            progress=display,
+            **what,
+            **options,
+        )
+    note_request(request)
+    plan = plan_of(solution, request)
+    release = {} if plan is None else {"release": plan.summary()}
+    answer(as_json, {**solution.summary(), **release}, [pairs_table(solution_rows(solution, plan))])
+    if out is not None:
+        note(f"saved: {solution.save(out)}")
+
+
+def verify(*, solution: Path, workload: Path, program: str | None, as_json: bool) -> None:
+    """Print what of a saved solution holds; exit with ``REFUTED`` where something does not."""
+    verification = verify_solution(solution, read_request(workload).workload, program)
+    answer(as_json, verification.summary(), [verification_report(verification)])
+    if not verification.holds:
+        raise typer.Exit(REFUTED)
+
+
+def report(
+    *,
+    workload: Path,
+    out: Path,
+    program: str | None,
+    given: list[str] | None,
+    strategy: Path | None,
+    release: Path | None,
+    compare: str | None,
+    solvers: str | None,
+    solver: str | None,
+    tolerance: float | None,
+    time_limit: float | None,
+) -> None:
+    """Write one page: strategies are solved where none is given, and no table is read."""
+    need_matplotlib()
+    check_out(out, example="page.html")
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(
+            f"a report is written to a .html file, not to '{out}'",
+            hint="print the .html from a browser for a PDF",
+        )
+    options = options_for(tolerance=tolerance, time_limit=time_limit)
+    request = read_request(workload)
+    named: dict[str, object] = {"--program": program, "--given": given, "--strategy": strategy}
+    named |= {"--solver": solver, "--tolerance": tolerance}
+    if release is None:
+        read = None
+        solution, plan = _planned_page(request, program, given, strategy, solver, options)
+    else:
+        refuse_without_effect("--release", named, ", which brings a strategy")
+        read = load_release(release, request.workload)
+        solution, plan = solution_in(release / STRATEGY_FILE, request), read.plan
+    names, by = names_in(compare, "--compare"), names_in(solvers, "--solvers")
+    if by and not names:
+        if not isinstance(solution, Solution):
+            raise OptionError("--solvers has no program to solve", hint="name one with --compare")
+        names = [solution.program]
+    comparison = None
+    if names:
+        with live(names[0]) as display:
+            comparison = compare_programs(
+                request.workload,
+                names,
+                by or None,
+                privacy=request.privacy,
+                neighbours=request.neighbours or ADD_REMOVE,
+                time_limit=time_limit or TIME_LIMIT,
+                progress=display,
+            )
+    note_request(request, is_planned=plan is not None)
+    contents = Contents(
+        Path(request.path).name,
+        request.workload,
+        request.text_hash,
+        solution,
+        plan,
+        comparison,
+        None if read is None else read.manifest,
+        None if read is None else read.answers,
+    )
+    write_page(contents, out)
+    note(f"written: {out}")
+
+
+def _planned_page(
+    request: Request,
+    program: str | None,
+    given: list[str] | None,
+    strategy: Path | None,
+    solver: str | None,
+    options: dict[str, Any],
+) -> tuple[AnySolution, Plan | None]:
+    """The strategy of the page, as for ``mmopt solve``, and its release where one is possible."""
+    options = options if strategy is not None else options | {"history": True}
+    if strategy is None and (program is not None or given or request.privacy is None):
+        parsed = read_program(program, request)
+        givens = read_givens(given, parsed, request.workload)
+        solution = run_solve(request.workload, parsed, solver, givens, options)
+        if solution.status.is_interrupted:
+            raise KeyboardInterrupt
+        return solution, plan_of(solution, request)
+    if strategy is not None and request.privacy is None:
+        solved = solution_in(strategy, request)
+        return solved, plan_of(solved, request)
+    planned = planned_accuracy(
+        request, options=options, program=program, given=given, strategy=strategy, solver=solver, refuse=False
+    )
+    return planned.solution, planned.plan
