@@ -51,7 +51,7 @@ from mmopt.language import Program, check, program_names, shipped
 from mmopt.limits import Stop
 from mmopt.results import Solution
 from mmopt.solvers import KERNELS, SOLVERS, memory_limit
-from mmopt.solvers.conic_solvers import hand_over
+from mmopt.solvers.conic_problem import hand_over
 from mmopt.strategies.baselines import Evaluated, evaluate
 from mmopt.worker_start import Ended
 from mmopt.workloads import Workload

@@ -1,4 +1,4 @@
-"""The compiled problem as plain data, and bounds proved by its multipliers.
+"""The compiled problem as plain data, named arrays back, and bounds proved by multipliers.
 
 **The data**, which a solver of one's own takes and an exported file contains: minimize ``c @ x + offset``
 subject to ``A @ x + s = b`` with s in a product of cones K, whose rows are in the order of the fields of
@@ -19,17 +19,99 @@ elimination) give the sizes of all unknowns at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import lsqr
 
+from mmopt.compiler import Lowered
+from mmopt.errors import UnsuitableError
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.solvers.solver_protocol import Options, Vectors
+from mmopt.solvers.solver_protocol import Iteration, Options, Vectors
 
-if TYPE_CHECKING:
-    from mmopt.solvers.conic_solvers import Handover
+Named = tuple[dict[str, Array], dict[str, Array]]
+
+
+@dataclass(frozen=True)
+class Handover:
+    """Solver data of a lowered problem, as cvxpy's reductions give them."""
+
+    lowered: Lowered
+    solver: str  # cvxpy's name
+    data: Mapping[str, Any]
+    chain: Any
+    inverse: Any
+
+    @property
+    def cones(self) -> Any:
+        return self.data["dims"]
+
+    def named(self, raw: Any) -> Named:
+        """Variables and multipliers by the program's names, from a solver's raw solution."""
+        solution = self.chain.invert(raw, self.inverse)
+        # It stores the values, then evaluates its objective, which may not exist there; ours is evaluated
+        # elsewhere.
+        with suppress(np.linalg.LinAlgError):
+            self.lowered.problem.unpack(solution)
+        return self.current()
+
+    @np.errstate(all="ignore")  # numbers that are not finite are noticed where the point is judged
+    def current(self) -> Named:
+        """The present values of the cvxpy problem."""
+        lowered = self.lowered
+        variables = {
+            n: np.array(v.value, dtype=float) for n, v in lowered.variables.items() if v.value is not None
+        }
+        multipliers: dict[str, Array] = {}
+        for name, group in lowered.constraints.items():
+            duals = [c.dual_value for c in group]
+            # Cone constraints have several parts; certificates start from multipliers of inequalities.
+            if not duals or any(d is None or isinstance(d, list) for d in duals):
+                continue
+            values = [np.asarray(d, dtype=float) for d in duals]
+            together = values[0] if len(values) == 1 else np.array(values)
+            if name in lowered.places:
+                at, shape = lowered.places[name]
+                together = np.zeros(shape)
+                together.flat[at] = values[0]
+            multipliers[name] = together * lowered.rows.get(name, 1.0)
+        for key, (name, first, end) in lowered.corners.items():
+            duals = [c.dual_value for c in lowered.constraints[name]]
+            if all(isinstance(d, np.ndarray) and d.ndim == 2 for d in duals):
+                blocks = np.array([d[first:end, first:end] for d in duals])
+                multipliers[key] = blocks[0] if len(duals) == 1 else blocks[:, 0, 0]
+        return variables, multipliers
+
+    def counted(self, iterations: Iterable[Iteration], before: int, run: int) -> list[Iteration]:
+        """The iterations of a run after ``before`` others; objective and bound are the lowered problem's."""
+        sign = -1.0 if self.lowered.problem.objective.NAME == "maximize" else 1.0
+        offset = float(self.inverse[-1].get("offset", 0.0))
+        return [i.placed(before, run, sign, offset) for i in iterations]
+
+
+def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Handover:
+    """Let cvxpy reduce the problem to the standard form of the solver.
+
+    quadratic : leave a quadratic objective as it is, in ``data["P"]``; else it goes into cones.
+
+    Raises
+    ------
+    UnsuitableError : the solver does not take the cones of the problem.
+    """
+    import cvxpy
+
+    try:
+        # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out data that invert needs.
+        data, chain, inverse = lowered.problem.get_problem_data(
+            solver, solver_opts={"use_quad_obj": quadratic}
+        )
+    except cvxpy.SolverError as error:
+        raise UnsuitableError(f"{solver} does not take the problem, says cvxpy: {error}") from None
+    return Handover(lowered, solver, data, chain, inverse)
 
 
 @dataclass(frozen=True)
@@ -120,7 +202,6 @@ class ConicProblem:
 def conic_problem(handed: Handover, options: Options | None = None) -> ConicProblem:
     """The data of a problem handed over for "SCS", whose order of cones and triangles is the one here."""
     import cvxpy
-    import scipy.sparse as sp
 
     data, dims = handed.data, handed.cones
     a = sp.csc_array(data["A"])
@@ -262,9 +343,6 @@ def natural_sizes(a: Any, b: Array, left_out: Array) -> Array:
 
     a : (m, n) sparse. b : (m,). left_out : (n,) bool.
     """
-    import scipy.sparse as sp
-    from scipy.sparse.linalg import lsqr
-
     entries = a.tocoo()
     used = (entries.data != 0) & ~left_out[entries.col]
     rows, columns, values = entries.row[used], entries.col[used], np.abs(entries.data[used])

@@ -30,6 +30,7 @@ from mmopt.solvers import (
     softmax_step,
     weighting,
 )
+from mmopt.solvers.function_solver import reference
 from mmopt.solvers.solver_protocol import Clock, Options, Point
 from mmopt.solvers.table_of_solvers import (
     LBFGS,
@@ -268,8 +269,6 @@ def solver_name(solver: SolverLike) -> str | None:
     """
     row = as_solver(solver)
     if isinstance(row, SolverRow):
-        from mmopt.solvers.function_solver import reference
-
         return reference(row.function) if row.function is not None else row.name
     if row is None or is_kernel(row) or row.lower() == LBFGS.name:
         return None if row is None else row.lower()
