@@ -8,7 +8,7 @@
 - ``function_solver.py``: a solver of one's own, a function of that
 - ``nuclear/``: the kernel of the L2 programs
 - ``sector_kernel.py``: kernels for queries of few attributes: measures of the cells, weights of sets
-- ``weighting/``: the kernel of design weights
+- ``weighting.py``: the kernel of design weights
 - ``p_identity.py``: the kernel of p_identity
 - ``low_rank_halves.py``: the halves of the low-rank mechanism
 - ``banded_strategy.py``: the kernel of banded strategies
