@@ -27,6 +27,7 @@ from mmopt.comparison.worker import (
     Solving,
     Started,
     WorkerTask,
+    bug_words,
     peak_above,
 )
 from mmopt.driver.solve_plan import Progress, Report
@@ -202,20 +203,14 @@ def outcome_of(run: Run, status: int, output: str) -> Outcome:
     """The outcome of a run whose process has ended with ``status``; ``output`` is what it wrote."""
     task = run.task
     assert isinstance(task, Solving)
-    stop, reason, problem = "", "", ""
     solution = None
+    stop, reason, problem = _ending(run, status, output)
     if isinstance(run.answer, Done):
         try:
             solution = Solution.from_fields(run.answer.result)
-            stop = solution.status.stop
+            stop, reason, problem = solution.status.stop, "", ""
         except (ResultError, KeyError, TypeError) as error:
-            stop, reason = Stop.CRASHED, f"a bug in mmopt ({type(error).__name__}: {error})"
-            problem = f"{reason}\n  please report it"
-    elif isinstance(run.answer, Failed) and not _lacked_memory(run, output):
-        stop, reason, problem = run.killed or run.answer.stop, run.answer.reason, run.answer.problem
-    else:
-        stop, reason, hint = _death(run, status, output)
-        problem = f"{reason}\n  {hint}" if hint else reason
+            stop, reason, problem = bug_words(error)
     return Outcome(
         task.program.name,
         solution.solver if solution is not None else task.solver or "",
@@ -240,15 +235,21 @@ def costs_of(run: Run, status: int, output: str) -> Costed:
     if isinstance(run.answer, Done) and isinstance(run.answer.result, Evaluated):
         evaluated = run.answer.result
         return Costed(evaluated, {cost.norm: run.predicted(cost.norm) for cost in evaluated.costs})
-    if isinstance(run.answer, Failed) and not _lacked_memory(run, output):
-        reason = run.answer.reason
-    else:
-        reason = _death(run, status, output)[1]
+    reason = _ending(run, status, output)[1]
     return Costed(Evaluated(task.baseline, read(task.baseline).baseline.title, "", (), reason))
+
+
+def _ending(run: Run, status: int, output: str) -> tuple[str, str, str]:
+    """Stop, reason and problem of a run without a result."""
+    if isinstance(run.answer, Failed) and not _lacked_memory(run, output):
+        return run.killed or run.answer.stop, run.answer.reason, run.answer.problem
+    stop, reason, hint = _death(run, status, output)
+    return stop, reason, f"{reason}\n  {hint}" if hint else reason
 
 
 def _death(run: Run, status: int, output: str) -> tuple[str, str, str]:
     """Stop, reason and hint of a process that left no answer, or ran out of memory."""
+    limit = "" if run.task.memory_limit is None else f"{run.task.memory_limit / 2**30:.3g} GiB"
     if run.killed == Stop.TIME:
         after = f"stopped after {run.ended - run.started:.0f} s"
         reason = f"{after} by the time limit of {run.task.time_limit:g} s{_so_far(run)}"
@@ -256,17 +257,15 @@ def _death(run: Run, status: int, output: str) -> tuple[str, str, str]:
     if run.killed:
         return Stop.INTERRUPTED, f"interrupted{_so_far(run)}", ""
     if _lacked_memory(run, output):
-        limit = run.task.memory_limit
-        size = "memory than there is" if limit is None else f"than {_gib(limit)}"
         hint = "allow more memory, or try another solver (a first-order one needs least) or formulation"
-        return Stop.MEMORY, f"needed more {size}", hint
-    if status == -getattr(signal, "SIGKILL", 9):
+        return Stop.MEMORY, f"needed more {f'than {limit}' if limit else 'memory than there is'}", hint
+    if status == -signal.SIGKILL:
         reason = "the process was killed (signal 9), as the system does when memory runs out"
         return Stop.CRASHED, reason, "set a memory limit, or try another solver or formulation"
     words = output.strip().splitlines()
     last = f"it last wrote: {words[-1].strip()[:200]}" if words else ""
-    if run.task.memory_limit is not None and not last:
-        last = f"a solver may end so for want of memory; the limit was {_gib(run.task.memory_limit)}"
+    if limit and not last:
+        last = f"a solver may end so for want of memory; the limit was {limit}"
     if status < 0:
         names = {number.value: f" ({number.name})" for number in signal.Signals}
         return Stop.CRASHED, f"the process ended with signal {-status}{names.get(-status, '')}", last
@@ -285,21 +284,14 @@ def _so_far(run: Run) -> str:
 
 def _lacked_memory(run: Run, output: str) -> bool:
     """Whether an allocation failed: by exception, or by what a library wrote."""
-    if isinstance(run.answer, Failed):
-        if run.answer.stop == Stop.MEMORY:
-            return True
-        output += run.answer.reason
-    return any(words in output for words in OUT_OF_MEMORY)
-
-
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.3g} GiB"
+    stop, reason = (run.answer.stop, run.answer.reason) if isinstance(run.answer, Failed) else ("", "")
+    return stop == Stop.MEMORY or any(words in output + reason for words in OUT_OF_MEMORY)
 
 
 LOADING_SECONDS = 300.0  # seconds for a process to load the solvers
 HANDOVER_SECONDS = 3.0  # seconds after Ctrl-C to hand over what there is
 MOST_BYTES_READ = 10_000  # bytes of what a process wrote that are looked at
-WAIT_SECONDS = 0.2  # seconds of waiting at a time: on Windows a longer wait would not see Ctrl-C
+WAIT_SECONDS = 60.0  # seconds of waiting at a time, as no wait can be without end
 
 
 class Isolated:

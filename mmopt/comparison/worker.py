@@ -6,9 +6,9 @@ that needs one, and the children are forked. It never sees the user's main modul
 ``if __name__ == "__main__"``. Linux forks. macOS does not: its Accelerate framework, which numpy may use,
 breaks in forked children.
 
-Messages are pickles over private pipes. Both ends are this program, so nothing that is unpickled comes from
-elsewhere; what is saved for others (``Solution.save``) is never pickled. Of memory: what a process holds, its
-peak, and a limit. Where the system cannot say: None.
+Messages are pickles over private connections. Both ends are this program, so nothing that is unpickled comes
+from elsewhere; what is saved for others (``Solution.save``) is never pickled. Of memory: what a process
+holds, its peak, and a limit. Where the system cannot say: None.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import functools
 import importlib
 import multiprocessing
 import os
-import pickle
 import signal
 import sys
 import time
@@ -28,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import FrameType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -213,30 +212,26 @@ class Failed:
 def main() -> None:
     """Serve until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the child that solves, not for this one
-    # Standard input and output for ourselves; what libraries print goes to standard error.
-    orders, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)
+    parent = Connection(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # standard input is for ourselves
     forks = "--fork" in sys.argv
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
     if forks:
         for name in program_names():  # kernels and searches know a program by comparing it with these
             shipped(name)
-    with contextlib.suppress(EOFError, BrokenPipeError, pickle.UnpicklingError):
+    with contextlib.suppress(EOFError, ConnectionError):
         while True:
-            task = pickle.load(orders)
+            task = parent.recv()
             if forks and task.needs_conic:
                 _preload()
             inlet, outlet = context.Pipe(duplex=False)
-            child = context.Process(target=_be_child, args=(task, outlet, *[answers] * forks))
+            child = context.Process(target=_be_child, args=(task, outlet, *[parent] * forks))
             child.start()
             outlet.close()
-            pass_on(inlet, orders.fileno(), answers)
+            pass_on(inlet, parent)
             child.join()
-            pickle.dump(Ended(child.exitcode), answers)
-            answers.flush()
-    if sys.platform != "win32":
-        os.killpg(0, signal.SIGKILL)  # our parent is gone: end this process, and the child if there is one
+            parent.send(Ended(child.exitcode))
+    os.killpg(0, signal.SIGKILL)  # our parent is gone: end this process, and the child if there is one
 
 
 @functools.cache
@@ -249,7 +244,7 @@ def _preload() -> None:
     hand_over(lower(bind(shipped("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
 
 
-def _be_child(task: WorkerTask, outlet: Connection, *others: BinaryIO) -> None:
+def _be_child(task: WorkerTask, outlet: Connection, *others: Connection) -> None:
     """Do a task. ``others`` are closed first: the end of the answers means that the parent has died."""
     for other in others:
         other.close()
@@ -258,20 +253,19 @@ def _be_child(task: WorkerTask, outlet: Connection, *others: BinaryIO) -> None:
     perform(task, outlet.send)
 
 
-def pass_on(inlet: Connection, orders: int, answers: BinaryIO) -> None:
+def pass_on(inlet: Connection, parent: Connection) -> None:
     """Pass on whole messages, so that a child that dies in the middle of one spoils nothing.
 
     Raises
     ------
-    EOFError, BrokenPipeError : our parent is gone (nothing else arrives during a task).
+    EOFError, ConnectionError : our parent is gone (nothing else arrives during a task).
     """
-    while sys.platform == "win32" or orders not in wait([inlet, orders]):
+    while parent not in wait([inlet, parent]):
         try:
             message = inlet.recv_bytes()
         except (EOFError, OSError):
             return
-        answers.write(message)
-        answers.flush()
+        parent.send_bytes(message)
     raise EOFError
 
 
@@ -280,10 +274,8 @@ def perform(task: WorkerTask, send: Callable[[object], None]) -> None:
 
     SIGINT ends it: with the best point so far once there is one, with nothing before.
     """
-    started, cpu = time.monotonic(), time.process_time()
-    pid = os.getpid()
-    start = held(pid)
-    certified = False  # or done
+    started, cpu, pid = time.monotonic(), time.process_time(), os.getpid()
+    start, certified = held(pid), False  # or done
 
     def pressed(number: int, frame: FrameType | None) -> None:
         # While a solver runs, its clock listens instead of this.
@@ -315,9 +307,14 @@ def perform(task: WorkerTask, send: Callable[[object], None]) -> None:
         reason = "interrupted before it had a certified point" if isinstance(task, Solving) else "interrupted"
         answer = Failed(Stop.INTERRUPTED, reason, reason, peak_above(start, pid))
     except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/command_output.py
-        reason = f"a bug in mmopt ({type(error).__name__}: {error})"
-        answer = Failed(Stop.CRASHED, reason, f"{reason}\n  please report it", peak_above(start, pid))
+        answer = Failed(*bug_words(error), peak_above(start, pid))
     send(answer)
+
+
+def bug_words(error: Exception) -> tuple[str, str, str]:
+    """Stop, reason and problem of an error that nothing expects."""
+    reason = f"a bug in mmopt ({type(error).__name__}: {error})"
+    return Stop.CRASHED, reason, f"{reason}\n  please report it"
 
 
 KEEPS_LIMITS = sys.platform == "linux"  # macOS accepts these limits and ignores them

@@ -216,11 +216,10 @@ def test_a_second_ctrl_c_does_not_wait_at_all(
 
 
 PARENT = """
-import sys, time
+import pickle, sys, time
 from mmopt.worker_start import Worker
 worker = Worker()
-worker.stdin.write(sys.stdin.buffer.read())
-worker.stdin.flush()
+worker.send(pickle.load(sys.stdin.buffer))
 time.sleep(1000)
 """
 

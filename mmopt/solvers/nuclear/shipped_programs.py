@@ -27,7 +27,7 @@ import numpy as np
 from array_api_compat import array_namespace as namespace
 
 from mmopt.numerics.matrix_functions import is_identity
-from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.numerics.split_arrays import Level, Split, arrays_of
 from mmopt.solvers.nuclear.nuclear_problem import (
     Array,
     Care,
@@ -132,26 +132,16 @@ def all_queries(env: Env) -> NuclearProblem:
     return whole(w)
 
 
-def parts_of(matrix: Array | Split) -> tuple[Array, ...]:
-    return matrix.parts if isinstance(matrix, Split) else (matrix,)
-
-
-def square_of(like: Array | Split, side: str, parts: list[Array]) -> Array | Split:
-    """P Pᵀ of each part, on the rows or columns of a given."""
-    return on(like, side, [part @ part.T for part in parts])
-
-
 def on(like: Array | Split, side: str, products: list[Array]) -> Array | Split:
     """Square parts as a matrix on the rows or columns of a given."""
     if not isinstance(like, Split):
         return products[0]
-    space: Space = like.rows if side == "rows" else like.columns
-    return Split(space, space, tuple(products))
+    return Split(getattr(like, side), getattr(like, side), tuple(products))
 
 
 def level(like: Array | Split, side: str, values: Array) -> Array | Level:
     """Values of the orbits as a vector over the rows or columns of a given."""
-    return Level(like.rows if side == "rows" else like.columns, values) if isinstance(like, Split) else values
+    return Level(getattr(like, side), values) if isinstance(like, Split) else values
 
 
 def _scales(problem: NuclearProblem, at: Iterate, care: Care) -> Array:
@@ -172,14 +162,14 @@ def strategy(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Valu
     scales = xp.sqrt(_scales(problem, at, care))
     pairs = zip(problem.parts, spectra_of(problem, at), strict=True)
     rows = [f.right * xp.sqrt(f.values) / xp.take(scales, part.cells)[:, None] for part, f in pairs]
-    return {"X": square_of(env["W"], "columns", rows)}
+    return {"X": on(env["W"], "columns", [part @ part.T for part in rows])}
 
 
 def _answered(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> list[Array]:
     """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``strategy``, by part."""
     xp = namespace(at.cells)
     scales = xp.sqrt(_scales(problem, at, care))
-    triples = zip(parts_of(env["W"]), problem.parts, spectra_of(problem, at), strict=True)
+    triples = zip(arrays_of(env["W"]), problem.parts, spectra_of(problem, at), strict=True)
     return [(w * xp.take(scales, part.cells)) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
 
 
@@ -189,12 +179,8 @@ def with_variances(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -
 
 
 def with_covariance(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
-    covariance = square_of(env["W"], "rows", _answered(env, problem, at, care))
-    return {**strategy(env, problem, at, care), "Y": covariance}
-
-
-def sensitivity(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
-    return {"sensitivity": level(env["W"], "columns", at.norm**2 * at.cells / problem.cells)}
+    covariances = [part @ part.T for part in _answered(env, problem, at, care)]
+    return {**strategy(env, problem, at, care), "Y": on(env["W"], "rows", covariances)}
 
 
 def each_query(env: Env) -> NuclearProblem:
@@ -219,16 +205,37 @@ def balanced(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Valu
     """X times t, so that its diagonal and the variances are at most t."""
     t = math.sqrt(_worst(at))
     x = strategy(env, problem, at, care)["X"]
-    return {"X": on(env["W"], "columns", [t * part for part in parts_of(x)]), "t": t}
+    return {"X": on(env["W"], "columns", [t * part for part in arrays_of(x)]), "t": t}
 
 
-def prices(cells: str, queries: str | None = None) -> Callable[[Env, NuclearProblem, Iterate], Values]:
-    """Multipliers by the names of their lines; those of the queries, of sum 1 too, where they have any."""
+Factor = Callable[[Env, Iterate], Any]
+
+
+def _one(env: Env, at: Iterate) -> float:
+    return 1.0
+
+
+def _squared_norm(env: Env, at: Iterate) -> float:
+    """N²: what is saved, by each share, where a limit is wider by one."""
+    return at.norm**2
+
+
+def _target(env: Env, at: Iterate) -> Array:
+    """The targets, by which variances are divided."""
+    return env["c"].values if isinstance(env["c"], Level) else env["c"]
+
+
+def prices(
+    cells: str, queries: str | None = None, of_cells: Factor = _one, of_queries: Factor = _one
+) -> Callable[[Env, NuclearProblem, Iterate], Values]:
+    """Multipliers by the names of their lines: shares times a factor; of queries only where they have any."""
 
     def multipliers(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
-        values = {cells: level(env["W"], "columns", at.cells / problem.cells)}
+        left, right = ("L", "B") if "B" in env else ("W", "W")
+        values = {cells: level(env[right], "columns", of_cells(env, at) * at.cells / problem.cells)}
         if queries is not None:
-            values[queries] = level(env["W"], "rows", at.queries / problem.targets)
+            shares = at.queries / problem.targets * of_queries(env, at)
+            values[queries] = level(env[left], "rows", shares)
         return values
 
     return multipliers
@@ -264,13 +271,8 @@ def _with_all(env: Env) -> NuclearProblem:
     """``L @ B`` with targets and the weight of all variances."""
     problem = _targets(env)
     assert problem.targets is not None
-    return replace(problem, floors=problem.targets * (float(env["total"]) / _sum(env["c"])))
-
-
-def _sum(values: Array | Level) -> float:
-    if isinstance(values, Level):
-        return float(values.values @ values.space.sizes)
-    return float(namespace(values).sum(values))
+    total = float(namespace(problem.targets).sum(problem.targets))
+    return replace(problem, floors=problem.targets * (float(env["total"]) / total))
 
 
 def _of_one(env: Env) -> NuclearProblem:
@@ -289,7 +291,7 @@ def _covariance(env: Env, problem: NuclearProblem, at: Iterate, scale: float, ca
     """Σ with costs scale⁻¹ times and variances scale times those at the weights."""
     xp = namespace(at.cells)
     roots = xp.sqrt(scale * at.cells / problem.cells)
-    triples = zip(parts_of(env["B"]), problem.parts, spectra_of(problem, at), strict=True)
+    triples = zip(arrays_of(env["B"]), problem.parts, spectra_of(problem, at), strict=True)
     rows = [(b * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
     return on(env["B"], "rows", conditioned(rows, care.condition))
 
@@ -321,20 +323,6 @@ def _budget(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Value
     return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget, care)}
 
 
-def _of_cells(env: Env, problem: NuclearProblem, at: Iterate) -> Array | Level:
-    return level(env["B"], "columns", at.cells / problem.cells)
-
-
-def _of_queries(env: Env, problem: NuclearProblem, at: Iterate) -> Array | Level:
-    return level(env["L"], "rows", at.queries / problem.targets)
-
-
-def _times(values: Array | Level, factor: Array | Level | float) -> Array | Level:
-    if not isinstance(values, Level):
-        return values * factor
-    return Level(values.space, values.values * (factor.values if isinstance(factor, Level) else factor))
-
-
 def _root(env: Env, square: float) -> float:
     return math.sqrt(square)
 
@@ -344,27 +332,9 @@ def _twice(env: Env, square: float) -> float:
     return 2.0 * math.sqrt(square)
 
 
-def _per_target(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
-    """The multipliers of targets: a target that is wider by one saves N² q."""
-    accuracy = _times(_of_queries(env, problem, at), at.norm**2)
-    return {"privacy": _of_cells(env, problem, at), "accuracy": accuracy}
-
-
-def _in_blocks(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
-    multipliers = _per_target(env, problem, at)
-    return {"privacy[1, 1]": multipliers["privacy"], "accuracy": multipliers["accuracy"]}
-
-
-def _relative(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
-    """The multipliers of variances that are divided by their targets."""
-    accuracy = _times(_of_queries(env, problem, at), env["c"])
-    return {"privacy": _of_cells(env, problem, at), "accuracy": accuracy}
-
-
-def _of_budget(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
-    """The multipliers with a budget: one that is larger by one saves N² p / budget²."""
-    multipliers = _relative(env, problem, at)
-    return {**multipliers, "privacy": _times(multipliers["privacy"], (at.norm / float(env["budget"])) ** 2)}
+def _per_budget(env: Env, at: Iterate) -> float:
+    """What a budget that is larger by one saves, by each share: N² / budget²."""
+    return (at.norm / float(env["budget"])) ** 2
 
 
 def _shares(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
@@ -378,22 +348,32 @@ def _precision(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
     return {"fidelity[0, 0]": namespace(covariance).linalg.inv(covariance)}
 
 
+SENSITIVITY = prices("sensitivity", of_cells=_squared_norm)
+RELATIVE = prices("privacy", "accuracy", of_queries=_target)
+
 FORMS: Mapping[str, ProgramForm] = MappingProxyType(
     {
-        "l2_strategy": ProgramForm(all_queries, strategy, sensitivity),
-        "l2_strategy_lmi": ProgramForm(all_queries, with_variances, sensitivity),
-        "l2_strategy_block": ProgramForm(all_queries, with_covariance, sensitivity),
+        "l2_strategy": ProgramForm(all_queries, strategy, SENSITIVITY),
+        "l2_strategy_lmi": ProgramForm(all_queries, with_variances, SENSITIVITY),
+        "l2_strategy_block": ProgramForm(all_queries, with_covariance, SENSITIVITY),
         "gamma_f": ProgramForm(all_queries, balanced, prices("columns"), worth=_root),
         "gamma_2": ProgramForm(each_query, balanced, prices("columns", "rows"), worth=_root),
         "minimax_variance": ProgramForm(each_query, with_largest, prices("sensitivity", "accuracy")),
         "l2_strategy_dual": ProgramForm(_square, _prices, lambda env, problem, at: {}, dual=True),
-        "fitness_for_use": ProgramForm(_targets, _fit, _per_target),
+        "fitness_for_use": ProgramForm(
+            _targets, _fit, prices("privacy", "accuracy", of_queries=_squared_norm)
+        ),
         "fitness_level": ProgramForm(level_problem, level_point, level_multipliers),
-        "fitness_lmi": ProgramForm(_targets, _fit, _in_blocks),
-        "fitness_penalty": ProgramForm(_targets, _penalty, _relative, worth=_twice),
-        "fitness_hybrid": ProgramForm(_with_all, _penalty, _relative, worth=_twice),
+        "fitness_lmi": ProgramForm(
+            _targets, _fit, prices("privacy[1, 1]", "accuracy", of_queries=_squared_norm)
+        ),
+        "fitness_penalty": ProgramForm(_targets, _penalty, RELATIVE, worth=_twice),
+        "fitness_hybrid": ProgramForm(_with_all, _penalty, RELATIVE, worth=_twice),
         "fitness_budget": ProgramForm(
-            _targets, _budget, _of_budget, worth=lambda env, square: square / float(env["budget"])
+            _targets,
+            _budget,
+            prices("privacy", "accuracy", _per_budget, _target),
+            worth=lambda env, square: square / float(env["budget"]),
         ),
         "fitness_dual": ProgramForm(_of_one, _shares, _precision, dual=True, worth=_twice),
     }
