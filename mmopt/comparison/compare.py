@@ -168,11 +168,10 @@ def compare(
         hint = "write programs=['l2_strategy'], solvers=['clarabel']"
         raise OptionError("programs and solvers are lists, not one name", hint=hint)
     stated = None if privacy is None else Stated(Privacy.of(privacy), Neighbours.of(neighbours))
-    chosen = combinations(programs, solvers, tolerances, formulations=formulations)
     return Comparison(
         outcomes(
             workload,
-            chosen,
+            combinations(programs, solvers, tolerances, formulations=formulations),
             stated=stated,
             time_limit=time_limit,
             total_time=total_time,

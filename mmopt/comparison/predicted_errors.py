@@ -189,8 +189,7 @@ def _cost(
         return ratio
     if noise.takes_targets:
         most = None if stated.privacy.rho is not None else Privacy(MOST_COST, stated.privacy.delta)
-        scaled = form.divided(1.0 / math.sqrt(ratio))
-        planned = plan(workload, scaled, most, stated.neighbours, absolute=True)
+        planned = plan(workload, form.divided(1.0 / math.sqrt(ratio)), most, stated.neighbours, absolute=True)
         return planned.rho if most is None else planned.epsilon
     at_one = plan(workload, form, Privacy(1.0), stated.neighbours)
     return at_one.noise * math.sqrt(noise.continuous.variance * ratio) * (1.0 + SLACK)

@@ -198,7 +198,6 @@ class Factors(Displayed):
 
     def summary(self) -> dict[str, Any]:
         """One JSON object, of the kind "baseline"."""
-        against = None if self.against is None else named(self.against)
         return {
             "kind": "baseline",
             "name": self.name,
@@ -210,7 +209,7 @@ class Factors(Displayed):
             "rmse": self.errors_rmse,
             "unit_rmse": None if self.cost is None else self.cost.rmse,
             **self.predicted.summary(),
-            "against": against,
+            "against": None if self.against is None else named(self.against),
             "error_factor": finite(self.error),
             "rmse_factor": finite(self.rmse),
             "bound_factor": finite(self.over_bound),
@@ -485,8 +484,7 @@ def ranking(
             reason = predicted.reason or "it is not known what it costs that all targets hold"
             left_out.append((reason, entry))
         else:
-            is_continuous = predicted.is_continuous
-            places.append(Place(entry, 0, value, rmse, predicted.cost, is_continuous=is_continuous))
+            places.append(Place(entry, 0, value, rmse, predicted.cost, is_continuous=predicted.is_continuous))
     noises = dict.fromkeys(place.noise if stated is None else "" for place in places)
     groups = [[place for place in places if stated or place.noise == noise] for noise in noises]
     ordered = tuple(place for group in groups for place in _ordered(group))

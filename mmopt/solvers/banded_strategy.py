@@ -112,9 +112,8 @@ class Banded:
         error, count = float(np.square(half).sum()), float(shares.sum())
         prices = _bands(whole, whole, self.bands)
         inside = sum(float(_band_of_gram(factor, k) @ prices[k]) for k in range(1, self.bands))
-        return error * count, error * count * float((self.cover @ prices[0]).max()) / (
-            error - inside
-        ) ** 2 - 1.0
+        dearest = float((self.cover @ prices[0]).max())
+        return error * count, error * count * dearest / (error - inside) ** 2 - 1.0
 
     def gram(self, x: Array) -> tuple[Array, Array]:
         """X (n, n) and v, of sum 1."""

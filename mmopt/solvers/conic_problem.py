@@ -19,7 +19,8 @@ elimination) give the sizes of all unknowns at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -151,24 +152,33 @@ class Cones:
     @property
     def blocks(self) -> tuple[ConeBlock, ...]:
         """The rows of each cone; those of the first two kinds together."""
-        return tuple(self._blocks())
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """The kinds that there are."""
-        return frozenset(block.kind for block in self.blocks)
-
-    def _blocks(self) -> Iterator[ConeBlock]:
-        at = 0
         singles = (("zero", self.zero), ("nonnegative", self.nonnegative))
         sizes = [(kind, rows, rows, 0.0) for kind, rows in singles if rows]
         sizes += [("second-order", size, size, 0.0) for size in self.second_order]
         sizes += [("psd", side * (side + 1) // 2, side, 0.0) for side in self.psd]
         sizes += [("exponential", 3, 3, 0.0)] * self.exponential
         sizes += [("power", 3, 3, alpha) for alpha in self.power]
-        for kind, rows, size, alpha in sizes:
-            yield ConeBlock(kind, at, at + rows, size, alpha)
-            at += rows
+        pairs = zip(sizes, itertools.accumulate(rows for _, rows, _, _ in sizes), strict=True)
+        return tuple(
+            ConeBlock(kind, end - rows, end, size, alpha) for (kind, rows, size, alpha), end in pairs
+        )
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds that there are."""
+        return frozenset(block.kind for block in self.blocks)
+
+
+def cones_of(dims: Any) -> Cones:
+    """The cones of cvxpy's dimensions."""
+    return Cones(
+        int(dims.zero),
+        int(dims.nonneg),
+        tuple(int(size) for size in dims.soc),
+        tuple(int(side) for side in dims.psd),
+        int(dims.exp),
+        tuple(float(alpha) for alpha in dims.p3d),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,26 +213,17 @@ def conic_problem(handed: Handover, options: Options | None = None) -> ConicProb
     """The data of a problem handed over for "SCS", whose order of cones and triangles is the one here."""
     import cvxpy
 
-    data, dims = handed.data, handed.cones
+    data = handed.data
     a = sp.csc_array(data["A"])
     b, c = (np.asarray(data[name], dtype=float) for name in "bc")
-    cones = Cones(
-        int(dims.zero),
-        int(dims.nonneg),
-        tuple(int(size) for size in dims.soc),
-        tuple(int(side) for side in dims.psd),
-        int(dims.exp),
-        tuple(float(alpha) for alpha in dims.p3d),
-    )
     quadratic = data.get("P")
-    is_largest = isinstance(handed.lowered.problem.objective, cvxpy.Maximize)
     return ConicProblem(
         A=sp.csc_array((_read_only(a.data), _read_only(a.indices), _read_only(a.indptr)), a.shape),
         b=_read_only(b),
         c=_read_only(c),
-        cones=cones,
+        cones=cones_of(handed.cones),
         offset=float(handed.inverse[-1]["offset"]),
-        sense="maximize" if is_largest else "minimize",
+        sense="maximize" if isinstance(handed.lowered.problem.objective, cvxpy.Maximize) else "minimize",
         P=None if quadratic is None else sp.csc_array(quadratic),
         names=_names(handed),
         options=options or Options(),
@@ -305,22 +306,25 @@ def prove(vectors: Vectors) -> Proof | None:
 
 def _inside(vectors: Vectors) -> Array | None:
     """y moved into the dual cone: signs clipped, cones widened, eigenvalues clipped and lifted."""
-    dims = vectors.handed.cones
-    if dims.exp or len(dims.p3d) or len(dims.pnd):
+    dims, y = vectors.handed.cones, np.array(vectors.y, dtype=float)
+    blocks = cones_of(dims).blocks
+    if (
+        dims.exp
+        or len(dims.p3d)
+        or len(dims.pnd)
+        or sum(block.end - block.first for block in blocks) != len(y)
+    ):
         return None
-    y = np.array(vectors.y, dtype=float)
-    at = int(dims.zero)
-    y[at : at + dims.nonneg] = np.maximum(y[at : at + dims.nonneg], 0.0)
-    at += int(dims.nonneg)
-    for size in dims.soc:
-        norm = float(np.linalg.norm(y[at + 1 : at + size]))
-        y[at] = max(y[at], norm * (1.0 + (4.0 + size) * EPS))
-        at += int(size)
-    for side in dims.psd:
-        triangle = side * (side + 1) // 2
-        y[at : at + triangle] = _psd(y[at : at + triangle], int(side), vectors.handed.solver)
-        at += triangle
-    return y if at == len(y) else None
+    for block in blocks:
+        entries = y[block.first : block.end]
+        if block.kind == "nonnegative":
+            entries[:] = np.maximum(entries, 0.0)
+        elif block.kind == "second-order":
+            norm = float(np.linalg.norm(entries[1:]))
+            entries[0] = max(entries[0], norm * (1.0 + (4.0 + block.size) * EPS))
+        elif block.kind == "psd":
+            entries[:] = _psd(entries, block.size, vectors.handed.solver)
+    return y
 
 
 def _psd(entries: Array, side: int, solver: str) -> Array:

@@ -142,9 +142,6 @@ def _watched(clock: Clock, counted: list[Iteration], info: Any) -> bool:
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
     """Hold Ctrl-C back until the end of the block: SCS listens for it while it sets up, and forgets it."""
-    if sys.platform == "win32":
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -214,8 +211,7 @@ def _by_function(row: SolverRow, handed: Handover, options: Options, clock: Cloc
         named = partial(handed.named, led_back(answer.x, answer.y)) if answer.stop is None else None
         counted = []
         if answer.stop is None and not answer.is_repeated:
-            values = problem.values(answer.x, answer.y)
-            counted.append(Iteration(answer.iterations, clock.elapsed, *values))
+            counted.append(Iteration(answer.iterations, clock.elapsed, *problem.values(answer.x, answer.y)))
         vectors = Vectors(handed, answer.x, answer.y)
         yield _SolverRun(answer.iterations, answer.word, named, vectors, answer.stop, answer.is_last, counted)
 

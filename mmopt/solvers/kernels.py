@@ -198,12 +198,15 @@ class Claim:
 def _implicit_queries(instance: Instance, left: Any, right: Any) -> Any:
     """The queries, if ``left @ right`` is their representation in the basis and they need no memory."""
     workload = instance.workload
-    if workload.given_queries is None or isinstance(left, Split):
-        return None
     taken = {d.source for d in instance.program.givens if d.name not in instance.passed}
-    if not {"workload.representation", "workload.basis"} <= taken:
-        return None
-    return workload.queries if left is workload.representation and right is workload.basis else None
+    is_product = (
+        workload.given_queries is not None
+        and not isinstance(left, Split)
+        and {"workload.representation", "workload.basis"} <= taken
+        and left is workload.representation
+        and right is workload.basis
+    )
+    return workload.queries if is_product else None
 
 
 def known_as(kernel: Kernel, checked: Checked) -> tuple[str, Renaming] | None:

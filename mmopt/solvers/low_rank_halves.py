@@ -48,8 +48,7 @@ def project(columns: Array, norm: int) -> Array:
     result = columns.copy()
     descending = -np.sort(-size[:, over], axis=0)
     excess = np.cumsum(descending, axis=0) - 1.0
-    count = np.arange(1, len(size) + 1)[:, None]
-    kept = (descending * count > excess).sum(axis=0)
+    kept = (descending * np.arange(1, len(size) + 1)[:, None] > excess).sum(axis=0)
     level = excess[kept - 1, np.arange(len(over))] / kept
     result[:, over] = np.sign(columns[:, over]) * np.maximum(size[:, over] - level, 0.0)
     return result
@@ -129,8 +128,7 @@ def reconstruction(strategy: Array, target: Array, price: float) -> Array:
     By the singular value decomposition of A (p, n), which does not square its condition.
     """
     left, values, right = np.linalg.svd(strategy, full_matrices=False)
-    factors = price * values / (1.0 + price * values**2)
-    return np.asarray(((target @ right.T) * factors) @ left.T)
+    return np.asarray(((target @ right.T) * (price * values / (1.0 + price * values**2))) @ left.T)
 
 
 def points(

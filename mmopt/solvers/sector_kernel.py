@@ -16,24 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mmopt.limits import Stop, hard_limit, time_left
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Level, Measure, Spanned, Split
-from mmopt.sectors.best_design import Design
+from mmopt.sectors.best_design import Design, designs, target_designs
 from mmopt.sectors.bounds import best_measure_bound
+from mmopt.sectors.mixtures import QueryShares, with_root
 from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
 from mmopt.strategies.sector_strategy import definite_parts
 from mmopt.strategies.set_cells import SetCells, that_fit
 
-if TYPE_CHECKING:
-    from mmopt.sectors.best_design import Design
-    from mmopt.sectors.mixtures import QueryShares
-    from mmopt.sectors.sector_cells import SectorCells
 LEAST_SHARE = 1e-9  # of a set: one whose error is negligible next to the others is measured too
 STEPS, PATIENCE = 1000, 50  # of the weights of queries, and those in which the largest has to fall
 FALL, POWER = 1e-4, 0.5
@@ -43,8 +41,7 @@ def least_total(cells: SetCells, root: Split) -> Design:
     """The best weights of the sets for the queries' total error."""
     shares, total = _shares(np.array([float(part[0, 0]) ** 2 for part in root.parts]))
     products = that_fit(cells.products, cells.unit.sizes)
-    measures = best_measure_bound(products, cells.measures, cells.gram_rounding)[1]
-    return _design(measures, shares, total)
+    return _design(best_measure_bound(products, cells.measures, cells.gram_rounding)[1], shares, total)
 
 
 def least_largest(cells: SetCells, queries: Split, targets: Array, constant: float) -> Design:
@@ -88,8 +85,7 @@ def _design(
 ) -> Design:
     """A design whose bound comes from the program's own evaluation: its value stands in for it here."""
     measure = Mixture(np.ones(1), tuple(each[None] for each in measures))
-    parts: Sequence[Array] = tuple(shares.reshape(-1, 1, 1))
-    return Design(measure, value, tuple(parts), value, value, of_queries)
+    return Design(measure, value, tuple(shares.reshape(-1, 1, 1)), value, value, of_queries)
 
 
 RELATIVE = ("fitness_penalty", "fitness_hybrid")
@@ -246,32 +242,21 @@ def _estimate(program: str, env: Mapping[str, Any], design: Design) -> tuple[flo
 
 def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[Design]:
     """The search for the program; also from the first strategy where there is time to compute it."""
-    # numpy alone, but off the usual way
-    from mmopt.sectors.best_design import designs, target_designs
-    from mmopt.sectors.mixtures import with_root
-
     cells = _cells(env)
-    if isinstance(cells, SetCells):
-        return iter([_by_sets(program, env, cells)])
     if program == "l2_strategy":
+        if isinstance(cells, SetCells):
+            return iter([least_total(cells, env["W"])])
         space = with_root(cells.rows, env["W"].parts)
         return designs(space, first=lambda: None if reserve.is_short() else cells.first_strategy)
-    return target_designs(cells.rows, _query_shares(program, env))
-
-
-def _by_sets(program: str, env: Mapping[str, Any], cells: SetCells) -> Design:
-
-    if program == "l2_strategy":
-        return least_total(cells, env["W"])
     shares = _query_shares(program, env)
-    queries = env["W" if program == LARGEST else "L"]
-    return least_largest(cells, queries, shares.targets, shares.constant)
+    if isinstance(cells, SetCells):
+        queries = env["W" if program == LARGEST else "L"]
+        return iter([least_largest(cells, queries, shares.targets, shares.constant)])
+    return target_designs(cells.rows, shares)
 
 
 def _query_shares(program: str, env: Mapping[str, Any]) -> QueryShares:
     """The queries with targets, and the weight of all variances."""
-    from mmopt.sectors.mixtures import QueryShares
-
     queries = env["W" if program == LARGEST else "L"]
     sizes = queries.rows.sizes
     targets = np.ones(len(sizes)) if program == LARGEST else env["c"].values
@@ -291,10 +276,8 @@ def _prices(cells: SectorCells, measure: Mixture, mass: float) -> Measure:
     The bound is concave in the measure: a share of another one costs no more than that share of it.
     """
     uniform = Mixture(np.array([measure.total]), tuple(shares[None] for shares in cells.rows.uniform))
-    mixed = measure
     for share in SHARES:
-        if share:
-            mixed = measure.scaled(1.0 - share).joined(uniform.scaled(share))
+        mixed = measure.scaled(1.0 - share).joined(uniform.scaled(share)) if share else measure
         prices = Measure(cells, mixed.scaled(mass / mixed.total))
         if max(prices.moments.offs) <= max(share, SHARES[1]):
             break

@@ -6,9 +6,10 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
+from types import MappingProxyType
 from typing import Any
 
 from mmopt.errors import OptionError
@@ -45,35 +46,37 @@ class Options:
     arrays: str | None = None
 
     def __post_init__(self) -> None:
-        for name, kind, words in (
-            ("tolerance", Real, "a number"),
-            ("time_limit", Real, "a number"),
-            ("penalty", Real, "a number"),
-            ("max_iterations", Integral, "a whole number"),
-            ("threads", Integral, "a whole number"),
-            ("starts", Integral, "a whole number"),
-            ("seed", Integral, "a whole number"),
-            ("verbose", bool, "True or False"),
-            ("history", bool, "True or False"),
-            ("arrays", str, "a text"),
-        ):
-            value = getattr(self, name)
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        for name, (kind, words, _, _) in OPTION_LIMITS.items():
+            value = given.get(name)
             if value is not None and not (
                 isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
             ):
                 raise OptionError(f"'{name}' is {words}, not {value!r}")
-        if not 0 < self.tolerance < 1:
-            raise OptionError(f"a tolerance lies between 0 and 1, not {self.tolerance}")
-        if not self.time_limit > 0:
-            raise OptionError(f"a time limit is a positive number of seconds, not {self.time_limit}")
-        if self.penalty is not None and not 0 < self.penalty < math.inf:
-            raise OptionError(f"a penalty is a positive number, not {self.penalty}")
-        if self.seed is not None and self.seed < 0:
-            raise OptionError(f"a seed is at least 0, not {self.seed}")
-        for name in ("max_iterations", "threads", "starts"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise OptionError(f"'{name}' is at least 1, not {value}")
+        for name, (_, _, is_within, limit) in OPTION_LIMITS.items():
+            if name in given and not is_within(given[name]):
+                raise OptionError(f"{limit}, not {given[name]}")
+
+
+def _is_positive(value: float) -> bool:
+    return value > 0
+
+
+# Of each option: its type, in words too; which values it takes, in words.
+OPTION_LIMITS: Mapping[str, tuple[type, str, Callable[[Any], bool], str]] = MappingProxyType(
+    {
+        "tolerance": (Real, "a number", lambda value: 0 < value < 1, "a tolerance lies between 0 and 1"),
+        "time_limit": (Real, "a number", _is_positive, "a time limit is a positive number of seconds"),
+        "penalty": (Real, "a number", lambda value: 0 < value < math.inf, "a penalty is a positive number"),
+        "seed": (Integral, "a whole number", lambda value: value >= 0, "a seed is at least 0"),
+        "max_iterations": (Integral, "a whole number", _is_positive, "'max_iterations' is at least 1"),
+        "threads": (Integral, "a whole number", _is_positive, "'threads' is at least 1"),
+        "starts": (Integral, "a whole number", _is_positive, "'starts' is at least 1"),
+        "verbose": (bool, "True or False", lambda value: True, ""),
+        "history": (bool, "True or False", lambda value: True, ""),
+        "arrays": (str, "a text", lambda value: True, ""),
+    }
+)
 
 
 def total(counts: Iterable[int | None]) -> int | None:

@@ -66,8 +66,7 @@ def exponentials(low: float, high: float, fine: bool = False) -> list[tuple[floa
     terms = max(4, round(terms))
     z = np.geomspace(1.0, ratio, GRID)
     rates = np.geomspace(0.25 / ratio, 3.0, terms)
-    table = np.exp(-np.outer(z, rates)) * z[:, None]
-    weights, _ = nnls(table, np.ones(GRID), maxiter=100 * terms)
+    weights, _ = nnls(np.exp(-np.outer(z, rates)) * z[:, None], np.ones(GRID), maxiter=100 * terms)
     return [(float(a) / low, float(w) / low) for a, w in zip(rates, weights, strict=True) if w > 0]
 
 
@@ -241,8 +240,7 @@ def curvature(
         total.add(part.multiplicity * (member @ squares @ member.T))
     if problem.floors is not None:
         parts = xp.take(at.queries / at.weights, active[active < t])
-        ones = xp.ones(active.shape[0] - parts.shape[0], dtype=parts.dtype)
-        _damp(total, xp.concat([parts, ones]))
+        _damp(total, xp.concat([parts, xp.ones(active.shape[0] - parts.shape[0], dtype=parts.dtype)]))
     return total
 
 
@@ -285,8 +283,7 @@ def _squares(rows: _Rows, columns: Array) -> Array:
 
 def _hull(mask: Array) -> slice:
     """The slice from the first to the last marked place."""
-    xp = namespace(mask)
-    marked = xp.nonzero(mask)[0]
+    marked = namespace(mask).nonzero(mask)[0]
     return slice(int(marked[0]), int(marked[-1]) + 1) if marked.shape[0] else slice(0, 0)
 
 
@@ -426,8 +423,7 @@ def _balanced(matrix: Triangle, right: Array, group: Array) -> Array | None:
 
     Without a hybrid and without fixed costs it follows: then N only grows by that sum. None as ``_solve``.
     """
-    xp = namespace(group)
-    solutions = _solve(matrix, xp.stack([right, group], axis=1))
+    solutions = _solve(matrix, namespace(group).stack([right, group], axis=1))
     if solutions is None:
         return None
     along = float(group @ solutions[:, 1])

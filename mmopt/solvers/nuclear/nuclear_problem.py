@@ -197,8 +197,7 @@ def whole(
     """The problem of a matrix (r, n) as it is, every cell (and query) an orbit of its own."""
     xp = namespace(rows)
     r, n = rows.shape
-    queries = None if targets is None else xp.arange(r)
-    part = QueryComponent(rows, 1.0, xp.arange(n), queries, rank)
+    part = QueryComponent(rows, 1.0, xp.arange(n), None if targets is None else xp.arange(r), rank)
     return NuclearProblem((part,), xp.ones(n, dtype=rows.dtype), targets, floors, plain=True)
 
 
@@ -376,8 +375,7 @@ class Iterate:
     @property
     def slope(self) -> float:
         """How far the largest entries of the gradient are above the shares: the gap without equalising."""
-        xp = namespace(self.cost)
-        return self.wide * float(xp.max(self.cost / self.cells)) - 1.0
+        return self.wide * float(namespace(self.cost).max(self.cost / self.cells)) - 1.0
 
 
 def count_marked(mask: Array) -> int:
@@ -491,8 +489,7 @@ def iterate(
     if variance is not None:
         variance = variance / norm
         wide = _wide(problem, variance / weights)
-    base = 0.0 if problem.base is None else problem.base
-    upper = float(xp.max(base + norm**2 * wide * (cost / cells)))
+    upper = float(xp.max((0.0 if problem.base is None else problem.base) + norm**2 * wide * (cost / cells)))
     lower = norm**2 + (0.0 if problem.base is None else float(problem.base @ cells))
     if variance is None:
         upper = min(upper, _equalised(problem, lengths, spectra, norm * cost / problem.cells))
@@ -508,13 +505,12 @@ def bare(at: Iterate) -> Iterate:
 
 def fetched(at: Iterate) -> Iterate:
     """The iterate with numpy's arrays."""
-    spectra = tuple(Spectrum(back(s.values), back(s.left), back(s.right)) for s in at.spectra)
     return replace(
         at,
         cells=back(at.cells),
         queries=back(at.queries),
         weights=back(at.weights),
-        spectra=spectra,
+        spectra=tuple(Spectrum(back(s.values), back(s.left), back(s.right)) for s in at.spectra),
         cost=back(at.cost),
         variance=back(at.variance),
     )
@@ -530,8 +526,7 @@ def whole_of(problem: NuclearProblem, at: Iterate, last: Iterate) -> Iterate:
 
 def _wide(problem: NuclearProblem, relative: Array) -> float:
     """The largest variance relative to its target, with the weighted sum of all of a hybrid."""
-    xp = namespace(relative)
-    largest = float(xp.max(relative))
+    largest = float(namespace(relative).max(relative))
     return largest if problem.floors is None else largest + float(problem.floors @ relative)
 
 

@@ -65,8 +65,7 @@ def level_problem(env: Env) -> NuclearProblem:
     slack = env["c"][queries] - xp.sum((left @ env["K"]) * left, axis=1)
     if not bool(xp.all(slack > 0)):
         raise ArithmeticError("the noise that is held leaves a query nothing of its target")
-    base = xp.sum((precision @ right) * right, axis=0)
-    return replace(whole(left @ rest @ right, slack), base=base)
+    return replace(whole(left @ rest @ right, slack), base=xp.sum((precision @ right) * right, axis=0))
 
 
 def level_point(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> dict[str, Array]:
@@ -234,8 +233,7 @@ def prices(
         left, right = ("L", "B") if "B" in env else ("W", "W")
         values = {cells: level(env[right], "columns", of_cells(env, at) * at.cells / problem.cells)}
         if queries is not None:
-            shares = at.queries / problem.targets * of_queries(env, at)
-            values[queries] = level(env[left], "rows", shares)
+            values[queries] = level(env[left], "rows", at.queries / problem.targets * of_queries(env, at))
         return values
 
     return multipliers
@@ -263,8 +261,7 @@ def _targets(env: Env) -> NuclearProblem:
         parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
         ranks = [min(b.shape[0], part.shape[0]) for b, part in zip(right.parts, parts, strict=True)]
         return split(Split(left.rows, right.columns, parts), env["c"], ranks)
-    rows = env[QUERIES] if QUERIES in env else _product(left, right)
-    return whole(rows, env["c"], right.shape[0])
+    return whole(env[QUERIES] if QUERIES in env else _product(left, right), env["c"], right.shape[0])
 
 
 def _with_all(env: Env) -> NuclearProblem:
@@ -278,8 +275,7 @@ def _with_all(env: Env) -> NuclearProblem:
 def _of_one(env: Env) -> NuclearProblem:
     """``V``: queries divided by the roots of their targets, so that all targets are 1."""
     rows = _product(env["V"], env["B"])
-    xp = namespace(rows)
-    return whole(rows, xp.ones(rows.shape[0], dtype=rows.dtype), env["B"].shape[0])
+    return whole(rows, namespace(rows).ones(rows.shape[0], dtype=rows.dtype), env["B"].shape[0])
 
 
 def _prices(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
