@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 
-from mmopt.comparison.isolate import Isolated, Outcome
 from mmopt.comparison.predicted_errors import Stated
-from mmopt.comparison.worker import Solving, allowed
+from mmopt.comparison.worker import Isolated, Outcome, Solving, allowed
 from mmopt.driver.accepted_inputs import CLASSES as READERS
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest

@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mmopt.comparison.compare import TIME_LIMIT, TabledRows
-from mmopt.comparison.isolate import Costed, Isolated, Outcome
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted, predicted_baseline
-from mmopt.comparison.worker import Costing, allowed
+from mmopt.comparison.worker import Costed, Costing, Isolated, Outcome, allowed
 from mmopt.driver.templates import Templates, TemplateStrategy
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
