@@ -25,8 +25,8 @@ from mmopt.results import Solution
 from mmopt.solvers import Claim, claims
 from mmopt.solvers.banded_strategy import Banded
 from mmopt.solvers.nuclear.ascent import curvature, many_exponentials
+from mmopt.solvers.nuclear.nuclear_kernel import FORMS
 from mmopt.solvers.nuclear.nuclear_problem import Iterate, iterate
-from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.solvers.weighting import SHIPPED
 from mmopt.testing.problem_registry import Figure, meets
 from mmopt.workloads import Workload
