@@ -110,11 +110,11 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
         if cost is not None and cost < math.inf:
             by_norm.setdefault(outcome.solution.strategy.norm, []).append((cost, outcome))
         bounds.append(_bound(outcome))
-    best = {norm: _least(costs) for norm, costs in by_norm.items()}
+    best = {norm: _least_cost(costs) for norm, costs in by_norm.items()}
     return LeastCosts(best, max((bound for bound in bounds if bound is not None), default=math.nan))
 
 
-def _least(costs: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]:
+def _least_cost(costs: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]:
     """The least cost, or that of fitness_for_use where it is equal up to the gap of a solver."""
     least = min(cost for cost, _ in costs)
     return min(

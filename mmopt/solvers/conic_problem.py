@@ -91,7 +91,7 @@ class Handover:
         """The iterations of a run after ``before`` others; objective and bound are the lowered problem's."""
         sign = -1.0 if self.lowered.problem.objective.NAME == "maximize" else 1.0
         offset = float(self.inverse[-1].get("offset", 0.0))
-        return [i.placed(before, run, sign, offset) for i in iterations]
+        return [each.placed(before, run, sign, offset) for each in iterations]
 
 
 def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Handover:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point, Step
 
 STEPS_BETWEEN_GAPS = 10  # steps between two counts of the gap
 
@@ -117,8 +118,6 @@ def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
 
 NORMS: Mapping[str, int] = {"low_rank_strategy": 1, "low_rank_gaussian_strategy": 2}
 PROGRAMS = ("low_rank_reconstruction", *NORMS)
-MOST_STEPS = 5_000  # steps, unless an option says otherwise
-NEXT_GAP = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
 LEAST_GAP = 1e-15
 
 
@@ -149,15 +148,14 @@ def points(
         yield Point({"R": half}, {}, 1, "closed form", Stop.SOLVED)
         return
     fixed, before = np.asarray(env["R"], dtype=float), np.asarray(env["S"], dtype=float)
-    pace = Pace(clock, options.tolerance / 2, options.max_iterations or MOST_STEPS, NEXT_GAP)
-    for state in approach(fixed, target, price, before, float(env["near"]), NORMS[program]):
-        stop = pace.stop(state.iterations, done=state.gap <= LEAST_GAP)
-        estimate = state.objective, state.bound
-        if state.gap <= pace.wanted or stop:
-            raw = f"gap {state.gap:.1e} by its own arithmetic"
-            yield Point({"A": state.columns}, {}, state.iterations, raw, stop, estimate=estimate)
-            if stop:
-                return
-            pace.tighten()
-        else:
-            yield Point({}, {}, state.iterations, "", estimate=estimate)
+    pace = Pace.of(options, clock, 0.5, 1e-2, most=5_000)
+    states = approach(fixed, target, price, before, float(env["near"]), NORMS[program])
+    yield from pace.points(
+        Step(s.iterations, s.gap, (s.objective, s.bound), partial(_point, s), s.gap <= LEAST_GAP)
+        for s in states
+    )
+
+
+def _point(state: Approximation, stop: Stop | None) -> Point:
+    raw, estimate = f"gap {state.gap:.1e} by its own arithmetic", (state.objective, state.bound)
+    return Point({"A": state.columns}, {}, state.iterations, raw, stop, estimate=estimate)

@@ -86,10 +86,6 @@ class Objective:
         left = self.diagonal * s * s - np.einsum("ij,ij->j", th, ct)
         return float(left.sum()), 2.0 * ((cth @ t.T) @ ct - cth + r * (left / s))
 
-    def value(self, t: Array) -> float:
-        """The total error alone."""
-        return self.value_and_gradient(t)[0]
-
 
 # Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
 # and all ranges over 64 to 2048 cells; None: random rows.

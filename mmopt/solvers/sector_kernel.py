@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from mmopt.sectors.bounds import best_measure_bound
 from mmopt.sectors.mixtures import QueryShares, with_root
 from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.sector_cells import SectorCells
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point, Step
 from mmopt.strategies.sector_strategy import definite_parts
 from mmopt.strategies.set_cells import SetCells, that_fit
 
@@ -99,10 +100,7 @@ PROGRAMS = ("l2_strategy", LARGEST, "fitness_for_use", "fitness_budget", *RELATI
 TOLERANCE = 1e-2
 """The default gap: a largest entry is proved, not only searched for."""
 
-MOST_DESIGNS = 1000
 DESIGNS_TO_FALL = 60  # designs in which the gap has to fall by a tenth
-NEXT_GAP = 0.5  # of the gap of one point, for that of the next
-SHARE_OF_GAP = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
 ARRAYS = 24  # of the size of the components that are held
 SHARES = (0.0, 1e-9, 1e-7, 1e-5)  # of another measure that are tried
 SHARE_OF_PROOF = 0.3  # of a time limit
@@ -138,23 +136,29 @@ def points(
     By its own count: its longest column is a search's, which the program's evaluation proves or corrects.
     """
     clock.handed_over = clock.elapsed
-    pace = Pace(clock, SHARE_OF_GAP * options.tolerance, options.max_iterations or MOST_DESIGNS, NEXT_GAP)
     reserve = _Reserve(clock)
+    pace = Pace.of(options, clock, 0.99, 0.5, most=1000)
+    yield from pace.points(_steps(program, env, reserve))
+
+
+def _steps(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[Step]:
+    """Designs, until the gap no longer falls, or the time that is left is needed for the proof."""
     gaps: list[float] = []
     for design in _designs(program, env, reserve):
         gaps.append(design.gap)
         count = len(gaps)
         has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
         has_stalled |= isinstance(_cells(env), SetCells)  # in closed form
-        stop = pace.stop(count, done=has_stalled) or (Stop.STOPPED if reserve.is_reached() else None)
-        if design.gap <= pace.wanted or stop:
-            yield _point(program, env, design, count, stop)
-            if stop:
-                return
-            pace.tighten()
-        else:
-            yield Point({}, {}, count, "", estimate=_estimate(program, env, design))
-    yield _point(program, env, design, len(gaps), clock.stop(done=True))
+        step = Step(
+            count,
+            design.gap,
+            _estimate(program, env, design),
+            partial(_point, program, env, design, count),
+            done=has_stalled,
+            stop=Stop.STOPPED if reserve.is_reached() else None,
+        )
+        yield step
+    yield step._replace(done=True)
 
 
 @dataclass

@@ -6,11 +6,11 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmopt.errors import OptionError
 from mmopt.limits import Stop, time_left
@@ -219,6 +219,20 @@ class Clock:
         return Stop.ITERATIONS if spent else Stop.SOLVED if done else None
 
 
+class Step(NamedTuple):
+    """One step of a kernel: its number, and the gap by its own count; ``made`` gives the point.
+
+    done : nothing more is in reach. stop : another reason to end here.
+    """
+
+    number: int
+    gap: float
+    estimate: tuple[float, float | None] | None
+    made: Callable[[Stop | None], Point]
+    done: bool = False
+    stop: Stop | None = None
+
+
 @dataclass
 class Pace:
     """The pace of a kernel: to a gap by its own count, then to ever smaller ones, until it has to end.
@@ -233,6 +247,36 @@ class Pace:
     finer: float
     finest: float = 0.0
     is_first: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        options: Options,
+        clock: Clock,
+        share: float,
+        finer: float,
+        *,
+        most: float = math.inf,
+        finest: float = 0.0,
+    ) -> Pace:
+        """The pace that options ask for.
+
+        share : of the gap asked for, as the program's own evaluation rounds to the worse side.
+        most : iterations, unless an option says otherwise.
+        """
+        return cls(clock, share * options.tolerance, options.max_iterations or most, finer, finest)
+
+    def points(self, steps: Iterable[Step]) -> Generator[Point, None, None]:
+        """Points where steps reach the gap that is wanted, and at the end; between them estimates."""
+        for step in steps:
+            stop = self.stop(step.number, done=step.done) or step.stop
+            if stop or step.gap <= self.wanted:
+                yield step.made(stop)
+                if stop:
+                    return
+                self.tighten()
+            else:
+                yield Point({}, {}, step.number, "", estimate=step.estimate)
 
     def stop(self, count: int, *, done: bool = False) -> Stop | None:
         """Why the kernel ends after so many iterations; None while it goes on."""

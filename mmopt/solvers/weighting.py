@@ -368,7 +368,6 @@ def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
     return memory, 0.01 + SECONDS_OF_DESIGN * rows * columns * min(rows, columns)
 
 
-NEXT_GAP = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
 LEAST_GAP = 1e-15
 GAP_OF_IDLE = 1e-3  # part of the gap asked for that weights without error (c = 0) may cost
 
@@ -391,7 +390,7 @@ def points(
     shipped = SHIPPED[program]
     parts = shipped.parts(env, GAP_OF_IDLE * options.tolerance)
     runs = [_PartInProgress(part, bool(shipped.prices)) for part in parts]
-    pace = Pace(clock, options.tolerance / 2, options.max_iterations or math.inf, NEXT_GAP)
+    pace = Pace.of(options, clock, 0.5, 1e-2)
 
     def count() -> int:
         return sum(run.iterations for run in runs)

@@ -595,11 +595,8 @@ def _complement(vectors: Array, count: int) -> Array:
     return np.asarray(columns)
 
 
-MOST_ITERATIONS = 300
 ITERATIONS_TO_FALL = 12  # iterations in which the gap has to fall by a tenth
-SHARE_OF_GAP = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
 LATER_SHARE = 0.1  # of the gap wanted
-NEXT_GAP = 0.1  # of the gap of one point, for that of the next
 # For gaps below it a nuclear norm is decomposed again: from a polar factor it loses up to 1e-8
 GAP_DECOMPOSED = 1e-7
 # No gap below this is seen in floating point. The first point comes at 100 times that, which is in reach.
@@ -618,8 +615,8 @@ def points(
     search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
     upper = lower = bare(at)
-    first = SHARE_OF_GAP * max(options.tolerance, 100 * LEAST_GAP)
-    pace = Pace(clock, first, options.max_iterations or MOST_ITERATIONS, NEXT_GAP, LEAST_GAP)
+    reachable = replace(options, tolerance=max(options.tolerance, 100 * LEAST_GAP))
+    pace = Pace.of(reachable, clock, 0.99, 0.1, most=300, finest=LEAST_GAP)
     best = [upper.upper / lower.lower - 1.0]
     while True:
         gap = best[-1]
