@@ -25,7 +25,7 @@ import scipy.optimize
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import rank
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point, Step
+from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 
 PROGRAMS = ("banded_strategy",)
 
@@ -168,7 +168,7 @@ def points(
     yield from pace.points(_search(problem, pace))
 
 
-def _search(problem: Banded, pace: Pace) -> Iterator[Step]:
+def _search(problem: Banded, pace: Pace) -> Iterator[KernelStep]:
     """Steps towards ever smaller gaps, some hundreds at a time."""
     x, count, objective = problem.start(), 0, math.inf
     while True:
@@ -178,7 +178,7 @@ def _search(problem: Banded, pace: Pace) -> Iterator[Step]:
         objective, gap = problem.gap(x)
         estimate = (objective, objective / (1.0 + gap))
         made = partial(_point, problem, x, count, gap, estimate)
-        yield Step(count, gap, estimate, made, done=not objective < before and gap > pace.wanted)
+        yield KernelStep(count, gap, estimate, made, done=not objective < before and gap > pace.wanted)
 
 
 def _point(

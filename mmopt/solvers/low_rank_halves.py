@@ -17,7 +17,7 @@ import numpy as np
 
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point, Step
+from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 
 STEPS_BETWEEN_GAPS = 10  # steps between two counts of the gap
 
@@ -148,11 +148,9 @@ def points(
         yield Point({"R": half}, {}, 1, "closed form", Stop.SOLVED)
         return
     fixed, before = np.asarray(env["R"], dtype=float), np.asarray(env["S"], dtype=float)
-    pace = Pace.of(options, clock, 0.5, 1e-2, most=5_000)
-    states = approach(fixed, target, price, before, float(env["near"]), NORMS[program])
-    yield from pace.points(
-        Step(s.iterations, s.gap, (s.objective, s.bound), partial(_point, s), s.gap <= LEAST_GAP)
-        for s in states
+    yield from Pace.of(options, clock, 0.5, 1e-2, most=5_000).points(
+        KernelStep(s.iterations, s.gap, (s.objective, s.bound), partial(_point, s), s.gap <= LEAST_GAP)
+        for s in approach(fixed, target, price, before, float(env["near"]), NORMS[program])
     )
 
 

@@ -29,7 +29,7 @@ from mmopt.sectors.bounds import best_measure_bound
 from mmopt.sectors.mixtures import QueryShares, with_root
 from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.sector_cells import SectorCells
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point, Step
+from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 from mmopt.strategies.sector_strategy import definite_parts
 from mmopt.strategies.set_cells import SetCells, that_fit
 
@@ -136,12 +136,10 @@ def points(
     By its own count: its longest column is a search's, which the program's evaluation proves or corrects.
     """
     clock.handed_over = clock.elapsed
-    reserve = _Reserve(clock)
-    pace = Pace.of(options, clock, 0.99, 0.5, most=1000)
-    yield from pace.points(_steps(program, env, reserve))
+    yield from Pace.of(options, clock, 0.99, 0.5, most=1000).points(_steps(program, env, _Reserve(clock)))
 
 
-def _steps(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[Step]:
+def _steps(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[KernelStep]:
     """Designs, until the gap no longer falls, or the time that is left is needed for the proof."""
     gaps: list[float] = []
     for design in _designs(program, env, reserve):
@@ -149,7 +147,7 @@ def _steps(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[
         count = len(gaps)
         has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
         has_stalled |= isinstance(_cells(env), SetCells)  # in closed form
-        step = Step(
+        step = KernelStep(
             count,
             design.gap,
             _estimate(program, env, design),

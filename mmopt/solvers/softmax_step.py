@@ -32,7 +32,7 @@ from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.solvers.nuclear.ascent import exponentials
 from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care_for, conditioned, spectrum
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point, Step
+from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 
 HESSIAN_ROWS = 512  # of the Hessian, formed at a time
 HESSIAN_RIDGE = 1e-14  # on a unit diagonal: its rounding
@@ -195,13 +195,13 @@ def points(
     yield from pace.points(_steps(soft, basis, pace))
 
 
-def _steps(soft: Soft, basis: Array, pace: Pace) -> Iterator[Step]:
+def _steps(soft: Soft, basis: Array, pace: Pace) -> Iterator[KernelStep]:
     iterates = search(soft)
     at, place = _silently(iterates, None)
     for count in itertools.count(1):
         estimate, gap = ((at.upper, at.lower), at.gap) if place != "way" else (None, math.inf)
         made = partial(_point, basis, pace, at, count, estimate)
-        yield Step(count, gap, estimate, made, done=place == "end")
+        yield KernelStep(count, gap, estimate, made, done=place == "end")
         at, place = _silently(iterates, pace.wanted)
 
 

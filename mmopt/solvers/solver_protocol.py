@@ -219,7 +219,7 @@ class Clock:
         return Stop.ITERATIONS if spent else Stop.SOLVED if done else None
 
 
-class Step(NamedTuple):
+class KernelStep(NamedTuple):
     """One step of a kernel: its number, and the gap by its own count; ``made`` gives the point.
 
     done : nothing more is in reach. stop : another reason to end here.
@@ -266,7 +266,7 @@ class Pace:
         """
         return cls(clock, share * options.tolerance, options.max_iterations or most, finer, finest)
 
-    def points(self, steps: Iterable[Step]) -> Generator[Point, None, None]:
+    def points(self, steps: Iterable[KernelStep]) -> Generator[Point, None, None]:
         """Points where steps reach the gap that is wanted, and at the end; between them estimates."""
         for step in steps:
             stop = self.stop(step.number, done=step.done) or step.stop

@@ -352,7 +352,7 @@ def _twice(env: Env, square: float) -> float:
 
 
 def _per_budget(env: Env, at: Iterate) -> float:
-    """What a budget that is larger by one saves, by each share: N² / budget²."""
+    """N² / budget²: what a budget that is larger by one saves, by each share."""
     return (at.norm / float(env["budget"])) ** 2
 
 
