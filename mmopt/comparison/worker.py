@@ -234,7 +234,7 @@ def main() -> None:
             if forks and task.needs_conic:
                 _preload()
             inlet, outlet = context.Pipe(duplex=False)
-            child = context.Process(target=_be_child, args=(task, outlet, *[parent] * forks))
+            child = context.Process(target=_be_child, args=(task, outlet, parent if forks else None))
             child.start()
             outlet.close()
             pass_on(inlet, parent)
@@ -253,10 +253,10 @@ def _preload() -> None:
     hand_over(lower(bind(shipped("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
 
 
-def _be_child(task: WorkerTask, outlet: Connection, *others: Connection) -> None:
-    """Do a task. ``others`` are closed first: the end of the answers means that the parent has died."""
-    for other in others:
-        other.close()
+def _be_child(task: WorkerTask, outlet: Connection, parent: Connection | None) -> None:
+    """Do a task. A forked connection to the parent is closed first: its end means that a process has died."""
+    if parent is not None:
+        parent.close()
     if task.needs_conic:
         _preload()
     perform(task, outlet.send)

@@ -51,8 +51,11 @@ STRETCH_TOLERANCE = 1e-5
 
 INFEASIBLE = {"PrimalInfeasible": Stop.INFEASIBLE, "DualInfeasible": Stop.UNBOUNDED}  # of Clarabel
 SIGINT, INACCURATE = -5, (-6, -7)  # of SCS
-FAILED = {-1: Stop.UNBOUNDED, -2: Stop.INFEASIBLE, -3: Stop.FAILED, -4: Stop.FAILED}
-FAILED |= {-6: Stop.UNBOUNDED, -7: Stop.INFEASIBLE}
+FAILED = {
+    **dict.fromkeys((-1, -6), Stop.UNBOUNDED),
+    **dict.fromkeys((-2, -7), Stop.INFEASIBLE),
+    **dict.fromkeys((-3, -4), Stop.FAILED),
+}
 
 
 @dataclass(frozen=True)

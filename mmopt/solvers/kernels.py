@@ -70,10 +70,6 @@ class Kernel:
     takes: Callable[[Mapping[str, Any]], bool] | None = None
     program_class: str = "convex"  # of all its programs
 
-    @property
-    def version(self) -> str:
-        return version()
-
 
 # Each instance is claimed by one at most. Left out: design_weighting, a trace of an inverse in the weights of
 # dependent rows.
@@ -150,7 +146,7 @@ class Claim:
 
     @property
     def version(self) -> str:
-        return self.kernel.version
+        return version()
 
     @property
     def tolerance(self) -> float:

@@ -186,17 +186,8 @@ def installed_others() -> list[str]:
     return sorted(name.lower() for name in defines.INSTALLED_SOLVERS if name in names and name not in rows)
 
 
-def unknown_solver(name: str, others: Sequence[str]) -> OptionError:
-    """The error for an unknown name: the nearest one, or the installed solvers and those that pip installs.
-
-    others : names of kernels.
-    """
-    message = f"there is no solver '{name}'"
-    near = suggest(name.lower(), [*others, *(row.name for row in SOLVERS), *installed_others()])
-    return OptionError(message, hint=near if near.startswith("did you mean") else _listed(others))
-
-
 def _listed(others: Sequence[str]) -> str:
+    """The installed solvers and those that pip installs; ``others`` are names of kernels."""
     there = [*others, *(row.name for row in SOLVERS if row.is_installed)]
     packages = [row.package for row in SOLVERS if not row.is_installed]
     by_cvxpy = installed_others()
@@ -218,11 +209,11 @@ def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
     """
     if ":" in name:
         return function_row(imported(name), name)
-    row = next((r for r in SOLVERS if r.name == name.lower()), None)
+    row = next((r for r in SOLVERS if r.name == name.lower()), None) or cvxpy_row(name)
     if row is None:
-        row = cvxpy_row(name)
-        if row is None:
-            raise unknown_solver(name, others)
+        near = suggest(name.lower(), [*others, *(r.name for r in SOLVERS), *installed_others()])
+        hint = near if near.startswith("did you mean") else _listed(others)
+        raise OptionError(f"there is no solver '{name}'", hint=hint)
     if not row.is_installed:
         raise SolverError(f"the solver '{row.name}' is not installed", hint=f"pip install {row.package}")
     return row
