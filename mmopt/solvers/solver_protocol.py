@@ -62,7 +62,7 @@ def _is_positive(value: float) -> bool:
     return value > 0
 
 
-# Of each option: its type, in words too; which values it takes, in words.
+# By option: its type, that in words, a test of its values, and what the test wants, in words.
 OPTION_LIMITS: Mapping[str, tuple[type, str, Callable[[Any], bool], str]] = MappingProxyType(
     {
         "tolerance": (Real, "a number", lambda value: 0 < value < 1, "a tolerance lies between 0 and 1"),
