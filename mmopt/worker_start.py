@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import queue
 import signal
 import subprocess
@@ -19,6 +18,7 @@ import sys
 import tempfile
 import threading
 from dataclasses import dataclass
+from multiprocessing import Pipe
 from typing import Any
 
 from mmopt.errors import SolverError
@@ -37,7 +37,7 @@ class Ended:
 
 
 class Worker(subprocess.Popen[bytes]):
-    """The process that does the tasks, with pickles over its pipes; the end of the block kills it.
+    """The process that does the tasks, its standard input a connection to it; the end of the block kills it.
 
     ``messages`` of the tasks, at last its own end; ``words``: what it and its children write.
 
@@ -54,11 +54,12 @@ class Worker(subprocess.Popen[bytes]):
         command = [sys.executable, "-P", "-m", "mmopt.comparison.worker", *["--fork"] * forks]
         # The modules that this process would find, wherever it runs.
         path = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        self._connection, theirs = Pipe()
         try:
             super().__init__(
                 command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdin=theirs.fileno(),
+                stdout=2 if verbose else self.words,
                 stderr=None if verbose else self.words,
                 env={**os.environ, **dict.fromkeys(THREADS, str(threads)), "PYTHONPATH": path},
                 start_new_session=True,  # so that Ctrl-C reaches this process only, which passes it on
@@ -67,36 +68,32 @@ class Worker(subprocess.Popen[bytes]):
             self.words.close()
             message = f"the process that solves cannot be started: {error.strerror}"
             raise SolverError(message, hint=f"it is '{' '.join(command)}'") from None
+        finally:
+            theirs.close()
         self.messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
-        assert self.stdout is not None
-        with contextlib.suppress(EOFError, pickle.UnpicklingError):  # it died, perhaps in mid-message
+        with contextlib.suppress(EOFError, OSError):  # it died, perhaps in mid-message
             while True:
-                self.messages.put(pickle.load(self.stdout))
+                self.messages.put(self._connection.recv())
         self.messages.put(Ended(self.wait()))
 
     def send(self, task: object) -> None:
         """Give it a task; if it has died, its end is among the messages."""
-        assert self.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            pickle.dump(task, self.stdin)
-            self.stdin.flush()
+        with contextlib.suppress(ConnectionError):
+            self._connection.send(task)
 
     def kill(self) -> None:
         """Kill it and its children."""
-        if sys.platform == "win32":
-            super().kill()
-        else:
-            # The group, of which it is the first. On macOS a group of ended processes is not permitted.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
+        # The group, of which it is the first. On macOS a group of ended processes is not permitted.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
 
     def __exit__(self, *_: object) -> None:
         if not self.words.closed:
             self.kill()
             self._reader.join()
-            with contextlib.suppress(BrokenPipeError), self.words:
-                super().__exit__(None, None, None)
+            with self.words, self._connection:
+                self.wait()

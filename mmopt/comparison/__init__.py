@@ -1,8 +1,7 @@
 """Programs side by side, each in a process of its own. Solving and judging stand in ``mmopt.driver``.
 
 - ``compare.py``: ``mmopt.compare`` and its result: programs, solvers and tolerances on one workload
-- ``isolate.py``: tasks of a comparison, each in a process of its own, and their outcomes
-- ``worker.py``: the process that does these tasks, what the two say to each other, and limits of memory
+- ``worker.py``: tasks of a comparison, each in a process of its own with limits, and their outcomes
 - ``predicted_errors.py``: predictions for a release of a strategy at a stated privacy
 - ``ranking.py``: programs, templates and baselines in one order, and the factors by which they differ
 """
@@ -15,7 +14,6 @@ from mmopt.comparison.compare import (
     outcomes,
     with_formulations,
 )
-from mmopt.comparison.isolate import Isolated, Outcome
 from mmopt.comparison.predicted_errors import Predicted, Stated
 from mmopt.comparison.ranking import (
     Baselines,
@@ -29,6 +27,7 @@ from mmopt.comparison.ranking import (
     standards,
     template_places,
 )
+from mmopt.comparison.worker import Isolated, Outcome
 
 __all__ = [
     "Baselines",

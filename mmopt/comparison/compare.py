@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 
-from mmopt.comparison.isolate import Isolated, Outcome
 from mmopt.comparison.predicted_errors import Stated
-from mmopt.comparison.worker import Solving, allowed
+from mmopt.comparison.worker import Isolated, Outcome, Solving, allowed
 from mmopt.driver.accepted_inputs import CLASSES as READERS
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
@@ -168,11 +167,10 @@ def compare(
         hint = "write programs=['l2_strategy'], solvers=['clarabel']"
         raise OptionError("programs and solvers are lists, not one name", hint=hint)
     stated = None if privacy is None else Stated(Privacy.of(privacy), Neighbours.of(neighbours))
-    chosen = combinations(programs, solvers, tolerances, formulations=formulations)
     return Comparison(
         outcomes(
             workload,
-            chosen,
+            combinations(programs, solvers, tolerances, formulations=formulations),
             stated=stated,
             time_limit=time_limit,
             total_time=total_time,

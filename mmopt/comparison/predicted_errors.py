@@ -7,6 +7,7 @@ that at unit noise.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -112,55 +113,59 @@ def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: 
         with suppress(TooLargeError):  # more queries than variances fit in memory
             return Predicted(cost=privacy_cost(form, workload))
         return NOT_PREDICTED
-    try:
-        noise = noise_for(form.norm, stated.privacy)
-        if not noise.takes(stated.privacy):
-            return Predicted(reason=_not_allowed(noise, stated))
+
+    def release(noise: Noise) -> Predicted:
         planned = plan(workload, strategy, stated.privacy, stated.neighbours)
         ratio = largest_ratio(form.variances(workload), workload) if workload.has_targets else None
         return Predicted(planned.rmse, _cost(workload, form, ratio, noise, stated))
-    except TooLargeError as error:
-        unit_rmse = form.largest_column * math.sqrt(form.mean_variance(workload))
-        return _continuous(unit_rmse, noise, stated, error)
-    except Error as error:
-        return Predicted(reason=error.message)
+
+    return _or_reason(
+        form.norm, stated, release, lambda: form.largest_column * math.sqrt(form.mean_variance(workload))
+    )
 
 
 def predicted_baseline(workload: Workload, name: str, cost: Cost, stated: Stated | None) -> Predicted:
     """Predict a release of a baseline under one noise, that of ``cost``."""
     if stated is None:
         return Predicted(cost=cost.privacy_cost)
-    noise = noise_for(cost.norm, stated.privacy)
-    if not noise.takes(stated.privacy):
-        return Predicted(reason=_not_allowed(noise, stated))
-    if not math.isfinite(cost.error):
-        return Predicted(reason="what it measures does not tell the answers")
-    try:
+
+    def release(noise: Noise) -> Predicted:
+        if not math.isfinite(cost.error):
+            return Predicted(reason="what it measures does not tell the answers")
         form = baseline_strategy(name, workload, cost.norm)
         planned = plan(workload, form, stated.privacy, stated.neighbours)
-        is_answers = read(name).baseline.name == ON_ANSWERS
-        rmse = _of_a_row(planned) if is_answers else planned.rmse
+        rmse = _of_a_row(planned) if read(name).baseline.name == ON_ANSWERS else planned.rmse
         ratio = None if cost.privacy_cost is None else (cost.privacy_cost / cost.sensitivity) ** 2
         return Predicted(rmse, _cost(workload, form, ratio, noise, stated))
+
+    return _or_reason(cost.norm, stated, release, lambda: cost.rmse)
+
+
+def _or_reason(
+    norm: int, stated: Stated, release: Callable[[Noise], Predicted], unit_rmse: Callable[[], float]
+) -> Predicted:
+    """The prediction of ``release`` for the noise of a norm; a refusal becomes the ``reason``.
+
+    Where it needs more than fits in memory: from the rmse at unit noise per unit of the largest column; where
+    that does not determine it, the reason is the error.
+    """
+    try:
+        noise = noise_for(norm, stated.privacy)
+        if not noise.takes(stated.privacy):
+            why = (
+                "does not satisfy pure epsilon: it needs a delta"
+                if stated.privacy.is_pure
+                else f"is calibrated for epsilon, and {stated.cost_name} is stated"
+            )
+            return Predicted(reason=f"{noise.name} noise {why}")
+        return release(noise)
     except TooLargeError as error:
-        return _continuous(cost.rmse, noise, stated, error)
+        times = stated.neighbours.times
+        if times is None:
+            return Predicted(reason=error.message)
+        return Predicted(times * unit_rmse() * noise.continuous.deviation(stated.privacy), is_continuous=True)
     except Error as error:
         return Predicted(reason=error.message)
-
-
-def _not_allowed(noise: Noise, stated: Stated) -> str:
-    if stated.privacy.is_pure:
-        return f"{noise.name} noise does not satisfy pure epsilon: it needs a delta"
-    return f"{noise.name} noise is calibrated for epsilon, and {stated.cost_name} is stated"
-
-
-def _continuous(unit_rmse: float, noise: Noise, stated: Stated, error: TooLargeError) -> Predicted:
-    """The prediction from the rmse at unit noise per unit of the largest column; where that does not
-    determine it, the reason is the error."""
-    times = stated.neighbours.times
-    if times is None:
-        return Predicted(reason=error.message)
-    return Predicted(times * unit_rmse * noise.continuous.deviation(stated.privacy), is_continuous=True)
 
 
 def _of_a_row(planned: Plan) -> float:
@@ -183,8 +188,7 @@ def _cost(
         return ratio
     if noise.takes_targets:
         most = None if stated.privacy.rho is not None else Privacy(MOST_COST, stated.privacy.delta)
-        scaled = form.divided(1.0 / math.sqrt(ratio))
-        planned = plan(workload, scaled, most, stated.neighbours, absolute=True)
+        planned = plan(workload, form.divided(1.0 / math.sqrt(ratio)), most, stated.neighbours, absolute=True)
         return planned.rho if most is None else planned.epsilon
     at_one = plan(workload, form, Privacy(1.0), stated.neighbours)
     return at_one.noise * math.sqrt(noise.continuous.variance * ratio) * (1.0 + SLACK)

@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mmopt.comparison.compare import TIME_LIMIT, TabledRows
-from mmopt.comparison.isolate import Costed, Isolated, Outcome
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted, predicted_baseline
-from mmopt.comparison.worker import Costing, allowed
+from mmopt.comparison.worker import Costed, Costing, Isolated, Outcome, allowed
 from mmopt.driver.templates import Templates, TemplateStrategy
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
@@ -111,11 +110,11 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
         if cost is not None and cost < math.inf:
             by_norm.setdefault(outcome.solution.strategy.norm, []).append((cost, outcome))
         bounds.append(_bound(outcome))
-    best = {norm: _least(costs) for norm, costs in by_norm.items()}
+    best = {norm: _least_cost(costs) for norm, costs in by_norm.items()}
     return LeastCosts(best, max((bound for bound in bounds if bound is not None), default=math.nan))
 
 
-def _least(costs: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]:
+def _least_cost(costs: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]:
     """The least cost, or that of fitness_for_use where it is equal up to the gap of a solver."""
     least = min(cost for cost, _ in costs)
     return min(
@@ -198,7 +197,6 @@ class Factors(Displayed):
 
     def summary(self) -> dict[str, Any]:
         """One JSON object, of the kind "baseline"."""
-        against = None if self.against is None else named(self.against)
         return {
             "kind": "baseline",
             "name": self.name,
@@ -210,7 +208,7 @@ class Factors(Displayed):
             "rmse": self.errors_rmse,
             "unit_rmse": None if self.cost is None else self.cost.rmse,
             **self.predicted.summary(),
-            "against": against,
+            "against": None if self.against is None else named(self.against),
             "error_factor": finite(self.error),
             "rmse_factor": finite(self.rmse),
             "bound_factor": finite(self.over_bound),
@@ -404,16 +402,16 @@ def template_places(
     optimised: Mapping[int, Templates], workload: Workload, stated: Stated | None
 ) -> list[TemplatePlace]:
     """The candidates of all norms, the least rmse first; without a privacy, the least total error."""
-    places = []
-    for norm, of_norm in optimised.items():
-        for candidate in of_norm.candidates:
-            prediction = NOT_PREDICTED
-            if candidate.strategy is not None and stated is not None:
-                prediction = predicted(workload, candidate.strategy, stated)
-            places.append(TemplatePlace(candidate, norm, prediction))
-    if stated is None:
-        return sorted(places, key=lambda place: place.candidate.error)
-    return sorted(places, key=lambda place: (place.rmse, place.candidate.error))
+
+    def place(candidate: TemplateStrategy, norm: int) -> TemplatePlace:
+        if candidate.strategy is None or stated is None:
+            return TemplatePlace(candidate, norm, NOT_PREDICTED)
+        return TemplatePlace(candidate, norm, predicted(workload, candidate.strategy, stated))
+
+    def before(place: TemplatePlace) -> tuple[float, float]:
+        return 0.0 if stated is None else place.rmse, place.candidate.error
+
+    return sorted((place(c, norm) for norm, each in optimised.items() for c in each.candidates), key=before)
 
 
 SAME_DIGITS = 5  # two values that agree so far keep their order, programs before baselines
@@ -485,9 +483,9 @@ def ranking(
             reason = predicted.reason or "it is not known what it costs that all targets hold"
             left_out.append((reason, entry))
         else:
-            is_continuous = predicted.is_continuous
-            places.append(Place(entry, 0, value, rmse, predicted.cost, is_continuous=is_continuous))
-    groups = [places] if stated is not None else _by_noise(places)
+            places.append(Place(entry, 0, value, rmse, predicted.cost, is_continuous=predicted.is_continuous))
+    noises = dict.fromkeys(place.noise if stated is None else "" for place in places)
+    groups = [[place for place in places if stated or place.noise == noise] for noise in noises]
     ordered = tuple(place for group in groups for place in _ordered(group))
     return Ranking(ordered, tuple(left_out), stated, by_cost)
 
@@ -499,19 +497,15 @@ def best_first(ranked: Ranking, outcomes: Sequence[Outcome]) -> list[Outcome]:
     return sorted(outcomes, key=lambda o: (numbers.get(id(o), last), o.solution is None))
 
 
-def _by_noise(places: Sequence[Place]) -> list[list[Place]]:
-    noises = dict.fromkeys(place.noise for place in places)
-    return [[place for place in places if place.noise == noise] for noise in noises]
-
-
 def _ordered(places: Sequence[Place]) -> Iterator[Place]:
     def before(place: Place) -> tuple[float, bool]:
         return float(f"{place.value:.{SAME_DIGITS - 1}e}"), isinstance(place.entry, Factors)
 
-    programs = [place for place in places if isinstance(place.entry, Outcome)]
-    best = {place.noise: place.value for place in sorted(programs, key=before, reverse=True)}
-    for number, place in enumerate(sorted(places, key=before), 1):
-        least = min(one.value for one in places)
-        least_of_noise = best.get(place.noise, math.nan)
-        factors = ratio(place.value, least), ratio(place.value, least_of_noise)
-        yield replace(place, number=number, factor=factors[0], same_noise=factors[1])
+    ordered, least = sorted(places, key=before), min(place.value for place in places)
+    programs = [
+        place for place in sorted(places, key=before, reverse=True) if isinstance(place.entry, Outcome)
+    ]
+    best = {place.noise: place.value for place in programs}
+    for number, place in enumerate(ordered, 1):
+        same_noise = ratio(place.value, best.get(place.noise, math.nan))
+        yield replace(place, number=number, factor=ratio(place.value, least), same_noise=same_noise)

@@ -20,8 +20,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.request import WorkloadLike, default_program
 from mmopt.resources import version
 from mmopt.solvers import refuse_too_large, solver_row
-from mmopt.solvers.conic_problem import ConicProblem, conic_problem, led_back
-from mmopt.solvers.conic_solvers import Handover, hand_over
+from mmopt.solvers.conic_problem import ConicProblem, Handover, conic_problem, hand_over, led_back
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Floating point that is proved: directed rounding, balls, inverses, spectra; arrays, threads. No programs.
 
 - ``arrays.py``: helpers for arrays: read-only results, stacked QR, threads
-- ``outward.py``: sums, products, roots and column norms rounded outward, and sums over participation patterns
+- ``outward.py``: sums, products, roots and column norms rounded outward
+- ``participation.py``: sums over the steps of a stream in which one person may be
 - ``pseudoinverse.py``: pseudo-inverse, rank and singular vectors
 - ``matrix_functions.py``: functions of matrices that numpy lacks, and products without matrices that need not
   be formed

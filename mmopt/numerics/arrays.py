@@ -189,9 +189,8 @@ def blas_threads(largest: int, wanted: int | None = None) -> AbstractContextMana
 
     ``largest``: the number of its columns.
     """
-    if wanted is None and largest < COLUMNS_OF_ONE_THREAD:
-        return one_thread()
-    return nullcontext() if wanted is None else _limited(wanted)
+    is_free = wanted is None and largest >= COLUMNS_OF_ONE_THREAD
+    return nullcontext() if is_free else _limited(1 if wanted is None else wanted)
 
 
 def one_thread() -> AbstractContextManager[Any]:

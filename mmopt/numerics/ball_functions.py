@@ -125,13 +125,13 @@ def smallest_eigenvalue(a: Ball) -> float:
     guess = float(np.linalg.eigvalsh(m.mid)[0])
     size = gamma(n + 2) * float(np.abs(np.diag(m.mid)).sum())
     for s in (guess - size, guess / 2, 0.0):
-        bound = _least(m, s)
+        bound = _bound_by_shift(m, s)
         if bound is not None:
             return bound
     return -float("inf")
 
 
-def _least(m: Ball, s: float) -> float | None:
+def _bound_by_shift(m: Ball, s: float) -> float | None:
     """A number, s less the error, that the eigenvalues are proved to exceed; or None."""
     if not matrix_functions.is_definite(m.mid, s):
         return None
@@ -149,7 +149,7 @@ def is_semidefinite(a: Ball) -> bool:
     if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
         return False
     slip = 4 * gamma(len(m.mid) + 4) * float(np.abs(np.diagonal(m.mid)).sum()) + TINY
-    if (_least(m, slip + 2 * frobenius(m.rad)) or -1.0) > 0:
+    if (_bound_by_shift(m, slip + 2 * frobenius(m.rad)) or -1.0) > 0:
         return True
     # Twice the diagonal against whole rows, which have it once.
     rows = (np.abs(m.mid) + (m.rad + m.rad.T) / 2).sum(axis=1) * GROW
@@ -171,7 +171,7 @@ def below_eigenvalues(a: Ball, lower: Array) -> float:
             return 0.0
         estimate, v = float(np.linalg.norm(v)) / grown, w / grown
     for share in ESTIMATE_SHARES:
-        bound = _least(a, share * estimate)
+        bound = _bound_by_shift(a, share * estimate)
         if bound is not None and bound > 0:
             return bound
     return max(0.0, smallest_eigenvalue(a))

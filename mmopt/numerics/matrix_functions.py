@@ -124,8 +124,7 @@ def solve(matrix: Array, right: Array) -> Array:
         if negative or np.abs(outside).max(initial=0.0) > RANGE_TOLERANCE * np.abs(right).max(initial=0.0):
             return np.full(np.shape(right), np.inf)
         inside = vectors[:, kept]
-        scaled = (inside.T @ right).T / values[kept]
-        return np.asarray(inside @ scaled.T)
+        return np.asarray(inside @ ((inside.T @ right).T / values[kept]).T)
 
 
 def inv(matrix: Array) -> Array:
@@ -235,18 +234,12 @@ def support(entries: Array) -> Array:
     return np.asarray(entries > CLEAR_MULTIPLIER * max(float(entries.max(initial=0.0)), 0.0), dtype=float)
 
 
-def as_block(entry: Array, is_row: bool) -> Array:
-    """A number, vector or matrix as a block of a block matrix."""
-    if entry.ndim == 0:
-        return entry.reshape(1, 1)
-    if entry.ndim == 1:
-        return entry.reshape(1, -1) if is_row else entry.reshape(-1, 1)
-    return entry
-
-
 def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
     """A block matrix; each entry comes with whether it is a row vector."""
-    parts = [[as_block(np.asarray(e), r) for e, r in row] for row in rows]
+    parts = [
+        [np.atleast_2d(e) if is_row or np.ndim(e) != 1 else np.reshape(e, (-1, 1)) for e, is_row in row]
+        for row in rows
+    ]
     shape = sum(row[0].shape[0] for row in parts), sum(part.shape[1] for part in parts[0])
     require_memory(shape, "block matrix", share=2)
     return np.block(parts)

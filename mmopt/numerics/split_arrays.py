@@ -108,15 +108,16 @@ class Space:
 
     def matches(self, other: Space) -> bool:
         """Whether a matrix on one of the spaces can be multiplied with one on the other."""
-        if self is other:
-            return True
-        if self.dims != other.dims or self.is_listed != other.is_listed:
-            return False
-        if not np.array_equal(self.multiplicities, other.multiplicities):
-            return False
-        if self.sizes is None or other.sizes is None:
-            return self.sizes is other.sizes
-        return np.array_equal(self.sizes, other.sizes)
+        return self is other or (
+            self.dims == other.dims
+            and self.is_listed == other.is_listed
+            and np.array_equal(self.multiplicities, other.multiplicities)
+            and (
+                self.sizes is other.sizes
+                if self.sizes is None or other.sizes is None
+                else np.array_equal(self.sizes, other.sizes)
+            )
+        )
 
     def abstract(self, dims: tuple[int, ...]) -> Space:
         """A space without coordinates that has the same components, in these dimensions."""
@@ -176,12 +177,17 @@ class Level:
         return (self.space.size,)
 
 
+@dataclass(frozen=True, eq=False)
 class Unlisted:
     """A vector over coordinates that are not listed, with the ``space`` of these (``spanned_cells``)."""
 
     space: Space
-    arrays: tuple[Any, ...]  # its content
     is_listed: ClassVar[bool] = False
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """Its content."""
+        return ()
 
     @property
     def shape(self) -> tuple[int]:
@@ -301,24 +307,17 @@ def same_array(stated: Any, computed: Any) -> bool:
     """Whether two arrays, or matrices by component, agree up to rounding, or both are absent."""
     if stated is None or computed is None:
         return stated is computed
-    if not (isinstance(stated, np.ndarray) and isinstance(computed, np.ndarray)):
-        return _same_parts(stated, computed, CLOSE_ARRAY)
-    if np.shape(stated) != np.shape(computed) or not np.isfinite(stated).all():
+    if not any(isinstance(stated, kind) and isinstance(computed, kind) for kind in (np.ndarray, Split)):
         return False
-    off = float(np.linalg.norm(np.asarray(stated) - computed))
-    return off <= CLOSE_ARRAY * float(np.linalg.norm(computed))
-
-
-def _same_parts(one: Any, two: Any, close: float) -> bool:
-    """Whether two matrices by component agree up to rounding, relative to the size of the second."""
-    if not (isinstance(one, Split) and isinstance(two, Split)):
+    ours, theirs = arrays_of(stated), arrays_of(computed)
+    if list(map(np.shape, ours)) != list(map(np.shape, theirs)) or not is_finite(stated):
         return False
-    if [np.shape(part) for part in one.parts] != [np.shape(part) for part in two.parts]:
-        return False
-    often = two.multiplicities
-    off = [float(np.sum(np.square(a - b))) for a, b in zip(one.parts, two.parts, strict=True)]
-    size = [float(np.sum(np.square(b))) for b in two.parts]
-    return bool(np.sqrt(often @ np.array(off)) <= close * np.sqrt(often @ np.array(size)))
+    often = computed.multiplicities if isinstance(computed, Split) else np.ones(1)
+    differences = [np.asarray(one) - two for one, two in zip(ours, theirs, strict=True)]
+    off, size = (
+        often @ [float(np.sum(np.square(each))) for each in arrays] for arrays in (differences, theirs)
+    )
+    return bool(np.sqrt(off) <= CLOSE_ARRAY * np.sqrt(size))
 
 
 class Moments(NamedTuple):
@@ -373,20 +372,15 @@ class Profile(Unlisted):
     largest : an upper bound on its largest entry, or a ball that contains the entry.
     """
 
-    space: Space
     largest: float | Ball
 
     @property
-    def arrays(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def arrays(self) -> tuple[Any, ...]:
         return (self.largest,)
 
 
-@dataclass(frozen=True, eq=False)
 class Beside(Unlisted):
     """A number less a diagonal: a function of the cells without further structure."""
-
-    space: Space
-    arrays: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,7 +395,6 @@ class Measure(Unlisted):
     OptionError : weights or factors that are negative or not finite, or do not fit together; no weight.
     """
 
-    space: Space
     mixture: Any
 
     def __post_init__(self) -> None:
@@ -412,7 +405,7 @@ class Measure(Unlisted):
             raise OptionError("a measure has weights and factors that are finite and not negative")
 
     @property
-    def arrays(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def arrays(self) -> tuple[Any, ...]:
         return (self.mixture.weights, *self.mixture.factors)
 
     @cached_property
@@ -429,9 +422,7 @@ class WeighedQueries(Unlisted):
     Only ``nuclear`` takes them. least : the bound, or a ball of it.
     """
 
-    space: Space
     least: float | Ball
-    arrays: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,9 +432,5 @@ class RootOfMeasure(Unlisted):
     measure: Measure
 
     @property
-    def space(self) -> Space:  # type: ignore[override]
-        return self.measure.space
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def arrays(self) -> tuple[Any, ...]:
         return self.measure.arrays

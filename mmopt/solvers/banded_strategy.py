@@ -13,28 +13,26 @@ Up to the square of E, which goes to zero, nuclear(W Y^½) is the error less tr(
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg.lapack
 import scipy.optimize
 
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import rank
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 
 PROGRAMS = ("banded_strategy",)
 
-MOST_STEPS = 20_000  # steps, unless an option says otherwise
 STEPS_BETWEEN_GAPS = 10
 STEPS_SHOWN = 200  # after so many a display hears of it
 LBFGS_MEMORY = 30  # pairs of steps and gradients
 LEAST_SHARE = 1e-12  # of the windows, at first of sum 1: the root of a share of zero has no slope
-SHARE_OF_GAP = 0.5  # of the gap asked for: the program's own evaluation rounds to the worse side
-NEXT_GAP = 0.1  # of the gap of one point, for that of the next
-LEAST_GAP = 1e-13
 # Fitted on one thread of a shared core, to a factor of about three.
 SECONDS_OF_STEP = 2e-9  # per product of cells, queries and bands
 TYPICAL_STEPS = 500
@@ -112,9 +110,8 @@ class Banded:
         error, count = float(np.square(half).sum()), float(shares.sum())
         prices = _bands(whole, whole, self.bands)
         inside = sum(float(_band_of_gram(factor, k) @ prices[k]) for k in range(1, self.bands))
-        return error * count, error * count * float((self.cover @ prices[0]).max()) / (
-            error - inside
-        ) ** 2 - 1.0
+        dearest = float((self.cover @ prices[0]).max())
+        return error * count, error * count * dearest / (error - inside) ** 2 - 1.0
 
     def gram(self, x: Array) -> tuple[Array, Array]:
         """X (n, n) and v, of sum 1."""
@@ -167,26 +164,30 @@ def points(
     near = np.asarray(env["near"], dtype=float)
     queries, cover = (np.asarray(env[name], dtype=float) for name in ("W", "C"))
     problem = Banded(queries, cover, int(near[0].sum()))
-    pace = Pace(
-        clock, SHARE_OF_GAP * options.tolerance, options.max_iterations or MOST_STEPS, NEXT_GAP, LEAST_GAP
-    )
-    x, count, objective, gap = problem.start(), 0, math.inf, math.inf
+    pace = Pace.of(options, clock, 0.5, 0.1, most=20_000, finest=1e-13)
+    yield from pace.points(_search(problem, pace))
+
+
+def _search(problem: Banded, pace: Pace) -> Iterator[KernelStep]:
+    """Steps towards ever smaller gaps, some hundreds at a time."""
+    x, count, objective = problem.start(), 0, math.inf
     while True:
         before = objective
-        x, steps = _steps(problem, x, pace.wanted, clock, min(STEPS_SHOWN, pace.limit - count))
+        x, steps = _steps(problem, x, pace.wanted, pace.clock, min(STEPS_SHOWN, pace.limit - count))
         count += steps
         objective, gap = problem.gap(x)
-        stop = pace.stop(count, done=not objective < before and gap > pace.wanted)
         estimate = (objective, objective / (1.0 + gap))
-        if gap <= pace.wanted or stop:
-            gram, shares = problem.gram(x)
-            raw = f"gap {gap:.1e} by its own count"
-            yield Point({"X": gram, "v": shares}, {}, count, raw, stop, estimate=estimate)
-            if stop:
-                return
-            pace.tighten()
-        else:
-            yield Point({}, {}, count, "", estimate=estimate)
+        made = partial(_point, problem, x, count, gap, estimate)
+        yield KernelStep(count, gap, estimate, made, done=not objective < before and gap > pace.wanted)
+
+
+def _point(
+    problem: Banded, x: Array, count: int, gap: float, estimate: tuple[float, float], stop: Stop | None
+) -> Point:
+    gram, shares = problem.gram(x)
+    return Point(
+        {"X": gram, "v": shares}, {}, count, f"gap {gap:.1e} by its own count", stop, estimate=estimate
+    )
 
 
 def _steps(problem: Banded, x: Array, wanted: float, clock: Clock, most: float) -> tuple[Array, int]:

@@ -1,4 +1,4 @@
-"""The compiled problem as plain data, and bounds proved by its multipliers.
+"""The compiled problem as plain data, named arrays back, and bounds proved by multipliers.
 
 **The data**, which a solver of one's own takes and an exported file contains: minimize ``c @ x + offset``
 subject to ``A @ x + s = b`` with s in a product of cones K, whose rows are in the order of the fields of
@@ -19,17 +19,100 @@ elimination) give the sizes of all unknowns at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import lsqr
 
+from mmopt.compiler import Lowered
+from mmopt.errors import UnsuitableError
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.solvers.solver_protocol import Options, Vectors
+from mmopt.solvers.solver_protocol import Iteration, Options, Vectors
 
-if TYPE_CHECKING:
-    from mmopt.solvers.conic_solvers import Handover
+Named = tuple[dict[str, Array], dict[str, Array]]
+
+
+@dataclass(frozen=True)
+class Handover:
+    """Solver data of a lowered problem, as cvxpy's reductions give them."""
+
+    lowered: Lowered
+    solver: str  # cvxpy's name
+    data: Mapping[str, Any]
+    chain: Any
+    inverse: Any
+
+    @property
+    def cones(self) -> Any:
+        return self.data["dims"]
+
+    def named(self, raw: Any) -> Named:
+        """Variables and multipliers by the program's names, from a solver's raw solution."""
+        solution = self.chain.invert(raw, self.inverse)
+        # It stores the values, then evaluates its objective, which may not exist there; ours is evaluated
+        # elsewhere.
+        with suppress(np.linalg.LinAlgError):
+            self.lowered.problem.unpack(solution)
+        return self.current()
+
+    @np.errstate(all="ignore")  # numbers that are not finite are noticed where the point is judged
+    def current(self) -> Named:
+        """The present values of the cvxpy problem."""
+        lowered = self.lowered
+        variables = {
+            n: np.array(v.value, dtype=float) for n, v in lowered.variables.items() if v.value is not None
+        }
+        multipliers: dict[str, Array] = {}
+        for name, group in lowered.constraints.items():
+            duals = [c.dual_value for c in group]
+            # Cone constraints have several parts; certificates start from multipliers of inequalities.
+            if not duals or any(d is None or isinstance(d, list) for d in duals):
+                continue
+            values = [np.asarray(d, dtype=float) for d in duals]
+            together = values[0] if len(values) == 1 else np.array(values)
+            if name in lowered.places:
+                at, shape = lowered.places[name]
+                together = np.zeros(shape)
+                together.flat[at] = values[0]
+            multipliers[name] = together * lowered.rows.get(name, 1.0)
+        for key, (name, first, end) in lowered.corners.items():
+            duals = [c.dual_value for c in lowered.constraints[name]]
+            if all(isinstance(d, np.ndarray) and d.ndim == 2 for d in duals):
+                blocks = np.array([d[first:end, first:end] for d in duals])
+                multipliers[key] = blocks[0] if len(duals) == 1 else blocks[:, 0, 0]
+        return variables, multipliers
+
+    def counted(self, iterations: Iterable[Iteration], before: int, run: int) -> list[Iteration]:
+        """The iterations of a run after ``before`` others; objective and bound are the lowered problem's."""
+        sign = -1.0 if self.lowered.problem.objective.NAME == "maximize" else 1.0
+        offset = float(self.inverse[-1].get("offset", 0.0))
+        return [each.placed(before, run, sign, offset) for each in iterations]
+
+
+def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Handover:
+    """Let cvxpy reduce the problem to the standard form of the solver.
+
+    quadratic : leave a quadratic objective as it is, in ``data["P"]``; else it goes into cones.
+
+    Raises
+    ------
+    UnsuitableError : the solver does not take the cones of the problem.
+    """
+    import cvxpy
+
+    try:
+        # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out data that invert needs.
+        data, chain, inverse = lowered.problem.get_problem_data(
+            solver, solver_opts={"use_quad_obj": quadratic}
+        )
+    except cvxpy.SolverError as error:
+        raise UnsuitableError(f"{solver} does not take the problem, says cvxpy: {error}") from None
+    return Handover(lowered, solver, data, chain, inverse)
 
 
 @dataclass(frozen=True)
@@ -69,24 +152,33 @@ class Cones:
     @property
     def blocks(self) -> tuple[ConeBlock, ...]:
         """The rows of each cone; those of the first two kinds together."""
-        return tuple(self._blocks())
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """The kinds that there are."""
-        return frozenset(block.kind for block in self.blocks)
-
-    def _blocks(self) -> Iterator[ConeBlock]:
-        at = 0
         singles = (("zero", self.zero), ("nonnegative", self.nonnegative))
         sizes = [(kind, rows, rows, 0.0) for kind, rows in singles if rows]
         sizes += [("second-order", size, size, 0.0) for size in self.second_order]
         sizes += [("psd", side * (side + 1) // 2, side, 0.0) for side in self.psd]
         sizes += [("exponential", 3, 3, 0.0)] * self.exponential
         sizes += [("power", 3, 3, alpha) for alpha in self.power]
-        for kind, rows, size, alpha in sizes:
-            yield ConeBlock(kind, at, at + rows, size, alpha)
-            at += rows
+        pairs = zip(sizes, itertools.accumulate(rows for _, rows, _, _ in sizes), strict=True)
+        return tuple(
+            ConeBlock(kind, end - rows, end, size, alpha) for (kind, rows, size, alpha), end in pairs
+        )
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds that there are."""
+        return frozenset(block.kind for block in self.blocks)
+
+
+def cones_of(dims: Any) -> Cones:
+    """The cones of cvxpy's dimensions."""
+    return Cones(
+        int(dims.zero),
+        int(dims.nonneg),
+        tuple(int(size) for size in dims.soc),
+        tuple(int(side) for side in dims.psd),
+        int(dims.exp),
+        tuple(float(alpha) for alpha in dims.p3d),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,28 +212,18 @@ class ConicProblem:
 def conic_problem(handed: Handover, options: Options | None = None) -> ConicProblem:
     """The data of a problem handed over for "SCS", whose order of cones and triangles is the one here."""
     import cvxpy
-    import scipy.sparse as sp
 
-    data, dims = handed.data, handed.cones
+    data = handed.data
     a = sp.csc_array(data["A"])
     b, c = (np.asarray(data[name], dtype=float) for name in "bc")
-    cones = Cones(
-        int(dims.zero),
-        int(dims.nonneg),
-        tuple(int(size) for size in dims.soc),
-        tuple(int(side) for side in dims.psd),
-        int(dims.exp),
-        tuple(float(alpha) for alpha in dims.p3d),
-    )
     quadratic = data.get("P")
-    is_largest = isinstance(handed.lowered.problem.objective, cvxpy.Maximize)
     return ConicProblem(
         A=sp.csc_array((_read_only(a.data), _read_only(a.indices), _read_only(a.indptr)), a.shape),
         b=_read_only(b),
         c=_read_only(c),
-        cones=cones,
+        cones=cones_of(handed.cones),
         offset=float(handed.inverse[-1]["offset"]),
-        sense="maximize" if is_largest else "minimize",
+        sense="maximize" if isinstance(handed.lowered.problem.objective, cvxpy.Maximize) else "minimize",
         P=None if quadratic is None else sp.csc_array(quadratic),
         names=_names(handed),
         options=options or Options(),
@@ -224,22 +306,25 @@ def prove(vectors: Vectors) -> Proof | None:
 
 def _inside(vectors: Vectors) -> Array | None:
     """y moved into the dual cone: signs clipped, cones widened, eigenvalues clipped and lifted."""
-    dims = vectors.handed.cones
-    if dims.exp or len(dims.p3d) or len(dims.pnd):
+    dims, y = vectors.handed.cones, np.array(vectors.y, dtype=float)
+    blocks = cones_of(dims).blocks
+    if (
+        dims.exp
+        or len(dims.p3d)
+        or len(dims.pnd)
+        or sum(block.end - block.first for block in blocks) != len(y)
+    ):
         return None
-    y = np.array(vectors.y, dtype=float)
-    at = int(dims.zero)
-    y[at : at + dims.nonneg] = np.maximum(y[at : at + dims.nonneg], 0.0)
-    at += int(dims.nonneg)
-    for size in dims.soc:
-        norm = float(np.linalg.norm(y[at + 1 : at + size]))
-        y[at] = max(y[at], norm * (1.0 + (4.0 + size) * EPS))
-        at += int(size)
-    for side in dims.psd:
-        triangle = side * (side + 1) // 2
-        y[at : at + triangle] = _psd(y[at : at + triangle], int(side), vectors.handed.solver)
-        at += triangle
-    return y if at == len(y) else None
+    for block in blocks:
+        entries = y[block.first : block.end]
+        if block.kind == "nonnegative":
+            entries[:] = np.maximum(entries, 0.0)
+        elif block.kind == "second-order":
+            norm = float(np.linalg.norm(entries[1:]))
+            entries[0] = max(entries[0], norm * (1.0 + (4.0 + block.size) * EPS))
+        elif block.kind == "psd":
+            entries[:] = _psd(entries, block.size, vectors.handed.solver)
+    return y
 
 
 def _psd(entries: Array, side: int, solver: str) -> Array:
@@ -262,9 +347,6 @@ def natural_sizes(a: Any, b: Array, left_out: Array) -> Array:
 
     a : (m, n) sparse. b : (m,). left_out : (n,) bool.
     """
-    import scipy.sparse as sp
-    from scipy.sparse.linalg import lsqr
-
     entries = a.tocoo()
     used = (entries.data != 0) & ~left_out[entries.col]
     rows, columns, values = entries.row[used], entries.col[used], np.abs(entries.data[used])

@@ -5,153 +5,40 @@ interior-point solver for conic programs with quadratic objectives, 2024). SCS i
 stretches (O'Donoghue, Chu, Parikh & Boyd, Conic optimization via operator splitting and homogeneous self-dual
 embedding, JOTA 2016). The others are called through cvxpy's own interface, ever tighter.
 
-Solvers that are no rows of the table may be named too, if cvxpy can call them. The cones that they take are
-cvxpy's own declaration. Where ``OPTIONS`` has their names for it they get the tolerance and the limit of
-iterations asked for; the rest run once, with their defaults, and refuse a limit.
+Printed output is dropped, or kept and read where a printed table is the only report of the iterations. A line
+that cannot be read is left out: a solver that prints something else next year only loses rows.
 """
 
 from __future__ import annotations
 
+import csv
+import ctypes
+import io
+import logging
+import os
+import re
 import signal
 import sys
+import tempfile
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import scipy.sparse as sp
 
 from mmopt.compiler import Lowered
-from mmopt.errors import OptionError, SolverError, UnsuitableError, suggest
+from mmopt.errors import SolverError
 from mmopt.limits import Stop
-from mmopt.numerics.arrays import Array
-from mmopt.resources import version_of
+from mmopt.solvers.conic_problem import Handover, Named, conic_problem, hand_over, led_back
+from mmopt.solvers.function_solver import answers
 from mmopt.solvers.solver_protocol import Clock, Iteration, Options, Point, Vectors, total
-from mmopt.solvers.table_of_solvers import SOLVERS, SolverRow
-
-# The kinds of cone that cvxpy's constraints are.
-KINDS = {
-    "Zero": "zero",
-    "NonNeg": "nonnegative",
-    "SOC": "second-order",
-    "PSD": "psd",
-    "SvecPSD": "psd",
-    "ExpCone": "exponential",
-    "PowCone3D": "power",
-}
-MODULES = {"HIGHS": "highspy"}  # where the module has not the solver's name
-THROUGH = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt"}  # the package that contains a solver without a version
-
-
-@dataclass(frozen=True)
-class OptionNames:
-    """A solver's names for our options; it always gets ``more``, and refuses tolerances below ``finest``."""
-
-    tolerance: tuple[str, ...]
-    max_iterations: str = ""
-    threads: str = ""
-    more: Mapping[str, Any] = field(default_factory=dict)
-    finest: float = 0.0
-
-    def settings(self, tolerance: float, options: Options) -> dict[str, Any]:
-        """Settings by the solver's names."""
-        named = {self.max_iterations: options.max_iterations, self.threads: options.threads}
-        limits = {name: value for name, value in named.items() if name and value}
-        return {**self.more, **dict.fromkeys(self.tolerance, max(tolerance, self.finest)), **limits}
-
-
-# HiGHS and MOSEK have no limit of iterations for all of their methods.
-OPTIONS: Mapping[str, OptionNames] = MappingProxyType(
-    {
-        # The Cholesky solver of CVXOPT refuses problems with redundant rows, which ours have.
-        "CVXOPT": OptionNames(
-            ("abstol", "reltol", "feastol"), "max_iters", more={"max_iters": 200, "kktsolver": "robust"}
-        ),
-        "ECOS": OptionNames(("abstol", "reltol", "feastol"), "max_iters"),
-        "HIGHS": OptionNames(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), finest=1e-10),
-        "MOSEK": OptionNames(("eps",)),
-        "OSQP": OptionNames(("eps_abs", "eps_rel"), "max_iter", more={"max_iter": 200_000}),
-        "QOCO": OptionNames(("abstol", "reltol"), "max_iters"),
-        "SDPA": OptionNames(("epsilonStar", "epsilonDash"), "maxIteration", "numThreads", {"numThreads": 1}),
-    }
-)
-
-
-def cvxpy_row(name: str) -> SolverRow | None:
-    """A row for a solver of cvxpy that is not in the table; None where cvxpy does not know the name.
-
-    Raises
-    ------
-    SolverError : cvxpy knows it, and it is not installed.
-    """
-    from cvxpy.reductions.solvers import defines
-
-    cvxpy_name = name.upper()
-    interfaces = [
-        of[cvxpy_name] for of in (defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP) if cvxpy_name in of
-    ]
-    if not interfaces:
-        return None
-    able = [interface for interface in interfaces if interface.is_installed()]
-    if not able:
-        raise SolverError(
-            f"the solver '{cvxpy_name.lower()}' is not installed; cvxpy can call it where it is",
-            hint=_listed(()),
-        )
-    by = THROUGH.get(cvxpy_name, "cvxpy")
-    version = "" if cvxpy_name in THROUGH else version_of(MODULES.get(cvxpy_name, cvxpy_name.lower()))
-    cones = {KINDS[c.__name__] for i in able for c in i.SUPPORTED_CONSTRAINTS if c.__name__ in KINDS}
-    return SolverRow(
-        cvxpy_name.lower(),
-        cvxpy_name,
-        "cvxpy",
-        "",
-        frozenset(cones),
-        "by cvxpy",
-        1e-6,
-        quadratic=any(interface.supports_quad_obj() for interface in able),
-        own_version=version or f"through {by} {version_of(by)}",
-        reads=frozenset(
-            {"max_iterations"} if cvxpy_name in OPTIONS and OPTIONS[cvxpy_name].max_iterations else ()
-        ),
-    )
-
-
-def installed_others() -> list[str]:
-    """The names of the solvers for which ``cvxpy_row`` has a row."""
-    from cvxpy.reductions.solvers import defines
-
-    names = {**defines.SOLVER_MAP_CONIC, **defines.SOLVER_MAP_QP}
-    rows = {row.cvxpy for row in SOLVERS}
-    return sorted(name.lower() for name in defines.INSTALLED_SOLVERS if name in names and name not in rows)
-
-
-def unknown_solver(name: str, others: Sequence[str]) -> OptionError:
-    """The error for an unknown name: the nearest one, or the installed solvers and those that pip installs.
-
-    others : names of kernels.
-    """
-    message = f"there is no solver '{name}'"
-    near = suggest(name.lower(), [*others, *(row.name for row in SOLVERS), *installed_others()])
-    return OptionError(message, hint=near if near.startswith("did you mean") else _listed(others))
-
-
-def _listed(others: Sequence[str]) -> str:
-    there = [*others, *(row.name for row in SOLVERS if row.is_installed)]
-    packages = [row.package for row in SOLVERS if not row.is_installed]
-    by_cvxpy = installed_others()
-    lines = [f"installed: {', '.join(there)}"]
-    lines += [f"through cvxpy: {', '.join(by_cvxpy)}"] if by_cvxpy else []
-    lines += [f"not installed: pip install {' '.join(packages)}"] if packages else []
-    return "\n  ".join([*lines, "a function of your own: module:function"])
-
-
-Named = tuple[dict[str, Array], dict[str, Array]]
-Listened = tuple[dict[str, Any], list[Iteration]]
+from mmopt.solvers.table_of_solvers import OPTIONS, SolverRow
 
 # Of the gap asked for: the tolerances of one run after the other.
 CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
@@ -164,86 +51,11 @@ STRETCH_TOLERANCE = 1e-5
 
 INFEASIBLE = {"PrimalInfeasible": Stop.INFEASIBLE, "DualInfeasible": Stop.UNBOUNDED}  # of Clarabel
 SIGINT, INACCURATE = -5, (-6, -7)  # of SCS
-FAILED = {-1: Stop.UNBOUNDED, -2: Stop.INFEASIBLE, -3: Stop.FAILED, -4: Stop.FAILED}
-FAILED |= {-6: Stop.UNBOUNDED, -7: Stop.INFEASIBLE}
-
-
-@dataclass(frozen=True)
-class Handover:
-    """Solver data of a lowered problem, as cvxpy's reductions give them."""
-
-    lowered: Lowered
-    solver: str  # cvxpy's name
-    data: Mapping[str, Any]
-    chain: Any
-    inverse: Any
-
-    @property
-    def cones(self) -> Any:
-        return self.data["dims"]
-
-    def named(self, raw: Any) -> Named:
-        """Variables and multipliers by the program's names, from a solver's raw solution."""
-        solution = self.chain.invert(raw, self.inverse)
-        # It stores the values, then evaluates its objective, which may not exist there; ours is evaluated
-        # elsewhere.
-        with suppress(np.linalg.LinAlgError):
-            self.lowered.problem.unpack(solution)
-        return self.current()
-
-    @np.errstate(all="ignore")  # numbers that are not finite are noticed where the point is judged
-    def current(self) -> Named:
-        """The present values of the cvxpy problem."""
-        lowered = self.lowered
-        variables = {
-            n: np.array(v.value, dtype=float) for n, v in lowered.variables.items() if v.value is not None
-        }
-        multipliers: dict[str, Array] = {}
-        for name, group in lowered.constraints.items():
-            duals = [c.dual_value for c in group]
-            # Cone constraints have several parts; certificates start from multipliers of inequalities.
-            if not duals or any(d is None or isinstance(d, list) for d in duals):
-                continue
-            values = [np.asarray(d, dtype=float) for d in duals]
-            together = values[0] if len(values) == 1 else np.array(values)
-            if name in lowered.places:
-                at, shape = lowered.places[name]
-                together = np.zeros(shape)
-                together.flat[at] = values[0]
-            multipliers[name] = together * lowered.rows.get(name, 1.0)
-        for key, (name, first, end) in lowered.corners.items():
-            duals = [c.dual_value for c in lowered.constraints[name]]
-            if all(isinstance(d, np.ndarray) and d.ndim == 2 for d in duals):
-                blocks = np.array([d[first:end, first:end] for d in duals])
-                multipliers[key] = blocks[0] if len(duals) == 1 else blocks[:, 0, 0]
-        return variables, multipliers
-
-    def counted(self, iterations: Iterable[Iteration], before: int, run: int) -> list[Iteration]:
-        """The iterations of a run after ``before`` others; objective and bound are the lowered problem's."""
-        sign = -1.0 if self.lowered.problem.objective.NAME == "maximize" else 1.0
-        offset = float(self.inverse[-1].get("offset", 0.0))
-        return [i.placed(before, run, sign, offset) for i in iterations]
-
-
-def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Handover:
-    """Let cvxpy reduce the problem to the standard form of the solver.
-
-    quadratic : leave a quadratic objective as it is, in ``data["P"]``; else it goes into cones.
-
-    Raises
-    ------
-    UnsuitableError : the solver does not take the cones of the problem.
-    """
-    import cvxpy
-
-    try:
-        # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out data that invert needs.
-        data, chain, inverse = lowered.problem.get_problem_data(
-            solver, solver_opts={"use_quad_obj": quadratic}
-        )
-    except cvxpy.SolverError as error:
-        raise UnsuitableError(f"{solver} does not take the problem, says cvxpy: {error}") from None
-    return Handover(lowered, solver, data, chain, inverse)
+FAILED = {
+    **dict.fromkeys((-1, -6), Stop.UNBOUNDED),
+    **dict.fromkeys((-2, -7), Stop.INFEASIBLE),
+    **dict.fromkeys((-3, -4), Stop.FAILED),
+}
 
 
 @dataclass(frozen=True)
@@ -333,9 +145,6 @@ def _watched(clock: Clock, counted: list[Iteration], info: Any) -> bool:
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
     """Hold Ctrl-C back until the end of the block: SCS listens for it while it sets up, and forgets it."""
-    if sys.platform == "win32":
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -396,9 +205,6 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRu
 
 def _by_function(row: SolverRow, handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     """Runs of a function, stopped between its points; before the first, Ctrl-C interrupts the function."""
-    from mmopt.solvers.conic_problem import conic_problem, led_back
-    from mmopt.solvers.function_solver import answers
-
     assert row.function is not None
     limited = replace(options, time_limit=max(clock.left, 1e-3))
     clock.compiling = True
@@ -408,8 +214,7 @@ def _by_function(row: SolverRow, handed: Handover, options: Options, clock: Cloc
         named = partial(handed.named, led_back(answer.x, answer.y)) if answer.stop is None else None
         counted = []
         if answer.stop is None and not answer.is_repeated:
-            values = problem.values(answer.x, answer.y)
-            counted.append(Iteration(answer.iterations, clock.elapsed, *values))
+            counted.append(Iteration(answer.iterations, clock.elapsed, *problem.values(answer.x, answer.y)))
         vectors = Vectors(handed, answer.x, answer.y)
         yield _SolverRun(answer.iterations, answer.word, named, vectors, answer.stop, answer.is_last, counted)
 
@@ -443,11 +248,135 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
         yield _SolverRun(taken, word, named, stop=stop, is_last=is_last, counted=counted)
 
 
-def _listening(solver: str, options: Options, clock: Clock) -> AbstractContextManager[Listened]:
-    """Options that make a solver report its iterations, and a list that has them afterwards, if wanted."""
+MOST_READ = 2000  # iterations of one log
+PRINT_BELOW = ("QOCO", "SDPA")  # by C, not through Python's standard output
+NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
+
+
+def _line(*columns: str, between: str, first: str = "") -> re.Pattern[str]:
+    """A line of numbers; those with a name are kept, the others are called "-"."""
+    numbers = (rf"({NUMBER})" if name == "-" else rf"(?P<{name}>{NUMBER})" for name in columns)
+    return re.compile(rf"^[ \t]*{first}[ \t]*{between.join(numbers)}\b", re.MULTILINE)
+
+
+# By cvxpy's name: the form of a line of its table.
+LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "CVXOPT": _line("number", "objective", "bound", "-", "primal", "dual", between=r":?[ \t]+"),
+        # No bound, but the gap, which is that of the objective from it.
+        "QOCO": _line("number", "objective", "primal", "dual", "gap", between=r"[ \t]*\|[ \t]*", first=r"\|"),
+        # thetaP and thetaD: residuals relative to those at its start.
+        "SDPA": _line("number", "-", "primal", "dual", "objective", "bound", between=r"[ \t]+"),
+    }
+)
+
+
+def read_lines(solver: str, text: str) -> list[Iteration]:
+    """The iterations in what a solver printed, in its order; none where ``LINES`` has no row for it."""
+    lines = [line.groupdict() for line in LINES[solver].finditer(text)] if solver in LINES else []
+    return [
+        Iteration(
+            int(line["number"]),
+            objective=float(line["objective"]),
+            bound=float(line["objective"]) - float(line["gap"]) if "gap" in line else float(line["bound"]),
+            primal=float(line["primal"]),
+            dual=float(line["dual"]),
+        )
+        for line in lines
+        if line["number"].isdecimal()
+    ]
+
+
+def read_log(path: Path, began: float) -> list[Iteration]:
+    """Iterations in a log of SCS, evenly spaced if there are many; it counts seconds from ``began``."""
+    iterations: list[Iteration] = []
+    every, ended = 1, []
+    with path.open(encoding="utf-8", newline="") as lines:
+        for place, row in enumerate(csv.DictReader(lines)):
+            ended = _logged(row, began)
+            if place % every == 0:
+                iterations += ended
+            if len(iterations) > MOST_READ:  # the log of a long run has a hundred megabytes
+                iterations, every = iterations[::2], 2 * every
+    return iterations if iterations[-1:] == ended else iterations + ended
+
+
+def _logged(row: Mapping[str, str], began: float) -> list[Iteration]:
+    """The iteration in a row of the log; none where it cannot be read."""
+    try:
+        values = [float(row[name]) for name in ("pobj", "dobj", "res_pri", "res_dual")]
+        return [Iteration(int(row["iter"]), began + float(row["time"]), *values)]
+    except (KeyError, TypeError, ValueError):
+        return []
+
+
+@contextmanager
+def quiet_output(into: int | None = None) -> Iterator[None]:
+    """Drop all that is written to standard output below Python; Python's own output is written before.
+
+    into : the descriptor of a file that takes it instead.
+    """
+    runtime = ctypes.CDLL(None if os.name == "posix" else "ucrtbase")
+    sys.stdout.flush()
+    runtime.fflush(None)
+    kept, other = os.dup(1), os.open(os.devnull, os.O_WRONLY) if into is None else os.dup(into)
+    try:
+        os.dup2(other, 1)
+        yield
+    finally:
+        runtime.fflush(None)  # a pipe is buffered: without this the text comes out later
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(other)
+
+
+class _Both(io.StringIO):
+    """Text that is kept and written on."""
+
+    def __init__(self, on: TextIO) -> None:
+        super().__init__()
+        self._on = on
+
+    def write(self, text: str) -> int:
+        self._on.write(text)
+        return super().write(text)
+
+
+@contextmanager
+def _listening(
+    solver: str, options: Options, clock: Clock
+) -> Iterator[tuple[dict[str, Any], list[Iteration]]]:
+    """Options with which a solver reports its iterations, and a list that is filled afterwards.
+
+    Without ``options.history`` there are none, and nothing is read. Standard output is kept meanwhile: that
+    of the whole process, of other threads as well. With ``options.verbose`` it is written out all the same;
+    text printed below Python, afterwards.
+
+    solver : cvxpy's name.
+    """
+    iterations: list[Iteration] = []
     # SDPA prints remarks on standard output, whatever its options are.
     if not options.history and (solver != "SDPA" or options.verbose):
-        return nullcontext(({}, []))
-    from mmopt.solvers.solver_protocol import listening
-
-    return listening(solver, clock.elapsed, history=options.history, show=options.verbose)
+        yield {}, iterations
+        return
+    began = clock.elapsed
+    remarks = logging.getLogger("__cvxpy__")  # they go past sys.stdout where that was replaced
+    level = remarks.level
+    is_below = solver in PRINT_BELOW
+    above = _Both(sys.stdout) if options.verbose and not is_below else io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as below:
+        log = Path(folder, "scs.csv")
+        try:
+            if not options.verbose:
+                remarks.setLevel(logging.WARNING)
+            with quiet_output(below.fileno()) if is_below else nullcontext(), redirect_stdout(above):
+                reports = {"log_csv_filename": str(log)} if solver == "SCS" else {"verbose": True}
+                yield reports if options.history else {}, iterations
+        finally:
+            remarks.setLevel(level)
+            below.seek(0)
+            text = below.read().decode(errors="replace") + above.getvalue()
+            if options.history:
+                iterations += read_log(log, began) if log.exists() else read_lines(solver, text)
+            if options.verbose and is_below:
+                sys.stdout.write(text)

@@ -211,10 +211,9 @@ def _checked(name: str, returned: Any, problem: ConicProblem, *, is_last: bool =
     m, n = problem.A.shape
     is_without = stop is not None and parts["x"] is None
     x = np.zeros(n) if is_without else _vector(name, "x", parts["x"], n, "columns")
-    y = _vector(name, "y", parts.get("y"), m, "rows")
     return Answer(
         x,
-        y,
+        _vector(name, "y", parts.get("y"), m, "rows"),
         None if iterations is None else int(iterations),
         word or "returned",
         stop,

@@ -30,6 +30,7 @@ from mmopt.solvers import (
     softmax_step,
     weighting,
 )
+from mmopt.solvers.function_solver import reference
 from mmopt.solvers.solver_protocol import Clock, Options, Point
 from mmopt.solvers.table_of_solvers import (
     LBFGS,
@@ -68,10 +69,6 @@ class Kernel:
     tolerance: float = 1e-6
     takes: Callable[[Mapping[str, Any]], bool] | None = None
     program_class: str = "convex"  # of all its programs
-
-    @property
-    def version(self) -> str:
-        return version()
 
 
 # Each instance is claimed by one at most. Left out: design_weighting, a trace of an inverse in the weights of
@@ -149,7 +146,7 @@ class Claim:
 
     @property
     def version(self) -> str:
-        return self.kernel.version
+        return version()
 
     @property
     def tolerance(self) -> float:
@@ -197,12 +194,15 @@ class Claim:
 def _implicit_queries(instance: Instance, left: Any, right: Any) -> Any:
     """The queries, if ``left @ right`` is their representation in the basis and they need no memory."""
     workload = instance.workload
-    if workload.given_queries is None or isinstance(left, Split):
-        return None
     taken = {d.source for d in instance.program.givens if d.name not in instance.passed}
-    if not {"workload.representation", "workload.basis"} <= taken:
-        return None
-    return workload.queries if left is workload.representation and right is workload.basis else None
+    is_product = (
+        workload.given_queries is not None
+        and not isinstance(left, Split)
+        and {"workload.representation", "workload.basis"} <= taken
+        and left is workload.representation
+        and right is workload.basis
+    )
+    return workload.queries if is_product else None
 
 
 def known_as(kernel: Kernel, checked: Checked) -> tuple[str, Renaming] | None:
@@ -268,8 +268,6 @@ def solver_name(solver: SolverLike) -> str | None:
     """
     row = as_solver(solver)
     if isinstance(row, SolverRow):
-        from mmopt.solvers.function_solver import reference
-
         return reference(row.function) if row.function is not None else row.name
     if row is None or is_kernel(row) or row.lower() == LBFGS.name:
         return None if row is None else row.lower()

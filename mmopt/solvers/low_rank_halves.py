@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 
 STEPS_BETWEEN_GAPS = 10  # steps between two counts of the gap
 
@@ -48,8 +49,7 @@ def project(columns: Array, norm: int) -> Array:
     result = columns.copy()
     descending = -np.sort(-size[:, over], axis=0)
     excess = np.cumsum(descending, axis=0) - 1.0
-    count = np.arange(1, len(size) + 1)[:, None]
-    kept = (descending * count > excess).sum(axis=0)
+    kept = (descending * np.arange(1, len(size) + 1)[:, None] > excess).sum(axis=0)
     level = excess[kept - 1, np.arange(len(over))] / kept
     result[:, over] = np.sign(columns[:, over]) * np.maximum(size[:, over] - level, 0.0)
     return result
@@ -118,8 +118,6 @@ def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
 
 NORMS: Mapping[str, int] = {"low_rank_strategy": 1, "low_rank_gaussian_strategy": 2}
 PROGRAMS = ("low_rank_reconstruction", *NORMS)
-MOST_STEPS = 5_000  # steps, unless an option says otherwise
-NEXT_GAP = 1e-2  # if a point's certified gap is too large after all, the next one's is smaller by this
 LEAST_GAP = 1e-15
 
 
@@ -129,8 +127,7 @@ def reconstruction(strategy: Array, target: Array, price: float) -> Array:
     By the singular value decomposition of A (p, n), which does not square its condition.
     """
     left, values, right = np.linalg.svd(strategy, full_matrices=False)
-    factors = price * values / (1.0 + price * values**2)
-    return np.asarray(((target @ right.T) * factors) @ left.T)
+    return np.asarray(((target @ right.T) * (price * values / (1.0 + price * values**2))) @ left.T)
 
 
 def points(
@@ -151,15 +148,12 @@ def points(
         yield Point({"R": half}, {}, 1, "closed form", Stop.SOLVED)
         return
     fixed, before = np.asarray(env["R"], dtype=float), np.asarray(env["S"], dtype=float)
-    pace = Pace(clock, options.tolerance / 2, options.max_iterations or MOST_STEPS, NEXT_GAP)
-    for state in approach(fixed, target, price, before, float(env["near"]), NORMS[program]):
-        stop = pace.stop(state.iterations, done=state.gap <= LEAST_GAP)
-        estimate = state.objective, state.bound
-        if state.gap <= pace.wanted or stop:
-            raw = f"gap {state.gap:.1e} by its own arithmetic"
-            yield Point({"A": state.columns}, {}, state.iterations, raw, stop, estimate=estimate)
-            if stop:
-                return
-            pace.tighten()
-        else:
-            yield Point({}, {}, state.iterations, "", estimate=estimate)
+    yield from Pace.of(options, clock, 0.5, 1e-2, most=5_000).points(
+        KernelStep(s.iterations, s.gap, (s.objective, s.bound), partial(_point, s), s.gap <= LEAST_GAP)
+        for s in approach(fixed, target, price, before, float(env["near"]), NORMS[program])
+    )
+
+
+def _point(state: Approximation, stop: Stop | None) -> Point:
+    raw, estimate = f"gap {state.gap:.1e} by its own arithmetic", (state.objective, state.bound)
+    return Point({"A": state.columns}, {}, state.iterations, raw, stop, estimate=estimate)

@@ -84,12 +84,7 @@ class Objective:
         ct = scipy.linalg.cho_solve(factor, t, check_finite=False)
         cth = scipy.linalg.cho_solve(factor, th, check_finite=False)
         left = self.diagonal * s * s - np.einsum("ij,ij->j", th, ct)
-        gradient = 2.0 * ((cth @ t.T) @ ct - cth + r * (left / s))
-        return float(left.sum()), gradient
-
-    def value(self, t: Array) -> float:
-        """The total error alone."""
-        return self.value_and_gradient(t)[0]
+        return float(left.sum()), 2.0 * ((cth @ t.T) @ ct - cth + r * (left / s))
 
 
 # Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
@@ -371,17 +366,15 @@ def points(
     clock : looked at after every step.
     """
     root, most = np.asarray(env["W"], dtype=float), int(env["p"])
-    gram = root.T @ root
-    states = search(
-        gram,
+    for state in search(
+        root.T @ root,
         most,
         queries=root,
         count=options.starts,
         seed=options.seed or 0,
         limit=options.max_iterations or math.inf,
         clock=clock,
-    )
-    for state in states:
+    ):
         if not state.stop:
             yield Point({}, {}, state.iterations, "", estimate=(state.value, None))
             continue

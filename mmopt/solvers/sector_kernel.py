@@ -16,24 +16,23 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from mmopt.limits import Stop, hard_limit, time_left
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Level, Measure, Spanned, Split
-from mmopt.sectors.best_design import Design
+from mmopt.sectors.best_design import Design, designs, target_designs
 from mmopt.sectors.bounds import best_measure_bound
+from mmopt.sectors.mixtures import QueryShares, with_root
 from mmopt.sectors.profiles import Mixture
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.sectors.sector_cells import SectorCells
+from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 from mmopt.strategies.component_strategy import definite_parts
 from mmopt.strategies.set_strategy import SetCells, that_fit
 
-if TYPE_CHECKING:
-    from mmopt.sectors.best_design import Design
-    from mmopt.sectors.mixtures import QueryShares
-    from mmopt.sectors.sector_cells import SectorCells
 LEAST_SHARE = 1e-9  # of a set: one whose error is negligible next to the others is measured too
 STEPS, PATIENCE = 1000, 50  # of the weights of queries, and those in which the largest has to fall
 FALL, POWER = 1e-4, 0.5
@@ -43,8 +42,7 @@ def least_total(cells: SetCells, root: Split) -> Design:
     """The best weights of the sets for the queries' total error."""
     shares, total = _shares(np.array([float(part[0, 0]) ** 2 for part in root.parts]))
     products = that_fit(cells.products, cells.unit.sizes)
-    measures = best_measure_bound(products, cells.measures, cells.gram_rounding)[1]
-    return _design(measures, shares, total)
+    return _design(best_measure_bound(products, cells.measures, cells.gram_rounding)[1], shares, total)
 
 
 def least_largest(cells: SetCells, queries: Split, targets: Array, constant: float) -> Design:
@@ -88,8 +86,7 @@ def _design(
 ) -> Design:
     """A design whose bound comes from the program's own evaluation: its value stands in for it here."""
     measure = Mixture(np.ones(1), tuple(each[None] for each in measures))
-    parts: Sequence[Array] = tuple(shares.reshape(-1, 1, 1))
-    return Design(measure, value, tuple(parts), value, value, of_queries)
+    return Design(measure, value, tuple(shares.reshape(-1, 1, 1)), value, value, of_queries)
 
 
 RELATIVE = ("fitness_penalty", "fitness_hybrid")
@@ -103,10 +100,7 @@ PROGRAMS = ("l2_strategy", LARGEST, "fitness_for_use", "fitness_budget", *RELATI
 TOLERANCE = 1e-2
 """The default gap: a largest entry is proved, not only searched for."""
 
-MOST_DESIGNS = 1000
 DESIGNS_TO_FALL = 60  # designs in which the gap has to fall by a tenth
-NEXT_GAP = 0.5  # of the gap of one point, for that of the next
-SHARE_OF_GAP = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
 ARRAYS = 24  # of the size of the components that are held
 SHARES = (0.0, 1e-9, 1e-7, 1e-5)  # of another measure that are tried
 SHARE_OF_PROOF = 0.3  # of a time limit
@@ -142,23 +136,27 @@ def points(
     By its own count: its longest column is a search's, which the program's evaluation proves or corrects.
     """
     clock.handed_over = clock.elapsed
-    pace = Pace(clock, SHARE_OF_GAP * options.tolerance, options.max_iterations or MOST_DESIGNS, NEXT_GAP)
-    reserve = _Reserve(clock)
+    yield from Pace.of(options, clock, 0.99, 0.5, most=1000).points(_steps(program, env, _Reserve(clock)))
+
+
+def _steps(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[KernelStep]:
+    """Designs, until the gap no longer falls, or the time that is left is needed for the proof."""
     gaps: list[float] = []
     for design in _designs(program, env, reserve):
         gaps.append(design.gap)
         count = len(gaps)
         has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
         has_stalled |= isinstance(_cells(env), SetCells)  # in closed form
-        stop = pace.stop(count, done=has_stalled) or (Stop.STOPPED if reserve.is_reached() else None)
-        if design.gap <= pace.wanted or stop:
-            yield _point(program, env, design, count, stop)
-            if stop:
-                return
-            pace.tighten()
-        else:
-            yield Point({}, {}, count, "", estimate=_estimate(program, env, design))
-    yield _point(program, env, design, len(gaps), clock.stop(done=True))
+        step = KernelStep(
+            count,
+            design.gap,
+            _estimate(program, env, design),
+            partial(_point, program, env, design, count),
+            done=has_stalled,
+            stop=Stop.STOPPED if reserve.is_reached() else None,
+        )
+        yield step
+    yield step._replace(done=True)
 
 
 @dataclass
@@ -246,32 +244,21 @@ def _estimate(program: str, env: Mapping[str, Any], design: Design) -> tuple[flo
 
 def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[Design]:
     """The search for the program; also from the first strategy where there is time to compute it."""
-    # numpy alone, but off the usual way
-    from mmopt.sectors.best_design import designs, target_designs
-    from mmopt.sectors.mixtures import with_root
-
     cells = _cells(env)
-    if isinstance(cells, SetCells):
-        return iter([_by_sets(program, env, cells)])
     if program == "l2_strategy":
+        if isinstance(cells, SetCells):
+            return iter([least_total(cells, env["W"])])
         space = with_root(cells.rows, env["W"].parts)
         return designs(space, first=lambda: None if reserve.is_short() else cells.first_strategy)
-    return target_designs(cells.rows, _query_shares(program, env))
-
-
-def _by_sets(program: str, env: Mapping[str, Any], cells: SetCells) -> Design:
-
-    if program == "l2_strategy":
-        return least_total(cells, env["W"])
     shares = _query_shares(program, env)
-    queries = env["W" if program == LARGEST else "L"]
-    return least_largest(cells, queries, shares.targets, shares.constant)
+    if isinstance(cells, SetCells):
+        queries = env["W" if program == LARGEST else "L"]
+        return iter([least_largest(cells, queries, shares.targets, shares.constant)])
+    return target_designs(cells.rows, shares)
 
 
 def _query_shares(program: str, env: Mapping[str, Any]) -> QueryShares:
     """The queries with targets, and the weight of all variances."""
-    from mmopt.sectors.mixtures import QueryShares
-
     queries = env["W" if program == LARGEST else "L"]
     sizes = queries.rows.sizes
     targets = np.ones(len(sizes)) if program == LARGEST else env["c"].values
@@ -291,10 +278,8 @@ def _prices(cells: SectorCells, measure: Mixture, mass: float) -> Measure:
     The bound is concave in the measure: a share of another one costs no more than that share of it.
     """
     uniform = Mixture(np.array([measure.total]), tuple(shares[None] for shares in cells.rows.uniform))
-    mixed = measure
     for share in SHARES:
-        if share:
-            mixed = measure.scaled(1.0 - share).joined(uniform.scaled(share))
+        mixed = measure.scaled(1.0 - share).joined(uniform.scaled(share)) if share else measure
         prices = Measure(cells, mixed.scaled(mass / mixed.total))
         if max(prices.moments.offs) <= max(share, SHARES[1]):
             break

@@ -19,18 +19,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from scipy.special import logsumexp
 
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.solvers.nuclear.ascent import exponentials
 from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care_for, conditioned, spectrum
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 
 HESSIAN_ROWS = 512  # of the Hessian, formed at a time
 HESSIAN_RIDGE = 1e-14  # on a unit diagonal: its rounding
@@ -72,14 +74,9 @@ class LogWeights:
         return self.upper / self.lower - 1.0
 
 
-def _whole(logs: Array) -> Array:
-    """Logarithms of weights of sum 1."""
-    return np.asarray(logs - logsumexp(logs))
-
-
 def state(soft: Soft, p: Array, q: Array) -> LogWeights:
     """The state at logarithms of weights, which are first brought to sum 1."""
-    p, q = _whole(p), _whole(q)
+    p, q = (np.asarray(logs - logsumexp(logs)) for logs in (p, q))
     cells, queries = np.exp(p), np.exp(q)
     floors = soft.hybrid * soft.targets
     scaled = (queries + floors) / soft.targets
@@ -171,10 +168,6 @@ Search = Generator[tuple[LogWeights, str], float, None]
 
 SHARPNESS_GROWTH = 5.0  # of the sharpness from one stage to the next
 GAP_OF_STAGE = 0.02  # gap at which a stage ends
-SHARE_OF_GAP = 0.5  # of the gap asked for: the program's own evaluation rounds to the worse side
-NEXT_GAP = 0.1  # of the gap of one point, for that of the next
-LEAST_GAP = 1e-13  # no gap below this is seen in floating point
-MOST_ITERATIONS = 300
 BARRIER_OF_GAP = 0.05  # the barrier aims at this part of the gap
 CUT_OF_STEP, SHORTEST_STEP = 0.25, 1e-6  # a step that does not raise the bound is cut, down to this
 
@@ -198,29 +191,32 @@ def points(
         float(env["t1"]),
         float(env["t2"]),
     )
-    pace = Pace(
-        clock,
-        SHARE_OF_GAP * options.tolerance,
-        options.max_iterations or MOST_ITERATIONS,
-        NEXT_GAP,
-        LEAST_GAP,
-    )
+    pace = Pace.of(options, clock, 0.5, 0.1, most=300, finest=1e-13)
+    yield from pace.points(_steps(soft, basis, pace))
+
+
+def _steps(soft: Soft, basis: Array, pace: Pace) -> Iterator[KernelStep]:
     iterates = search(soft)
     at, place = _silently(iterates, None)
     for count in itertools.count(1):
-        stop = pace.stop(count, done=place == "end")
-        estimate = (at.upper, at.lower) if place != "way" else None
-        if stop or (place == "there" and at.gap <= pace.wanted):
-            caring = care_for(pace.wanted, pace.is_first, basis.shape[1])
-            (covariance,) = conditioned([basis @ at.noise], caring.condition)
-            raw = f"gap {at.gap:.1e} by its own count"
-            yield Point({"Sigma": covariance}, {}, count, raw, stop, estimate=estimate)
-            if stop:
-                return
-            pace.tighten()
-        else:
-            yield Point({}, {}, count, "", estimate=estimate)
+        estimate, gap = ((at.upper, at.lower), at.gap) if place != "way" else (None, math.inf)
+        made = partial(_point, basis, pace, at, count, estimate)
+        yield KernelStep(count, gap, estimate, made, done=place == "end")
         at, place = _silently(iterates, pace.wanted)
+
+
+def _point(
+    basis: Array,
+    pace: Pace,
+    at: LogWeights,
+    count: int,
+    estimate: tuple[float, float] | None,
+    stop: Stop | None,
+) -> Point:
+    caring = care_for(pace.wanted, pace.is_first, basis.shape[1])
+    (covariance,) = conditioned([basis @ at.noise], caring.condition)
+    raw = f"gap {at.gap:.1e} by its own count"
+    return Point({"Sigma": covariance}, {}, count, raw, stop, estimate=estimate)
 
 
 def _silently(iterates: Search, wanted: float | None) -> tuple[LogWeights, str]:

@@ -1,30 +1,16 @@
-"""The options, points and printed output that all solvers share.
-
-Printed output is dropped, or kept and read where a printed table is the only report of the iterations. A line
-that cannot be read is left out: a solver that prints something else next year only loses rows.
-"""
+"""The options, points and clock that all solvers share."""
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import ctypes
-import io
-import logging
 import math
-import os
-import re
 import signal
-import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TextIO
+from typing import Any, NamedTuple
 
 from mmopt.errors import OptionError
 from mmopt.limits import Stop, time_left
@@ -60,35 +46,37 @@ class Options:
     arrays: str | None = None
 
     def __post_init__(self) -> None:
-        for name, kind, words in (
-            ("tolerance", Real, "a number"),
-            ("time_limit", Real, "a number"),
-            ("penalty", Real, "a number"),
-            ("max_iterations", Integral, "a whole number"),
-            ("threads", Integral, "a whole number"),
-            ("starts", Integral, "a whole number"),
-            ("seed", Integral, "a whole number"),
-            ("verbose", bool, "True or False"),
-            ("history", bool, "True or False"),
-            ("arrays", str, "a text"),
-        ):
-            value = getattr(self, name)
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        for name, (kind, words, _, _) in OPTION_LIMITS.items():
+            value = given.get(name)
             if value is not None and not (
                 isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
             ):
                 raise OptionError(f"'{name}' is {words}, not {value!r}")
-        if not 0 < self.tolerance < 1:
-            raise OptionError(f"a tolerance lies between 0 and 1, not {self.tolerance}")
-        if not self.time_limit > 0:
-            raise OptionError(f"a time limit is a positive number of seconds, not {self.time_limit}")
-        if self.penalty is not None and not 0 < self.penalty < math.inf:
-            raise OptionError(f"a penalty is a positive number, not {self.penalty}")
-        if self.seed is not None and self.seed < 0:
-            raise OptionError(f"a seed is at least 0, not {self.seed}")
-        for name in ("max_iterations", "threads", "starts"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise OptionError(f"'{name}' is at least 1, not {value}")
+        for name, (_, _, is_within, limit) in OPTION_LIMITS.items():
+            if name in given and not is_within(given[name]):
+                raise OptionError(f"{limit}, not {given[name]}")
+
+
+def _is_positive(value: float) -> bool:
+    return value > 0
+
+
+# By option: its type, that in words, a test of its values, and what the test wants, in words.
+OPTION_LIMITS: Mapping[str, tuple[type, str, Callable[[Any], bool], str]] = MappingProxyType(
+    {
+        "tolerance": (Real, "a number", lambda value: 0 < value < 1, "a tolerance lies between 0 and 1"),
+        "time_limit": (Real, "a number", _is_positive, "a time limit is a positive number of seconds"),
+        "penalty": (Real, "a number", lambda value: 0 < value < math.inf, "a penalty is a positive number"),
+        "seed": (Integral, "a whole number", lambda value: value >= 0, "a seed is at least 0"),
+        "max_iterations": (Integral, "a whole number", _is_positive, "'max_iterations' is at least 1"),
+        "threads": (Integral, "a whole number", _is_positive, "'threads' is at least 1"),
+        "starts": (Integral, "a whole number", _is_positive, "'starts' is at least 1"),
+        "verbose": (bool, "True or False", lambda value: True, ""),
+        "history": (bool, "True or False", lambda value: True, ""),
+        "arrays": (str, "a text", lambda value: True, ""),
+    }
+)
 
 
 def total(counts: Iterable[int | None]) -> int | None:
@@ -231,6 +219,20 @@ class Clock:
         return Stop.ITERATIONS if spent else Stop.SOLVED if done else None
 
 
+class KernelStep(NamedTuple):
+    """One step of a kernel: its number, and the gap by its own count; ``made`` gives the point.
+
+    done : nothing more is in reach. stop : another reason to end here.
+    """
+
+    number: int
+    gap: float
+    estimate: tuple[float, float | None] | None
+    made: Callable[[Stop | None], Point]
+    done: bool = False
+    stop: Stop | None = None
+
+
 @dataclass
 class Pace:
     """The pace of a kernel: to a gap by its own count, then to ever smaller ones, until it has to end.
@@ -246,6 +248,36 @@ class Pace:
     finest: float = 0.0
     is_first: bool = True
 
+    @classmethod
+    def of(
+        cls,
+        options: Options,
+        clock: Clock,
+        share: float,
+        finer: float,
+        *,
+        most: float = math.inf,
+        finest: float = 0.0,
+    ) -> Pace:
+        """The pace that options ask for.
+
+        share : of the gap asked for, as the program's own evaluation rounds to the worse side.
+        most : iterations, unless an option says otherwise.
+        """
+        return cls(clock, share * options.tolerance, options.max_iterations or most, finer, finest)
+
+    def points(self, steps: Iterable[KernelStep]) -> Generator[Point, None, None]:
+        """Points where steps reach the gap that is wanted, and at the end; between them estimates."""
+        for step in steps:
+            stop = self.stop(step.number, done=step.done) or step.stop
+            if stop or step.gap <= self.wanted:
+                yield step.made(stop)
+                if stop:
+                    return
+                self.tighten()
+            else:
+                yield Point({}, {}, step.number, "", estimate=step.estimate)
+
     def stop(self, count: int, *, done: bool = False) -> Stop | None:
         """Why the kernel ends after so many iterations; None while it goes on."""
         return self.clock.stop(spent=count >= self.limit, done=done or self.wanted < self.finest)
@@ -253,131 +285,3 @@ class Pace:
     def tighten(self) -> None:
         """Lower the gap, after a point has been offered and another one is wanted."""
         self.wanted, self.is_first = self.wanted * self.finer, False
-
-
-MOST_READ = 2000  # iterations of one log
-PRINT_BELOW = ("QOCO", "SDPA")  # by C, not through Python's standard output
-NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
-
-
-Listened = tuple[dict[str, Any], list[Iteration]]
-
-
-def _line(*columns: str, between: str, first: str = "") -> re.Pattern[str]:
-    """A line of numbers; those with a name are kept, the others are called "-"."""
-    numbers = (rf"({NUMBER})" if name == "-" else rf"(?P<{name}>{NUMBER})" for name in columns)
-    return re.compile(rf"^[ \t]*{first}[ \t]*{between.join(numbers)}\b", re.MULTILINE)
-
-
-# By cvxpy's name: the form of a line of its table.
-LINES: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "CVXOPT": _line("number", "objective", "bound", "-", "primal", "dual", between=r":?[ \t]+"),
-        # No bound, but the gap, which is that of the objective from it.
-        "QOCO": _line("number", "objective", "primal", "dual", "gap", between=r"[ \t]*\|[ \t]*", first=r"\|"),
-        # thetaP and thetaD: residuals relative to those at its start.
-        "SDPA": _line("number", "-", "primal", "dual", "objective", "bound", between=r"[ \t]+"),
-    }
-)
-
-
-def read_lines(solver: str, text: str) -> list[Iteration]:
-    """The iterations in what a solver printed, in its order; none where ``LINES`` has no row for it."""
-    iterations = []
-    for line in LINES[solver].finditer(text) if solver in LINES else ():
-        texts = line.groupdict()
-        number = texts.pop("number")
-        values = {name: float(value) for name, value in texts.items()}
-        bound = values["objective"] - values["gap"] if "gap" in values else values["bound"]
-        if number.isdecimal():
-            numbers = (values["objective"], bound, values["primal"], values["dual"])
-            iterations.append(Iteration(int(number), None, *numbers))
-    return iterations
-
-
-def read_log(path: Path, began: float) -> list[Iteration]:
-    """Iterations in a log of SCS, evenly spaced if there are many; it counts seconds from ``began``."""
-    iterations: list[Iteration] = []
-    every, last = 1, None
-    with path.open(encoding="utf-8", newline="") as lines:
-        for place, last in enumerate(csv.DictReader(lines)):
-            if place % every == 0:
-                iterations += _logged(last, began)
-            if len(iterations) > MOST_READ:  # the log of a long run has a hundred megabytes
-                iterations, every = iterations[::2], 2 * every
-    ended = [] if last is None else _logged(last, began)
-    return iterations if iterations[-1:] == ended else iterations + ended
-
-
-def _logged(row: Mapping[str, str], began: float) -> list[Iteration]:
-    """The iteration in a row of the log; none where it cannot be read."""
-    try:
-        values = [float(row[name]) for name in ("pobj", "dobj", "res_pri", "res_dual")]
-        return [Iteration(int(row["iter"]), began + float(row["time"]), *values)]
-    except (KeyError, TypeError, ValueError):
-        return []
-
-
-@contextlib.contextmanager
-def quiet_output(into: int | None = None) -> Iterator[None]:
-    """Drop all that is written to standard output below Python; Python's own output is written before.
-
-    into : the descriptor of a file that takes it instead.
-    """
-    runtime = ctypes.CDLL(None if os.name == "posix" else "ucrtbase")
-    sys.stdout.flush()
-    runtime.fflush(None)
-    kept, other = os.dup(1), os.open(os.devnull, os.O_WRONLY) if into is None else os.dup(into)
-    try:
-        os.dup2(other, 1)
-        yield
-    finally:
-        runtime.fflush(None)  # a pipe is buffered: without this the text comes out later
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(other)
-
-
-class _Both(io.StringIO):
-    """Text that is kept and written on."""
-
-    def __init__(self, on: TextIO) -> None:
-        super().__init__()
-        self._on = on
-
-    def write(self, text: str) -> int:
-        self._on.write(text)
-        return super().write(text)
-
-
-@contextlib.contextmanager
-def listening(solver: str, began: float, *, history: bool, show: bool) -> Iterator[Listened]:
-    """Options with which a solver reports its iterations, and a list that is filled afterwards.
-
-    Standard output is kept meanwhile: that of the whole process, of other threads as well.
-
-    solver : cvxpy's name. began : seconds of the clock. history : without it there are no options, and
-    nothing is read. show : write it out all the same; text printed below Python, afterwards.
-    """
-    iterations: list[Iteration] = []
-    remarks = logging.getLogger("__cvxpy__")  # they go past sys.stdout where that was replaced
-    level = remarks.level
-    is_below = solver in PRINT_BELOW
-    above = _Both(sys.stdout) if show and not is_below else io.StringIO()
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as below:
-        log = Path(folder, "scs.csv")
-        quiet = quiet_output(below.fileno()) if is_below else contextlib.nullcontext()
-        try:
-            if not show:
-                remarks.setLevel(logging.WARNING)
-            with quiet, contextlib.redirect_stdout(above):
-                options = {"log_csv_filename": str(log)} if solver == "SCS" else {"verbose": True}
-                yield options if history else {}, iterations
-        finally:
-            remarks.setLevel(level)
-            below.seek(0)
-            text = below.read().decode(errors="replace") + above.getvalue()
-            if history:
-                iterations += read_log(log, began) if log.exists() else read_lines(solver, text)
-            if show and is_below:
-                sys.stdout.write(text)

@@ -1,5 +1,9 @@
 """The table of conic solvers, in order of preference: the cones of each, and forecasts of memory and time.
 
+Solvers that are no rows of the table may be named too, if cvxpy can call them. The cones that they take are
+cvxpy's own declaration. Where ``OPTIONS`` has their names for it they get the tolerance and the limit of
+iterations asked for; the rest run once, with their defaults, and refuse a limit.
+
 Memory and time are forecast from the cones alone. Fitted to runs on two shared cores: one block of size 32,
 64, 128 with Clarabel 0.14, 3.2, 134 s and 2.4 GB at the largest; 16 blocks of size 17 one second, 89 of size
 21 a minute; SCS 1 to 30 s at 128 to 512. A guide to a factor of about three in time.
@@ -10,17 +14,17 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
 from mmopt.compiler import Cone
-from mmopt.errors import OptionError, SolverError, TooLargeError
+from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
 from mmopt.resources import version_of
-
-if TYPE_CHECKING:
-    from mmopt.solvers.conic_problem import ConicProblem
-
+from mmopt.solvers.conic_problem import ConicProblem
+from mmopt.solvers.function_solver import KINDS, imported, name_of
+from mmopt.solvers.solver_protocol import Options
 
 LINEAR = frozenset({"zero", "nonnegative"})
 SOC = LINEAR | {"second-order"}
@@ -85,6 +89,114 @@ LBFGS = SolverRow(
 )
 
 
+# The kinds of cone that cvxpy's constraints are.
+CVXPY_KINDS = {
+    "Zero": "zero",
+    "NonNeg": "nonnegative",
+    "SOC": "second-order",
+    "PSD": "psd",
+    "SvecPSD": "psd",
+    "ExpCone": "exponential",
+    "PowCone3D": "power",
+}
+MODULES = {"HIGHS": "highspy"}  # where the module has not the solver's name
+THROUGH = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt"}  # the package that contains a solver without a version
+
+
+@dataclass(frozen=True)
+class OptionNames:
+    """A solver's names for our options; it always gets ``more``, and refuses tolerances below ``finest``."""
+
+    tolerance: tuple[str, ...]
+    max_iterations: str = ""
+    threads: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    finest: float = 0.0
+
+    def settings(self, tolerance: float, options: Options) -> dict[str, Any]:
+        """Settings by the solver's names."""
+        named = {self.max_iterations: options.max_iterations, self.threads: options.threads}
+        limits = {name: value for name, value in named.items() if name and value}
+        return {**self.more, **dict.fromkeys(self.tolerance, max(tolerance, self.finest)), **limits}
+
+
+# HiGHS and MOSEK have no limit of iterations for all of their methods.
+OPTIONS: Mapping[str, OptionNames] = MappingProxyType(
+    {
+        # The Cholesky solver of CVXOPT refuses problems with redundant rows, which ours have.
+        "CVXOPT": OptionNames(
+            ("abstol", "reltol", "feastol"), "max_iters", more={"max_iters": 200, "kktsolver": "robust"}
+        ),
+        "ECOS": OptionNames(("abstol", "reltol", "feastol"), "max_iters"),
+        "HIGHS": OptionNames(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), finest=1e-10),
+        "MOSEK": OptionNames(("eps",)),
+        "OSQP": OptionNames(("eps_abs", "eps_rel"), "max_iter", more={"max_iter": 200_000}),
+        "QOCO": OptionNames(("abstol", "reltol"), "max_iters"),
+        "SDPA": OptionNames(("epsilonStar", "epsilonDash"), "maxIteration", "numThreads", {"numThreads": 1}),
+    }
+)
+
+
+def cvxpy_row(name: str) -> SolverRow | None:
+    """A row for a solver of cvxpy that is not in the table; None where cvxpy does not know the name.
+
+    Raises
+    ------
+    SolverError : cvxpy knows it, and it is not installed.
+    """
+    from cvxpy.reductions.solvers import defines
+
+    cvxpy_name = name.upper()
+    interfaces = [
+        of[cvxpy_name] for of in (defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP) if cvxpy_name in of
+    ]
+    if not interfaces:
+        return None
+    able = [interface for interface in interfaces if interface.is_installed()]
+    if not able:
+        raise SolverError(
+            f"the solver '{cvxpy_name.lower()}' is not installed; cvxpy can call it where it is",
+            hint=_listed(()),
+        )
+    by = THROUGH.get(cvxpy_name, "cvxpy")
+    version = "" if cvxpy_name in THROUGH else version_of(MODULES.get(cvxpy_name, cvxpy_name.lower()))
+    names = {cone.__name__ for interface in able for cone in interface.SUPPORTED_CONSTRAINTS}
+    return SolverRow(
+        cvxpy_name.lower(),
+        cvxpy_name,
+        "cvxpy",
+        "",
+        frozenset(CVXPY_KINDS[name] for name in names & set(CVXPY_KINDS)),
+        "by cvxpy",
+        1e-6,
+        quadratic=any(interface.supports_quad_obj() for interface in able),
+        own_version=version or f"through {by} {version_of(by)}",
+        reads=frozenset(
+            {"max_iterations"} if cvxpy_name in OPTIONS and OPTIONS[cvxpy_name].max_iterations else ()
+        ),
+    )
+
+
+def installed_others() -> list[str]:
+    """The names of the solvers for which ``cvxpy_row`` has a row."""
+    from cvxpy.reductions.solvers import defines
+
+    names = {**defines.SOLVER_MAP_CONIC, **defines.SOLVER_MAP_QP}
+    rows = {row.cvxpy for row in SOLVERS}
+    return sorted(name.lower() for name in defines.INSTALLED_SOLVERS if name in names and name not in rows)
+
+
+def _listed(others: Sequence[str]) -> str:
+    """The installed solvers and those that pip installs; ``others`` are names of kernels."""
+    there = [*others, *(row.name for row in SOLVERS if row.is_installed)]
+    packages = [row.package for row in SOLVERS if not row.is_installed]
+    by_cvxpy = installed_others()
+    lines = [f"installed: {', '.join(there)}"]
+    lines += [f"through cvxpy: {', '.join(by_cvxpy)}"] if by_cvxpy else []
+    lines += [f"not installed: pip install {' '.join(packages)}"] if packages else []
+    return "\n  ".join([*lines, "a function of your own: module:function"])
+
+
 def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
     """The row of a conic solver: of the table, of a function ``module:function``, or of another in cvxpy.
 
@@ -96,16 +208,12 @@ def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
     SolverError : it is not installed, or the function's module cannot be imported.
     """
     if ":" in name:
-        from mmopt.solvers.function_solver import imported
-
         return function_row(imported(name), name)
-    row = next((r for r in SOLVERS if r.name == name.lower()), None)
+    row = next((r for r in SOLVERS if r.name == name.lower()), None) or cvxpy_row(name)
     if row is None:
-        from mmopt.solvers.conic_solvers import cvxpy_row, unknown_solver
-
-        row = cvxpy_row(name)
-        if row is None:
-            raise unknown_solver(name, others)
+        near = suggest(name.lower(), [*others, *(r.name for r in SOLVERS), *installed_others()])
+        hint = near if near.startswith("did you mean") else _listed(others)
+        raise OptionError(f"there is no solver '{name}'", hint=hint)
     if not row.is_installed:
         raise SolverError(f"the solver '{row.name}' is not installed", hint=f"pip install {row.package}")
     return row
@@ -118,8 +226,6 @@ def function_row(function: Callable[[ConicProblem], Any], name: str = "") -> Sol
     ------
     OptionError : its ``cones`` do not exist.
     """
-    from mmopt.solvers.function_solver import KINDS, name_of
-
     name = name or name_of(function)
     taken = getattr(function, "cones", KINDS)
     if not isinstance(taken, Collection) or isinstance(taken, str) or not set(taken) <= set(KINDS):

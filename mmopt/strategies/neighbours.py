@@ -25,7 +25,8 @@ import numpy as np
 
 from mmopt.errors import OptionError, PrivacyError, counted
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import column_norms, largest_difference, most_steps, participation_norm, times_up
+from mmopt.numerics.outward import column_norms, largest_difference, times_up
+from mmopt.numerics.participation import most_steps, participation_norm
 from mmopt.workloads import Workload
 
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]

@@ -3,8 +3,7 @@
 import signal
 
 from mmopt.comparison import Isolated
-from mmopt.comparison.isolate import Run
-from mmopt.comparison.worker import WorkerTask, perform
+from mmopt.comparison.worker import Run, WorkerTask, perform
 
 
 class Here(Isolated):

@@ -15,9 +15,8 @@ from tolerances import FINE, GAP_INTERIOR, PRINTED, ROUNDING
 
 from mmopt import ContradictionError, OptionError, ResultError, Workload, baseline_factors, certify, solve
 from mmopt.comparison import Isolated, Outcome, standards
-from mmopt.comparison.isolate import Costed
 from mmopt.comparison.ranking import PrivacyFactors, least_costs
-from mmopt.comparison.worker import Costing
+from mmopt.comparison.worker import Costed, Costing
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Evaluated, baseline_names, evaluate
 from mmopt.workloads import query_product as f

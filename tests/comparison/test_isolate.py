@@ -21,9 +21,8 @@ import pytest
 from processes import Marked, linux_only, wait_for
 
 from mmopt import Program, SolverError, Workload, compare, solve
-from mmopt.comparison import Outcome, combinations, isolate, outcomes
-from mmopt.comparison.isolate import Isolated
-from mmopt.comparison.worker import Solving
+from mmopt.comparison import Outcome, combinations, outcomes, worker
+from mmopt.comparison.worker import Isolated, Solving
 from mmopt.driver import Progress
 from mmopt.limits import hard_limit
 from mmopt.worker_start import Worker
@@ -177,7 +176,7 @@ def test_ctrl_c_keeps_what_there_is(compared: Any) -> None:
 def test_ctrl_c_does_not_wait_for_one_that_cannot_be_stopped(
     compared: Any, marked_processes: tuple[Marked, Isolated], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolate, "HANDOVER_SECONDS", 0.0)
+    monkeypatch.setattr(worker, "HANDOVER_SECONDS", 0.0)
 
     def press() -> None:
         if wait_for(marked_processes[0].solving):
@@ -194,7 +193,7 @@ def test_ctrl_c_does_not_wait_for_one_that_cannot_be_stopped(
 def test_a_second_ctrl_c_does_not_wait_at_all(
     compared: Any, marked_processes: tuple[Marked, Isolated], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolate, "HANDOVER_SECONDS", 1000.0)
+    monkeypatch.setattr(worker, "HANDOVER_SECONDS", 1000.0)
     found, isolated = marked_processes
     pressed: list[int] = []
 
@@ -216,11 +215,10 @@ def test_a_second_ctrl_c_does_not_wait_at_all(
 
 
 PARENT = """
-import sys, time
+import pickle, sys, time
 from mmopt.worker_start import Worker
 worker = Worker()
-worker.stdin.write(sys.stdin.buffer.read())
-worker.stdin.flush()
+worker.send(pickle.load(sys.stdin.buffer))
 time.sleep(1000)
 """
 

@@ -3,8 +3,7 @@
 import signal
 
 from mmopt.comparison import Isolated
-from mmopt.comparison.isolate import Run
-from mmopt.comparison.worker import perform
+from mmopt.comparison.worker import Run, perform
 
 
 class Here(Isolated):

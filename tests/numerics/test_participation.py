@@ -1,7 +1,4 @@
-"""Sums over participation patterns against all patterns, one by one.
-
-Guards outward.py.
-"""
+"""Sums over participation patterns against all patterns, one by one."""
 
 import itertools
 from collections.abc import Iterator
@@ -9,8 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mmopt.numerics import outward
-from mmopt.numerics.outward import largest_block, largest_sums, most_steps, participation_norm
+from mmopt.numerics import participation
+from mmopt.numerics.participation import largest_block, largest_sums, most_steps, participation_norm
 
 SIZES = [(n, b, k) for n in (1, 2, 5, 8) for b in (1, 2, 3, 9) for k in (1, 2, 3, 20)]
 
@@ -45,7 +42,7 @@ def test_sums_and_blocks_are_the_largest_of_all_patterns(
             found, narrow = (max(block(w, steps) for steps in patterns(n, b, k)) for w in (weights, banded))
             assert largest_block(weights, b, k) == found
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(outward, "_ENUMERATED", 0)
+                patch.setattr(participation, "_ENUMERATED", 0)
                 assert largest_block(weights, b, k) >= found
                 assert largest_block(banded, b, k) == narrow == largest_sums(np.diag(weights), b, k)
 
@@ -56,7 +53,7 @@ def test_no_contribution_changes_the_answers_by_more(
 ) -> None:
     """Numbers in [-1, 1], and vectors of length at most 1 (a gradient): columns times each, summed."""
     for rows in [0, 2**21]:
-        monkeypatch.setattr(outward, "_ENUMERATED", rows)
+        monkeypatch.setattr(participation, "_ENUMERATED", rows)
         with subtests.test(rows=rows):
             for _ in range(3):
                 n, b, k = int(rng.integers(2, 7)), int(rng.integers(1, 4)), int(rng.integers(1, 4))

@@ -7,7 +7,7 @@ from named_workloads import all_ranges
 from query_rows import haar
 
 from mmopt import Workload
-from mmopt.solvers.weighting import GivenMatrix, Weighting, entrywise
+from mmopt.solvers.weighting import Weighting, entrywise
 
 Array = np.ndarray
 Design = tuple[Array, Array]
@@ -54,4 +54,4 @@ HARD: dict[str, Callable[[np.random.Generator], Design]] = {
 
 
 def weighting(design: Design, power: int) -> Weighting:
-    return Weighting(GivenMatrix(entrywise(design[0], power)), design[1], power)
+    return Weighting(entrywise(design[0], power), design[1], power)

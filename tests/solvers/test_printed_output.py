@@ -2,7 +2,7 @@
 
 Nothing of a C library reaches standard output, where JSON is printed.
 
-Guards solver_protocol.py.
+Guards conic_solvers.py and solver_protocol.py.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from tolerances import GAP_INTERIOR
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
 from mmopt.solvers import SOLVERS, Clock, Iteration, Options, Point, SolverRow, run
-from mmopt.solvers.solver_protocol import LINES, MOST_READ, quiet_output, read_lines, read_log
+from mmopt.solvers.conic_solvers import LINES, MOST_READ, quiet_output, read_lines, read_log
 
 PREFIX = Workload.from_matrix(np.tri(4))
 # A linear program with a constant in its objective, with two optima that are found from either side.

@@ -40,7 +40,7 @@ from mmopt.solvers import (
     predicted,
     run,
 )
-from mmopt.solvers.conic_solvers import Handover
+from mmopt.solvers.conic_problem import Handover
 from tests.solvers.separate import NEEDS, separate
 
 ONE = {"starts": 2, "seed": 7, "penalty": 0.5, "arrays": "numpy"}

@@ -30,8 +30,7 @@ from mmopt.solvers import (
     run,
     solver_row,
 )
-from mmopt.solvers.conic_problem import ConeBlock, Cones, conic_problem
-from mmopt.solvers.conic_solvers import hand_over
+from mmopt.solvers.conic_problem import ConeBlock, Cones, conic_problem, hand_over
 from mmopt.solvers.nuclear import QUERIES
 
 PSD = Cone("psd", 32, 1, "objective")

@@ -352,7 +352,7 @@ def _on_vectors(system: Any, atom: str, args: tuple[Any, ...]) -> Any:
         case "nuclear", (WeighedQueries(least=least),):
             return least
         case "sqrt", (Measure() as d,):
-            return RootOfMeasure(d)
+            return RootOfMeasure(d.space, d)
         case "sum", (Measure() as d,):
             total = d.moments.total
             return total if isinstance(system.exact(0.0), Ball) else float(total.mid)

@@ -46,7 +46,7 @@ from mmopt.report.solution_tables import orbit_label
 from mmopt.report.table_style import duration, figure
 from mmopt.results import Solution
 from mmopt.results.rows_and_json import levels
-from mmopt.solvers.conic_solvers import hand_over
+from mmopt.solvers.conic_problem import hand_over
 from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.components import Cells
 from mmopt.workloads import Workload

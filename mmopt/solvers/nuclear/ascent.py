@@ -66,8 +66,7 @@ def exponentials(low: float, high: float, fine: bool = False) -> list[tuple[floa
     terms = max(4, round(terms))
     z = np.geomspace(1.0, ratio, GRID)
     rates = np.geomspace(0.25 / ratio, 3.0, terms)
-    table = np.exp(-np.outer(z, rates)) * z[:, None]
-    weights, _ = nnls(table, np.ones(GRID), maxiter=100 * terms)
+    weights, _ = nnls(np.exp(-np.outer(z, rates)) * z[:, None], np.ones(GRID), maxiter=100 * terms)
     return [(float(a) / low, float(w) / low) for a, w in zip(rates, weights, strict=True) if w > 0]
 
 
@@ -110,10 +109,13 @@ class Triangle:
         return xp.tril(whole) + xp.tril(whole, k=-1).T
 
     def solve(self, right: Array) -> Array | None:
-        """The inverse times right sides (n,) or (n, k) of numpy; None if the matrix is not positive definite.
+        """The inverse times right sides (n,) or (n, k); None if it is not positive definite, to rounding.
 
-        Cholesky's algorithm, from panel to panel. The triangle is written over.
+        Of numpy by Cholesky's algorithm, from panel to panel. The triangle is written over.
         """
+        if not isinstance(right, np.ndarray):
+            xp = namespace(right)
+            return xp.linalg.solve(xp.astype(self.dense(), right.dtype, copy=False), right)
         for here, panel in self:
             for before, earlier in self:
                 if before.start >= here.start:
@@ -241,8 +243,7 @@ def curvature(
         total.add(part.multiplicity * (member @ squares @ member.T))
     if problem.floors is not None:
         parts = xp.take(at.queries / at.weights, active[active < t])
-        ones = xp.ones(active.shape[0] - parts.shape[0], dtype=parts.dtype)
-        _damp(total, xp.concat([parts, ones]))
+        _damp(total, xp.concat([parts, xp.ones(active.shape[0] - parts.shape[0], dtype=parts.dtype)]))
     return total
 
 
@@ -285,8 +286,7 @@ def _squares(rows: _Rows, columns: Array) -> Array:
 
 def _hull(mask: Array) -> slice:
     """The slice from the first to the last marked place."""
-    xp = namespace(mask)
-    marked = xp.nonzero(mask)[0]
+    marked = namespace(mask).nonzero(mask)[0]
     return slice(int(marked[0]), int(marked[-1]) + 1) if marked.shape[0] else slice(0, 0)
 
 
@@ -297,7 +297,7 @@ def _add_plain(total: Triangle, sides: Sequence[_Rows], factors: Sequence[Array]
     height = total.panels[0].shape[0]
     blocks = [[(block, _kept(block, factors, least)) for block in _blocks(side, height)] for side in sides]
     for other, kept in (
-        _joined(some[i : i + PANELS_WIDE]) for some in blocks for i in range(0, len(some), PANELS_WIDE)
+        _as_one_block(some[i : i + PANELS_WIDE]) for some in blocks for i in range(0, len(some), PANELS_WIDE)
     ):
         others = other.taken()
         for block, rows_kept in itertools.chain(*blocks):
@@ -324,7 +324,7 @@ def _kept(block: _Rows, factors: Sequence[Array], least: float) -> list[slice]:
     return [_hull(enough[:, number]) for number in range(len(factors))]
 
 
-def _joined(parts: Sequence[tuple[_Rows, list[slice]]]) -> tuple[_Rows, list[slice]]:
+def _as_one_block(parts: Sequence[tuple[_Rows, list[slice]]]) -> tuple[_Rows, list[slice]]:
     """Neighbouring blocks as one."""
     xp, first = namespace(parts[0][0].numbers), parts[0][0]
     whole = replace(first, numbers=xp.concat([block.numbers for block, _ in parts]))
@@ -380,7 +380,7 @@ def step(
     for precise in (False, True) if single else (True,):
         hessian = curvature(problem, at, active, careful=careful, single=not precise)
         _with_ends(hessian, shares if problem.base is None else cells, count_marked(active < t), near)
-        solution = _solve(hessian, right) if group is None else _balanced(hessian, right, group)
+        solution = hessian.solve(right) if group is None else _balanced(hessian, right, group)
         del hessian  # before another is made
         if solution is not None:
             break
@@ -424,22 +424,14 @@ def _with_ends(hessian: Triangle, y: Array, t: int, slack: Array) -> None:
 def _balanced(matrix: Triangle, right: Array, group: Array) -> Array | None:
     """The solution along which the shares in the group keep their sum (those of the others are zeros in it).
 
-    Without a hybrid and without fixed costs it follows: then N only grows by that sum. None as ``_solve``.
+    Without a hybrid and without fixed costs it follows: then N only grows by that sum. None as
+    ``Triangle.solve``.
     """
-    xp = namespace(group)
-    solutions = _solve(matrix, xp.stack([right, group], axis=1))
+    solutions = matrix.solve(namespace(group).stack([right, group], axis=1))
     if solutions is None:
         return None
     along = float(group @ solutions[:, 1])
     return solutions[:, 0] - (float(group @ solutions[:, 0]) / along if along else 0.0) * solutions[:, 1]
-
-
-def _solve(matrix: Triangle, right: Array) -> Array | None:
-    """Solve with a matrix, which is written over; None where it is not positive definite, to rounding."""
-    if isinstance(right, np.ndarray):
-        return matrix.solve(right)
-    xp = namespace(right)
-    return xp.linalg.solve(xp.astype(matrix.dense(), right.dtype, copy=False), right)
 
 
 # Of logarithms: numbers that only rounding tells apart count as equal. Bounds are of the numbers themselves.

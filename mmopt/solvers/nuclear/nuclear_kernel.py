@@ -1,9 +1,24 @@
-"""Points of the nuclear-norm kernel for a program that it claims: its start, and the cost of the points.
+"""The kernel of the nuclear norm: the shipped programs that it solves, its start, its points and their cost.
 
-The kernel solves the problem on every fourth cell, or orbit of cells, first, and stretches the weights found
-there to all cells. Cells that lie side by side are often treated much alike (ranges, prefixes, histograms of
-numbers), so that the weights of some tell those of all but for a factor, at a sixteenth of the cost or less.
-They are a start and no more; weights that jump from cell to cell are not used.
+**Programs** are problems of the nuclear norm, and its weights lead back to their points. With shares y of sum
+1 and N the norm: X = diag(p)^-½ V S Vᵀ diag(p)^-½ has the objective N and the largest diagonal entry
+N max(cost / cells). Its variances are N variance / weights, and N in total where queries have no weights.
+Where cells and queries share one bound t it is the root of the product of both (``balanced``).
+Σ = B diag(p)^½ V S⁻¹ Vᵀ diag(p)^½ Bᵀ has the costs N cost / cells and, relative to the targets, the variances
+N variance / weights (Xiao et al., PVLDB 2021, Theorem 12 for scales).
+
+**fitness_level** is about the queries, cells and targets that the held noise leaves. The settled cells and
+queries take no part. Query j may have the variance c - v in addition to that of the held noise, cell i costs
+f in any case, and with the remaining queries L J B and b = f the optimum is the largest of f @ p + N(p, q)²
+over p of sum 1 and q with (c - v) @ q = 1.
+
+Givens are arrays, or split into components (``mmopt.numerics.split_arrays``); points and multipliers then are
+too.
+
+**The start.** The kernel solves the problem on every fourth cell, or orbit of cells, first, and stretches the
+weights there to all cells. Cells that lie side by side are often treated much alike (ranges, prefixes,
+histograms of numbers), so that the weights of some tell those of all but for a factor, at a sixteenth of the
+cost or less. They are a start and no more; weights that jump from cell to cell are not used.
 
 Near the ends of an attribute the weights of the few are taken cell by cell, not stretched: there they change
 from cell to cell, in the same way however many cells there are.
@@ -15,8 +30,10 @@ subtracted.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+import math
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,10 +41,13 @@ from array_api_compat import array_namespace as namespace
 from numpy.typing import NDArray
 
 from mmopt.numerics.arrays import panels
-from mmopt.numerics.split_arrays import Level, Split
+from mmopt.numerics.matrix_functions import is_identity
+from mmopt.numerics.split_arrays import Level, Split, arrays_of
 from mmopt.solvers.nuclear.ascent import search
 from mmopt.solvers.nuclear.nuclear_problem import (
     Array,
+    Care,
+    Env,
     Iterate,
     NuclearProblem,
     QueryComponent,
@@ -35,13 +55,349 @@ from mmopt.solvers.nuclear.nuclear_problem import (
     back,
     bare,
     care_for,
+    conditioned,
     fetched,
+    is_full,
     placed,
+    spectra_of,
     whole,
     whole_of,
 )
-from mmopt.solvers.nuclear.shipped_programs import FORMS, each_query
 from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+
+
+def _left(env: Env) -> tuple[Array, Array]:
+    """Whether each query, and each cell, is left to be settled."""
+    return env["open"] > 0, env["free"] > 0
+
+
+def _beyond(env: Env) -> tuple[Array, Array]:
+    """H, the precision of the held noise, and J, which removes it from the basis: as in the program."""
+    held, start = env["D"], env["S0"]
+    xp = namespace(held)
+    precision = held.T @ xp.linalg.pinv(held @ start @ held.T) @ held
+    return precision, xp.eye(start.shape[0], dtype=start.dtype) - start @ precision
+
+
+def level_problem(env: Env) -> NuclearProblem:
+    """The problem of the queries that are left, beyond the noise that is held."""
+    queries, cells = _left(env)
+    precision, rest = _beyond(env)
+    left, right = env["L"][queries, :], env["B"][:, cells]
+    xp = namespace(left)
+    slack = env["c"][queries] - xp.sum((left @ env["K"]) * left, axis=1)
+    if not bool(xp.all(slack > 0)):
+        raise ArithmeticError("the noise that is held leaves a query nothing of its target")
+    return replace(whole(left @ rest @ right, slack), base=xp.sum((precision @ right) * right, axis=0))
+
+
+def level_point(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> dict[str, Array]:
+    """P of the queries that are left, its largest variance just the one that the target leaves."""
+    xp = namespace(at.cells)
+    variance = at.norm * float(xp.max(at.variance / at.weights))
+    (spectrum,) = spectra_of(problem, at)
+    basis = _beyond(env)[1] @ env["B"][:, _left(env)[1]]
+    rows = (basis * xp.sqrt(at.cells / variance)) @ spectrum.right / xp.sqrt(spectrum.values)
+    return {"alpha": at.upper, "P": conditioned([rows], care.condition)[0]}
+
+
+def level_multipliers(env: Env, problem: NuclearProblem, at: Iterate) -> dict[str, Array]:
+    """The multipliers; those of settled cells and queries are zero."""
+    xp = namespace(at.cells)
+    queries, cells = _left(env)
+    privacy, accuracy = xp.zeros_like(env["free"]), xp.zeros_like(env["open"])
+    privacy[cells] = at.cells
+    accuracy[queries] = at.norm**2 * at.queries / problem.targets
+    return {"privacy": privacy, "accuracy": accuracy}
+
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ProgramForm:
+    """A program's reading as a problem, and the way from an iterate to its point and multipliers.
+
+    ``dual``: its variables are the weights; the best lower bound gives its point, the best upper one its
+    multipliers. ``worth`` is the program's objective where the squared norm is the optimum of the problem.
+    """
+
+    problem: Callable[[Env], NuclearProblem]
+    point: Callable[[Env, NuclearProblem, Iterate, Care], Values]
+    multipliers: Callable[[Env, NuclearProblem, Iterate], Values]
+    dual: bool = False
+    worth: Callable[[Env, float], float] = lambda env, square: square
+
+
+def split(w: Split, targets: Level | None = None, ranks: list[int] | None = None) -> NuclearProblem:
+    """The problem of queries by component."""
+    cells, queries = w.columns, w.rows
+    assert cells.labels is not None
+    rows = [None] * cells.count if targets is None or queries.labels is None else list(queries.labels)
+    each_rank: list[int | None] = [None] * cells.count if ranks is None else list(ranks)
+    parts = zip(w.parts, w.multiplicities, cells.labels, rows, each_rank, strict=True)
+    components = tuple(
+        QueryComponent(part, float(often), column, row, rank) for part, often, column, row, rank in parts
+    )
+    return NuclearProblem(
+        components, cells.sizes, None if targets is None else targets.values * queries.sizes
+    )
+
+
+def all_queries(env: Env) -> NuclearProblem:
+    """``W`` up to rotation: rows beyond the number of columns are brought into a triangle."""
+    w = env["W"]
+    if isinstance(w, Split):
+        return split(w)
+    if w.shape[0] > w.shape[1]:
+        w = namespace(w).linalg.qr(w)[1]
+    return whole(w)
+
+
+def on(like: Array | Split, side: str, products: list[Array]) -> Array | Split:
+    """Square parts as a matrix on the rows or columns of a given."""
+    if not isinstance(like, Split):
+        return products[0]
+    return Split(getattr(like, side), getattr(like, side), tuple(products))
+
+
+def level(like: Array | Split, side: str, values: Array) -> Array | Level:
+    """Values of the orbits as a vector over the rows or columns of a given."""
+    return Level(getattr(like, side), values) if isinstance(like, Split) else values
+
+
+def _scales(problem: NuclearProblem, at: Iterate, care: Care) -> Array:
+    """p diag(X), by which X is scaled to unit diagonal; with its largest entry unless X may be equalised.
+
+    X may not be where it loses rank.
+    """
+    xp = namespace(at.cells)
+    diagonal = at.norm * at.cost / at.cells
+    if not (care.even and is_full(problem, at.lengths, at.spectra)):
+        diagonal = xp.full_like(diagonal, float(xp.max(diagonal)))
+    return diagonal * at.cells / problem.cells
+
+
+def strategy(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    """X, of unit diagonal where that is possible."""
+    xp = namespace(at.cells)
+    scales = xp.sqrt(_scales(problem, at, care))
+    pairs = zip(problem.parts, spectra_of(problem, at), strict=True)
+    rows = [f.right * xp.sqrt(f.values) / xp.take(scales, part.cells)[:, None] for part, f in pairs]
+    return {"X": on(env["W"], "columns", [part @ part.T for part in rows])}
+
+
+def _answered(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> list[Array]:
+    """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``strategy``, by part."""
+    xp = namespace(at.cells)
+    scales = xp.sqrt(_scales(problem, at, care))
+    triples = zip(arrays_of(env["W"]), problem.parts, spectra_of(problem, at), strict=True)
+    return [(w * xp.take(scales, part.cells)) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
+
+
+def with_variances(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    (z,) = _answered(env, problem, at, care)
+    return {**strategy(env, problem, at, care), "u": namespace(z).sum(z**2, axis=1)}
+
+
+def with_covariance(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    covariances = [part @ part.T for part in _answered(env, problem, at, care)]
+    return {**strategy(env, problem, at, care), "Y": on(env["W"], "rows", covariances)}
+
+
+def each_query(env: Env) -> NuclearProblem:
+    """``W`` with a weight for each query."""
+    w = env["W"]
+    if isinstance(w, Split):
+        assert w.rows.sizes is not None
+        return split(w, Level(w.rows, np.ones(len(w.rows.sizes))))
+    return whole(w, namespace(w).ones(w.shape[0], dtype=w.dtype))
+
+
+def _worst(at: Iterate) -> float:
+    """The variances, largest or in total, for X of largest diagonal entry 1."""
+    return at.norm**2 * float(namespace(at.cells).max(at.cost / at.cells)) * at.wide
+
+
+def with_largest(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    return {**strategy(env, problem, at, care), "t": _worst(at)}
+
+
+def balanced(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    """X times t, so that its diagonal and the variances are at most t."""
+    t = math.sqrt(_worst(at))
+    x = strategy(env, problem, at, care)["X"]
+    return {"X": on(env["W"], "columns", [t * part for part in arrays_of(x)]), "t": t}
+
+
+Factor = Callable[[Env, Iterate], Any]
+
+
+def _one(env: Env, at: Iterate) -> float:
+    return 1.0
+
+
+def _squared_norm(env: Env, at: Iterate) -> float:
+    """N²: what is saved, by each share, where a limit is wider by one."""
+    return at.norm**2
+
+
+def _target(env: Env, at: Iterate) -> Array:
+    """The targets, by which variances are divided."""
+    return env["c"].values if isinstance(env["c"], Level) else env["c"]
+
+
+def prices(
+    cells: str, queries: str | None = None, of_cells: Factor = _one, of_queries: Factor = _one
+) -> Callable[[Env, NuclearProblem, Iterate], Values]:
+    """Multipliers by the names of their lines: shares times a factor; of queries only where they have any."""
+
+    def multipliers(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
+        left, right = ("L", "B") if "B" in env else ("W", "W")
+        values = {cells: level(env[right], "columns", of_cells(env, at) * at.cells / problem.cells)}
+        if queries is not None:
+            values[queries] = level(env[left], "rows", at.queries / problem.targets * of_queries(env, at))
+        return values
+
+    return multipliers
+
+
+# By this name, which no program can use, the givens may have L @ B, as large as all else, where it is known.
+QUERIES = "L @ B"
+GAP_OF_INVERTED = 1e-9  # gap for which a covariance that is only inverted has to be good
+
+
+def _square(env: Env) -> NuclearProblem:
+    """``V``, of full row rank."""
+    return split(env["V"]) if isinstance(env["V"], Split) else whole(env["V"])
+
+
+def _product(left: Array, right: Array) -> Array:
+    """The product, or the left factor itself where the right one is an identity: memory."""
+    return left if is_identity(right) else left @ right
+
+
+def _targets(env: Env) -> NuclearProblem:
+    """``L @ B``, or the queries equal to it; the rows of B are independent, those with a target span all."""
+    left, right = env["L"], env["B"]
+    if isinstance(left, Split):
+        parts = tuple(a @ b for a, b in zip(left.parts, right.parts, strict=True))
+        ranks = [min(b.shape[0], part.shape[0]) for b, part in zip(right.parts, parts, strict=True)]
+        return split(Split(left.rows, right.columns, parts), env["c"], ranks)
+    return whole(env[QUERIES] if QUERIES in env else _product(left, right), env["c"], right.shape[0])
+
+
+def _with_all(env: Env) -> NuclearProblem:
+    """``L @ B`` with targets and the weight of all variances."""
+    problem = _targets(env)
+    assert problem.targets is not None
+    total = float(namespace(problem.targets).sum(problem.targets))
+    return replace(problem, floors=problem.targets * (float(env["total"]) / total))
+
+
+def _of_one(env: Env) -> NuclearProblem:
+    """``V``: queries divided by the roots of their targets, so that all targets are 1."""
+    rows = _product(env["V"], env["B"])
+    return whole(rows, namespace(rows).ones(rows.shape[0], dtype=rows.dtype), env["B"].shape[0])
+
+
+def _prices(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    """The point at t = N², where 2 N √t - t is largest."""
+    return {"d": level(env["V"], "columns", at.norm**2 * at.cells / problem.cells)}
+
+
+def _covariance(env: Env, problem: NuclearProblem, at: Iterate, scale: float, care: Care) -> Array | Split:
+    """Σ with costs scale⁻¹ times and variances scale times those at the weights."""
+    xp = namespace(at.cells)
+    roots = xp.sqrt(scale * at.cells / problem.cells)
+    triples = zip(arrays_of(env["B"]), problem.parts, spectra_of(problem, at), strict=True)
+    rows = [(b * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
+    return on(env["B"], "rows", conditioned(rows, care.condition))
+
+
+def _largest(at: Iterate) -> tuple[float, float]:
+    """The largest cost and the largest variance relative to its target, of Σ at scale 1."""
+    xp = namespace(at.cells)
+    return at.norm * float(xp.max(at.cost / at.cells)), at.norm * float(xp.max(at.variance / at.weights))
+
+
+def _fit(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    cost, variance = _largest(at)
+    return {"alpha": cost * variance, "Sigma": _covariance(env, problem, at, 1.0 / variance, care)}
+
+
+def _penalty(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    cost, variance = _largest(at)
+    scale = (cost / (at.norm * at.wide)) ** 0.5
+    return {
+        "alpha": cost / scale,
+        "beta": variance * scale,
+        "Sigma": _covariance(env, problem, at, scale, care),
+    }
+
+
+def _budget(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    cost, variance = _largest(at)
+    budget = float(env["budget"])
+    return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget, care)}
+
+
+def _root(env: Env, square: float) -> float:
+    return math.sqrt(square)
+
+
+def _twice(env: Env, square: float) -> float:
+    """Cost and variance together, when both are the root of their product."""
+    return 2.0 * math.sqrt(square)
+
+
+def _per_budget(env: Env, at: Iterate) -> float:
+    """N² / budget²: what a budget that is larger by one saves, by each share."""
+    return (at.norm / float(env["budget"])) ** 2
+
+
+def _weights(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    """The point; F is left to the repair, which has it in closed form."""
+    k = env["B"].shape[0]
+    return {"p": at.cells, "q": at.queries, "F": namespace(at.cells).zeros((k, k), dtype=at.cells.dtype)}
+
+
+def _precision(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
+    covariance = _covariance(env, problem, at, 1.0, care_for(GAP_OF_INVERTED, False, problem.cells.shape[0]))
+    return {"fidelity[0, 0]": namespace(covariance).linalg.inv(covariance)}
+
+
+SENSITIVITY = prices("sensitivity", of_cells=_squared_norm)
+RELATIVE = prices("privacy", "accuracy", of_queries=_target)
+
+FORMS: Mapping[str, ProgramForm] = MappingProxyType(
+    {
+        "l2_strategy": ProgramForm(all_queries, strategy, SENSITIVITY),
+        "l2_strategy_lmi": ProgramForm(all_queries, with_variances, SENSITIVITY),
+        "l2_strategy_block": ProgramForm(all_queries, with_covariance, SENSITIVITY),
+        "gamma_f": ProgramForm(all_queries, balanced, prices("columns"), worth=_root),
+        "gamma_2": ProgramForm(each_query, balanced, prices("columns", "rows"), worth=_root),
+        "minimax_variance": ProgramForm(each_query, with_largest, prices("sensitivity", "accuracy")),
+        "l2_strategy_dual": ProgramForm(_square, _prices, lambda env, problem, at: {}, dual=True),
+        "fitness_for_use": ProgramForm(
+            _targets, _fit, prices("privacy", "accuracy", of_queries=_squared_norm)
+        ),
+        "fitness_level": ProgramForm(level_problem, level_point, level_multipliers),
+        "fitness_lmi": ProgramForm(
+            _targets, _fit, prices("privacy[1, 1]", "accuracy", of_queries=_squared_norm)
+        ),
+        "fitness_penalty": ProgramForm(_targets, _penalty, RELATIVE, worth=_twice),
+        "fitness_hybrid": ProgramForm(_with_all, _penalty, RELATIVE, worth=_twice),
+        "fitness_budget": ProgramForm(
+            _targets,
+            _budget,
+            prices("privacy", "accuracy", _per_budget, _target),
+            worth=lambda env, square: square / float(env["budget"]),
+        ),
+        "fitness_dual": ProgramForm(_of_one, _weights, _precision, dual=True, worth=_twice),
+    }
+)
+
 
 Logs = NDArray[np.float64]
 
@@ -239,11 +595,8 @@ def _complement(vectors: Array, count: int) -> Array:
     return np.asarray(columns)
 
 
-MOST_ITERATIONS = 300
 ITERATIONS_TO_FALL = 12  # iterations in which the gap has to fall by a tenth
-SHARE_OF_GAP = 0.99  # of the gap asked for: the program's own evaluation rounds to the worse side
 LATER_SHARE = 0.1  # of the gap wanted
-NEXT_GAP = 0.1  # of the gap of one point, for that of the next
 # For gaps below it a nuclear norm is decomposed again: from a polar factor it loses up to 1e-8
 GAP_DECOMPOSED = 1e-7
 # No gap below this is seen in floating point. The first point comes at 100 times that, which is in reach.
@@ -262,8 +615,8 @@ def points(
     search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
     upper = lower = bare(at)
-    first = SHARE_OF_GAP * max(options.tolerance, 100 * LEAST_GAP)
-    pace = Pace(clock, first, options.max_iterations or MOST_ITERATIONS, NEXT_GAP, LEAST_GAP)
+    reachable = replace(options, tolerance=max(options.tolerance, 100 * LEAST_GAP))
+    pace = Pace.of(reachable, clock, 0.99, 0.1, most=300, finest=LEAST_GAP)
     best = [upper.upper / lower.lower - 1.0]
     while True:
         gap = best[-1]

@@ -72,10 +72,6 @@ class Lines:
     def count(self) -> int:
         return len(self.places)
 
-    def ends(self) -> Ints:
-        """The ends of the entries of each line but the last."""
-        return np.cumsum(np.bincount(self.rows, minlength=self.count))[:-1]
-
     def lengths(self, p: Array, q: Array | None) -> Lengths:
         """The lengths at weights p, q of the orbits of cells and queries."""
         squares = self.entries**2 if q is None or self.queries is None else self.entries**2 * q[self.queries]
@@ -197,8 +193,7 @@ def whole(
     """The problem of a matrix (r, n) as it is, every cell (and query) an orbit of its own."""
     xp = namespace(rows)
     r, n = rows.shape
-    queries = None if targets is None else xp.arange(r)
-    part = QueryComponent(rows, 1.0, xp.arange(n), queries, rank)
+    part = QueryComponent(rows, 1.0, xp.arange(n), None if targets is None else xp.arange(r), rank)
     return NuclearProblem((part,), xp.ones(n, dtype=rows.dtype), targets, floors, plain=True)
 
 
@@ -376,8 +371,7 @@ class Iterate:
     @property
     def slope(self) -> float:
         """How far the largest entries of the gradient are above the shares: the gap without equalising."""
-        xp = namespace(self.cost)
-        return self.wide * float(xp.max(self.cost / self.cells)) - 1.0
+        return self.wide * float(namespace(self.cost).max(self.cost / self.cells)) - 1.0
 
 
 def count_marked(mask: Array) -> int:
@@ -386,17 +380,12 @@ def count_marked(mask: Array) -> int:
     return int(xp.sum(xp.astype(mask, xp.int64)))
 
 
-def _is_wide(k: Array) -> bool:
-    """Whether the Gram matrix of the rows is the smaller one."""
-    return bool(k.shape[0] < k.shape[1])
-
-
 def _is_all(k: Array, vectors: Array, rounding: float) -> bool:
     """Whether K without these singular vectors, of its smaller side, is rounding alone."""
     xp = namespace(k)
     if vectors.shape[1] == min(k.shape):
         return True
-    k = k if _is_wide(k) else k.T
+    k = k if k.shape[0] < k.shape[1] else k.T
     return float(xp.linalg.matrix_norm(k - vectors @ (vectors.T @ k))) <= rounding
 
 
@@ -412,7 +401,7 @@ def spectrum(part: QueryComponent, rank: int | None, p: Array, q: Array | None) 
     if q is not None:
         k *= xp.sqrt(q)[:, None]
     eps = float(xp.finfo(k.dtype).eps) * max(k.shape)
-    is_wide = _is_wide(k)
+    is_wide = k.shape[0] < k.shape[1]
     squares, vectors = eigen(k @ k.T if is_wide else k.T @ k)  # the smaller Gram matrix
     if rank is None:
         clear = count_marked(squares > float(squares[-1]) * GRAM**2)
@@ -439,7 +428,10 @@ def _of_lines(lines: Lines, lengths: Lengths) -> Iterator[tuple[int, Spectrum]]:
     """The decomposition of each line by its number among the parts."""
     one = np.ones((1, 1))
     values = [value[value > 0] for value in np.split(lengths.values, lines.count)]
-    lefts = [None] * lines.count if lengths.lefts is None else np.split(lengths.lefts[:, None], lines.ends())
+    ends = np.cumsum(np.bincount(lines.rows, minlength=lines.count))[
+        :-1
+    ]  # of the entries of all but the last
+    lefts = [None] * lines.count if lengths.lefts is None else np.split(lengths.lefts[:, None], ends)
     for at, value, left in zip(lines.places.tolist(), values, lefts, strict=True):
         kept = value.shape[0]
         yield at, Spectrum(value, None if left is None else left[:, :kept], one[:, :kept])
@@ -490,9 +482,9 @@ def iterate(
     wide = 1.0
     if variance is not None:
         variance = variance / norm
-        wide = _wide(problem, variance / weights)
-    base = 0.0 if problem.base is None else problem.base
-    upper = float(xp.max(base + norm**2 * wide * (cost / cells)))
+        relative = variance / weights
+        wide = float(xp.max(relative)) + (0.0 if problem.floors is None else float(problem.floors @ relative))
+    upper = float(xp.max((0.0 if problem.base is None else problem.base) + norm**2 * wide * (cost / cells)))
     lower = norm**2 + (0.0 if problem.base is None else float(problem.base @ cells))
     if variance is None:
         upper = min(upper, _equalised(problem, lengths, spectra, norm * cost / problem.cells))
@@ -508,13 +500,12 @@ def bare(at: Iterate) -> Iterate:
 
 def fetched(at: Iterate) -> Iterate:
     """The iterate with numpy's arrays."""
-    spectra = tuple(Spectrum(back(s.values), back(s.left), back(s.right)) for s in at.spectra)
     return replace(
         at,
         cells=back(at.cells),
         queries=back(at.queries),
         weights=back(at.weights),
-        spectra=spectra,
+        spectra=tuple(Spectrum(back(s.values), back(s.left), back(s.right)) for s in at.spectra),
         cost=back(at.cost),
         variance=back(at.variance),
     )
@@ -526,13 +517,6 @@ def whole_of(problem: NuclearProblem, at: Iterate, last: Iterate) -> Iterate:
         return last
     ranks = [decomposition.values.shape[0] for decomposition in at.spectra]
     return iterate(problem, ranks, at.cells, at.queries)
-
-
-def _wide(problem: NuclearProblem, relative: Array) -> float:
-    """The largest variance relative to its target, with the weighted sum of all of a hybrid."""
-    xp = namespace(relative)
-    largest = float(xp.max(relative))
-    return largest if problem.floors is None else largest + float(problem.floors @ relative)
 
 
 def is_full(problem: NuclearProblem, lengths: Lengths | None, spectra: Sequence[Spectrum]) -> bool:

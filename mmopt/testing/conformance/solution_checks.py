@@ -25,9 +25,9 @@ from mmopt.results import Solution
 from mmopt.solvers import Claim, claims
 from mmopt.solvers.banded_strategy import Banded
 from mmopt.solvers.nuclear.ascent import curvature, many_exponentials
+from mmopt.solvers.nuclear.nuclear_kernel import FORMS
 from mmopt.solvers.nuclear.nuclear_problem import Iterate, iterate
-from mmopt.solvers.nuclear.shipped_programs import FORMS
-from mmopt.solvers.weighting.shipped_programs import SHIPPED
+from mmopt.solvers.weighting import SHIPPED
 from mmopt.testing.problem_registry import Figure, meets
 from mmopt.workloads import Workload
 
@@ -232,10 +232,13 @@ def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     problem = SHIPPED[claim.program].parts(givens, FREE_SHARE)[0].problem()
 
     def gradient(mu: Array) -> Array:
-        load = problem.operator.load(problem.best_response(problem.operator.price(mu)))
+        load = problem.matrix.T @ problem.best_response(problem.matrix @ mu)
         return np.asarray(problem.power / (1.0 + problem.power) * load)
 
-    return Dual(problem.value, gradient, np.exp(_logs(problem.operator.shape[1])))
+    def value(mu: Array) -> float:
+        return problem.value(problem.matrix @ mu)
+
+    return Dual(value, gradient, np.exp(_logs(problem.matrix.shape[1])))
 
 
 def _banded(claim: Claim, givens: Mapping[str, Any]) -> Dual:

@@ -2,7 +2,7 @@
 
 Guards ``ascent.py`` and ``start`` of ``nuclear_kernel.py``.
 
-Guards shipped_programs.py.
+Guards nuclear_kernel.py.
 """
 
 import itertools
@@ -15,9 +15,8 @@ import tolerances
 from mmopt import Attribute, Domain, Workload
 from mmopt.solvers.nuclear import ascent as module
 from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.nuclear_kernel import FEWEST_CELLS, start
+from mmopt.solvers.nuclear.nuclear_kernel import FEWEST_CELLS, FORMS, start
 from mmopt.solvers.nuclear.nuclear_problem import NuclearProblem, QueryComponent, whole
-from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Product, query_product
 from tests.solvers.nuclear.problems import by_parts, plain

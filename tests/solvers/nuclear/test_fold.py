@@ -8,8 +8,8 @@ from mmopt import Workload, solve
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.solvers.nuclear import ascent as searching
 from mmopt.solvers.nuclear.ascent import fold_of
+from mmopt.solvers.nuclear.nuclear_kernel import FORMS
 from mmopt.solvers.nuclear.nuclear_problem import NuclearProblem, QueryComponent
-from mmopt.solvers.nuclear.shipped_programs import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import marginals
 

@@ -1,7 +1,4 @@
-"""Weights of design queries: derivatives, and steps that close the gap.
-
-Guards ``weighting_problem.py`` and ``weight_steps.py``.
-"""
+"""Weights of design queries: derivatives, and steps that close the gap."""
 
 import itertools
 
@@ -10,14 +7,7 @@ import pytest
 from query_rows import haar
 from tolerances import DERIVATIVE, FINE, GAP_INTERIOR, ROUNDING
 
-from mmopt.solvers.weighting import (
-    GivenMatrix,
-    Weighting,
-    WeightsAndPrices,
-    improve,
-)
-from mmopt.solvers.weighting.weight_steps import curvature
-from mmopt.solvers.weighting.weighting_problem import better, solve_scaled
+from mmopt.solvers.weighting import Weighting, WeightsAndPrices, better, curvature, improve, solve_scaled
 from tests.solvers.designs import HARD, weighting
 
 STEP = 1e-5
@@ -27,14 +17,14 @@ def test_derivatives_of_the_dual_value(subtests: pytest.Subtests, rng: np.random
     """The second is -a/(1+a)² Mᵀ diag(u/b) M, with u the best response: the Newton matrix's other face."""
     for power in (1, 2):
         problem = weighting(HARD["random predicates"](rng), power)
-        M = problem.operator.matrix
+        M = problem.matrix
         mu, move = rng.uniform(0.5, 1.0, size=M.shape[1]), rng.normal(size=M.shape[1])
         b = M @ mu
         u = problem.best_response(b)
-        gradient = power / (1 + power) * problem.operator.load(u)
+        gradient = power / (1 + power) * M.T @ u
         second = -power / (1 + power) ** 2 * (M.T * (u / b)) @ M @ move
         sides = [mu + STEP * move, mu - STEP * move]
-        values = [problem.value(side) for side in sides]
+        values = [problem.value(M @ side) for side in sides]
         slopes = [power / (1 + power) * (M.T @ problem.best_response(M @ side)) for side in sides]
         for what, (ahead, behind), exact, size in (
             ("first", values, gradient @ move, abs(gradient).max()),
@@ -66,7 +56,7 @@ def test_the_better_side_of_each() -> None:
 
 def test_a_dense_step_that_is_singular_but_for_rounding() -> None:
     """Two equal rows at a price beyond all measure: elimination answers, Cholesky alone might not."""
-    dense = GivenMatrix(np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]]))
+    dense = Weighting(np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]]), np.ones(3), 1)
     right = np.array([[1.0], [1.0], [0.0]])
     found = dense.newton(np.full(3, 1e-30), np.array([1e6, 1e6]), right)
     system = (dense.matrix * 1e6) @ dense.matrix.T
@@ -96,7 +86,7 @@ def test_every_step_is_feasible_and_bounded_and_the_gap_closes(
     for name, power in itertools.product(HARD, POWERS):
         with subtests.test(name, power=power):
             problem = weighting(HARD[name](rng), power)
-            M, c = problem.operator.matrix, problem.c
+            M, c = problem.matrix, problem.c
             gaps = []
             for state in improve(problem):
                 assert (state.u > 0).all() and (state.mu >= 0).all()
