@@ -52,7 +52,7 @@ from mmopt.report import (
 )
 from mmopt.report.release_chart import accuracy_figure
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
-from mmopt.results import AnySolution, Frame, Solution, gap_between
+from mmopt.results import Frame, Solution, gap_between
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_group import Explicit
@@ -126,7 +126,7 @@ class Accuracy(Tabular):
     """
 
     plan: Plan
-    solution: AnySolution
+    solution: Solution
     confidence: float
     words: str
 
@@ -168,7 +168,7 @@ def accuracy(
     *,
     neighbours: NeighboursLike | None = None,
     unit: NeighboursLike | None = None,
-    solution: AnySolution | None = None,
+    solution: Solution | None = None,
     confidence: float = 0.95,
     refuse: bool = False,
     solved: Solve = solve,
@@ -375,7 +375,7 @@ def budget(
         ) from None
     offers = (choice.best, *choice.others)
     fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
-    if not isinstance(fitness, Solution):
+    if fitness is None:
         fitness = solved(targeted, Program.load(_PROGRAM))
     shares = _plain(fitness.multipliers["accuracy"]) * targeted.targets
     return Budget(

@@ -32,7 +32,7 @@ from mmopt.privacy import Privacy
 from mmopt.privacy.guarantee import MOST_COST
 from mmopt.privacy.table_of_noises import GAUSSIAN, LAPLACE
 from mmopt.request import default_program
-from mmopt.results import AnySolution, FactoredSolution, Solution
+from mmopt.results import Solution
 from mmopt.results.solution import FOR_TARGETS
 from mmopt.sectors.sector_cells import why_not_of_few
 from mmopt.strategies import ADD_REMOVE, Neighbours
@@ -45,8 +45,8 @@ _POWER = 0.7  # the power of a ratio by which a weight is multiplied
 
 
 def laplace_for_targets(
-    workload: Workload, best: Callable[[Workload, str | None], AnySolution], most_cells: int
-) -> AnySolution:
+    workload: Workload, best: Callable[[Workload, str | None], Solution], most_cells: int
+) -> Solution:
     """The strategy of norm 1, among several, that meets all targets at the least epsilon.
 
     Parameters
@@ -65,14 +65,14 @@ def laplace_for_targets(
         [slice(i, i + 1) for i in range(workload.m)] if is_each else [rows for _, rows in workload.groups()]
     )
     weights = np.array([1.0 / targets[rows].min() for rows in groups])
-    tried: list[tuple[float, AnySolution]] = []
+    tried: list[tuple[float, Solution]] = []
     template: str | None = None
     for _ in range(_ROUNDS if workload.n <= _FEW_CELLS else _FEW_ROUNDS):
         solution = best(_weighted(workload, weights, is_each), template)
         strategy = solution.strategy
         ratios = strategy.sensitivity**2 * strategy.variances(workload) / targets
         tried.append((float(ratios.max()), solution))
-        if isinstance(solution, FactoredSolution):
+        if solution.template:
             template = solution.template
             if workload.m > _FEW_QUERIES:
                 break
@@ -91,18 +91,18 @@ def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
     return replace(workload, blocks=tuple(replace(p.unweighted(), weight=float(w)) for p, w in products))
 
 
-def _of(workload: Workload, solution: AnySolution) -> FactoredSolution:
+def _of(workload: Workload, solution: Solution) -> Solution:
     """The strategy of a solution as one for this workload, though it was solved for other weights."""
     strategy = solution.strategy
     bound, source = template_bound(workload, 1e-4)
-    return FactoredSolution(
+    return Solution.of_template(
         template=f"{solution.program.removeprefix('template ')}{FOR_TARGETS}",
         strategy=strategy,
         error=strategy.total_error(workload),
         rmse=strategy.rmse(workload),
         error_bound=bound,
         bound_from=source,
-        seconds=solution.seconds if isinstance(solution, FactoredSolution) else solution.seconds["total"],
+        seconds=solution.seconds["total"],
         workload_hash=workload.hash,
     )
 
@@ -122,7 +122,7 @@ MOST_VALUES = 512
 class Offer:
     """A strategy, and the plan of its release at the stated privacy."""
 
-    solution: AnySolution
+    solution: Solution
     plan: Plan
 
     @property
@@ -168,7 +168,7 @@ class Choice:
 
 
 def offer(
-    workload: Workload, solution: AnySolution, privacy: Privacy | None, neighbours: Neighbours | None = None
+    workload: Workload, solution: Solution, privacy: Privacy | None, neighbours: Neighbours | None = None
 ) -> Offer:
     """The offer of a solution: by targets where its program sets the noise by them. Errors as ``plan``."""
     return Offer(solution, plan(workload, solution, privacy, neighbours, absolute=solution.by_targets))
@@ -237,7 +237,7 @@ def default_strategy(
 
 def allowed_offer(
     workload: Workload,
-    solution: AnySolution,
+    solution: Solution,
     privacy: Privacy | None,
     neighbours: Neighbours | None = None,
     *,
@@ -253,7 +253,7 @@ def allowed_offer(
 
 
 def _is_interrupted(one: Offer) -> bool:
-    return isinstance(one.solution, Solution) and one.solution.status.is_interrupted
+    return one.solution.status.is_interrupted
 
 
 def _gaussian(
@@ -291,7 +291,7 @@ def _laplace(
 
     is_small = workload.n <= (MOST_OF_ONE if len(workload.domain.attributes) == 1 else MOST_CELLS)
 
-    def strategy(weighted: Workload, template: str | None = None) -> AnySolution:
+    def strategy(weighted: Workload, template: str | None = None) -> Solution:
         if weighted.products is None or is_small:
             return solved(weighted, Program.load("p_identity"))
         return _in_factors(weighted, LAPLACE.norm, say, template)
@@ -303,7 +303,7 @@ def _laplace(
 
 def _in_factors(
     workload: Workload, norm: int, say: Callable[[str], None], template: str | None = None
-) -> AnySolution:
+) -> Solution:
     """The best of all templates; or only the named one, with other weights and without a bound.
 
     TooLargeError, before any search, where none can be measured.

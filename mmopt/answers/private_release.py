@@ -56,7 +56,7 @@ from mmopt.report.charts import has_matplotlib, save
 from mmopt.report.release_chart import release_figure
 from mmopt.report.release_tables import release_rows
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
-from mmopt.results import AnySolution, Frame, load_saved
+from mmopt.results import Frame, Solution
 from mmopt.strategies import NeighboursLike
 from mmopt.workloads.tidy_columns import require_table
 
@@ -202,7 +202,7 @@ class Release(Tabular):
     answers: Frame
     manifest: Mapping[str, Any]
     plan: Plan | None = None
-    solution: AnySolution | None = None
+    solution: Solution | None = None
     charge: Charge | None = None
     unchecked: tuple[str, ...] = ()
 
@@ -211,7 +211,7 @@ class Release(Tabular):
         plan: Plan,
         answers: Answers,
         manifest: Mapping[str, Any],
-        solution: AnySolution | None = None,
+        solution: Solution | None = None,
         charge: Charge | None = None,
     ) -> Release:
         """The release of measured answers, with the manifest of ``build_manifest``."""
@@ -402,7 +402,7 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     manifest = read_manifest(path)
     answers = read_answers(path, manifest)
     strategy = path / STRATEGY_FILE
-    solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
+    solution = Solution.load(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
     queries = None if workload is None else as_workload(workload)
     plan, unchecked = derived(path, manifest, answers, queries, solution)
     release = Release(answers, manifest, plan, solution, unchecked=unchecked)
@@ -439,7 +439,7 @@ def release(
     neighbours: NeighboursLike | None = None,
     unit: NeighboursLike | None = None,
     program: str | Path | Program | None = None,
-    solution: AnySolution | None = None,
+    solution: Solution | None = None,
     confidence: float = 0.95,
     table: str | None = None,
     weight: str | None = None,

@@ -47,7 +47,7 @@ from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.privacy.table_of_noises import MOST_SUMMED, NOISES
 from mmopt.proof.verify import checked_summary
 from mmopt.report.release_tables import release_rows
-from mmopt.results import AnySolution, Frame
+from mmopt.results import Frame, Solution
 from mmopt.results.npz_file import UNREADABLE, parsed
 from mmopt.results.solution import gap_between
 from mmopt.strategies import Neighbours
@@ -249,7 +249,7 @@ def derived(
     manifest: Facts,
     answers: Frame,
     workload: Workload | None,
-    solution: AnySolution | None,
+    solution: Solution | None,
 ) -> tuple[Plan | None, tuple[str, ...]]:
     """The plan by which a release was made, where its workload is given, and what is left unchecked.
 
@@ -500,7 +500,7 @@ def _between(value: float, least: float, most: float = math.inf) -> float:
     return float(min(max(value, least), most))
 
 
-def _of_solution(manifest: Facts, solution: AnySolution) -> tuple[Facts, Facts]:
+def _of_solution(manifest: Facts, solution: Solution) -> tuple[Facts, Facts]:
     """Facts of the saved strategy that the manifest repeats, all of them or those that are recomputed; and
     those of the workload of a private release. Simulated answers may use the strategy of another workload.
     """
@@ -524,7 +524,7 @@ def _published(claimed: Any, written: float) -> float:
 
 
 def _plan(
-    folder: Path, manifest: Facts, answers: Frame, workload: Workload, solution: AnySolution | None
+    folder: Path, manifest: Facts, answers: Frame, workload: Workload, solution: Solution | None
 ) -> Plan:
     """The plan of a saved release: its strategy in integers again, with the noise of its manifest."""
     expected = manifest["workload"]["hash"]

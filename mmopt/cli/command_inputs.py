@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mmopt.language import Program
     from mmopt.mechanism import Plan
     from mmopt.request import Request
-    from mmopt.results import AnySolution, Frame, Solution
+    from mmopt.results import Frame, Solution
     from mmopt.workloads import Workload
 
 
@@ -249,7 +249,7 @@ def planned_accuracy(
     from mmopt.driver.templates import TEMPLATES
     from mmopt.solvers import solver_name
 
-    solution: AnySolution | None = None
+    solution: Solution | None = None
     solve_options = {f"--{n.replace('_', '-')}": v for n, v in {"solver": solver, **options}.items() if v}
     solver_name(solver)  # an unknown one is refused whatever is chosen
     if strategy is not None:
@@ -284,7 +284,7 @@ def planned_accuracy(
     return planned
 
 
-def plan_of(solution: AnySolution, request: Request) -> Plan | None:
+def plan_of(solution: Solution, request: Request) -> Plan | None:
     """A solution's release at the file's privacy or by targets; None, with a note, where there is none."""
     from mmopt.answers.default_strategy import offer
 
@@ -349,11 +349,11 @@ def _uninterrupted(solution: Solution) -> Solution:
     return solution
 
 
-def solution_in(path: Path, request: Request) -> AnySolution:
+def solution_in(path: Path, request: Request) -> Solution:
     """The solution in a file, its figures recomputed; ResultError where it is for other queries, or false."""
     from mmopt.proof.verify import rechecked
-    from mmopt.results import load_saved
+    from mmopt.results import Solution
 
-    solution = rechecked(load_saved(path), request.workload, str(path), request.path)
+    solution = rechecked(Solution.load(path), request.workload, str(path), request.path)
     note(f"strategy: from '{path}' ({solution.words})")
     return solution

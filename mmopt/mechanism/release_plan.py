@@ -36,7 +36,7 @@ from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part, ch
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.privacy.table_of_noises import noise_for
 from mmopt.request import WorkloadLike, as_workload
-from mmopt.results import AnySolution, why_not_released
+from mmopt.results import Solution, why_not_released
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload, attribute_uses
 from mmopt.workloads.query_product import wishes
@@ -333,7 +333,7 @@ _CLOSE = 1e-6  # relative precision of the largest noise that meets the wishes
 
 def plan(
     workload: WorkloadLike,
-    strategy: StrategyForm | AnySolution,
+    strategy: StrategyForm | Solution,
     privacy: Privacy | Mapping[str, float] | None,
     neighbours: NeighboursLike | None = None,
     absolute: bool = False,
@@ -366,7 +366,7 @@ def plan(
     """
     workload = as_workload(workload)
     privacy = None if privacy is None else Privacy.of(privacy)
-    if isinstance(strategy, AnySolution):
+    if isinstance(strategy, Solution):
         strategy = _released(strategy)
     check_arguments(strategy, workload)
     check_type("absolute", absolute, bool, "True or False")
@@ -469,7 +469,7 @@ def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
     return best
 
 
-def _released(solution: AnySolution) -> StrategyForm:
+def _released(solution: Solution) -> StrategyForm:
     """The strategy of a solution; PrivacyError without one, or where the program bounds something else."""
     if not solution.has_strategy:
         raise PrivacyError(

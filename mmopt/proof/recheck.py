@@ -54,7 +54,7 @@ from mmopt.proof.verified_components import (
     proved_by_component,
     same_functions,
 )
-from mmopt.results import GRADES, Check, FactoredSolution, Figure, Grade, Solution, is_stop
+from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, SectorwiseStrategy, StrategyOfFew
 from mmopt.workloads import Workload, with_bases
@@ -443,7 +443,7 @@ def feasible_or_not(holds: bool) -> str:
 SEARCHED = 2e-6  # relative: how far below the stated bound one from a new search may be
 
 
-def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program | None) -> list[Check]:
+def recheck_template(s: Solution, workload: Workload, expected: Program | None) -> list[Check]:
     """The checks of a strategy in factors; the bound on every strategy's error is computed anew.
 
     Raises

@@ -91,15 +91,13 @@ _TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".ddb", ".sqlite", ".sq
 _FIRST = "the workload stands first: solve(workload, program)"
 _NONE = "a program that asks nothing of a workload is solved by solve(program=program)"
 _BASELINE = "write certify(workload, 'haar'), baseline('haar', workload)"
-_SOLVED = "pass the workload that was solved: a solution knows it by its hash only"
 _HINTS = {
     "DataVector": "a workload says what is asked of data: domain.marginals(ways=1)",
     "Domain": "say what is asked of it: domain.marginals(ways=1), domain.product(age='prefix')",
-    "FactoredSolution": _SOLVED,
     "Privacy": "a privacy goes to plan and release, beside the workload",
     "NoneType": _NONE,
     "Program": f"{_FIRST}; {_NONE}",
-    "Solution": _SOLVED,
+    "Solution": "pass the workload that was solved: a solution knows it by its hash only",
 }
 _TAKEN = "taken are a Workload, a Request, a workload file, its dictionary, a matrix or data frame of queries"
 

@@ -11,12 +11,9 @@
 from mmopt.results.frame import Frame
 from mmopt.results.saved_fields import GRADES, Grade, Status, is_stop
 from mmopt.results.solution import (
-    AnySolution,
-    FactoredSolution,
     Solution,
     gap_between,
     kind_of_gap,
-    load_saved,
     of_factors,
     why_not_released,
 )
@@ -24,9 +21,7 @@ from mmopt.results.verification import Check, Figure, Verification
 
 __all__ = [
     "GRADES",
-    "AnySolution",
     "Check",
-    "FactoredSolution",
     "Figure",
     "Frame",
     "Grade",
@@ -36,7 +31,6 @@ __all__ = [
     "gap_between",
     "is_stop",
     "kind_of_gap",
-    "load_saved",
     "of_factors",
     "why_not_released",
 ]

@@ -22,7 +22,7 @@ from mmopt.strategies import (
     StrategyOfFew,
 )
 
-Solution = Any  # of either kind; their files import this one
+Solution = Any  # whose file imports this one
 
 
 # Fields of a summary that a program without a strategy lacks
@@ -37,6 +37,9 @@ SHOWN_REPEATS = 10  # a step that was repeated more often is shown once, the las
 def rows(solution: Solution) -> list[tuple[str, str]]:
     """The rows of a table, (name, text), the most important first."""
     s, up = solution, solution.sense == "minimize"
+    if s.template:
+        named = [("template", s.template), ("strategy", repr(s.strategy))]
+        return named + error_rows(s, by=f", by {s.bound_from}")
     bound, whose, side = (
         "no bound",
         "for the givens passed" if s.givens else "by the program's author",
@@ -193,6 +196,10 @@ def _components_words(strategy: Any) -> str:
 def summary(solution: Solution) -> dict[str, Any]:
     """The figures as one JSON object."""
     s, derived = solution, {}
+    if s.template:
+        words = ("error", "error_grade", "error_bound", "error_bound_grade", "bound_from", "rmse")
+        named = {"template": s.template, "strategy": repr(s.strategy), "norm": s.strategy.norm}
+        return named | {name: getattr(s, name) for name in words} | {"seconds": s.seconds["total"]}
     is_listed = not isinstance(s.strategy, StrategyOfFew | ProductStrategy)
     if s.derived_bound is not None:
         figures = s.derived_bound, s.derived_grade, finite(s.derived_gap)

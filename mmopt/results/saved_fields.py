@@ -12,22 +12,17 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from mmopt.errors import Error, ResultError
+from mmopt.errors import ResultError
 from mmopt.limits import Stop
-from mmopt.notebook import Displayed
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Space, Split
-from mmopt.results import npz_file
-from mmopt.results.verification import as_text
 from mmopt.sectors.profiles import Mixture
 from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint
@@ -247,10 +242,7 @@ READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level | Measure]] = 
 """Readers of mappings, by kind; they raise ResultError or one of ``UNREADABLE`` where one does not fit."""
 
 
-PROGRAM = "solution of a program"  # the kind of a file that names none
-
 Class = TypeVar("Class")
-SavedKind = TypeVar("SavedKind", bound="Saved")
 
 
 def plain(value: Any) -> Any:
@@ -261,7 +253,7 @@ def plain(value: Any) -> Any:
         return plain_level(value)
     if isinstance(value, Measure):
         return plain_measure(value)
-    if isinstance(value, StrategyForm | Saved):
+    if isinstance(value, StrategyForm):
         return plain(value.fields())
     if isinstance(value, Status):
         return dataclasses.asdict(value)
@@ -363,7 +355,6 @@ _KINDS: Mapping[str, _Kind] = MappingProxyType(
         "Mapping[str, Solution]": _Kind(_mapping(_of(Mapping))),  # ``Solution.from_fields`` goes on
         "Status": _Kind(_of(Mapping), lambda fields: build(Status, fields)),
         "AnyStrategy": _Kind(_of(Mapping), _strategy),
-        "StrategyForm": _Kind(_of(Mapping), _strategy),
     }
 )
 
@@ -417,66 +408,3 @@ def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, 
         else:
             fields[name] = value
     return fields
-
-
-class Saved(Displayed, ABC):
-    """A frozen dataclass that is shown as rows, and equal after ``save`` and ``load``.
-
-    KIND : the kind of its file. WHAT : its name in messages. HINT : how to get such a file. COMMAND : the
-    command that makes one. Every kind also has ``strategy``, ``workload_hash``, ``error``, ``error_bound``
-    and ``rmse``; ``program``, ``words`` and ``about_program()`` say what it solves; ``covariance``,
-    ``own_sensitivity`` and ``steps`` are empty where there are none.
-    """
-
-    KIND: ClassVar[str] = PROGRAM
-    WHAT: ClassVar[str]
-    HINT: ClassVar[str]
-    COMMAND: ClassVar[str]
-
-    def fields(self) -> dict[str, Any]:
-        """Every field as plain numbers, texts, arrays and mappings of those."""
-        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
-
-    @classmethod
-    def from_fields(cls: type[SavedKind], fields: Mapping[str, Any]) -> SavedKind:
-        """The result with these ``fields``; ResultError where one is of another type."""
-        return build(cls, fields)
-
-    @classmethod
-    def unpacked(cls: type[SavedKind], path: str | Path, record: Mapping[str, Any], arrays: Any) -> SavedKind:
-        """The result of a file; ResultError where it cannot be read."""
-        if (kind := record.get("kind", PROGRAM)) != cls.KIND:
-            hint = "'mmopt release --strategy' and 'mmopt verify' take it"
-            raise ResultError(f"'{path}' holds a {kind}, not the {cls.KIND}", hint=hint)
-        what = f"'{path}' is not a saved {cls.WHAT}"
-        try:
-            return cls.from_fields(unpack(record, arrays))
-        except npz_file.UNREADABLE:
-            raise ResultError(what, hint=cls.HINT) from None
-        except Error as error:
-            raise ResultError(f"{what}: {error.message}", hint=error.hint or cls.HINT) from None
-
-    @classmethod
-    def load(cls: type[SavedKind], path: str | Path) -> SavedKind:
-        """Read a saved result; :class:`~mmopt.errors.ResultError` when it cannot be read."""
-        return cls.unpacked(path, *npz_file.read(Path(path)))
-
-    @abstractmethod
-    def rows(self) -> list[tuple[str, str]]:
-        """The rows of a table, (name, text), the most important first."""
-
-    def save(self, path: str | Path) -> Path:
-        """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
-        return npz_file.write(*pack(self.fields()), Path(path))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, type(self)):
-            return NotImplemented
-        (mine, my_arrays), (theirs, their_arrays) = pack(self.fields()), pack(other.fields())
-        same = mine == theirs and my_arrays.keys() == their_arrays.keys()
-        return same and all(np.array_equal(my_arrays[k], their_arrays[k]) for k in my_arrays)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __str__(self) -> str:
-        return as_text(self.rows())

@@ -1,6 +1,6 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/measured.py, results/saved_fields.py, strategies/sector_strategy.py.
+Guards sectors/measured.py, results/solution.py, strategies/sector_strategy.py.
 """
 
 import json

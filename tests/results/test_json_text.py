@@ -13,7 +13,7 @@ from named_workloads import named
 
 import mmopt
 from mmopt.errors import ResultError
-from mmopt.results import load_saved
+from mmopt.results import Solution
 from mmopt.results.npz_file import DEEPEST, parsed
 
 VALUE = {"a": [1, 1.5, "x", None, True, {"b": -0.0, "1e400": "NaN"}], "": 10**30, "A": {}}
@@ -56,10 +56,10 @@ def test_a_saved_result_with_a_name_twice_is_refused(tmp_path: Path) -> None:
     ):
         arrays["record.json"] = np.frombuffer(record.encode(), dtype=np.uint8)
         np.savez(tmp_path / name, **arrays)
-    assert load_saved(tmp_path / "as it was.npz") == load_saved(saved)
+    assert Solution.load(tmp_path / "as it was.npz") == Solution.load(saved)
     with pytest.warns(UserWarning), zipfile.ZipFile(saved, "a") as file:
         file.writestr("record.json.npy", file.read("record.json.npy"))
     for path in saved, tmp_path / "twice.npz":
         with pytest.raises(ResultError) as caught:
-            load_saved(path)
+            Solution.load(path)
         assert str(caught.value).startswith(f"'{path}' is not a saved solution")

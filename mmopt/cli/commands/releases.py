@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from mmopt.mechanism import Plan
     from mmopt.privacy import Privacy
     from mmopt.request import Request
-    from mmopt.results import AnySolution
+    from mmopt.results import Solution
 # What the table of a solution shows before a release; 'mmopt solve' shows all of it.
 REFINED_ROWS = ("not private", "asked", "refined", "optimum")
 CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
@@ -358,7 +358,7 @@ def simulate(
     answer(as_json, {"private": False, "runs": summaries}, [*parts, NOT_PRIVATE])
 
 
-def _plans(request: Request, solution: AnySolution, privacies: list[Privacy]) -> list[Plan]:
+def _plans(request: Request, solution: Solution, privacies: list[Privacy]) -> list[Plan]:
     """The releases: that of the file's privacy, targets and all, or one for each epsilon of the options."""
     from mmopt.mechanism import plan
 
@@ -393,12 +393,12 @@ def _privacies(request: Request, epsilon: str | None, delta: float | None) -> li
     return [Privacy(epsilon=e, delta=chosen) for e in epsilons]
 
 
-def _saved(request: Request, files: list[Path]) -> Iterator[tuple[str, AnySolution]]:
+def _saved(request: Request, files: list[Path]) -> Iterator[tuple[str, Solution]]:
     """Strategies from files; any that support the queries will do, whatever they were solved for."""
-    from mmopt.results import load_saved
+    from mmopt.results import Solution
 
     for path in files:
-        solution = load_saved(path)
+        solution = Solution.load(path)
         if solution.workload_hash != request.workload.hash:
             note(f"'{path}' was solved for another workload, or for other weights or targets")
         yield f"{path.name}: {solution.program}", solution
@@ -406,7 +406,7 @@ def _saved(request: Request, files: list[Path]) -> Iterator[tuple[str, AnySoluti
 
 def _solved(
     request: Request, names: Sequence[str | None], both: bool, options: dict[str, Any]
-) -> Iterator[tuple[str, AnySolution]]:
+) -> Iterator[tuple[str, Solution]]:
     """Programs solved, by name, None for the default; with ``both`` for the normalised workload as well."""
     for name in names:
         if name is None and not both:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mmopt.answers import Release
     from mmopt.mechanism import Plan
     from mmopt.request import Request
-    from mmopt.results import AnySolution
+    from mmopt.results import Solution
 
 
 def report(
@@ -84,7 +84,6 @@ def report(
     from mmopt.comparison.compare import TIME_LIMIT
     from mmopt.report import Contents, write_page
     from mmopt.report.charts import need_matplotlib
-    from mmopt.results import Solution
     from mmopt.strategies import ADD_REMOVE
 
     need_matplotlib()
@@ -105,7 +104,7 @@ def report(
         solution, plan = _planned(request, program, given, strategy, solver, options)
     names, by = names_in(compare, "--compare"), names_in(solvers, "--solvers")
     if by and not names:
-        if not isinstance(solution, Solution):
+        if solution is None or solution.template:
             raise OptionError("--solvers has no program to solve", hint="name one with --compare")
         names = [solution.program]
     comparison = None
@@ -152,7 +151,7 @@ def _planned(
     strategy: Path | None,
     solver: str | None,
     options: dict[str, Any],
-) -> tuple[AnySolution, Plan | None]:
+) -> tuple[Solution, Plan | None]:
     """The strategy of the page, as for ``mmopt solve``, and its release where one is possible."""
     options = options if strategy is not None else options | {"history": True}
     if strategy is None and (program is not None or given or request.privacy is None):

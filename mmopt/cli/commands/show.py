@@ -91,11 +91,11 @@ def show(
 
 def _show_solution(path: Path) -> None:
     from mmopt.report import history_table, pairs_table
-    from mmopt.results import Solution, load_saved
+    from mmopt.results import Solution
 
-    saved = load_saved(path)
+    saved = Solution.load(path)
     put(pairs_table(saved.rows()))
-    if isinstance(saved, Solution) and saved.history:
+    if saved.history:
         put("", history_table(saved))
 
 

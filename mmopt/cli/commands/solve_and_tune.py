@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from mmopt.language import Program
     from mmopt.mechanism import Plan
     from mmopt.request import Request
-    from mmopt.results import AnySolution
+    from mmopt.results import Solution
     from mmopt.workloads import Workload
 
 
@@ -128,7 +128,6 @@ def solve(
         verbose=verbose,
         history=verbose or history is not None or chart is not None,
     )
-    from mmopt.results import Solution
 
     options |= {"reduce": not no_reduce, "start": start, "derive": derive}
     request = read_request(workload)
@@ -144,7 +143,7 @@ def solve(
         solution = run_solve(request.workload, parsed, solver, givens, options)
         plan = plan_of(solution, request)
     note_request(request)
-    interrupted = isinstance(solution, Solution) and solution.status.is_interrupted
+    interrupted = solution.status.is_interrupted
     if interrupted:
         note("interrupted: this is the best certified point so far")
     release = {} if plan is None else {"release": plan.summary()}
@@ -158,7 +157,7 @@ def solve(
 
 def _at_privacy(
     request: Request, solver: str | None, options: Mapping[str, Any]
-) -> tuple[AnySolution | None, Plan | None]:
+) -> tuple[Solution | None, Plan | None]:
     """The default strategy and its release, where the choice is by a privacy and a release is possible."""
     if request.privacy is None:
         return None, None
@@ -190,14 +189,13 @@ def _check_files(out: Path | None, history: Path | None, chart: Path | None, *, 
         check_chart(chart)
 
 
-def _write_history(solution: AnySolution, history: Path | None, chart: Path | None, workload: str) -> None:
+def _write_history(solution: Solution, history: Path | None, chart: Path | None, workload: str) -> None:
     if history is None and chart is None:
         return
     from mmopt.report import history_frame, write_convergence
-    from mmopt.results import Solution
     from mmopt.results.npz_file import write_whole
 
-    if not isinstance(solution, Solution):
+    if solution.template:
         note("a strategy of a template has no iterations; --history and --chart write nothing")
         return
     if history is not None:
@@ -208,15 +206,14 @@ def _write_history(solution: AnySolution, history: Path | None, chart: Path | No
         note(f"chart: {chart}")
 
 
-def _tables(solution: AnySolution, workload: Workload, plan: Plan | None, verbose: bool) -> Iterator[object]:
+def _tables(solution: Solution, workload: Workload, plan: Plan | None, verbose: bool) -> Iterator[object]:
     from mmopt.report import history_table, pairs_table, slack_table, solution_rows, subworkloads_table
-    from mmopt.results import Solution
     from mmopt.workloads.workload import subworkloads
 
     yield pairs_table(solution_rows(solution, plan))
     if subworkloads(workload):
         yield from ("", subworkloads_table(solution, workload, plan))
-    if not isinstance(solution, Solution):
+    if solution.template:
         return
     if solution.history and (verbose or not any("certified" in row for row in solution.history)):
         yield from ("", history_table(solution))

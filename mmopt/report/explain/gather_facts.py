@@ -118,13 +118,13 @@ def _planned(
 
 def _belongs(solution: Solution, program: Program, workload: Workload | None) -> None:
     # A program with other words or comments is the same program.
+    hint = "explain the program that was solved, or solve this one"
+    if solution.program != program.name:
+        raise ResultError(f"the solution is of '{solution.program}', not of '{program.name}'", hint=hint)
     is_one = solution.program_text == program.text
     if not is_one and Program.parse(solution.program_text, "the saved program") != program:
-        if solution.program == program.name:
-            message = f"the solution is of another text of '{program.name}' than this one"
-        else:
-            message = f"the solution is of '{solution.program}', not of '{program.name}'"
-        raise ResultError(message, hint="explain the program that was solved, or solve this one")
+        message = f"the solution is of another text of '{program.name}' than this one"
+        raise ResultError(message, hint=hint)
     if workload is not None:
         solved_workload(solution, workload)
 
