@@ -32,8 +32,8 @@ from mmopt.driver import solve
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism import Plan
-from mmopt.mechanism.accuracy import check_confidence
 from mmopt.mechanism.release_folder import accuracy_columns
+from mmopt.mechanism.release_plan import check_confidence
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded

@@ -36,7 +36,6 @@ from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, charge_in_errors
 from mmopt.mechanism import Plan, build_manifest
-from mmopt.mechanism.accuracy import check_confidence
 from mmopt.mechanism.measurement import Answers, counted_exactly
 from mmopt.mechanism.release_folder import (
     CHART_FILE,
@@ -46,7 +45,7 @@ from mmopt.mechanism.release_folder import (
     guarantee,
     write_release,
 )
-from mmopt.mechanism.release_plan import covariance
+from mmopt.mechanism.release_plan import check_confidence, covariance
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded

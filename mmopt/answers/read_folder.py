@@ -23,7 +23,6 @@ import numpy as np
 
 from mmopt.errors import Error, OptionError, PrivacyError, ResultError
 from mmopt.ledger.account import MEASURES, Measure, above, cost_in
-from mmopt.mechanism.accuracy import standard_errors
 from mmopt.mechanism.measurement import FIGURES, check_claim, described
 from mmopt.mechanism.release_folder import (
     ANSWERS_FILE,
@@ -39,7 +38,7 @@ from mmopt.mechanism.release_folder import (
     noise_words,
     stated,
 )
-from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
+from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of, standard_errors
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.guarantee import discrete_gaussian_delta, privacy_warning
 from mmopt.privacy.noise import Noise, continuous_gaussian_epsilon
@@ -47,8 +46,9 @@ from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.privacy.table_of_noises import MOST_SUMMED, NOISES
 from mmopt.proof.verify import checked_summary
 from mmopt.report.release_tables import release_rows
+from mmopt.resources import parse_json
 from mmopt.results import Frame, Solution
-from mmopt.results.npz_file import UNREADABLE, parsed
+from mmopt.results.saved_fields import UNREADABLE
 from mmopt.results.solution import gap_between
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
@@ -76,7 +76,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not is_release(folder):
         raise ResultError(f"'{folder}' is no release: it has no {MANIFEST_FILE}", hint=HINT)
     try:
-        manifest = parsed((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+        manifest = parse_json((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
     kind = manifest.get("format") if isinstance(manifest, dict) else None
@@ -372,7 +372,7 @@ def _law(manifest: Facts) -> Noise:
 
 def _of_refined(about: Facts, answers: Frame) -> Facts:
     """Facts about refined answers: the hash of the released answers, and their distance from these."""
-    from mmopt.answers.nearest_counts import PROGRAM  # which solves
+    from mmopt.answers.refined_answers import PROGRAM  # which solves
 
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
     # Where released answers were consistent the distance is only what the proof adds for underflow.

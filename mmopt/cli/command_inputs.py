@@ -324,7 +324,7 @@ def write_files(
 ) -> None:
     """Write a row for each query as CSV, and a chart of their half widths, where files are named."""
     from mmopt.report import write_accuracy_chart
-    from mmopt.results.npz_file import write_whole
+    from mmopt.resources import write_whole
 
     if out is not None and errors is not None:
         write_whole(out, errors.to_csv().encode())

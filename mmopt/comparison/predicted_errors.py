@@ -13,7 +13,7 @@ from typing import Any
 
 from mmopt.errors import Error, TooLargeError
 from mmopt.mechanism import Plan, plan
-from mmopt.mechanism.accuracy import deviations
+from mmopt.mechanism.release_plan import deviations
 from mmopt.privacy.guarantee import MOST_COST, Privacy
 from mmopt.privacy.noise import Noise
 from mmopt.privacy.rounding.integer_strategy import check_type

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import DataError, OptionError, PrivacyError
-from mmopt.mechanism.accuracy import Intervals, deviations
-from mmopt.mechanism.release_plan import Plan, claim
+from mmopt.mechanism.release_plan import Intervals, Plan, claim, deviations
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate

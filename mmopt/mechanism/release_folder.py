@@ -25,9 +25,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.mechanism.accuracy import BEYOND, Intervals
 from mmopt.mechanism.measurement import FIGURES, Answers
-from mmopt.mechanism.release_plan import Plan
+from mmopt.mechanism.release_plan import BEYOND, Intervals, Plan
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import Noise

@@ -4,17 +4,22 @@ No statement of a file replaces a computation: the program's text is parsed and 
 the workload (or are the caller's, kept in the file), every constraint is evaluated, and each figure is
 compared with its recomputation from variables, multipliers and strategy, or from the factors of a template's
 strategy. No solver is needed.
+
+How the values of a file split is not believed either: matrices and vectors by component are put onto the
+spaces from the symmetries of the workload, and have to fit in number and size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mmopt.compiler import Instance, bind
+from mmopt.compiler.reductions import by_components
+from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
 from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
 from mmopt.driver.judge.assemble_solution import value_of
 from mmopt.driver.judge.bound_claims import (
@@ -25,7 +30,7 @@ from mmopt.driver.judge.bound_claims import (
     recomputed,
     survived,
 )
-from mmopt.driver.judge.bound_on_total_error import for_neighbours
+from mmopt.driver.judge.bound_on_total_error import for_neighbours, l2_by_component, l2_by_sectors, l2_by_sets
 from mmopt.driver.judge.score_point import (
     FEASIBLE,
     Candidate,
@@ -42,21 +47,15 @@ from mmopt.driver.judge.violations import asymmetric, worst_line
 from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
+from mmopt.language.atoms.argument_types import Dim
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import is_finite, same_array
-from mmopt.proof.verified_components import (
-    gram_of,
-    instance_by_component,
-    placed_multipliers,
-    placed_variables,
-    proved_by_component,
-    same_functions,
-)
+from mmopt.numerics.split_arrays import Level, Measure, Space, Spanned, Split, is_finite, same_array
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, SectorwiseStrategy, StrategyOfFew
+from mmopt.symmetry.components import Cells
 from mmopt.workloads import Workload, with_bases
 
 T = TypeVar("T")
@@ -374,23 +373,22 @@ class Recheck:
     def strategy(self, meant: AnyStrategy, covariance: Value | None, basis: Value | None) -> None:
         """Check that the variables mean the strategy, up to a rotation of its rows for norm 2."""
         s = self.solution
-        same = s.strategy.norm == meant.norm and s.strategy.n == meant.n
+        same = (s.strategy.norm, s.strategy.n) == (meant.norm, meant.n)
         same = same and s.strategy.neighbours == meant.neighbours
         of_parts = ComponentStrategy | StrategyOfFew
         if isinstance(s.strategy, SectorStrategy):  # its largest column is stated, and has to be proved again
-            at_least = meant.largest * (1.0 - CLOSE) if isinstance(meant, SectorStrategy) else np.inf
-            same = same and s.strategy.largest >= at_least
-            if covariance is not None and isinstance(meant, SectorStrategy):
-                same = same and close(s.strategy.scale, meant.scale)
+            same = same and (
+                isinstance(meant, SectorStrategy)
+                and s.strategy.largest >= meant.largest * (1.0 - CLOSE)
+                and (covariance is None or close(s.strategy.scale, meant.scale))
+            )
         if isinstance(s.strategy, StrategyOfFew):
             same = same and isinstance(meant, StrategyOfFew) and same_functions(s.strategy, meant)
         if isinstance(s.strategy, of_parts) or isinstance(meant, of_parts):
             same = same and same_array(gram_of(s.strategy), gram_of(meant))
-        elif same and meant.norm == 2:
-            grams = [a.T @ a for a in (s.strategy.matrix, meant.matrix)]
-            same = same_array(grams[0], grams[1])
         elif same:
-            same = same_array(s.strategy.matrix, meant.matrix)
+            matrices = (s.strategy.matrix, meant.matrix)
+            same = same_array(*(a.T @ a if meant.norm == 2 else a for a in matrices))
         means = "what the variables mean"
         self.rows.same("strategy", f"{s.strategy.p} × {s.strategy.n}, norm {s.strategy.norm}", same, means)
         for name, stated, value in (("covariance", s.covariance, covariance), ("basis", s.basis, basis)):
@@ -468,3 +466,153 @@ def recheck_template(s: Solution, workload: Workload, expected: Program | None) 
     rows.add("error bound", s.error_bound, bound, holds, "error_bound")
     rows.add("bound by", s.bound_from, source, s.bound_from == source)
     return rows.checks
+
+
+SECONDS_OF_RECHECK = 300.0  # for the search of a diagonal's largest entry: more than a solve has
+
+
+def instance_by_component(
+    solution: Solution, strategy: ComponentStrategy | StrategyOfFew, checked: Checked, workload: Workload
+) -> Instance:
+    """The program on the components of the workload, with the solution's givens and basis.
+
+    Raises
+    ------
+    ResultError : the workload has none for this program, or others than the solution's strategy.
+    WorkloadError : a basis that is not one of the workload.
+    """
+    givens = {name: float(value) for name, value in solution.givens.items() if not value.ndim}
+    basis = solution.bases.get("basis")
+    if givens.keys() != solution.givens.keys() or not isinstance(basis, Split | None):
+        raise ResultError("arrays are passed, of which nothing is known by component")
+    split: tuple[Instance, str] | str | None
+    if isinstance(strategy, SectorStrategy):  # in the space of the queries
+        split = by_sectors(checked, workload, givens, SECONDS_OF_RECHECK)
+    elif isinstance(strategy, SectorwiseStrategy):  # by the sets and rows of the strategy
+        split = by_sets(checked, workload, givens, strategy)
+    else:
+        split = by_components(checked, workload, givens, basis) or "the workload has none for this program"
+    if isinstance(split, str):
+        raise ResultError(split)
+    if isinstance(strategy, ComponentStrategy):
+        splits = (value for value in split[0].env.values() if isinstance(value, Split))
+        cells = next(value.columns for value in splits if isinstance(value.columns, Cells))
+        if not _same_cells(strategy.cells, cells):
+            raise ResultError("not those of the workload")
+    return split[0]
+
+
+def gram_of(strategy: AnyStrategy) -> Split | None:
+    """AᵀA by component; None for a strategy that is a matrix."""
+    if isinstance(strategy, SectorStrategy):
+        # Up to the scale, which is by the largest column: another proof of that may be tighter.
+        grams = [component.core.T @ component.core for component in strategy.components]
+        space = Space(np.ones(len(grams)), tuple(map(len, grams)))
+        return Split(space, space, tuple(grams))
+    if isinstance(strategy, SectorwiseStrategy):
+        space = Space(np.ones(len(strategy.sets)), (1,) * len(strategy.sets))
+        return Split(space, space, tuple(np.square(strategy.weights).reshape(-1, 1, 1)))
+    if not isinstance(strategy, ComponentStrategy):
+        return None
+    parts = tuple(part.T @ part for part in strategy.split.parts)
+    return Split(strategy.cells, strategy.cells, parts)
+
+
+def same_functions(one: StrategyOfFew, other: StrategyOfFew) -> bool:
+    """Whether the components have the same functions of the cells: equal cores may have other columns."""
+    if isinstance(one, SectorwiseStrategy) and isinstance(other, SectorwiseStrategy):
+        return one.sets == other.sets and all(map(same_array, one.matrices, other.matrices))
+    if not (isinstance(one, SectorStrategy) and isinstance(other, SectorStrategy)):
+        return False
+    return len(one.components) == len(other.components) and all(
+        a.rests == b.rests
+        and a.layout.sets == b.layout.sets
+        and all(map(np.array_equal, a.layout.labels, b.layout.labels))
+        and all(map(same_array, a.layout.functions, b.layout.functions))
+        for a, b in zip(one.components, other.components, strict=True)
+    )
+
+
+def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The chosen variables on the instance's spaces; None when one does not fit, is missing or unknown."""
+    dims = {d.name: d.dims for d in instance.program.choose}
+    if dims.keys() != values.keys():
+        return None
+    return _placed(instance, values, dims)
+
+
+def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The multipliers of the certificate on the instance's spaces, where they fit."""
+    placed: dict[str, Any] = {}
+    for m in instance.program.multipliers:
+        if m.key in values:
+            placed |= _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims}) or {}
+    return placed
+
+
+def _placed(
+    instance: Instance, values: Mapping[str, Any], dims: Mapping[str, Sequence[Dim]]
+) -> dict[str, Any] | None:
+    spaces = _spaces(instance)
+    placed = {
+        name: _on(value, [spaces.get(str(dim)) for dim in dims[name]]) for name, value in values.items()
+    }
+    return None if any(value is None for value in placed.values()) else placed
+
+
+def _on(value: Any, spaces: list[Space | None]) -> Any:
+    """The value on these spaces; None where it does not fit."""
+    match value, spaces:
+        case Split(), [Space() as rows, Space() as columns] if _fits(value, rows, columns):
+            return Split(rows, columns, value.parts)
+        case Measure(), [Spanned() as space]:
+            return Measure(space, value.mixture) if space.takes(value.mixture) else None
+        case Level(), [Space() as space] if space.sizes is not None:
+            return Level(space, value.values) if np.shape(value.values) == space.sizes.shape else None
+        case _, [] if np.shape(value) == ():
+            return value
+    return None
+
+
+def _fits(value: Split, rows: Space, columns: Space) -> bool:
+    shapes = list(zip(rows.dims, columns.dims, strict=True))
+    return shapes == [np.shape(part) for part in value.parts]
+
+
+def _spaces(instance: Instance) -> dict[str, Space]:
+    """The space of each dimension, by the givens that split."""
+    spaces: dict[str, Space] = {}
+    for d in instance.program.givens:
+        match instance.env[d.name]:
+            case Split(rows=rows, columns=columns):
+                spaces = {**dict(zip(map(str, d.dims), (rows, columns), strict=True)), **spaces}
+            case Level(space=space):
+                spaces.setdefault(str(d.dims[0]), space)
+    return spaces
+
+
+def _same_cells(one: Cells, two: Cells) -> bool:
+    """Whether two spaces come from the same symmetries and keep the same components."""
+    first, second = (
+        (
+            [(a.classes.tolist(), a.mirror.tolist()) for a in cells.joint.attributes],
+            [(c.key, c.kept.tolist()) for c in cells.chosen],
+        )
+        for cells in (one, two)
+    )
+    return first == second
+
+
+def proved_by_component(
+    workload: Workload, multipliers: Any, strategy: ComponentStrategy | StrategyOfFew
+) -> float | None:
+    """The bound by ``l2_strategy``'s certificate at the multipliers of ``bound_by_component``."""
+    offered = {"sensitivity": multipliers}
+    is_split = True
+    if not isinstance(multipliers, Measure):
+        instance, is_split = l2_by_component(workload)
+    elif isinstance(strategy, SectorwiseStrategy):
+        instance = l2_by_sets(workload, strategy)
+    else:
+        instance = l2_by_sectors(workload, 0.0)
+    return bound_of(instance, placed_multipliers(instance, offered) if is_split else offered)

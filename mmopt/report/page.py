@@ -25,9 +25,8 @@ from mmopt.report.release_chart import accuracy_figure, release_figure
 from mmopt.report.release_tables import accuracy_by_group, answers_table, release_rows
 from mmopt.report.solution_tables import solution_rows
 from mmopt.request import WorkloadLike
-from mmopt.resources import version
+from mmopt.resources import version, write_whole
 from mmopt.results import Frame, Solution
-from mmopt.results.npz_file import write_whole
 from mmopt.workloads import Workload
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from mmopt.errors import placed, suggest
-from mmopt.request.yaml_nodes import (
+from mmopt.request.yaml_tree import (
     Map,
     Scalar,
     YamlNode,

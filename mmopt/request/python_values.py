@@ -12,8 +12,7 @@ from typing import Any
 
 from mmopt.errors import Location, TooLargeError, WorkloadError, placed
 from mmopt.request.domain_keys import DomainNode
-from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
-from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, check_text, resolve
+from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, ListNode, Map, Scalar, YamlNode, check_text, resolve
 from mmopt.workloads import Domain
 from mmopt.workloads.encodings import label_of
 from mmopt.workloads.frame_labels import Plain, listed, plain_value

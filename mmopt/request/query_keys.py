@@ -15,7 +15,7 @@ import numpy as np
 from mmopt.errors import placed, suggest
 from mmopt.request.attribute_keys import BLOCK_NUMBERS, BLOCK_WORDS, CellWords, block_of, is_block_word
 from mmopt.request.domain_keys import check_name, read_members
-from mmopt.request.yaml_nodes import (
+from mmopt.request.yaml_tree import (
     ListNode,
     Map,
     Scalar,

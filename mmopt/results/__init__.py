@@ -1,10 +1,9 @@
 """Solutions and their certificates: frozen data, printed, saved, loaded. No programs, no solvers.
 
 - ``solution.py``: ``Solution``: a strategy and its certificate; in factors for products
-- ``saved_fields.py``: dataclasses of results to files and back, values by component among them
+- ``saved_fields.py``: dataclasses of results to .npz files and back, values by component among them
 - ``rows_and_json.py``: a solution as rows of a table and as JSON
 - ``verification.py``: the outcome of a recheck
-- ``npz_file.py``: the file of a saved result: arrays and JSON in one .npz, written whole or not at all
 - ``frame.py``: named columns, as libraries of data frames take them
 """
 

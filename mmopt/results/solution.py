@@ -20,8 +20,20 @@ from mmopt.notebook import Charted, Reported
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Kronecker, Level
-from mmopt.results import npz_file, rows_and_json
-from mmopt.results.saved_fields import Grade, Status, Value, build, pack, plain, unpack, weakest
+from mmopt.results import rows_and_json
+from mmopt.results.saved_fields import (
+    UNREADABLE,
+    Grade,
+    Status,
+    Value,
+    build,
+    pack,
+    plain,
+    read_npz,
+    unpack,
+    weakest,
+    write_npz,
+)
 from mmopt.results.verification import as_text
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrategy, as_dense
 
@@ -343,21 +355,21 @@ class Solution(Charted, Reported):
     @classmethod
     def load(cls, path: str | Path) -> Solution:
         """Read a saved result; :class:`~mmopt.errors.ResultError` when it cannot be read."""
-        record, arrays = npz_file.read(Path(path))
+        record, arrays = read_npz(Path(path))
         is_template = record.get("kind") == IN_FACTORS
         command = "'mmopt templates --out'" if is_template else "--out"
         hint = f"save one with {command} or Solution.save"
         problem = f"'{path}' is not a saved {'strategy' if is_template else 'solution'}"
         try:
             return cls.from_fields(unpack(record, arrays))
-        except npz_file.UNREADABLE:
+        except UNREADABLE:
             raise ResultError(problem, hint=hint) from None
         except Error as error:
             raise ResultError(f"{problem}: {error.message}", hint=error.hint or hint) from None
 
     def save(self, path: str | Path) -> Path:
         """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
-        return npz_file.write(*pack(self.fields()), Path(path))
+        return write_npz(*pack(self.fields()), Path(path))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):

@@ -1,6 +1,6 @@
 """Queries solved by sets of attributes: a feasible point of the program, saved, verified and gone on from.
 
-Guards split_symmetric.py, solve_plan.py, solve_convex.py, verified_components.py, recheck.py, set_cells.py
+Guards split_symmetric.py, solve_plan.py, solve_convex.py, recheck.py, set_cells.py
 and sectorwise_strategy.py (queries that are not measured).
 """
 

@@ -1,6 +1,6 @@
 """Strategies in factors as files: they come back equal, and what is no such file is refused.
 
-Guards npz_file.py, verification.py, solution.py.
+Guards verification.py, solution.py.
 """
 
 import dataclasses
@@ -12,8 +12,8 @@ from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.errors import ResultError
 from mmopt.mechanism import plan
 from mmopt.report.solution_tables import solution_rows
-from mmopt.results import Solution, npz_file
-from mmopt.results.saved_fields import pack
+from mmopt.results import Solution
+from mmopt.results.saved_fields import pack, write_npz
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.query_product import identity, prefix, total
 
@@ -40,7 +40,7 @@ def test_saved_and_loaded_equal(subtests, tmp_path):
             # A file of version 0.1.0 calls the bound on the error of every strategy 'bound'.
             record, arrays = pack(solution.fields())
             record["bound"] = record.pop("error_bound")
-            assert Solution.load(npz_file.write(record, arrays, tmp_path / "old.npz")) == solution
+            assert Solution.load(write_npz(record, arrays, tmp_path / "old.npz")) == solution
 
 
 def test_texts():
@@ -60,7 +60,7 @@ def test_refused(tmp_path):
     record, arrays = pack(found.fields())
     hint = "save one with 'mmopt templates --out' or Solution.save"
     record["strategy"]["mapping"]["form"] = "tree"
-    path = npz_file.write(record, arrays, tmp_path / "tree.npz")
+    path = write_npz(record, arrays, tmp_path / "tree.npz")
     with pytest.raises(ResultError) as caught:
         Solution.load(path)
     assert str(caught.value) == (
@@ -71,10 +71,10 @@ def test_refused(tmp_path):
         ("error", "low", "its field 'error' is a str, expected float"),
         ("template", 3, "its field 'template' is a int, expected str"),
     ):
-        path = npz_file.write({**pack(found.fields())[0], name: value}, arrays, tmp_path / "wrong.npz")
+        path = write_npz({**pack(found.fields())[0], name: value}, arrays, tmp_path / "wrong.npz")
         with pytest.raises(ResultError) as caught:
             Solution.load(path)
         assert str(caught.value) == f"'{path}' is not a saved strategy: {words}\n  {hint}"
-    path = npz_file.write({"kind": "strategy in factors"}, {}, tmp_path / "empty.npz")
+    path = write_npz({"kind": "strategy in factors"}, {}, tmp_path / "empty.npz")
     with pytest.raises(ResultError):
         Solution.load(path)

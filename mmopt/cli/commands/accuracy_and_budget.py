@@ -58,7 +58,7 @@ def accuracy(
     A standard error and an interval's half width for each query: those of 'mmopt release' with the same file
     and options. Where every query has a target ('within' or 'max_variance') no more is spent than they need.
     """
-    from mmopt.mechanism.accuracy import check_confidence
+    from mmopt.mechanism.release_plan import check_confidence
     from mmopt.report import accuracy_by_group, accuracy_by_query, pairs_table, privacy_rows
 
     check_confidence(confidence)

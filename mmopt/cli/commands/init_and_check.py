@@ -245,7 +245,7 @@ def _check_workload(path: str, cells: bool) -> None:
     from mmopt.privacy.guarantee import privacy_warning
     from mmopt.report.table_style import few, pairs_table, storage
     from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
-    from mmopt.request.accepted_workloads import default_words
+    from mmopt.request.workload_file import default_words
     from mmopt.strategies import ADD_REMOVE
     from mmopt.workloads import attribute_uses
 

@@ -110,7 +110,6 @@ def release(
     """
     from mmopt.answers.accuracy_and_budget import at_privacy
     from mmopt.answers.private_release import prepare
-    from mmopt.mechanism.accuracy import check_confidence
     from mmopt.mechanism.release_folder import (
         ANSWERS_FILE,
         CHART_FILE,
@@ -119,6 +118,7 @@ def release(
         SIMULATED,
         STRATEGY_FILE,
     )
+    from mmopt.mechanism.release_plan import check_confidence
     from mmopt.report import accuracy_by_group, answers_table, pairs_table, privacy_rows
 
     options = options_for(

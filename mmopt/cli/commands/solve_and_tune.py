@@ -193,7 +193,7 @@ def _write_history(solution: Solution, history: Path | None, chart: Path | None,
     if history is None and chart is None:
         return
     from mmopt.report import history_frame, write_convergence
-    from mmopt.results.npz_file import write_whole
+    from mmopt.resources import write_whole
 
     if solution.template:
         note("a strategy of a template has no iterations; --history and --chart write nothing")
