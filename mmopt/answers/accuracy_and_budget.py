@@ -90,9 +90,8 @@ def at_privacy(
     WorkloadError, PrivacyError, OptionError : as ``as_workload``, ``Privacy.of`` and ``Neighbours.of``; a
         unit of privacy together with neighbours, as it is a set of neighbours.
     """
-    keys = {"epsilon", "delta", "rho"}
     if isinstance(workload, Privacy) or (
-        isinstance(workload, Mapping) and workload and set(workload) <= keys
+        isinstance(workload, Mapping) and workload and set(workload) <= {"epsilon", "delta", "rho"}
     ):
         raise WorkloadError(
             "a privacy stands where the workload is expected",
@@ -158,8 +157,11 @@ class Accuracy(Tabular):
 
     def _repr_html_(self) -> str:
         by_group = accuracy_by_group(self.plan, self.confidence)
-        rows = [("chosen", self.words), *privacy_rows(self.plan)]
-        return display(by_group, rows, accuracy_by_query(self.plan, self.confidence))
+        return display(
+            by_group,
+            [("chosen", self.words), *privacy_rows(self.plan)],
+            accuracy_by_query(self.plan, self.confidence),
+        )
 
 
 def accuracy(
@@ -195,8 +197,7 @@ def accuracy(
         one, missed = allowed_offer(
             request.workload, solution, request.privacy, request.neighbours, refuse=refuse
         )
-        words = "; ".join([f"{one.words}: {one.figure}", *missed])
-        return Accuracy(one.plan, solution, confidence, words)
+        return Accuracy(one.plan, solution, confidence, "; ".join([f"{one.words}: {one.figure}", *missed]))
     choice = default_strategy(
         request.workload, request.privacy, request.neighbours, solved, say, refuse=refuse
     )
@@ -377,7 +378,10 @@ def budget(
     fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
     if fitness is None:
         fitness = solved(targeted, Program.load(_PROGRAM))
-    shares = _plain(fitness.multipliers["accuracy"]) * targeted.targets
+    multipliers = fitness.multipliers["accuracy"]
+    shares = (
+        lift(multipliers) if isinstance(multipliers, Level) else np.asarray(multipliers, dtype=float)
+    ) * targeted.targets
     return Budget(
         choice=choice,
         fitness=fitness,
@@ -405,10 +409,6 @@ def _targeted(workload: Workload) -> Workload:
             hint="write 'within: 50' (counts, at 95 %) or 'max_variance: 600' beside the queries",
         )
     return replace(workload, blocks=tuple(blocks))
-
-
-def _plain(value: Any) -> Array:
-    return lift(value) if isinstance(value, Level) else np.asarray(value, dtype=np.float64)
 
 
 def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: Neighbours) -> float | None:

@@ -11,12 +11,9 @@ That ratio is at least every weighted mean of the ratios, so total error is mini
 weight of a query multiplied by a power of its ratio. Nothing proves that the result is best.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -59,8 +56,9 @@ def laplace_for_targets(
     """
     targets = np.asarray(workload.targets)
     # With many queries over many cells a weight is that of a whole product.
-    is_few = workload.n <= most_cells and fits_memory((workload.m, workload.n), 64)
-    is_each = is_few or workload.products is None
+    is_each = (
+        workload.n <= most_cells and fits_memory((workload.m, workload.n), 64)
+    ) or workload.products is None
     groups = (
         [slice(i, i + 1) for i in range(workload.m)] if is_each else [rows for _, rows in workload.groups()]
     )
@@ -72,15 +70,24 @@ def laplace_for_targets(
         strategy = solution.strategy
         ratios = strategy.sensitivity**2 * strategy.variances(workload) / targets
         tried.append((float(ratios.max()), solution))
-        if solution.template:
-            template = solution.template
-            if workload.m > _FEW_QUERIES:
-                break
-        elif solution.status.is_interrupted:
+        template = solution.template or template
+        if solution.status.is_interrupted or (template and workload.m > _FEW_QUERIES):
             break
         weights *= np.array([ratios[rows].max() for rows in groups]) ** _POWER
         weights /= weights.mean()
-    return _of(workload, min(tried, key=lambda one: one[0])[1])
+    # The best strategy, as one for this workload, though it was solved for other weights.
+    solution = min(tried, key=lambda one: one[0])[1]
+    bound, source = template_bound(workload, 1e-4)
+    return Solution.of_template(
+        template=f"{solution.program.removeprefix('template ')}{FOR_TARGETS}",
+        strategy=solution.strategy,
+        error=solution.strategy.total_error(workload),
+        rmse=solution.strategy.rmse(workload),
+        error_bound=bound,
+        bound_from=source,
+        seconds=solution.seconds["total"],
+        workload_hash=workload.hash,
+    )
 
 
 def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
@@ -89,22 +96,6 @@ def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
         return Workload.from_matrix(workload.queries, weights=weights)
     products = zip(workload.products, weights, strict=True)
     return replace(workload, blocks=tuple(replace(p.unweighted(), weight=float(w)) for p, w in products))
-
-
-def _of(workload: Workload, solution: Solution) -> Solution:
-    """The strategy of a solution as one for this workload, though it was solved for other weights."""
-    strategy = solution.strategy
-    bound, source = template_bound(workload, 1e-4)
-    return Solution.of_template(
-        template=f"{solution.program.removeprefix('template ')}{FOR_TARGETS}",
-        strategy=strategy,
-        error=strategy.total_error(workload),
-        rmse=strategy.rmse(workload),
-        error_bound=bound,
-        bound_from=source,
-        seconds=solution.seconds["total"],
-        workload_hash=workload.hash,
-    )
 
 
 Solve = Callable[[Workload, Program], Solution]
@@ -159,8 +150,9 @@ class Choice:
     @property
     def words(self) -> str:
         """One line with the best offer, and what the others would give."""
-        verbs = ["need" if other.plan.absolute else "give" for other in self.others]
-        offered = zip(self.others, verbs, strict=True)
+        offered = zip(
+            self.others, ["need" if other.plan.absolute else "give" for other in self.others], strict=True
+        )
         others = [f"{other.words} would {verb} {other.figure}" for other, verb in offered]
         if others and not self.others[0].plan.absolute and np.ptp(self.best.plan.workload.weights) > 0:
             others.append("compared by weighted squares")
@@ -221,7 +213,7 @@ def default_strategy(
             raise
         except Error as error:
             errors.append(error)
-        if offers and _is_interrupted(offers[-1]):
+        if offers and offers[-1].solution.status.is_interrupted:
             break
     if not offers:
         raise (
@@ -250,10 +242,6 @@ def allowed_offer(
         if refuse or privacy is None or not solution.by_targets:
             raise
         return Offer(solution, plan(workload, solution, privacy, neighbours)), (error.message,)
-
-
-def _is_interrupted(one: Offer) -> bool:
-    return one.solution.status.is_interrupted
 
 
 def _gaussian(
@@ -319,8 +307,9 @@ def _in_factors(
             hint="allow Gaussian noise, which takes queries of few attributes over any number of cells: "
             "'privacy: {epsilon: 1.0, delta: 1e-6}' or 'privacy: {rho: 0.5}'",
         )
-    report = partial(_say_template, say)
-    return templates(workload, norm, names, report=report, bound=bound).solution(workload)
+    return templates(
+        workload, norm, names, report=lambda name: say(f"template: {name}"), bound=bound
+    ).solution(workload)
 
 
 def _measured_templates(workload: Workload, norm: int) -> list[str]:
@@ -335,10 +324,6 @@ def _measured_templates(workload: Workload, norm: int) -> list[str]:
     if len(workload.domain.shape) > MOST_ATTRIBUTES:
         names = [name for name in names if name != "marginals"]
     return names
-
-
-def _say_template(say: Callable[[str], None], name: str) -> None:
-    say(f"template: {name}")
 
 
 def _why_not_laplace(

@@ -6,8 +6,6 @@ strategy, and with the workload from the plan. No figure is believed on reading:
 figures from the other files, compares, and lists what is left unchecked.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -38,7 +36,7 @@ from mmopt.mechanism.release_folder import (
     noise_words,
     stated,
 )
-from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of, standard_errors
+from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.guarantee import discrete_gaussian_delta, privacy_warning
 from mmopt.privacy.noise import Noise, continuous_gaussian_epsilon
@@ -199,8 +197,9 @@ def _from_parquet(data: bytes) -> Frame:
     for name in table.column_names:
         values = table.column(name).to_numpy()
         columns[name] = values.astype("datetime64[D]") if values.dtype.kind == "M" else values
-    metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-    return _checked(Frame(columns, metadata))
+    return _checked(
+        Frame(columns, {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()})
+    )
 
 
 def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
@@ -214,8 +213,12 @@ def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
             columns[name] = np.array([value == "true" for value in values])
         else:
             columns[name] = np.array(values, dtype=object)
-    metadata = {**_expected_metadata(manifest), **({} if manifest["private"] else {"warning": SIMULATED})}
-    return _checked(Frame(columns, metadata))
+    return _checked(
+        Frame(
+            columns,
+            {**_expected_metadata(manifest), **({} if manifest["private"] else {"warning": SIMULATED})},
+        )
+    )
 
 
 def _checked(frame: Frame) -> Frame:
@@ -279,7 +282,10 @@ def derived(
     plan = None
     if workload is not None:
         plan = _plan(folder, manifest, answers, workload, solution)
-        by_plan = _of_plan(plan, manifest)
+        # The facts about workload, strategy, privacy and noise, not those in the answers.
+        allowed_epsilon = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
+        theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed_epsilon)[3]
+        by_plan = stated(replace(plan, theorem=composed(theorem, plan.integer.parts)), manifest["private"])
         if manifest["format"] != FORMATS[0]:  # whose labels were others
             facts["accuracy"]["coverage"]["kind"] = _kind_of_coverage(folder, plan, answers)
         _compare(folder, manifest, by_plan, "its strategy and noise", _NEAR)
@@ -505,8 +511,10 @@ def _of_solution(manifest: Facts, solution: Solution) -> tuple[Facts, Facts]:
     those of the workload of a private release. Simulated answers may use the strategy of another workload.
     """
     saved = manifest.get("solution", {})
-    cut = dict if "seconds" in saved else checked_summary
-    facts = {"solution": cut(solution.summary()), **solution.about_program()}
+    facts = {
+        "solution": (dict if "seconds" in saved else checked_summary)(solution.summary()),
+        **solution.about_program(),
+    }
     kept = {name: fact for name, fact in facts.items() if name in manifest}
     workload = {"hash": solution.workload_hash, "cells": solution.strategy.n}
     return json.loads(json.dumps(kept)), {"workload": workload} if manifest["private"] else {}
@@ -557,17 +565,13 @@ def _plan(
         epsilon=privacy["epsilon"],
         allowed=None,
         theorem=privacy["theorem"],
-        standard_errors=np.empty(0),
         chosen_for=solution.strategy.neighbours,
     )
-    errors = standard_errors(plan.law, integer, plan.scale, fineness)
-    errors.flags.writeable = False
-    plan = replace(plan, standard_errors=errors)
     try:
         check_claim(plan)
     except PrivacyError as error:
         raise ResultError(f"'{folder}' contradicts itself: {error.message}", hint=CHANGED) from None
-    if not np.allclose(errors, answers["standard_error"], rtol=_NEAR, atol=0.0):
+    if not np.allclose(plan.standard_errors, answers["standard_error"], rtol=_NEAR, atol=0.0):
         raise ResultError(
             f"'{folder}' contradicts itself: the noise of its manifest has other standard errors than its "
             "answers",
@@ -602,11 +606,3 @@ def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
             hint=CHANGED,
         )
     return coverage_kind(intervals)
-
-
-def _of_plan(plan: Plan, manifest: Facts) -> Facts:
-    """The manifest's facts about workload, strategy, privacy and noise, not those in the answers."""
-    epsilon = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
-    theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, epsilon)[3]
-    proved = replace(plan, theorem=composed(theorem, plan.integer.parts))
-    return stated(proved, manifest["private"])

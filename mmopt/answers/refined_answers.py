@@ -282,8 +282,12 @@ def _multipliers(slopes: Array, sums: Array, free: npt.NDArray[np.bool_]) -> Arr
         # The largest t <= 0 such that no slope is below t.
         lines = np.column_stack([-held.T @ choice, np.ones(held.shape[1])])
         ends = [(None, None)] * choice.shape[1] + [(None, 0.0)]
-        goal = np.append(np.zeros(choice.shape[1]), -1.0)
-        optimum = linprog(goal, A_ub=lines, b_ub=slopes[~free] + held.T @ nu, bounds=ends)
+        optimum = linprog(
+            np.append(np.zeros(choice.shape[1]), -1.0),
+            A_ub=lines,
+            b_ub=slopes[~free] + held.T @ nu,
+            bounds=ends,
+        )
         if optimum.success:
             nu = nu + choice @ optimum.x[:-1]
     return np.asarray(nu)
@@ -366,8 +370,7 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
         or (_exact(sums, whole) != totals).any()
     ):
         raise SolverError("the rounding that HiGHS found does not keep its limits", hint="refine without it")
-    farthest = np.abs(answers - values)[~near].max(initial=0.0)
-    return Whole(whole, answers, near, float(farthest))
+    return Whole(whole, answers, near, float(np.abs(answers - values)[~near].max(initial=0.0)))
 
 
 def _exact(rows: Array, whole: Ints) -> Ints:
@@ -460,8 +463,7 @@ def _less(values: Array, matrix: Array, base: Array) -> Ball:
     is_whole = bool((matrix == np.rint(matrix)).all()) and (
         float((np.abs(matrix) @ np.abs(base)).max(initial=0.0)) < WHOLE
     )
-    product = exact(matrix @ base) if is_whole else matmul(exact(matrix), exact(base))
-    return sub(exact(values), product)
+    return sub(exact(values), exact(matrix @ base) if is_whole else matmul(exact(matrix), exact(base)))
 
 
 def _upper(terms: Ball) -> float:
@@ -532,8 +534,7 @@ def _refined(
         )
     if "refined" in release.manifest:
         raise OptionError("the release is refined already", hint="refine the release that it was made from")
-    workload = release.plan.workload
-    queries = _listed(workload)
+    queries = _listed(release.plan.workload)
     fixed = _fixed_totals(release, totals, queries)
     if whole:
         _refuse_parts(release, fixed, queries)
@@ -553,13 +554,14 @@ def _refined(
     if rounded is None:
         refined = np.array([round(y, _places(s)) for y, s in zip(refined, errors, strict=True)])
     # Whole answers have figures of the counts before they are made whole.
-    judged = None if whole else refined
-    figures = figures_of(matrix, estimates, errors, sums, fixed.values, near, judged)
-    about = _about(release, fixed, near.solution, figures, rounded, columns)
+    figures = figures_of(matrix, estimates, errors, sums, fixed.values, near, None if whole else refined)
     return replace(
         release,
         answers=_with_refined(release.answers, refined),
-        manifest={**release.manifest, "refined": about},
+        manifest={
+            **release.manifest,
+            "refined": _about(release, fixed, near.solution, figures, rounded, columns),
+        },
     )
 
 

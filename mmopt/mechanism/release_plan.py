@@ -9,12 +9,10 @@ is Σ a_j z_j with the drawn noise z and coefficients a that are independent of 
 intervals and ``covariance``, the covariance matrix of these errors, follow from the law that was drawn.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from numbers import Real
 from statistics import NormalDist
 from typing import Any
@@ -75,9 +73,10 @@ def deviations(noise: Noise, integer: Measured, scale: float, fineness: int = 0)
 
 
 def standard_errors(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
-    """Standard errors (m,) at integer noise of parameter `scale`.
+    """Standard errors (m,) of the queries' estimates, in counts, at integer noise of parameter `scale`.
 
-    Several parts are combined by least squares; with too many coefficients for that these are upper bounds.
+    Several measured parts are combined by least squares. Where there are too many coefficients for that
+    (``has_coefficients``), these are upper bounds.
     """
     sigmas = deviations(noise, integer, scale, fineness)
     if len(sigmas) == 1 or not has_coefficients(integer):
@@ -96,8 +95,9 @@ def has_coefficients(integer: Measured) -> bool:
 def check_confidence(confidence: object) -> None:
     """Raise OptionError for a confidence outside (0, 1), or too near to 1 for the computed law."""
     if not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
-        problem = f"confidence is {confidence!r}, expected a number above 0 and below 1"
-        raise OptionError(problem, hint="for example 0.95")
+        raise OptionError(
+            f"confidence is {confidence!r}, expected a number above 0 and below 1", hint="for example 0.95"
+        )
     if float(confidence) > 1 - LEAST_MISSED:
         raise OptionError(f"confidence is {confidence!r}, the most that is computed is 1 - {LEAST_MISSED:g}")
 
@@ -124,8 +124,9 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
     if apart <= min(NEARLY_NORMAL, missed / 2):
         moved = 2 * math.sqrt(apart)
         widths = (NormalDist().inv_cdf((1 + confidence + apart) / 2) + moved) * errors
-        is_exact = moved <= _SAME and (len(parts) == 1 or is_few)
-        return Intervals(widths, np.full(len(errors), confidence), is_exact)
+        return Intervals(
+            widths, np.full(len(errors), confidence), moved <= _SAME and (len(parts) == 1 or is_few)
+        )
     if is_few:
         drawn = np.repeat(scales, rows)
         queries = _coefficients(noise, integer, scale, fineness)
@@ -148,12 +149,8 @@ def coefficients(integer: Measured, sigmas: Array, queries: Ints | slice = slice
 
     sigmas : the ``deviations`` of the parts.
     """
-    columns = []
-    for row in range(integer.rows):
-        unit = np.zeros(integer.rows)
-        unit[row] = 1.0
-        columns.append(integer.estimate(unit, sigmas)[queries])
-    return np.column_stack(columns)
+    units = (np.eye(1, integer.rows, row)[0] for row in range(integer.rows))
+    return np.column_stack([integer.estimate(unit, sigmas)[queries] for unit in units])
 
 
 def _query(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[float, float, bool]:
@@ -248,7 +245,6 @@ class Plan(Tabular):
     allowed : the rho that `privacy` allows, or the epsilon; None when only the targets decide.
     theorem : the theorem behind epsilon; rho of Gaussian noise is always by Theorem 14 of Canonne, Kamath
         and Steinke 2020.
-    standard_errors : (m,) predicted, in counts.
     chosen_for : the set of neighbours that the strategy was chosen for; the noise is for ``neighbours``.
     """
 
@@ -263,8 +259,14 @@ class Plan(Tabular):
     epsilon: float | None
     allowed: float | None
     theorem: str
-    standard_errors: Array
     chosen_for: Neighbours = ADD_REMOVE
+
+    @cached_property
+    def standard_errors(self) -> Array:
+        """(m,) predicted standard errors of the estimates, in counts; read-only."""
+        errors = standard_errors(self.law, self.integer, self.scale, self.fineness)
+        errors.flags.writeable = False
+        return errors
 
     @property
     def neighbours(self) -> Neighbours:
@@ -369,7 +371,7 @@ class Plan(Tabular):
         return finer(self.integer.parts, self.fineness)
 
     def intervals(self, confidence: float) -> Intervals:
-        """The queries' intervals, as ``accuracy.intervals``.
+        """The queries' intervals, as the function ``intervals``.
 
         Where queries have no integer basis they are wider by the bias of rounding over MAX_ROWS rows.
         """
@@ -572,8 +574,6 @@ def plan(
 
     def at_fineness(fineness: int, target: float | None) -> Plan:
         scale = target or least_scale(noise, integer, fineness, allowed or math.inf, delta)
-        errors = standard_errors(noise, integer, scale, fineness)
-        errors.flags.writeable = False
         rho, claimed_delta, epsilon, theorem = claim(
             noise, integer, fineness, scale, delta, allowed or math.inf
         )
@@ -589,7 +589,6 @@ def plan(
             epsilon=epsilon,
             allowed=allowed,
             theorem=composed(theorem, integer.parts),
-            standard_errors=errors,
             chosen_for=strategy.neighbours,
         )
 
@@ -605,8 +604,11 @@ def plan(
         )
         if most and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
             fine = at_fineness(most, target)
-            ratio = (fine.epsilon or 1.0) / (chosen.epsilon or 1.0)
-            saved = ratio if absolute else (fine.rmse / chosen.rmse) ** 2
+            saved = (
+                ((fine.epsilon or 1.0) / (chosen.epsilon or 1.0))
+                if absolute
+                else (fine.rmse / chosen.rmse) ** 2
+            )
             if is_many or saved < _WORTH:
                 chosen = fine
         return chosen
@@ -695,24 +697,19 @@ def covariance(plan: Plan, rows: Ints) -> Array:
     """
     require_memory((len(rows), max(len(rows), plan.integer.rows)), "coefficients of the queries' errors")
     sigmas = deviations(plan.law, plan.integer, plan.scale, plan.fineness)
-    terms = _measured_coefficients(plan, rows, sigmas) * np.repeat(
-        sigmas, [part.rows for part in plan.integer.parts]
-    )
-    return np.asarray(terms @ terms.T)
-
-
-def _measured_coefficients(plan: Plan, rows: Ints, sigmas: Array) -> Array:
-    """a (k, measured): the estimates of these queries from an answer of 1 to one measured query."""
-    integer = plan.integer
+    integer, (m, n) = plan.integer, plan.workload.shape
+    # a (k, measured): the estimates of these queries from an answer of 1 to one measured query.
     if isinstance(integer, IntegerStrategy):
         reconstruction = integer.reconstruction
-        return np.asarray(reconstruction.left.take(rows) @ reconstruction.right)
-    m, n = plan.workload.shape
-    if integer.rows * max(m, n) > _MOST_COEFFICIENTS:
+        terms = np.asarray(reconstruction.left.take(rows) @ reconstruction.right)
+    elif integer.rows * max(m, n) > _MOST_COEFFICIENTS:
         raise TooLargeError(
             f"the covariance of estimates of {m:,} queries over {whole(n)} cells from {integer.rows:,} "
             "measured ones would take too long",
             hint="release a workload of the queries that are compared, or one whose sum or difference is a "
             "query: its standard error says how far that is off",
         )
-    return coefficients(integer, sigmas, rows)
+    else:
+        terms = coefficients(integer, sigmas, rows)
+    terms = terms * np.repeat(sigmas, [part.rows for part in integer.parts])
+    return np.asarray(terms @ terms.T)

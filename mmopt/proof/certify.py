@@ -5,8 +5,6 @@ A point is given by the names of its variables, or as columns of a file. The mul
 from anywhere, and are not trusted: a bound is read off the program's lines at them. The best valid one wins.
 """
 
-from __future__ import annotations
-
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -280,7 +278,9 @@ def certify(
         instance = bind(parsed, workload, named_givens(givens, parsed, workload))
         values, brought_along = given_point(instance, point)
         passed = {**brought_along, **passed}
-    judge = _judge(instance)
+    judge = instance  # whose certificate bounds the program
+    if instance.program.certificate is None and instance.program.bound == "l2_strategy":
+        judge = bind(Program.load("l2_strategy"), instance.workload)
     if not (solve and judge.program.problem_class == "convex") and (solver, tolerance, time_limit) != (
         None,
         None,
@@ -313,7 +313,11 @@ def certify(
     same = None if came is None else kept(came, instance, best.env, multipliers)
     if came is None:
         remarks = [] if best is not repaired else missed_as_given(instance, values)
-        check_meant(instance, best, multipliers)
+        if meant_by(instance, best, multipliers) is None:
+            raise OptionError(
+                f"the strategy of '{parsed.name}' is made of multipliers, and the point comes without",
+                hint=f"add them to the point, by their names or as '{ROWS}'",
+            )
     else:
         remarks = changes(instance, came, values, best, None if same is None else same[1])
     much = SAME * abs(best.objective) * (1.0 if parsed.sense == "minimize" else -1.0)
@@ -340,8 +344,9 @@ def certify(
     )
     if passed and instance.program.certificate is None and is_direct:
         ending = with_given(instance, best, ending, passed, is_last=ask is None)
-        bound = None if ending.derived is None else ending.derived.bound
-        gap = gap_of(instance.checked, ending.objective, bound)
+        gap = gap_of(
+            instance.checked, ending.objective, None if ending.derived is None else ending.derived.bound
+        )
         ask = None if gap is not None and gap <= overrides.get("tolerance", TOLERANCE) else ask
     if ask is not None:
         read = ending.derived
@@ -381,8 +386,11 @@ class _Proof:
         for offered, origin in _offers(judge, starts, passed, strategy):
             self.offer(offered, origin)
         gap = gap_of(instance.checked, point.objective, self.bound)
-        is_close = gap is not None and gap <= tolerance
-        if ask is not None and judge.program.problem_class == "convex" and not is_close:
+        if (
+            ask is not None
+            and judge.program.problem_class == "convex"
+            and not (gap is not None and gap <= tolerance)
+        ):
             self.solve(ask(judge))
 
     def offer(self, multipliers: Mapping[str, Any], origin: str) -> None:
@@ -404,14 +412,6 @@ class _Proof:
         else:
             by = f"{solved.solver} {solved.solver_version}, {solved.status.stop}"
             self.offer(solved.multipliers, f"a solve of '{name}' ({by})")
-
-
-def _judge(instance: Instance) -> Instance:
-    """The instance whose certificate bounds the program: itself, or l2_strategy by ``bound l2_strategy``."""
-    program = instance.program
-    if program.certificate is None and program.bound == "l2_strategy":
-        return bind(Program.load("l2_strategy"), instance.workload)
-    return instance
 
 
 def _offers(
@@ -444,10 +444,11 @@ def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
         if name in lines - by_name.keys():
             continue
         if name not in by_name:
-            message = f"the certificate of '{judge.program.name}' has no multiplier '{name}'"
-            raise OptionError(message, hint=suggest(name, by_name))
-        shape = by_name[name].declaration.shape(judge.sizes())
-        checked[by_name[name].key] = _multiplier(name, value, shape)
+            raise OptionError(
+                f"the certificate of '{judge.program.name}' has no multiplier '{name}'",
+                hint=suggest(name, by_name),
+            )
+        checked[by_name[name].key] = _multiplier(name, value, by_name[name].declaration.shape(judge.sizes()))
     return checked
 
 
@@ -478,8 +479,7 @@ def with_given(
         read = reader(instance, point.variables, level_above(instance, point.objective))
     except Error as error:
         return _unproved(ending, error.message) if is_last else ending
-    shapes = read.nodes.shapes_of_multipliers()
-    multipliers = _checked(instance, passed, shapes)
+    multipliers = _checked(instance, passed, read.nodes.shapes_of_multipliers())
     equations = {c.name for c in instance.program.constraints if c.relation.op == "=="}
     turned = {name: -y if name in equations else y for name, y in multipliers.items()}
     objective = charged(instance, point, multipliers).objective
@@ -510,8 +510,7 @@ def _checked(
     """The multipliers as numbers, of the shapes of their lines; those of lines without one are left out."""
     names = [c.name for c in instance.program.constraints]
     if unknown := [name for name in passed if name not in names]:
-        message = f"no constraint has the multiplier '{unknown[0]}'"
-        raise OptionError(message, hint=suggest(unknown[0], names))
+        raise OptionError(f"no constraint has the multiplier '{unknown[0]}'", hint=suggest(unknown[0], names))
     return {name: _multiplier(name, value, shapes[name]) for name, value in passed.items() if name in shapes}
 
 
@@ -619,15 +618,6 @@ def meant_by(instance: Instance, point: Candidate, multipliers: Mapping[str, Any
     ):
         return None
     return as_dense(meaning(instance, point.env, multipliers)[0])
-
-
-def check_meant(instance: Instance, point: Candidate, multipliers: Mapping[str, Any]) -> None:
-    """Refuse a point without the multipliers from which the program makes its strategy."""
-    if meant_by(instance, point, multipliers) is None:
-        raise OptionError(
-            f"the strategy of '{instance.program.name}' is made of multipliers, and the point comes without",
-            hint=f"add them to the point, by their names or as '{ROWS}'",
-        )
 
 
 def missed_as_given(instance: Instance, values: Mapping[str, Array]) -> list[str]:

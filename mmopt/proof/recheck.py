@@ -213,11 +213,11 @@ class Recheck:
         self._givens(checked)
         variables = placed_variables(instance, s.variables)
         if variables is None:
-            shapes = _shapes(s.variables)
-            self.rows.add("variables", shapes, "of other components than the workload's", False)
+            self.rows.add("variables", _shapes(s.variables), "of other components than the workload's", False)
             return None
-        multipliers = placed_multipliers(instance, s.multipliers)
-        self.solution = replace(s, variables=variables, multipliers=multipliers)
+        self.solution = replace(
+            s, variables=variables, multipliers=placed_multipliers(instance, s.multipliers)
+        )
         return instance
 
     def point(self, instance: Instance) -> Candidate | None:
@@ -243,8 +243,7 @@ class Recheck:
         words = feasible_or_not(feasible) + (f"; off by {point.after:.1e}" if point.after > 0 else "")
         if not feasible and (line := worst_line(instance, point.env)):
             words += f" ({line.text(instance)})"
-        holds = feasible if s.status.feasible else point.after > FEASIBLE
-        self.rows.add("feasible", stated, words, holds)
+        self.rows.add("feasible", stated, words, feasible if s.status.feasible else point.after > FEASIBLE)
         return point
 
     def objective(self, instance: Instance, point: Candidate) -> None:
@@ -253,8 +252,9 @@ class Recheck:
         derived = self.derived(instance)
         # Misses of the point may have been charged at either multipliers.
         at_own = charged(instance, point, s.multipliers, rounded=True)
-        most = charged(instance, at_own, derived.multipliers, rounded=True).objective
-        low, high = sorted((point.objective, most))
+        low, high = sorted(
+            (point.objective, charged(instance, at_own, derived.multipliers, rounded=True).objective)
+        )
         objective = self.rows.figure("objective", s.objective, lambda: min(max(s.objective, low), high))
         point = point if objective is None else replace(point, objective=objective)
         graded = objective_grade(instance, point.proved)
@@ -342,8 +342,12 @@ class Recheck:
             return ", ".join(f"{n} {g or '-'}" for n, g in pairs)
 
         no_more = all(order.index(a) <= order.index(b) for a, b in zip(stated, actual, strict=True))
-        holds = no_more and s.status.bound_valid <= (actual[1] == "proved")
-        self.rows.add("grades", words(stated), words(actual), holds)
+        self.rows.add(
+            "grades",
+            words(stated),
+            words(actual),
+            no_more and s.status.bound_valid <= (actual[1] == "proved"),
+        )
 
     def _claim(self, instance: Instance, bound: float) -> None:
         """Check that no feasible point refutes the author's certificate."""
@@ -356,8 +360,9 @@ class Recheck:
         except ContradictionError as error:
             self.rows.add("claim", words, error.message, False)
         else:
-            outcome = f"{points} feasible points survived" if points else "not tested"
-            self.rows.add("claim", words, outcome, True)
+            self.rows.add(
+                "claim", words, f"{points} feasible points survived" if points else "not tested", True
+            )
 
     def _agree(self, instance: Instance, objective: float, bound: float | None) -> None:
         """Check that no figure is beyond its bound."""
@@ -414,8 +419,12 @@ class Recheck:
             self.within,
         )
         # Two ways to the same mean differ by rounding, times the strategy's condition.
-        within = CLOSE + rounding(s.strategy, self.workload)
-        self.rows.figure("rmse", s.rmse, lambda: s.strategy.rmse(self.workload), within=within)
+        self.rows.figure(
+            "rmse",
+            s.rmse,
+            lambda: s.strategy.rmse(self.workload),
+            within=CLOSE + rounding(s.strategy, self.workload),
+        )
 
     def error_bound(self) -> float | None:
         """The bound by l2_strategy's certificate at the saved multipliers of total error."""
@@ -451,8 +460,7 @@ def recheck_template(s: Solution, workload: Workload, expected: Program | None) 
     if expected is not None:
         raise OptionError(f"'{s.program}' is a strategy in factors, which is of no program")
     rows, sensitivity = CheckRows(), s.strategy.sensitivity
-    fits = type(s.strategy) is form_of(s.template)
-    rows.add("template", s.template, repr(s.strategy), fits)
+    rows.add("template", s.template, repr(s.strategy), type(s.strategy) is form_of(s.template))
     is_same = rows.add("workload", s.workload_hash, workload.hash, s.workload_hash == workload.hash)
     rows.add("sensitivity", 1.0, sensitivity, sensitivity <= 1.0 + CLOSE)
     if not is_same:
@@ -496,8 +504,9 @@ def instance_by_component(
         raise ResultError(split)
     if isinstance(strategy, ComponentStrategy):
         splits = (value for value in split[0].env.values() if isinstance(value, Split))
-        cells = next(value.columns for value in splits if isinstance(value.columns, Cells))
-        if not _same_cells(strategy.cells, cells):
+        if not _same_cells(
+            strategy.cells, next(value.columns for value in splits if isinstance(value.columns, Cells))
+        ):
             raise ResultError("not those of the workload")
     return split[0]
 
@@ -514,8 +523,7 @@ def gram_of(strategy: AnyStrategy) -> Split | None:
         return Split(space, space, tuple(np.square(strategy.weights).reshape(-1, 1, 1)))
     if not isinstance(strategy, ComponentStrategy):
         return None
-    parts = tuple(part.T @ part for part in strategy.split.parts)
-    return Split(strategy.cells, strategy.cells, parts)
+    return Split(strategy.cells, strategy.cells, tuple(part.T @ part for part in strategy.split.parts))
 
 
 def same_functions(one: StrategyOfFew, other: StrategyOfFew) -> bool:
@@ -536,9 +544,7 @@ def same_functions(one: StrategyOfFew, other: StrategyOfFew) -> bool:
 def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any] | None:
     """The chosen variables on the instance's spaces; None when one does not fit, is missing or unknown."""
     dims = {d.name: d.dims for d in instance.program.choose}
-    if dims.keys() != values.keys():
-        return None
-    return _placed(instance, values, dims)
+    return _placed(instance, values, dims) if dims.keys() == values.keys() else None
 
 
 def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -575,8 +581,7 @@ def _on(value: Any, spaces: list[Space | None]) -> Any:
 
 
 def _fits(value: Split, rows: Space, columns: Space) -> bool:
-    shapes = list(zip(rows.dims, columns.dims, strict=True))
-    return shapes == [np.shape(part) for part in value.parts]
+    return list(zip(rows.dims, columns.dims, strict=True)) == [np.shape(part) for part in value.parts]
 
 
 def _spaces(instance: Instance) -> dict[str, Space]:

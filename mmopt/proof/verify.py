@@ -1,7 +1,5 @@
 """``mmopt.verify``: a saved solution rechecked, figure by figure; products factor by factor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -116,8 +114,9 @@ def certified_product(
         for at, ((name, part), factor) in enumerate(zip(plan.factors.items(), given.factors, strict=True))
     }
     warnings = tuple(f"factor '{name}': {text}" for name, s in factors.items() for text in s.warnings)
-    whole = composed(plan.instance.workload.hash, factors)
-    return replace(whole, reductions=(plan.split,), warnings=warnings)
+    return replace(
+        composed(plan.instance.workload.hash, factors), reductions=(plan.split,), warnings=warnings
+    )
 
 
 # Fields on which no claim rests: they are the history of the result.
@@ -291,8 +290,7 @@ def _again(work: Recheck, instance: Instance) -> None:
     s, rows = work.solution, work.rows
     if s.variables:
         rows.add("variables", ", ".join(s.variables), "none are chosen", False)
-    waiting = list(s.steps.items())
-    task, replay = Task(SolvePlan(instance)), _replay(work, waiting)
+    task, replay = Task(SolvePlan(instance)), _replay(work, list(s.steps.items()))
     again = rows.tried(
         "steps",
         ", ".join(s.steps),
@@ -303,8 +301,12 @@ def _again(work: Recheck, instance: Instance) -> None:
         return
     if s.steps or again.steps:
         rows.add("steps", ", ".join(s.steps), ", ".join(again.steps), list(s.steps) == list(again.steps))
-        agree = same_arrays(s.multipliers, again.multipliers)
-        rows.same("multipliers", ", ".join(s.multipliers), agree, "those of the last step")
+        rows.same(
+            "multipliers",
+            ", ".join(s.multipliers),
+            same_arrays(s.multipliers, again.multipliers),
+            "those of the last step",
+        )
     rows.add("status", s.status.stop, again.status.stop, s.status.stop == again.status.stop)
     holds = s.status.feasible == again.status.feasible
     rows.add("feasible", feasible_or_not(s.status.feasible), feasible_or_not(again.status.feasible), holds)

@@ -113,16 +113,14 @@ def load_request(path: str | os.PathLike[str]) -> Request:
     """
     file = os.fspath(path)
     data = read_bytes(file)
-    return _read(decode(data, file), file, hashlib.sha256(data).hexdigest())
+    node = parse_tree(YamlText.of(decode(data, file), file))
+    return read_request(node, file, hashlib.sha256(data).hexdigest())
 
 
 def parse_request(text: str, file: str = "<text>") -> Request:
     """Read the text of a workload file; ``file`` is the name that errors show. Raises as ``load_request``."""
-    return _read(text, file, hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest())
-
-
-def _read(content: str, file: str, text_hash: str) -> Request:
-    return read_request(parse_tree(YamlText.of(content, file)), file, text_hash)
+    text_hash = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()
+    return read_request(parse_tree(YamlText.of(text, file)), file, text_hash)
 
 
 def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
@@ -343,8 +341,10 @@ def read_entry(domain: Domain, form: str, value: Any, options: Mapping[str, obje
     entry = _map(
         where, {form: node_of(value, form), **{k: node_of(v, path(form, k)) for k, v in given.items()}}
     )
-    workload = ListNode(where, entry.count + 1, (entry,))
-    top = _map(where, {"domain": DomainNode(where, 1, domain), "workload": workload})
+    top = _map(
+        where,
+        {"domain": DomainNode(where, 1, domain), "workload": ListNode(where, entry.count + 1, (entry,))},
+    )
     return read_request(top, form, "").workload
 
 
@@ -444,8 +444,7 @@ def as_request(value: object) -> Request | None:
 def as_domain(value: object) -> object:
     """The domain of a Workload, a Request, a workload file or its dictionary; anything else as it is."""
     is_file = isinstance(value, str | os.PathLike) and Path(value).suffix.lower() in _YAML
-    is_described = is_file or isinstance(value, Workload | Request | Mapping)
-    return as_workload(value).domain if is_described else value
+    return as_workload(value).domain if is_file or isinstance(value, Workload | Request | Mapping) else value
 
 
 def refuse_workload(data: object) -> None:

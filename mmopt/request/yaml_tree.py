@@ -111,6 +111,12 @@ def fail(node: YamlNode, message: str, hint: str = "") -> NoReturn:
     raise WorkloadError(message, where=node.where, hint=hint)
 
 
+def require(holds: object, node: YamlNode, message: str, hint: str = "") -> None:
+    """Raise WorkloadError at a node unless a condition holds."""
+    if not holds:
+        fail(node, message, hint)
+
+
 def too_large(node: YamlNode, message: str, hint: str = "") -> NoReturn:
     """Raise TooLargeError at a node."""
     raise TooLargeError(message, where=node.where, hint=hint)
@@ -143,8 +149,7 @@ def record(node: YamlNode, what: str, keys: Iterable[str], required: Iterable[st
 def one_of(fields: Map, what: str, names: tuple[str, ...]) -> str:
     """The one key among ``names`` that the mapping has."""
     present = [name for name in names if fields.get(name) is not None]
-    if not present:
-        fail(fields, f"{what} needs one of the keys {', '.join(names)}", _has(fields))
+    require(present, fields, f"{what} needs one of the keys {', '.join(names)}", _has(fields))
     if len(present) > 1:
         fail(
             fields.key(present[1]),
@@ -549,8 +554,7 @@ def check_text(word: str) -> None:
 def _key(node: YamlNode) -> Scalar:
     if not isinstance(node, Scalar) or not node.text:
         fail(node, f"a key must be a non-empty text, found {describe(node)}")
-    if node.text == "<<":
-        fail(node, "the merge key << is not part of YAML 1.2", "write the keys out")
+    require(node.text != "<<", node, "the merge key << is not part of YAML 1.2", "write the keys out")
     return node
 
 
@@ -586,9 +590,7 @@ def resolve(word: str) -> str | int | float | bool | None:
         return value
     if infinite := _INF.fullmatch(word):
         return -math.inf if infinite.group(1) == "-" else math.inf
-    if _NAN.fullmatch(word):
-        return math.nan
-    return word
+    return math.nan if _NAN.fullmatch(word) else word
 
 
 def _integer(word: str) -> int:

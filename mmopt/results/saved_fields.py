@@ -117,32 +117,6 @@ Fields = dict[str, Any]
 MATRIX, VECTOR, MEASURE = "matrix by component", "vector by orbit", "measure of cells"
 
 
-def plain_split(value: Split) -> Fields:
-    """A matrix by component as a mapping of numbers, texts and arrays."""
-    return {
-        "kind": MATRIX,
-        "rows": _plain_space(value.rows),
-        "columns": _plain_space(value.columns),
-        "parts": _joined([np.asarray(p).ravel() for p in value.parts]),
-    }
-
-
-def plain_level(value: Level) -> Fields:
-    """A vector by orbit of cells as such a mapping."""
-    return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
-
-
-def plain_measure(value: Measure) -> Fields:
-    """A measure on cells that are not listed as such a mapping: products, one factor an attribute."""
-    mixture = value.mixture
-    return {
-        "kind": MEASURE,
-        "space": _plain_space(value.space),
-        "weights": np.asarray(mixture.weights),
-        "factors": {str(i): np.asarray(factor) for i, factor in enumerate(mixture.factors)},
-    }
-
-
 def _require(holds: Any) -> None:
     if not holds:
         raise ResultError("its values by component do not fit together")
@@ -256,12 +230,22 @@ Class = TypeVar("Class")
 
 def plain(value: Any) -> Any:
     """A result as numbers, texts, arrays and mappings of those, also inside mappings."""
-    if isinstance(value, Split):
-        return plain_split(value)
-    if isinstance(value, Level):
-        return plain_level(value)
-    if isinstance(value, Measure):
-        return plain_measure(value)
+    if isinstance(value, Split):  # a matrix by component
+        return {
+            "kind": MATRIX,
+            "rows": _plain_space(value.rows),
+            "columns": _plain_space(value.columns),
+            "parts": _joined([np.asarray(p).ravel() for p in value.parts]),
+        }
+    if isinstance(value, Level):  # a vector by orbit of cells
+        return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
+    if isinstance(value, Measure):  # on cells that are not listed: products, one factor an attribute
+        return {
+            "kind": MEASURE,
+            "space": _plain_space(value.space),
+            "weights": np.asarray(value.mixture.weights),
+            "factors": {str(i): np.asarray(factor) for i, factor in enumerate(value.mixture.factors)},
+        }
     if isinstance(value, StrategyForm):
         return plain(value.fields())
     if isinstance(value, Status):
@@ -424,9 +408,7 @@ def _encode(value: Any) -> Any:
         return {k: _encode(v) for k, v in value.items()}
     if isinstance(value, list):
         return [_encode(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": repr(value)}
-    return value
+    return {"float": repr(value)} if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _decode(value: dict[str, Any]) -> Any:
@@ -456,16 +438,13 @@ def _arrays_in(value: Any) -> set[str]:
     """The arrays that a part of a record names."""
     if not isinstance(value, dict):
         return set()
-    if set(value) == {"array"}:
-        return {value["array"]}
-    return set().union(*map(_arrays_in, value.values()))
+    return {value["array"]} if set(value) == {"array"} else set().union(*map(_arrays_in, value.values()))
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> Array:
     """An array of a file; ValueError where its header and the archive differ about its size."""
     with archive.open(f"{name}.npy") as member:
-        header = HEADERS[np.lib.format.read_magic(member)]
-        shape, _, dtype = header(member)
+        shape, _, dtype = HEADERS[np.lib.format.read_magic(member)](member)
         if member.tell() + dtype.itemsize * math.prod(shape) != archive.getinfo(f"{name}.npy").file_size:
             raise ValueError(name)
     with archive.open(f"{name}.npy") as member:
@@ -493,8 +472,9 @@ def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
             saved = parse_json(bytes(_array(archive, RECORD)).decode(), _decode)
             version, record = saved["format"], dict(saved["record"])
             # An array that the record does not name, or that is there twice, is not read.
-            names = sorted([RECORD, *_arrays_in(record)])
-            if version == FORMAT and sorted(name for name, _ in members) != names:
+            if version == FORMAT and sorted(name for name, _ in members) != sorted(
+                [RECORD, *_arrays_in(record)]
+            ):
                 raise ValueError(path)
             arrays = {name: _array(archive, name) for name in _arrays_in(record)}
     except UNREADABLE:

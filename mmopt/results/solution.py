@@ -240,8 +240,14 @@ class Solution(Charted, Reported):
     @classmethod
     def of_template(cls, *, seconds: float, **fields: Any) -> Solution:
         """The solution with the strategy of a template; ``fields``: those of ``OF_TEMPLATES``."""
-        status = Status(**NO_PROGRAM["status"])
-        return cls(**{**NO_PROGRAM, **fields, "status": status, "seconds": {"total": seconds}})
+        return cls(
+            **{
+                **NO_PROGRAM,
+                **fields,
+                "status": Status(**NO_PROGRAM["status"]),
+                "seconds": {"total": seconds},
+            }
+        )
 
     @property
     def is_in_factors(self) -> bool:
@@ -316,8 +322,7 @@ class Solution(Charted, Reported):
         if self.template:
             return {}
         sha256 = hashlib.sha256(self.program_text.encode()).hexdigest()
-        program = {"name": self.program, "title": self.title, "source": self.cite, "sha256": sha256}
-        return {"program": program}
+        return {"program": {"name": self.program, "title": self.title, "source": self.cite, "sha256": sha256}}
 
     rows = rows_and_json.rows
     summary = rows_and_json.summary
@@ -349,8 +354,7 @@ class Solution(Charted, Reported):
         if "bound_grade" not in fields:  # of version 0.1.0, where any certificate made a bound valid
             status = replace(status, bound_valid=False)
         steps = {name: Solution.from_fields(step) for name, step in fields.get("steps", {}).items()}
-        made = of_factors(steps) if is_in_factors else {}
-        return replace(built, status=status, steps=steps, **made)
+        return replace(built, status=status, steps=steps, **of_factors(steps) if is_in_factors else {})
 
     @classmethod
     def load(cls, path: str | Path) -> Solution:
