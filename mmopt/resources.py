@@ -1,14 +1,23 @@
-"""Resources of the package: its version, versions of other modules, and the folder of the program files."""
+"""Resources of the package: versions, the folder of the program files, files and JSON.
+
+Files are written whole or not at all; JSON that two readers could read differently is refused.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import math
+import os
 import sys
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version as installed
 from pathlib import Path
+from typing import Any
 
-from mmopt.errors import Error
+from mmopt.errors import Error, ResultError
 
 
 @cache
@@ -62,3 +71,57 @@ def _version_beside(package: Path) -> str:
     file = package.parent / "pyproject.toml"
     stated = tomllib.loads(file.read_text("utf-8")).get("project", {}) if file.is_file() else {}
     return str(stated["version"]) if stated.get("name") == "mmopt" else "0+not-installed"
+
+
+DEEPEST = 100  # levels; the package writes about ten
+
+
+def parse_json(text: str, read: Callable[[dict[str, Any]], Any] = lambda fields: fields) -> Any:
+    """The value of a JSON text. ``read`` makes a value of each object.
+
+    Raises
+    ------
+    ValueError : no JSON; a name that an object has twice, of which readers take the first or the last; a
+        number that is not finite; more than ``DEEPEST`` levels.
+    """
+
+    def of_pairs(pairs: list[tuple[str, Any]]) -> Any:
+        if len(fields := dict(pairs)) < len(pairs):
+            raise ValueError(f"an object has a name twice, of {', '.join(fields)}")
+        return read(fields)
+
+    try:
+        value = json.loads(text, object_pairs_hook=of_pairs, parse_float=_finite, parse_constant=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    level: list[Any] = [[value]]
+    for _ in range(DEEPEST + 1):
+        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [each for some in inside for each in some if isinstance(each, dict | list)]
+    if level:
+        raise ValueError("it is nested too deeply")
+    return value
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is not a finite number")
+    return number
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write the bytes in place of the old content; a missing folder is made.
+
+    Raises
+    ------
+    ResultError : the file cannot be written; it keeps its old content.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(data)
+        os.replace(part, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):  # there is none, or no such folder
+            part.unlink()
+        raise ResultError(f"'{path}' cannot be written: {error.strerror}") from None

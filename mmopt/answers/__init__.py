@@ -8,7 +8,6 @@
   charts, folder
 - ``refined_answers.py``: refined answers: the nearest answers that non-negative counts of known totals can
   have
-- ``nearest_counts.py``: the counts nearest to given answers, and their rounding to whole numbers
 - ``read_folder.py``: the folder of a release read back, and its figures derived again
 """
 

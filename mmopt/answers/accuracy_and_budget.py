@@ -32,8 +32,8 @@ from mmopt.driver import solve
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism import Plan
-from mmopt.mechanism.accuracy import check_confidence
 from mmopt.mechanism.release_folder import accuracy_columns
+from mmopt.mechanism.release_plan import check_confidence
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
@@ -51,7 +51,7 @@ from mmopt.report import (
 )
 from mmopt.report.release_chart import accuracy_figure
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
-from mmopt.results import AnySolution, Frame, Solution, gap_between
+from mmopt.results import Frame, Solution, gap_between
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_group import Explicit
@@ -89,9 +89,8 @@ def at_privacy(
     WorkloadError, PrivacyError, OptionError : as ``as_workload``, ``Privacy.of`` and ``Neighbours.of``; a
         unit of privacy together with neighbours, as it is a set of neighbours.
     """
-    keys = {"epsilon", "delta", "rho"}
     if isinstance(workload, Privacy) or (
-        isinstance(workload, Mapping) and workload and set(workload) <= keys
+        isinstance(workload, Mapping) and workload and set(workload) <= {"epsilon", "delta", "rho"}
     ):
         raise WorkloadError(
             "a privacy stands where the workload is expected",
@@ -125,7 +124,7 @@ class Accuracy(Tabular):
     """
 
     plan: Plan
-    solution: AnySolution
+    solution: Solution
     confidence: float
     words: str
 
@@ -157,8 +156,11 @@ class Accuracy(Tabular):
 
     def _repr_html_(self) -> str:
         by_group = accuracy_by_group(self.plan, self.confidence)
-        rows = [("chosen", self.words), *privacy_rows(self.plan)]
-        return display(by_group, rows, accuracy_by_query(self.plan, self.confidence))
+        return display(
+            by_group,
+            [("chosen", self.words), *privacy_rows(self.plan)],
+            accuracy_by_query(self.plan, self.confidence),
+        )
 
 
 def accuracy(
@@ -167,7 +169,7 @@ def accuracy(
     *,
     neighbours: NeighboursLike | None = None,
     unit: NeighboursLike | None = None,
-    solution: AnySolution | None = None,
+    solution: Solution | None = None,
     confidence: float = 0.95,
     refuse: bool = False,
     solved: Solve = solve,
@@ -194,8 +196,7 @@ def accuracy(
         one, missed = allowed_offer(
             request.workload, solution, request.privacy, request.neighbours, refuse=refuse
         )
-        words = "; ".join([f"{one.words}: {one.figure}", *missed])
-        return Accuracy(one.plan, solution, confidence, words)
+        return Accuracy(one.plan, solution, confidence, "; ".join([f"{one.words}: {one.figure}", *missed]))
     choice = default_strategy(
         request.workload, request.privacy, request.neighbours, solved, say, refuse=refuse
     )
@@ -374,9 +375,12 @@ def budget(
         ) from None
     offers = (choice.best, *choice.others)
     fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
-    if not isinstance(fitness, Solution):
+    if fitness is None:
         fitness = solved(targeted, Program.load(_PROGRAM))
-    shares = _plain(fitness.multipliers["accuracy"]) * targeted.targets
+    multipliers = fitness.multipliers["accuracy"]
+    shares = (
+        lift(multipliers) if isinstance(multipliers, Level) else np.asarray(multipliers, dtype=float)
+    ) * targeted.targets
     return Budget(
         choice=choice,
         fitness=fitness,
@@ -404,10 +408,6 @@ def _targeted(workload: Workload) -> Workload:
             hint="write 'within: 50' (counts, at 95 %) or 'max_variance: 600' beside the queries",
         )
     return replace(workload, blocks=tuple(blocks))
-
-
-def _plain(value: Any) -> Array:
-    return lift(value) if isinstance(value, Level) else np.asarray(value, dtype=np.float64)
 
 
 def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: Neighbours) -> float | None:

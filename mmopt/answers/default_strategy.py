@@ -11,12 +11,9 @@ That ratio is at least every weighted mean of the ratios, so total error is mini
 weight of a query multiplied by a power of its ratio. Nothing proves that the result is best.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -32,7 +29,7 @@ from mmopt.privacy import Privacy
 from mmopt.privacy.guarantee import MOST_COST
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request import default_program
-from mmopt.results import AnySolution, FactoredSolution, Solution
+from mmopt.results import Solution
 from mmopt.results.solution import FOR_TARGETS
 from mmopt.sectors.sector_cells import why_not_of_few
 from mmopt.strategies import ADD_REMOVE, Neighbours
@@ -45,8 +42,8 @@ _POWER = 0.7  # the power of a ratio by which a weight is multiplied
 
 
 def laplace_for_targets(
-    workload: Workload, best: Callable[[Workload, str | None], AnySolution], most_cells: int
-) -> AnySolution:
+    workload: Workload, best: Callable[[Workload, str | None], Solution], most_cells: int
+) -> Solution:
     """The strategy of norm 1, among several, that meets all targets at the least epsilon.
 
     Parameters
@@ -59,28 +56,38 @@ def laplace_for_targets(
     """
     targets = np.asarray(workload.targets)
     # With many queries over many cells a weight is that of a whole product.
-    is_few = workload.n <= most_cells and fits_memory((workload.m, workload.n), 64)
-    is_each = is_few or workload.products is None
+    is_each = (
+        workload.n <= most_cells and fits_memory((workload.m, workload.n), 64)
+    ) or workload.products is None
     groups = (
         [slice(i, i + 1) for i in range(workload.m)] if is_each else [rows for _, rows in workload.groups()]
     )
     weights = np.array([1.0 / targets[rows].min() for rows in groups])
-    tried: list[tuple[float, AnySolution]] = []
+    tried: list[tuple[float, Solution]] = []
     template: str | None = None
     for _ in range(_ROUNDS if workload.n <= _FEW_CELLS else _FEW_ROUNDS):
         solution = best(_weighted(workload, weights, is_each), template)
         strategy = solution.strategy
         ratios = strategy.sensitivity**2 * strategy.variances(workload) / targets
         tried.append((float(ratios.max()), solution))
-        if isinstance(solution, FactoredSolution):
-            template = solution.template
-            if workload.m > _FEW_QUERIES:
-                break
-        elif solution.status.is_interrupted:
+        template = solution.template or template
+        if solution.status.is_interrupted or (template and workload.m > _FEW_QUERIES):
             break
         weights *= np.array([ratios[rows].max() for rows in groups]) ** _POWER
         weights /= weights.mean()
-    return _of(workload, min(tried, key=lambda one: one[0])[1])
+    # The best strategy, as one for this workload, though it was solved for other weights.
+    solution = min(tried, key=lambda one: one[0])[1]
+    bound, source = template_bound(workload, 1e-4)
+    return Solution.of_template(
+        template=f"{solution.program.removeprefix('template ')}{FOR_TARGETS}",
+        strategy=solution.strategy,
+        error=solution.strategy.total_error(workload),
+        rmse=solution.strategy.rmse(workload),
+        error_bound=bound,
+        bound_from=source,
+        seconds=solution.seconds["total"],
+        workload_hash=workload.hash,
+    )
 
 
 def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
@@ -89,22 +96,6 @@ def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
         return Workload.from_matrix(workload.queries, weights=weights)
     products = zip(workload.products, weights, strict=True)
     return replace(workload, blocks=tuple(replace(p.unweighted(), weight=float(w)) for p, w in products))
-
-
-def _of(workload: Workload, solution: AnySolution) -> FactoredSolution:
-    """The strategy of a solution as one for this workload, though it was solved for other weights."""
-    strategy = solution.strategy
-    bound, source = template_bound(workload, 1e-4)
-    return FactoredSolution(
-        template=f"{solution.program.removeprefix('template ')}{FOR_TARGETS}",
-        strategy=strategy,
-        error=strategy.total_error(workload),
-        rmse=strategy.rmse(workload),
-        error_bound=bound,
-        bound_from=source,
-        seconds=solution.seconds if isinstance(solution, FactoredSolution) else solution.seconds["total"],
-        workload_hash=workload.hash,
-    )
 
 
 Solve = Callable[[Workload, Program], Solution]
@@ -122,7 +113,7 @@ MOST_VALUES = 512
 class Offer:
     """A strategy, and the plan of its release at the stated privacy."""
 
-    solution: AnySolution
+    solution: Solution
     plan: Plan
 
     @property
@@ -159,8 +150,9 @@ class Choice:
     @property
     def words(self) -> str:
         """One line with the best offer, and what the others would give."""
-        verbs = ["need" if other.plan.absolute else "give" for other in self.others]
-        offered = zip(self.others, verbs, strict=True)
+        offered = zip(
+            self.others, ["need" if other.plan.absolute else "give" for other in self.others], strict=True
+        )
         others = [f"{other.words} would {verb} {other.figure}" for other, verb in offered]
         if others and not self.others[0].plan.absolute and np.ptp(self.best.plan.workload.weights) > 0:
             others.append("compared by weighted squares")
@@ -168,7 +160,7 @@ class Choice:
 
 
 def offer(
-    workload: Workload, solution: AnySolution, privacy: Privacy | None, neighbours: Neighbours | None = None
+    workload: Workload, solution: Solution, privacy: Privacy | None, neighbours: Neighbours | None = None
 ) -> Offer:
     """The offer of a solution: by targets where its program sets the noise by them. Errors as ``plan``."""
     return Offer(solution, plan(workload, solution, privacy, neighbours, absolute=solution.by_targets))
@@ -221,7 +213,7 @@ def default_strategy(
             raise
         except Error as error:
             errors.append(error)
-        if offers and _is_interrupted(offers[-1]):
+        if offers and offers[-1].solution.status.is_interrupted:
             break
     if not offers:
         raise (
@@ -237,7 +229,7 @@ def default_strategy(
 
 def allowed_offer(
     workload: Workload,
-    solution: AnySolution,
+    solution: Solution,
     privacy: Privacy | None,
     neighbours: Neighbours | None = None,
     *,
@@ -250,10 +242,6 @@ def allowed_offer(
         if refuse or privacy is None or not solution.by_targets:
             raise
         return Offer(solution, plan(workload, solution, privacy, neighbours)), (error.message,)
-
-
-def _is_interrupted(one: Offer) -> bool:
-    return isinstance(one.solution, Solution) and one.solution.status.is_interrupted
 
 
 def _gaussian(
@@ -291,7 +279,7 @@ def _laplace(
 
     is_small = workload.n <= (MOST_OF_ONE if len(workload.domain.attributes) == 1 else MOST_CELLS)
 
-    def strategy(weighted: Workload, template: str | None = None) -> AnySolution:
+    def strategy(weighted: Workload, template: str | None = None) -> Solution:
         if weighted.products is None or is_small:
             return solved(weighted, Program.load("p_identity"))
         return _in_factors(weighted, LAPLACE.norm, say, template)
@@ -303,7 +291,7 @@ def _laplace(
 
 def _in_factors(
     workload: Workload, norm: int, say: Callable[[str], None], template: str | None = None
-) -> AnySolution:
+) -> Solution:
     """The best of all templates; or only the named one, with other weights and without a bound.
 
     TooLargeError, before any search, where none can be measured.
@@ -319,8 +307,9 @@ def _in_factors(
             hint="allow Gaussian noise, which takes queries of few attributes over any number of cells: "
             "'privacy: {epsilon: 1.0, delta: 1e-6}' or 'privacy: {rho: 0.5}'",
         )
-    report = partial(_say_template, say)
-    return templates(workload, norm, names, report=report, bound=bound).solution(workload)
+    return templates(
+        workload, norm, names, report=lambda name: say(f"template: {name}"), bound=bound
+    ).solution(workload)
 
 
 def _measured_templates(workload: Workload, norm: int) -> list[str]:
@@ -335,10 +324,6 @@ def _measured_templates(workload: Workload, norm: int) -> list[str]:
     if len(workload.domain.shape) > MOST_ATTRIBUTES:
         names = [name for name in names if name != "marginals"]
     return names
-
-
-def _say_template(say: Callable[[str], None], name: str) -> None:
-    say(f"template: {name}")
 
 
 def _why_not_laplace(

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,6 @@ from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, charge_in_errors
 from mmopt.mechanism import Plan, build_manifest
-from mmopt.mechanism.accuracy import check_confidence
 from mmopt.mechanism.measurement import Answers, counted_exactly
 from mmopt.mechanism.release_folder import (
     CHART_FILE,
@@ -46,7 +46,7 @@ from mmopt.mechanism.release_folder import (
     guarantee,
     write_release,
 )
-from mmopt.mechanism.release_plan import covariance
+from mmopt.mechanism.release_plan import check_confidence, covariance
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
@@ -56,7 +56,7 @@ from mmopt.report.charts import has_matplotlib, save
 from mmopt.report.release_chart import release_figure
 from mmopt.report.release_tables import release_rows
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
-from mmopt.results import AnySolution, Frame, load_saved
+from mmopt.results import Frame, Solution
 from mmopt.strategies import NeighboursLike
 from mmopt.workloads.tidy_columns import require_table
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mmopt.answers.refined_answers import Totals
-MOST_CELLS = 2**22
+MOST_CELLS_COUNTED = 2**22
 """Cells up to which they are counted one by one: one query, whatever is measured."""
 
 
@@ -86,9 +86,8 @@ def counted_data(
     require_table(plan.workload)  # the answers become one: refused before a row is read
     options = {"table": table, "weight": weight, "delimiter": delimiter}
     workload, tables = plan.workload, plan.integer.tables
-    if tables is None or workload.n <= max(
-        MOST_CELLS, *(_entries(attributes, workload.domain.shape) for attributes in tables)
-    ):
+    sizes = [math.prod(workload.domain.shape[i] for i in attributes) for attributes in tables or ()]
+    if tables is None or workload.n <= max(MOST_CELLS_COUNTED, *sizes):
         return data_vector(
             data, workload.domain, workload=workload, part=part, unit=plan.neighbours, **options
         )
@@ -103,10 +102,6 @@ def confidential_words(rows: DataVector | MarginalCounts, plan: Plan, part: Part
         f"confidential, for you alone: {rows.rows:,} rows in the {'table' if part is None else 'part'}, "
         f"{f'dropped {dropped}' if dropped else 'none dropped'}{beyond}"
     )
-
-
-def _entries(attributes: tuple[int, ...], sizes: tuple[int, ...]) -> int:
-    return math.prod(sizes[i] for i in attributes)
 
 
 def billed(
@@ -202,7 +197,7 @@ class Release(Tabular):
     answers: Frame
     manifest: Mapping[str, Any]
     plan: Plan | None = None
-    solution: AnySolution | None = None
+    solution: Solution | None = None
     charge: Charge | None = None
     unchecked: tuple[str, ...] = ()
 
@@ -211,7 +206,7 @@ class Release(Tabular):
         plan: Plan,
         answers: Answers,
         manifest: Mapping[str, Any],
-        solution: AnySolution | None = None,
+        solution: Solution | None = None,
         charge: Charge | None = None,
     ) -> Release:
         """The release of measured answers, with the manifest of ``build_manifest``."""
@@ -310,19 +305,19 @@ class Release(Tabular):
         if isinstance(queries, slice):
             return np.arange(len(self))[queries]
         each = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else queries
-        labels: dict[str, list[int]] = {}
-        numbers = []
-        for query in each:
-            if isinstance(query, str):
-                if not labels:
-                    for row, label in enumerate(self.answers["label"]):
-                        labels.setdefault(label, []).append(row)
-                numbers.append(_of_label(query, labels))
-            else:
-                numbers.append(self._number(query))
-        return np.array(numbers, dtype=np.int64)
+        return np.array([self._number(query) for query in each], dtype=np.int64)
+
+    @cached_property
+    def _rows_by_label(self) -> Mapping[str, list[int]]:
+        rows: dict[str, list[int]] = {}
+        for row, label in enumerate(self.answers["label"]):
+            rows.setdefault(label, []).append(row)
+        return rows
 
     def _number(self, query: object) -> int:
+        """The number of a query, from 0, by its number or label."""
+        if isinstance(query, str):
+            return _row_of_label(query, self._rows_by_label)
         try:
             row = operator.index(query)  # type: ignore[arg-type]
         except TypeError:
@@ -372,12 +367,11 @@ class Release(Tabular):
         return release_rows(self.manifest)
 
     def __repr__(self) -> str:
-        rho, epsilon = self.manifest["privacy"]["rho"], self.manifest["privacy"]["epsilon"]
-        name, cost = ("rho", rho) if epsilon is None else ("epsilon", epsilon)
-        of = self.manifest["privacy"]["neighbours"]
-        to = "" if of == "add-remove" else f" for {of}"
-        spent = f"{name} {rounded(str(cost), 6, up=True)}{to}"
-        cost_words = spent if self.private else "SIMULATED NOISE, not private"
+        privacy, cost_words = self.manifest["privacy"], "SIMULATED NOISE, not private"
+        if self.private:
+            name, neighbours = "rho" if privacy["epsilon"] is None else "epsilon", privacy["neighbours"]
+            for_whom = "" if neighbours == "add-remove" else f" for {neighbours}"
+            cost_words = f"{name} {rounded(str(privacy[name]), 6, up=True)}{for_whom}"
         rmse = rounded(float(self.manifest["accuracy"]["rmse"]), 6, up=True)
         return f"Release({len(self):,} answers, {cost_words}, rmse {rmse})"
 
@@ -401,10 +395,10 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     path = Path(folder)
     manifest = read_manifest(path)
     answers = read_answers(path, manifest)
-    strategy = path / STRATEGY_FILE
-    solution = load_saved(strategy) if STRATEGY_FILE in manifest.get("files", {}) else None
-    queries = None if workload is None else as_workload(workload)
-    plan, unchecked = derived(path, manifest, answers, queries, solution)
+    solution = Solution.load(path / STRATEGY_FILE) if STRATEGY_FILE in manifest.get("files", {}) else None
+    plan, unchecked = derived(
+        path, manifest, answers, None if workload is None else as_workload(workload), solution
+    )
     release = Release(answers, manifest, plan, solution, unchecked=unchecked)
     if plan is not None and "refined" in manifest:
         from mmopt.answers.refined_answers import check_refined  # which solves
@@ -414,18 +408,17 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     return release
 
 
-def _of_label(query: str, labels: Mapping[str, list[int]]) -> int:
-    rows = labels.get(query, [])
+def _row_of_label(label: str, labels: Mapping[str, list[int]]) -> int:
+    rows = labels.get(label, [])
     if not rows:
-        hint = suggest(query, labels)
-        many = len(hint) > _LONGEST_HINT
+        hint = suggest(label, labels)
         raise OptionError(
-            f"there is no query '{query}'",
-            hint="the column 'label' of the answers has them" if many else hint,
+            f"there is no query '{label}'",
+            hint="the column 'label' of the answers has them" if len(hint) > _LONGEST_HINT else hint,
         )
     if len(rows) > 1:
         raise OptionError(
-            f"{len(rows)} queries have the label '{query}': {', '.join(map(str, rows))}",
+            f"{len(rows)} queries have the label '{label}': {', '.join(map(str, rows))}",
             hint="ask for them by number",
         )
     return rows[0]
@@ -439,7 +432,7 @@ def release(
     neighbours: NeighboursLike | None = None,
     unit: NeighboursLike | None = None,
     program: str | Path | Program | None = None,
-    solution: AnySolution | None = None,
+    solution: Solution | None = None,
     confidence: float = 0.95,
     table: str | None = None,
     weight: str | None = None,
@@ -494,11 +487,12 @@ def release(
     request = at_privacy(workload, privacy, neighbours, unit)
     given = {"table": table, "weight": weight, "delimiter": delimiter}
 
-    def plan() -> Accuracy:
+    def make_planned() -> Accuracy:
         chosen = solution
         if chosen is None and program is not None:
-            parsed = program if isinstance(program, Program) else Program.load(program)
-            chosen = solved(request.workload, parsed)
+            chosen = solved(
+                request.workload, program if isinstance(program, Program) else Program.load(program)
+            )
         planned = accuracy(
             request.workload,
             request.privacy,
@@ -516,7 +510,7 @@ def release(
     prepared = prepare(
         data,
         request,
-        plan,
+        make_planned,
         options=_table_options(data, request.table)
         | {n: value for n, value in given.items() if value is not None},
         is_given=solution is not None,
@@ -553,7 +547,7 @@ class PreparedRelease:
 def prepare(
     data: object,
     request: WorkloadAtPrivacy,
-    plan: Callable[[], Accuracy],
+    make_planned: Callable[[], Accuracy],
     *,
     options: Mapping[str, Any],
     is_given: bool,
@@ -575,13 +569,14 @@ def prepare(
         unit=request.neighbours,
         **options,
     )
-    planned = plan()
+    planned = make_planned()
     if bill is not None:
         bill.check(str(planned.plan.neighbours), planned.plan.rho, planned.plan.epsilon)
     file = {} if request.file is None else {"workload_file": dict(request.file)}
     about = planned.solution.summary()
-    origin = {**file, "solution": checked_summary(about) if is_given else about}
-    return PreparedRelease(data, options, planned, origin, bill)
+    return PreparedRelease(
+        data, options, planned, {**file, "solution": checked_summary(about) if is_given else about}, bill
+    )
 
 
 def _table_options(data: object, table: TableOptions) -> dict[str, Any]:

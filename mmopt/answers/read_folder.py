@@ -6,8 +6,6 @@ strategy, and with the workload from the plan. No figure is believed on reading:
 figures from the other files, compares, and lists what is left unchecked.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
@@ -23,7 +21,6 @@ import numpy as np
 
 from mmopt.errors import Error, OptionError, PrivacyError, ResultError
 from mmopt.ledger.account import MEASURES, Measure, above, cost_in
-from mmopt.mechanism.accuracy import standard_errors
 from mmopt.mechanism.measurement import FIGURES, check_claim, described
 from mmopt.mechanism.release_folder import (
     ANSWERS_FILE,
@@ -46,8 +43,9 @@ from mmopt.privacy.noise import MOST_SUMMED, NOISES, Noise, continuous_gaussian_
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.proof.verify import checked_summary
 from mmopt.report.release_tables import release_rows
-from mmopt.results import AnySolution, Frame
-from mmopt.results.npz_file import UNREADABLE, parsed
+from mmopt.resources import parse_json
+from mmopt.results import Frame, Solution
+from mmopt.results.saved_fields import UNREADABLE
 from mmopt.results.solution import gap_between
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
@@ -75,7 +73,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not is_release(folder):
         raise ResultError(f"'{folder}' is no release: it has no {MANIFEST_FILE}", hint=HINT)
     try:
-        manifest = parsed((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
+        manifest = parse_json((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
     kind = manifest.get("format") if isinstance(manifest, dict) else None
@@ -198,8 +196,9 @@ def _from_parquet(data: bytes) -> Frame:
     for name in table.column_names:
         values = table.column(name).to_numpy()
         columns[name] = values.astype("datetime64[D]") if values.dtype.kind == "M" else values
-    metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-    return _checked(Frame(columns, metadata))
+    return _checked(
+        Frame(columns, {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()})
+    )
 
 
 def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
@@ -213,8 +212,12 @@ def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
             columns[name] = np.array([value == "true" for value in values])
         else:
             columns[name] = np.array(values, dtype=object)
-    metadata = {**_expected_metadata(manifest), **({} if manifest["private"] else {"warning": SIMULATED})}
-    return _checked(Frame(columns, metadata))
+    return _checked(
+        Frame(
+            columns,
+            {**_expected_metadata(manifest), **({} if manifest["private"] else {"warning": SIMULATED})},
+        )
+    )
 
 
 def _checked(frame: Frame) -> Frame:
@@ -248,7 +251,7 @@ def derived(
     manifest: Facts,
     answers: Frame,
     workload: Workload | None,
-    solution: AnySolution | None,
+    solution: Solution | None,
 ) -> tuple[Plan | None, tuple[str, ...]]:
     """The plan by which a release was made, where its workload is given, and what is left unchecked.
 
@@ -278,7 +281,10 @@ def derived(
     plan = None
     if workload is not None:
         plan = _plan(folder, manifest, answers, workload, solution)
-        by_plan = _of_plan(plan, manifest)
+        # The facts about workload, strategy, privacy and noise, not those in the answers.
+        allowed_epsilon = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
+        theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed_epsilon)[3]
+        by_plan = stated(replace(plan, theorem=composed(theorem, plan.integer.parts)), manifest["private"])
         if manifest["format"] != FORMATS[0]:  # whose labels were others
             facts["accuracy"]["coverage"]["kind"] = _kind_of_coverage(folder, plan, answers)
         _compare(folder, manifest, by_plan, "its strategy and noise", _NEAR)
@@ -371,7 +377,7 @@ def _law(manifest: Facts) -> Noise:
 
 def _of_refined(about: Facts, answers: Frame) -> Facts:
     """Facts about refined answers: the hash of the released answers, and their distance from these."""
-    from mmopt.answers.nearest_counts import PROGRAM  # which solves
+    from mmopt.answers.refined_answers import PROGRAM  # which solves
 
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
     # Where released answers were consistent the distance is only what the proof adds for underflow.
@@ -499,13 +505,15 @@ def _between(value: float, least: float, most: float = math.inf) -> float:
     return float(min(max(value, least), most))
 
 
-def _of_solution(manifest: Facts, solution: AnySolution) -> tuple[Facts, Facts]:
+def _of_solution(manifest: Facts, solution: Solution) -> tuple[Facts, Facts]:
     """Facts of the saved strategy that the manifest repeats, all of them or those that are recomputed; and
     those of the workload of a private release. Simulated answers may use the strategy of another workload.
     """
     saved = manifest.get("solution", {})
-    cut = dict if "seconds" in saved else checked_summary
-    facts = {"solution": cut(solution.summary()), **solution.about_program()}
+    facts = {
+        "solution": (dict if "seconds" in saved else checked_summary)(solution.summary()),
+        **solution.about_program(),
+    }
     kept = {name: fact for name, fact in facts.items() if name in manifest}
     workload = {"hash": solution.workload_hash, "cells": solution.strategy.n}
     return json.loads(json.dumps(kept)), {"workload": workload} if manifest["private"] else {}
@@ -523,7 +531,7 @@ def _published(claimed: Any, written: float) -> float:
 
 
 def _plan(
-    folder: Path, manifest: Facts, answers: Frame, workload: Workload, solution: AnySolution | None
+    folder: Path, manifest: Facts, answers: Frame, workload: Workload, solution: Solution | None
 ) -> Plan:
     """The plan of a saved release: its strategy in integers again, with the noise of its manifest."""
     expected = manifest["workload"]["hash"]
@@ -556,17 +564,13 @@ def _plan(
         epsilon=privacy["epsilon"],
         allowed=None,
         theorem=privacy["theorem"],
-        standard_errors=np.empty(0),
         chosen_for=solution.strategy.neighbours,
     )
-    errors = standard_errors(plan.law, integer, plan.scale, fineness)
-    errors.flags.writeable = False
-    plan = replace(plan, standard_errors=errors)
     try:
         check_claim(plan)
     except PrivacyError as error:
         raise ResultError(f"'{folder}' contradicts itself: {error.message}", hint=CHANGED) from None
-    if not np.allclose(errors, answers["standard_error"], rtol=_NEAR, atol=0.0):
+    if not np.allclose(plan.standard_errors, answers["standard_error"], rtol=_NEAR, atol=0.0):
         raise ResultError(
             f"'{folder}' contradicts itself: the noise of its manifest has other standard errors than its "
             "answers",
@@ -601,11 +605,3 @@ def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
             hint=CHANGED,
         )
     return coverage_kind(intervals)
-
-
-def _of_plan(plan: Plan, manifest: Facts) -> Facts:
-    """The manifest's facts about workload, strategy, privacy and noise, not those in the answers."""
-    epsilon = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
-    theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, epsilon)[3]
-    proved = replace(plan, theorem=composed(theorem, plan.integer.parts))
-    return stated(proved, manifest["private"])

@@ -28,8 +28,8 @@ from mmopt.privacy.noise import noise_for
 from mmopt.proof.verify import rechecked
 from mmopt.report import write_accuracy_chart
 from mmopt.request import Request
-from mmopt.results import AnySolution, Frame, Solution, load_saved
-from mmopt.results.npz_file import write_whole
+from mmopt.resources import write_whole
+from mmopt.results import Frame, Solution
 from mmopt.solvers import Options, solver_name
 from mmopt.strategies import ADD_REMOVE
 from mmopt.workloads import Workload
@@ -87,9 +87,9 @@ def solver_of(
     return partial(run_solve, solver=solver, givens=None, options=options, keep_interrupted=keep_interrupted)
 
 
-def solution_in(path: Path, request: Request) -> AnySolution:
+def solution_in(path: Path, request: Request) -> Solution:
     """The solution in a file, its figures recomputed; ResultError where it is for other queries, or false."""
-    solution = rechecked(load_saved(path), request.workload, str(path), request.path)
+    solution = rechecked(Solution.load(path), request.workload, str(path), request.path)
     note(f"strategy: from '{path}' ({solution.words})")
     return solution
 
@@ -137,7 +137,7 @@ def planned_accuracy(
     KeyboardInterrupt : Ctrl-C before it is solved. mmopt.Error : as ``mmopt.accuracy``; options of the solve
         together with a strategy from a file.
     """
-    solution: AnySolution | None = None
+    solution: Solution | None = None
     solve_options = {f"--{n.replace('_', '-')}": v for n, v in {"solver": solver, **options}.items() if v}
     solver_name(solver)  # an unknown one is refused whatever is chosen
     if strategy is not None:
@@ -175,7 +175,7 @@ def planned_accuracy(
     return planned
 
 
-def plan_of(solution: AnySolution, request: Request) -> Plan | None:
+def plan_of(solution: Solution, request: Request) -> Plan | None:
     """A solution's release at the file's privacy or by targets; None, with a note, where there is none."""
     if request.privacy is None and not solution.by_targets:
         return None

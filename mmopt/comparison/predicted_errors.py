@@ -14,11 +14,11 @@ from typing import Any
 
 from mmopt.errors import Error, TooLargeError
 from mmopt.mechanism import Plan, plan
-from mmopt.mechanism.accuracy import deviations
+from mmopt.mechanism.release_plan import deviations
 from mmopt.privacy.guarantee import MOST_COST, Privacy
 from mmopt.privacy.noise import NOISES, Noise, noise_for
 from mmopt.privacy.rounding.integer_strategy import check_type
-from mmopt.results import AnySolution
+from mmopt.results import Solution
 from mmopt.results.rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE, Neighbours, StrategyForm, largest_ratio, privacy_cost
 from mmopt.strategies.baselines import Cost, baseline_strategy, read
@@ -101,14 +101,14 @@ NOT_PREDICTED = Predicted()
 """The prediction without a strategy, or without a stated privacy and targets."""
 
 
-def predicted(workload: Workload, strategy: StrategyForm | AnySolution, stated: Stated | None) -> Predicted:
+def predicted(workload: Workload, strategy: StrategyForm | Solution, stated: Stated | None) -> Predicted:
     """Predict a release of a strategy, or of that of a solution; a refusal becomes the ``reason``.
 
     Where that needs more than fits in memory, and neighbours add or remove rows, it is for continuous noise.
     """
-    if isinstance(strategy, AnySolution) and not strategy.has_strategy:
+    if isinstance(strategy, Solution) and not strategy.has_strategy:
         return Predicted(reason="the program says no strategy")
-    form = strategy.strategy if isinstance(strategy, AnySolution) else strategy
+    form = strategy.strategy if isinstance(strategy, Solution) else strategy
     if stated is None:
         with suppress(TooLargeError):  # more queries than variances fit in memory
             return Predicted(cost=privacy_cost(form, workload))

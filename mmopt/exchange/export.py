@@ -1,46 +1,309 @@
-"""``mmopt.export`` and ``mmopt.cvxpy_problem``: the compiled problem, for other programs; points led back."""
+"""``mmopt.export`` and ``mmopt.cvxpy_problem``: the compiled problem, for other programs; points led back.
 
-from __future__ import annotations
+Files have one of four forms: CBF, MPS, SDPA and npz.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+**CBF**, the Conic Benchmark Format, version 3 (https://cblib.zib.de/format.html), has all cones. Every column
+is a free variable, every row a constraint ``b - A @ x`` in its cone: in CON, psd blocks in PSDCON. The
+exponential cone of CBF has its entries in the opposite order.
+
+**Free MPS** (with QUADOBJ for a quadratic objective) has linear rows, and columns X0, X1, … without bounds.
+MPS minimizes, and a constant of the objective is minus its right-hand side. Where a program maximizes, the
+comment says that its value is minus the optimum.
+
+**npz** has the problem as numpy arrays, in the terms of
+:class:`~mmopt.solvers.conic_problem.ConicProblem`: ``A_data``, ``A_indices``, ``A_indptr``, ``A_shape`` (for
+``scipy.sparse.csc_array``), ``b``, ``c``, ``offset``, ``sense``, ``zero``, ``nonnegative``, ``second_order``,
+``psd``, ``exponential``, ``power``, ``names`` of the columns, ``about`` (lines). ``numpy.load(file)`` reads
+it without pickles.
+
+**SDPA** sparse format (.dat-s) has matrix inequalities: minimize c @ x subject to Σ x_k F_k - F_0 psd. Linear
+rows are one diagonal block, an equality as two of its entries: then no point is strictly inside. A
+second-order cone (t, u) with two numbers u is [[t + u1, u2], [u2, t - u1]]; with more numbers it is t I
+bordered by u. A constant of the objective, and that a program maximizes, are in the comment: the format has
+no place for them.
+"""
+
+import io
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from mmopt.compiler import Instance, Lowered, bind, cones, lower, variables
 from mmopt.driver.accepted_inputs import as_program, named_givens, within_range, workload_for
 from mmopt.errors import OptionError, TooLargeError, suggest, whole
-from mmopt.exchange import file_formats
 from mmopt.language import Program, check
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import Array
 from mmopt.request import WorkloadLike, default_program
 from mmopt.resources import version
 from mmopt.solvers import refuse_too_large, solver_row
-from mmopt.solvers.conic_problem import ConicProblem, Handover, conic_problem, hand_over, led_back
+from mmopt.solvers.conic_problem import ConeBlock, ConicProblem, Handover, conic_problem, hand_over, led_back
+
+Entry = tuple[int, int, float]
+
+ROOT = math.sqrt(2.0)
+NEIGHBOURS = 2  # doubles on either side of a quotient by √2; their product with √2 may be the coefficient
+
+
+def number(value: float) -> str:
+    """The shortest decimal that reads as the same double: 17 digits at most."""
+    return repr(float(value))
+
+
+def entries(problem: ConicProblem, block: ConeBlock) -> Iterator[Entry]:
+    """(row of A, column, coefficient) of a block, row by row, without zeros; column n is b."""
+    part = sp.coo_array(sp.csr_array(problem.A)[block.first : block.end])
+    n = problem.A.shape[1]
+    rows = [*part.row, *range(block.end - block.first)]
+    columns = [*part.col, *[n] * (block.end - block.first)]
+    for row, column, value in sorted(
+        zip(rows, columns, [*part.data, *problem.b[block.first : block.end]], strict=True)
+    ):
+        if value != 0:
+            yield block.first + int(row), int(column), float(value)
+
+
+def psd_entries(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, int, int, float]]:
+    """(i, j, column, coefficient) of a psd block's matrix, i >= j: without the √2 of the rows.
+
+    Of the doubles whose product with √2 is the coefficient, the one with the shortest decimal.
+    """
+    places = [(i, j) for j in range(block.size) for i in range(j, block.size)]
+    for row, column, value in entries(problem, block):
+        i, j = places[row - block.first]
+        yield i, j, column, value if i == j else _without_root(value)
+
+
+def _without_root(value: float) -> float:
+    quotient = value / ROOT
+    near = [quotient]
+    for end in (-math.inf, math.inf):
+        each = quotient
+        for _ in range(NEIGHBOURS):
+            each = math.nextafter(each, end)
+            near.append(each)
+    exact = [each for each in near if each * ROOT == value]
+    return min(exact, key=lambda each: (len(repr(each)), abs(each - quotient)), default=quotient)
+
+
+def column_names(problem: ConicProblem) -> Sequence[str]:
+    """A line for each column that is an entry of a chosen variable: ``column 6: X[0, 0]``."""
+    return [f"column {j}: {name}" for j, name in enumerate(problem.names) if name]
+
+
+CBF_CONES = frozenset({"zero", "nonnegative", "second-order", "psd", "exponential", "power"})
+WORDS = {"zero": "L=", "nonnegative": "L+", "second-order": "Q", "exponential": "EXP"}
+
+
+def cbf_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
+    """The file's lines; ``head`` becomes its comment. A program that maximizes is written as such (MAX)."""
+    n = problem.A.shape[1]
+    blocks = problem.cones.blocks
+    scalar = [block for block in blocks if block.kind != "psd"]
+    psd = [block for block in blocks if block.kind == "psd"]
+    yield from (f"# {line}" for line in (*head, *column_names(problem)))
+    yield from ("VER", "3", "")
+    alphas = problem.cones.power
+    if alphas:
+        yield from ("POWCONES", f"{len(alphas)} {2 * len(alphas)}")
+        for alpha in alphas:
+            yield from ("2", number(alpha), number(1.0 - alpha))
+        yield ""
+    yield from ("OBJSENSE", "MAX" if problem.sense == "maximize" else "MIN", "")
+    yield from ("VAR", f"{n} 1", f"F {n}", "")
+    if psd:
+        yield from ("PSDCON", str(len(psd)), *(str(block.size) for block in psd), "")
+    if scalar:
+        yield from ("CON", f"{sum(block.end - block.first for block in scalar)} {len(scalar)}")
+        powers = 0
+        for block in scalar:
+            word = WORDS.get(block.kind) or f"@{powers}:POW"
+            powers += block.kind == "power"
+            yield f"{word} {block.end - block.first}"
+        yield ""
+    sign = -1.0 if problem.sense == "maximize" else 1.0
+    yield from _part("OBJACOORD", (f"{j} {number(sign * v)}" for j, v in enumerate(problem.c) if v != 0))
+    if problem.offset:
+        yield from ("OBJBCOORD", number(sign * problem.offset), "")
+    coefficients, constants, at = [], [], 0
+    for block in scalar:
+        for row, column, value in entries(problem, block):
+            place = row - block.first
+            place = at + (2 - place if block.kind == "exponential" else place)
+            if column == n:
+                constants.append((place, number(value)))
+            else:
+                coefficients.append((place, column, number(-value)))
+        at += block.end - block.first
+    yield from _part("ACOORD", (f"{i} {j} {v}" for i, j, v in sorted(coefficients)))
+    yield from _part("BCOORD", (f"{i} {v}" for i, v in sorted(constants)))
+    linear, fixed = [], []
+    for k, block in enumerate(psd):
+        for i, j, column, value in psd_entries(problem, block):
+            if column == n:
+                fixed.append(f"{k} {i} {j} {number(value)}")
+            else:
+                linear.append((k, column, i, j, number(-value)))
+    yield from _part("HCOORD", (f"{k} {c} {i} {j} {v}" for k, c, i, j, v in sorted(linear)))
+    yield from _part("DCOORD", fixed)
+
+
+def _part(name: str, lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
+    """A section with its number of lines; nothing where it is empty."""
+    section = list(lines)
+    if section:
+        yield from (name, str(len(section)), *section, "")
+
+
+MPS_CONES = frozenset({"zero", "nonnegative"})
+LETTERS = {"zero": "E", "nonnegative": "L"}
+
+
+def mps_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
+    """The file's lines; ``head`` becomes its comment."""
+    turned = ["the program maximizes: its value is minus the optimum here"]
+    yield from (
+        f"* {line}" for line in (*head, *turned * (problem.sense == "maximize"), *column_names(problem))
+    )
+    yield from ("NAME mmopt", "ROWS", " N COST")
+    for block in problem.cones.blocks:
+        yield from (f" {LETTERS[block.kind]} R{row}" for row in range(block.first, block.end))
+    yield "COLUMNS"
+    columns = sp.csc_array(problem.A)
+    for j, cost in enumerate(problem.c):
+        first, end = columns.indptr[j], columns.indptr[j + 1]
+        pairs = sorted(zip(columns.indices[first:end], columns.data[first:end], strict=True))
+        # A column without any coefficient still needs a line.
+        if cost != 0 or not pairs:
+            yield f" X{j} COST {number(cost)}"
+        yield from (f" X{j} R{row} {number(value)}" for row, value in pairs if value != 0)
+    yield "RHS"
+    if problem.offset:
+        yield f" RHS COST {number(-problem.offset)}"
+    yield from (f" RHS R{row} {number(value)}" for row, value in enumerate(problem.b) if value != 0)
+    yield "BOUNDS"
+    yield from (f" FR BOUND X{j}" for j in range(len(problem.c)))
+    if problem.P is not None and problem.P.nnz:
+        yield "QUADOBJ"
+        lower = sp.coo_array(sp.tril(problem.P))
+        triples = sorted(zip(lower.col, lower.row, lower.data, strict=True))
+        yield from (f" X{j} X{i} {number(value)}" for j, i, value in triples if value != 0)
+    yield "ENDATA"
+
+
+def npz_bytes(problem: ConicProblem, head: Sequence[str]) -> bytes:
+    """The file's bytes; ``head`` becomes ``about``."""
+    a = problem.A
+    arrays: dict[str, Any] = {
+        f.name: np.asarray(getattr(problem.cones, f.name)) for f in fields(problem.cones)
+    }
+    for name in ("second_order", "psd"):  # () alone would be floats
+        arrays[name] = arrays[name].astype(np.int64)
+    arrays |= {"A_data": a.data, "A_indices": a.indices, "A_indptr": a.indptr, "A_shape": np.asarray(a.shape)}
+    arrays |= {"b": problem.b, "c": problem.c, "offset": np.asarray(problem.offset)}
+    texts = {"sense": problem.sense, "names": problem.names, "about": list(head)}
+    arrays |= {name: np.asarray(value, dtype=str) for name, value in texts.items()}
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+SDPA_CONES = frozenset({"zero", "nonnegative", "second-order", "psd"})
+
+
+def sdpa_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
+    """The file's lines; ``head`` becomes its comment."""
+    n = problem.A.shape[1]
+    linear = 2 * problem.cones.zero + problem.cones.nonnegative
+    wide = [block for block in problem.cones.blocks if block.kind in ("second-order", "psd")]
+    sides = ([-linear] if linear else []) + [_side(block) for block in wide]
+    yield from (f'"{line}' for line in (*head, *_conventions(problem), *column_names(problem)))
+    yield from (str(n), str(len(sides)), " ".join(str(side) for side in sides))
+    yield " ".join(number(value) for value in problem.c)
+    # F_k has minus the coefficients of column k - 1, F_0 minus b: s = b - A @ x = Σ x_k F_k - F_0.
+    matrix_entries = [(n, 1, *entry) for entry in _diagonal(problem)]
+    for place, block in enumerate(wide, 1 + bool(linear)):
+        matrix_entries += [(n, place, *entry) for entry in _matrix(problem, block)]
+    rows = [
+        (0 if c == n else c + 1, place, i + 1, j + 1, -value) for n, place, i, j, c, value in matrix_entries
+    ]
+    yield from (f"{k} {place} {i} {j} {number(value)}" for k, place, i, j, value in sorted(rows))
+
+
+def _side(block: ConeBlock) -> int:
+    return 2 if block.kind == "second-order" and block.size == 3 else block.size
+
+
+def _conventions(problem: ConicProblem) -> Iterator[str]:
+    sign = "-" if problem.sense == "maximize" else ""
+    offset = f" + {number(problem.offset)}" if problem.offset else ""
+    if sign or offset:
+        yield f"the program's value is {sign}(the optimum here{offset})"
+
+
+def _diagonal(problem: ConicProblem) -> Iterator[tuple[int, int, int, float]]:
+    """(i, i, column, coefficient) of the linear rows; an equality is followed by its opposite."""
+    zero = problem.cones.zero
+    for block in problem.cones.blocks:
+        if block.kind == "zero":
+            for row, column, value in entries(problem, block):
+                yield 2 * row, 2 * row, column, value
+                yield 2 * row + 1, 2 * row + 1, column, -value
+        elif block.kind == "nonnegative":
+            for row, column, value in entries(problem, block):
+                yield row + zero, row + zero, column, value
+
+
+def _matrix(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, int, int, float]]:
+    """(i, j, column, coefficient), i <= j, of a matrix that is psd where the block is in its cone."""
+    if block.kind == "psd":
+        yield from ((j, i, column, value) for i, j, column, value in psd_entries(problem, block))
+        return
+    if block.size != 3:
+        for row, column, value in entries(problem, block):
+            if row == block.first:
+                yield from ((i, i, column, value) for i in range(block.size))
+            else:
+                yield 0, row - block.first, column, value
+        return
+    for (i, j), column, value in _pair(problem, block):
+        yield i, j, column, value
+
+
+def _pair(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[tuple[int, int], int, float]]:
+    """[[t + u1, u2], [u2, t - u1]]: sums of two rows, an entry for each column."""
+    sums: dict[tuple[tuple[int, int], int], float] = {}
+    signs = {0: (((0, 0), 1.0), ((1, 1), 1.0)), 1: (((0, 0), 1.0), ((1, 1), -1.0)), 2: (((0, 1), 1.0),)}
+    for row, column, value in entries(problem, block):
+        for place, sign in signs[row - block.first]:
+            sums[place, column] = sums.get((place, column), 0.0) + sign * value
+    yield from ((place, column, value) for (place, column), value in sums.items() if value != 0)
 
 
 @dataclass(frozen=True)
 class Format:
-    """A form of file: its endings, its cones, its writer, and whether it has quadratic objectives."""
+    """A form of file: endings, cones, writer (of lines or bytes), and whether it has quadratic objectives."""
 
     name: str
     suffixes: tuple[str, ...]
     takes: frozenset[str]
-    written: Callable[[ConicProblem, Sequence[str]], str | bytes]
+    written: Callable[[ConicProblem, Sequence[str]], Iterator[str] | bytes]
     quadratic: bool = False
 
 
 # In the order in which messages offer them in place of one that cannot express a program.
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "cbf": Format("cbf", (".cbf",), file_formats.CBF_CONES, file_formats.cbf_text),
-        "sdpa": Format("sdpa", (".dat-s", ".sdpa"), file_formats.SDPA_CONES, file_formats.sdpa_text),
-        "mps": Format("mps", (".mps",), file_formats.MPS_CONES, file_formats.mps_text, quadratic=True),
-        "npz": Format("npz", (".npz",), file_formats.CBF_CONES, file_formats.npz_bytes),
+        "cbf": Format("cbf", (".cbf",), CBF_CONES, cbf_lines),
+        "sdpa": Format("sdpa", (".dat-s", ".sdpa"), SDPA_CONES, sdpa_lines),
+        "mps": Format("mps", (".mps",), MPS_CONES, mps_lines, quadratic=True),
+        "npz": Format("npz", (".npz",), CBF_CONES, npz_bytes),
     }
 )
 
@@ -55,11 +318,8 @@ class Exported:
 
     def save(self, path: str | Path) -> Path:
         """Write the file; one that exists is replaced."""
-        path = Path(path)
-        if isinstance(self.content, str):
-            path.write_text(self.content, encoding="utf-8", newline="\n")
-        else:
-            path.write_bytes(self.content)
+        path, content = Path(path), self.content
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
 
@@ -80,7 +340,7 @@ def export(
     ----------
     workload, program, givens : as for ``solve``.
     format : "cbf" (all cones), "sdpa" (linear rows, second-order and psd cones), "mps" (linear rows, linear
-        or quadratic objective) or "npz" (all cones; ``mmopt.exchange.file_formats`` names its arrays).
+        or quadratic objective) or "npz" (all cones; ``mmopt.exchange.export`` names its arrays).
 
     Raises
     ------
@@ -100,7 +360,8 @@ def export(
             f"which has no {' and no '.join(lacking)} cone",
             hint=f"these can say it: {', '.join(able)}",
         )
-    return Exported(form.name, form.written(problem, _head(instance)), problem)
+    written = form.written(problem, _head(instance))
+    return Exported(form.name, written if isinstance(written, bytes) else "\n".join(written) + "\n", problem)
 
 
 @within_range()

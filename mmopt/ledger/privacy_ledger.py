@@ -41,8 +41,8 @@ from mmopt.ledger.account import (
 )
 from mmopt.notebook import Tabular
 from mmopt.numerics.outward import rounded
+from mmopt.resources import write_whole
 from mmopt.results import Frame
-from mmopt.results.npz_file import write_whole
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 
 

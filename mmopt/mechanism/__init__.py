@@ -2,9 +2,8 @@
 
 OpenDP is imported only when noise is drawn.
 
-- ``release_plan.py``: ``plan``: the noise, cost and accuracy of a release before any data; covariances of its
-  errors
-- ``accuracy.py``: standard errors and intervals, before any data
+- ``release_plan.py``: ``plan``: the noise, cost and accuracy of a release before any data: standard errors,
+  intervals, covariances
 - ``release_folder.py``: the folder of a release: columns of answers and accuracy, manifest, strategy
 - ``measurement.py``: ``measure`` is the only step that sees data
 - ``simulated_releases.py``: relative errors on true data, for choosing between strategies; not private

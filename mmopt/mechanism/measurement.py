@@ -1,7 +1,5 @@
 """The only step that sees data: measure, add noise, reconstruct."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import DataError, OptionError, PrivacyError
-from mmopt.mechanism.accuracy import Intervals, deviations
-from mmopt.mechanism.release_plan import Plan, claim
+from mmopt.mechanism.release_plan import Intervals, Plan, claim, deviations
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
@@ -39,7 +36,7 @@ class Answers(Tabular):
 
     ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of at least the
     given ``confidence``, each query taken alone, and ``coverage`` the probability with which they hold the
-    truth, under the law of the noise (``accuracy.intervals``). ``private`` is False for simulated noise:
+    truth, under the law of the noise (``release_plan.intervals``). ``private`` is False for simulated noise:
     such answers must not be published. ``columns`` (m,) describe each query by attribute (``tidy_columns``).
     """
 
@@ -178,8 +175,9 @@ def check_claim(plan: Plan) -> None:
         )
     allowed = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
     costs = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed)[:3]
-    claimed = (plan.rho, plan.delta, plan.epsilon)
-    for name, cost, stated in zip(("rho", "delta", "epsilon"), costs, claimed, strict=True):
+    for name, cost, stated in zip(
+        ("rho", "delta", "epsilon"), costs, (plan.rho, plan.delta, plan.epsilon), strict=True
+    ):
         if cost != stated and (cost is None or stated is None or not cost <= stated):  # also for NaN
             raise PrivacyError(f"this noise costs {name} {cost!r}, the release claims {stated!r}")
 

@@ -5,8 +5,6 @@ give its numbers, rounded as published. A release on disk is a new folder of ans
 files, complete or absent.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -25,9 +23,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError
-from mmopt.mechanism.accuracy import BEYOND, Intervals
 from mmopt.mechanism.measurement import FIGURES, Answers
-from mmopt.mechanism.release_plan import Plan
+from mmopt.mechanism.release_plan import BEYOND, Intervals, Plan
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import Noise
@@ -112,21 +109,19 @@ def answers_frame(answers: Answers, metadata: Mapping[str, str] | None = None) -
     numbers = (answers.estimates, answers.standard_errors, answers.low, answers.high, answers.coverage)
     shown = np.array([_rounded(*row) for row in zip(*(column.tolist() for column in numbers), strict=True)])
     # A last column, not a comment: readers by name or position still work, and copied rows keep it.
-    mark = {} if answers.private else {"private": np.zeros(len(shown), dtype=bool)}
-    warning = {} if answers.private else {"warning": SIMULATED}
     return Frame(
         {
             "query": np.array(answers.groups, dtype=object),
             "label": np.array(answers.labels, dtype=object),
             **answers.columns,
             **dict(zip(FIGURES, shown.T, strict=True)),
-            **mark,
+            **({} if answers.private else {"private": np.zeros(len(shown), dtype=bool)}),
         },
         {
             "confidence": repr(answers.confidence),
             "private": str(answers.private).lower(),
             **(metadata or {}),
-            **warning,
+            **({} if answers.private else {"warning": SIMULATED}),
         },
     )
 
@@ -144,8 +139,7 @@ def _rounded(estimate: float, error: float, low: float, high: float, covered: fl
 
 def _digits(number: float, error: float) -> int:
     """Twelve, or more where these are above 1e-6 standard errors; further digits are rounding."""
-    ratio = math.log10(abs(number) / error) if number and error else 0
-    return min(17, max(12, 7 + math.floor(ratio)))
+    return min(17, max(12, 7 + math.floor(math.log10(abs(number) / error) if number and error else 0)))
 
 
 ANSWERS_FILE = "answers.csv"
@@ -270,8 +264,9 @@ def write_release(
         **(files or {}),
     }
     sums = {name: {"sha256": hashlib.sha256(data).hexdigest()} for name, data in contents.items()}
-    listed = json.dumps({**manifest, "files": sums}, indent=2, ensure_ascii=False, allow_nan=False)
-    contents[MANIFEST_FILE] = (listed + "\n").encode()
+    contents[MANIFEST_FILE] = (
+        json.dumps({**manifest, "files": sums}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    ).encode()
     if os.path.lexists(target):
         raise OptionError(
             f"'{target}' exists already; a release is written to a new folder", hint="name another folder"

@@ -2,30 +2,25 @@
 
 A ``Plan`` holds the integer matrix to measure, the noise, and the privacy claim that follows. The noise is
 the least that a privacy allows, or the most that targets and wishes allow, if a privacy covers its cost.
-``covariance`` is the covariance matrix of the errors of released estimates, from the law that was drawn.
-"""
 
-from __future__ import annotations
+All estimates are linear in one vector of k noisy answers that determines one estimate of B x, so they
+are consistent: a linear relation between queries holds between their estimates. The error of an estimate
+is Σ a_j z_j with the drawn noise z and coefficients a that are independent of the data. Standard errors,
+intervals and ``covariance``, the covariance matrix of these errors, follow from the law that was drawn.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from numbers import Real
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from mmopt.errors import PrivacyError, TooLargeError, WorkloadError, whole
+from mmopt.errors import OptionError, PrivacyError, TooLargeError, WorkloadError, whole
 from mmopt.limits import require_memory
-from mmopt.mechanism.accuracy import (
-    BEYOND,
-    NEARLY_NORMAL,
-    Intervals,
-    coefficients,
-    deviations,
-    has_coefficients,
-    intervals,
-    standard_errors,
-)
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
@@ -40,14 +35,204 @@ from mmopt.privacy.noise import (
     least_scale,
     noise_for,
 )
-from mmopt.privacy.rounding.integer_dense import WORTH_SAYING, IntegerStrategy
+from mmopt.privacy.rounding.integer_dense import WORTH_SAYING, IntegerStrategy, common_step
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part, check_type
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.request import WorkloadLike, as_workload
-from mmopt.results import AnySolution, why_not_released
+from mmopt.results import Solution, why_not_released
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload, attribute_uses
-from mmopt.workloads.query_product import wishes
+from mmopt.workloads.query_product import LEAST_MISSED, wishes
+
+_MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which each query has its own width
+NEARLY_NORMAL = 1e-6
+"""The largest distance, in probability, at which drawn noise is taken for normal noise."""
+
+_SAME = 1e-7  # of a standard error: widths that differ by less have the same coverage, as printed
+
+BEYOND = 1e-9
+"""An interval ends this far, relatively, beyond its last number, against rounding, unless errors are whole
+numbers; an interval with a wish may end twice as far beyond."""
+
+_GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of the blur of one without a lattice
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Half widths (m,) of the queries' intervals, and the probability (m,) that each holds the truth.
+
+    Both are read-only. is_exact : the coverage is computed from the law drawn, for every query; otherwise it
+    is a lower bound.
+    """
+
+    widths: Array
+    coverage: Array
+    is_exact: bool
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only: ``intervals`` returns the same ones again."""
+        self.widths.flags.writeable = self.coverage.flags.writeable = False
+
+
+def deviations(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
+    """Standard deviation of the noise of each part, (parts,), as drawn at noise of parameter `scale`."""
+    variances = [noise.variance(part.relative * scale) for part in finer(integer.parts, fineness)]
+    return np.ldexp(np.sqrt(variances), -fineness)
+
+
+def standard_errors(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
+    """Standard errors (m,) of the queries' estimates, in counts, at integer noise of parameter `scale`.
+
+    Several measured parts are combined by least squares. Where there are too many coefficients for that
+    (``has_coefficients``), these are upper bounds.
+    """
+    sigmas = deviations(noise, integer, scale, fineness)
+    if len(sigmas) == 1 or not has_coefficients(integer):
+        return integer.standard_errors(sigmas)
+    terms = _coefficients(noise, integer, scale, fineness) * np.repeat(
+        sigmas, [p.rows for p in integer.parts]
+    )
+    return np.asarray(np.sqrt(np.square(terms).sum(axis=1)))
+
+
+def has_coefficients(integer: Measured) -> bool:
+    """Whether queries and cells are few enough for the law of the error of each query."""
+    return integer.rows * max(len(integer.variances), integer.workload.n, integer.rows) <= _MOST
+
+
+def check_confidence(confidence: object) -> None:
+    """Raise OptionError for a confidence outside (0, 1), or too near to 1 for the computed law."""
+    if not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
+        raise OptionError(
+            f"confidence is {confidence!r}, expected a number above 0 and below 1", hint="for example 0.95"
+        )
+    if float(confidence) > 1 - LEAST_MISSED:
+        raise OptionError(f"confidence is {confidence!r}, the most that is computed is 1 - {LEAST_MISSED:g}")
+
+
+@lru_cache(maxsize=4)
+def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, confidence: float) -> Intervals:
+    """The shortest symmetric intervals that hold the truth with probability `confidence`, each query alone.
+
+    Noise that is next to normal has the quantile of rounded normal noise; the distance between the two (its
+    ``distance``) is added to the confidence. Rounding moves Σ a z by Σ |a| / 2 at most, and that is at most
+    √(Σ a² s²) √(Σ 1/s²) / 2 (Cauchy and Schwarz), 2 √distance standard errors: the interval is wider by this.
+    Otherwise the coverage is that of the law drawn, by ``_half_width``.
+
+    With too many coefficients for that, the widths are upper bounds: the noise's ``tail``.
+
+    Errors as ``check_confidence``.
+    """
+    check_confidence(confidence)
+    errors = standard_errors(noise, integer, scale, fineness)
+    parts, missed = finer(integer.parts, fineness), 1 - confidence
+    scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
+    apart = noise.distance(parts, scale) if noise.distance else 1.0
+    is_few = has_coefficients(integer)
+    if apart <= min(NEARLY_NORMAL, missed / 2):
+        moved = 2 * math.sqrt(apart)
+        widths = (NormalDist().inv_cdf((1 + confidence + apart) / 2) + moved) * errors
+        return Intervals(
+            widths, np.full(len(errors), confidence), moved <= _SAME and (len(parts) == 1 or is_few)
+        )
+    if is_few:
+        drawn = np.repeat(scales, rows)
+        queries = _coefficients(noise, integer, scale, fineness)
+        figures = np.array([_query(row, drawn, noise, confidence) for row in queries])
+        return Intervals(np.ldexp(figures[:, 0], -fineness), figures[:, 1], bool(figures[:, 2].all()))
+    # In parameters of the noise, not in its deviations: at small scales these are smaller.
+    parameters = errors * np.max(np.ldexp(scales, -fineness) / deviations(noise, integer, scale, fineness))
+    widths = parameters * math.sqrt(noise.continuous.variance) * noise.tail(missed, float(scales.min()))
+    return Intervals(widths, np.full(len(errors), confidence), False)
+
+
+@lru_cache(maxsize=4)
+def _coefficients(noise: Noise, integer: Measured, scale: float, fineness: int) -> Array:
+    """a (m, rows) of the queries' errors."""
+    return coefficients(integer, deviations(noise, integer, scale, fineness))
+
+
+def coefficients(integer: Measured, sigmas: Array, queries: Ints | slice = slice(None)) -> Array:
+    """a (k, rows) of some queries' errors: their estimates from an answer of 1 to one measured row.
+
+    sigmas : the ``deviations`` of the parts.
+    """
+    units = (np.eye(1, integer.rows, row)[0] for row in range(integer.rows))
+    return np.column_stack([integer.estimate(unit, sigmas)[queries] for unit in units])
+
+
+def _query(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[float, float, bool]:
+    """Half width, coverage and whether that is exact for coefficients and scales (rows,).
+
+    Whole coefficients make whole errors, and the interval ends on one of these.
+    """
+    size = float(np.abs(row).max(initial=0.0))
+    if size == 0.0:
+        return 0.0, 1.0, True
+    mantissas, exponents = np.frexp(np.abs(row) / size)
+    sizes = np.ldexp(np.round(mantissas, 13), exponents)
+    # A small coefficient of much noise may be all that moves the error.
+    terms = (sizes + 1j * scales)[(sizes > 1e-12) | (sizes * scales > 1e-12 * (sizes * scales).max())]
+    pairs, counts = np.unique(terms, return_counts=True)
+    distinct = tuple(pairs.real.tolist()), tuple(pairs.imag.tolist())
+    least = _half_width(*distinct, tuple(counts.tolist()), noise, confidence)
+    width = least[0] * size
+    is_whole = bool((row == np.rint(row)).all())
+    return math.floor(width) if is_whole else width, least[1], least[2]
+
+
+@lru_cache(maxsize=2**14)
+def _half_width(
+    sizes: tuple[float, ...],
+    scales: tuple[float, ...],
+    counts: tuple[int, ...],
+    noise: Noise,
+    confidence: float,
+) -> tuple[float, float, bool]:
+    """The least t with P(|error| <= t) >= `confidence`, that probability, and whether it is exact.
+
+    The error has `counts` terms of each of the `sizes`, of which the largest is 1, with noise of the
+    `scales`. Its law is that of its characteristic function, on a period beyond which it has less than 1e-9.
+
+    Coefficients that are multiples of one number put the error on a lattice, where its probabilities are
+    exact. Noise of large scales makes a law that is as good as a continuous one, rounded: it is cut into 512
+    cells a standard deviation, and t is larger by the effect of rounding, half a unit of every term. Every
+    other law is blurred by U, the sum of nine uniform variables, |U| <= b together, b a 31st of the
+    deviation: P(|error| <= t + b) >= P(|error + U| <= t), the probability given.
+    """
+    variances = {scale: noise.variance(scale) for scale in set(scales)}
+    spread = math.sqrt(np.dot(np.square(sizes) * counts, [variances[scale] for scale in scales]))
+    span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-10)
+    # Sizes that are tiny next to the largest are on no lattice with it.
+    is_lattice = step is not None and span <= step * _GRID and min(sizes) > 1e-10
+    unit = step if step is not None and is_lattice else span / _GRID
+    count = 2 ** max(7, math.ceil(math.log2(span / unit)))
+    frequencies = 2 * math.pi / (count * unit) * np.arange(count // 2 + 1)
+    is_low = bool(frequencies[-1] <= math.pi)  # where each transform falls with the frequency
+    transform = np.zeros(len(frequencies))
+    for start in range(0, len(frequencies), 128):
+        chunk = slice(start, start + 128)
+        logarithms = (
+            noise.log_transform(np.multiply.outer(frequencies[chunk], sizes), np.array(scales)) @ counts
+        )
+        transform[chunk] = np.exp(logarithms)
+        if is_low and logarithms[-1] < -40:
+            break
+    # How far rounding moves an error of noise that is as good as continuous.
+    moved = 0.0 if is_lattice else 0.5 * float(np.dot(sizes, counts))
+    is_smooth = is_low and transform[-1] < NEARLY_NORMAL and moved < _BLUR * unit
+    blur = 0 if is_lattice or is_smooth else _BLUR
+    if not is_lattice:
+        waves = frequencies[: start + 128] * unit / math.pi
+        transform[: start + 128] *= np.sinc(waves / 2) * np.sinc(waves * blur / 8) ** 8
+    chances = np.fft.irfft(transform, count)[: count // 2]
+    covered = 2 * np.cumsum(chances) - chances[0]
+    off = 0.0 if is_lattice else NEARLY_NORMAL
+    at = min(int(np.searchsorted(covered, confidence + off)), len(covered) - 1)
+    width = at * unit if is_lattice else (at + 0.5 + blur) * unit + (0.0 if blur else moved)
+    # Below 1: the law has no end.
+    coverage = max(confidence, min(1.0 - 2.0**-53, float(covered[at])) - off)
+    return width * (1 + BEYOND), coverage, blur == 0 and moved <= _SAME * spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +253,6 @@ class Plan(Tabular):
     allowed : the rho that `privacy` allows, or the epsilon; None when only the targets decide.
     theorem : the theorem behind epsilon; rho of Gaussian noise is always by Theorem 14 of Canonne, Kamath
         and Steinke 2020.
-    standard_errors : (m,) predicted, in counts.
     chosen_for : the set of neighbours that the strategy was chosen for; the noise is for ``neighbours``.
     """
 
@@ -83,8 +267,14 @@ class Plan(Tabular):
     epsilon: float | None
     allowed: float | None
     theorem: str
-    standard_errors: Array
     chosen_for: Neighbours = ADD_REMOVE
+
+    @cached_property
+    def standard_errors(self) -> Array:
+        """(m,) predicted standard errors of the estimates, in counts; read-only."""
+        errors = standard_errors(self.law, self.integer, self.scale, self.fineness)
+        errors.flags.writeable = False
+        return errors
 
     @property
     def neighbours(self) -> Neighbours:
@@ -189,7 +379,7 @@ class Plan(Tabular):
         return finer(self.integer.parts, self.fineness)
 
     def intervals(self, confidence: float) -> Intervals:
-        """The queries' intervals, as ``accuracy.intervals``.
+        """The queries' intervals, as the function ``intervals``.
 
         Where queries have no integer basis they are wider by the bias of rounding over MAX_ROWS rows.
         """
@@ -341,7 +531,7 @@ _CLOSE = 1e-6  # relative precision of the largest noise that meets the wishes
 
 def plan(
     workload: WorkloadLike,
-    strategy: StrategyForm | AnySolution,
+    strategy: StrategyForm | Solution,
     privacy: Privacy | Mapping[str, float] | None,
     neighbours: NeighboursLike | None = None,
     absolute: bool = False,
@@ -374,7 +564,7 @@ def plan(
     """
     workload = as_workload(workload)
     privacy = None if privacy is None else Privacy.of(privacy)
-    if isinstance(strategy, AnySolution):
+    if isinstance(strategy, Solution):
         strategy = _released(strategy)
     check_arguments(strategy, workload)
     check_type("absolute", absolute, bool, "True or False")
@@ -392,8 +582,6 @@ def plan(
 
     def at_fineness(fineness: int, target: float | None) -> Plan:
         scale = target or least_scale(noise, integer, fineness, allowed or math.inf, delta)
-        errors = standard_errors(noise, integer, scale, fineness)
-        errors.flags.writeable = False
         rho, claimed_delta, epsilon, theorem = claim(
             noise, integer, fineness, scale, delta, allowed or math.inf
         )
@@ -409,7 +597,6 @@ def plan(
             epsilon=epsilon,
             allowed=allowed,
             theorem=composed(theorem, integer.parts),
-            standard_errors=errors,
             chosen_for=strategy.neighbours,
         )
 
@@ -425,8 +612,11 @@ def plan(
         )
         if most and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
             fine = at_fineness(most, target)
-            ratio = (fine.epsilon or 1.0) / (chosen.epsilon or 1.0)
-            saved = ratio if absolute else (fine.rmse / chosen.rmse) ** 2
+            saved = (
+                ((fine.epsilon or 1.0) / (chosen.epsilon or 1.0))
+                if absolute
+                else (fine.rmse / chosen.rmse) ** 2
+            )
             if is_many or saved < _WORTH:
                 chosen = fine
         return chosen
@@ -477,7 +667,7 @@ def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
     return best
 
 
-def _released(solution: AnySolution) -> StrategyForm:
+def _released(solution: Solution) -> StrategyForm:
     """The strategy of a solution; PrivacyError without one, or where the program bounds something else."""
     if not solution.has_strategy:
         raise PrivacyError(
@@ -515,24 +705,19 @@ def covariance(plan: Plan, rows: Ints) -> Array:
     """
     require_memory((len(rows), max(len(rows), plan.integer.rows)), "coefficients of the queries' errors")
     sigmas = deviations(plan.law, plan.integer, plan.scale, plan.fineness)
-    terms = _measured_coefficients(plan, rows, sigmas) * np.repeat(
-        sigmas, [part.rows for part in plan.integer.parts]
-    )
-    return np.asarray(terms @ terms.T)
-
-
-def _measured_coefficients(plan: Plan, rows: Ints, sigmas: Array) -> Array:
-    """a (k, measured): the estimates of these queries from an answer of 1 to one measured query."""
-    integer = plan.integer
+    integer, (m, n) = plan.integer, plan.workload.shape
+    # a (k, measured): the estimates of these queries from an answer of 1 to one measured query.
     if isinstance(integer, IntegerStrategy):
         reconstruction = integer.reconstruction
-        return np.asarray(reconstruction.left.take(rows) @ reconstruction.right)
-    m, n = plan.workload.shape
-    if integer.rows * max(m, n) > _MOST_COEFFICIENTS:
+        terms = np.asarray(reconstruction.left.take(rows) @ reconstruction.right)
+    elif integer.rows * max(m, n) > _MOST_COEFFICIENTS:
         raise TooLargeError(
             f"the covariance of estimates of {m:,} queries over {whole(n)} cells from {integer.rows:,} "
             "measured ones would take too long",
             hint="release a workload of the queries that are compared, or one whose sum or difference is a "
             "query: its standard error says how far that is off",
         )
-    return coefficients(integer, sigmas, rows)
+    else:
+        terms = coefficients(integer, sigmas, rows)
+    terms = terms * np.repeat(sigmas, [part.rows for part in integer.parts])
+    return np.asarray(terms @ terms.T)

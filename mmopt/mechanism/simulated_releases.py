@@ -9,8 +9,6 @@ The noise is numpy's, continuous, of the scale of a planned release, whose predi
 the simulated ones. All plans, and all strategies with as many rows, get the same draws, times their scale.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -164,8 +162,7 @@ def _unit_errors(
     rng = np.random.default_rng(seed)
     step = max(1, _ENTRIES // max(workload.m, workload.n))
     for start in range(0, trials, step):
-        size = (min(step, trials - start), strategy.p)
-        drawn = noise.continuous.draw(rng, size)
+        drawn = noise.continuous.draw(rng, (min(step, trials - start), strategy.p))
         is_dense = isinstance(strategy, Strategy | ComponentStrategy)  # forms in factors take one at a time
         estimates = (
             strategy.estimate(drawn) if is_dense else np.stack([strategy.estimate(row) for row in drawn])

@@ -1,12 +1,12 @@
 """``mmopt.certify``: a strategy or a point from anywhere, repaired, charged and bounded.
 
 A program's repair keeps a strategy but for its scale, or changes it, or fails, and the strategy is refused.
-The multipliers of the bound may come from anywhere; the best valid bound wins.
+A point is given by the names of its variables, or as columns of a file. The multipliers of the bound may come
+from anywhere, and are not trusted: a bound is read off the program's lines at them. The best valid one wins.
 """
 
-from __future__ import annotations
-
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -35,6 +35,7 @@ from mmopt.driver.judge.assemble_solution import (
     check_adopts,
     row_parameter,
 )
+from mmopt.driver.judge.bound_claims import Derived, level_above, reader
 from mmopt.driver.judge.bound_on_total_error import error_bound
 from mmopt.driver.judge.score_point import (
     FEASIBLE,
@@ -42,30 +43,35 @@ from mmopt.driver.judge.score_point import (
     Candidate,
     bound_of,
     candidate,
+    charged,
     gap_of,
     improves,
     may_move,
     meaning,
+    named_multipliers,
     scored,
     starts_from,
 )
-from mmopt.driver.judge.violations import undefined_objective, worst_line
+from mmopt.driver.judge.violations import asymmetric, undefined_objective, worst_line
 from mmopt.driver.run_solver import objective_remarks
 from mmopt.driver.solve import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived
 from mmopt.driver.solve_plan import Report, SolvePlan, Task
-from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
+from mmopt.errors import Error, OptionError, SolverError, TooLargeError, suggest
+from mmopt.exchange import led_from_columns
 from mmopt.language import Program, check
+from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import Stop, deadline
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.proof.given_point import better_of, check_meant, given_point, meant_by, missed_as_given, with_given
 from mmopt.proof.verify import certified_product, plan_of_product
 from mmopt.request import WorkloadLike, default_program
+from mmopt.resources import parse_json
 from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver
 from mmopt.strategies import Strategy, as_dense, normalise
 from mmopt.workloads import Workload
+from mmopt.workloads.python_forms import read_array
 
 # Two points that differ by less than this, relatively, differ by rounding and by the floor of psd matrices.
 SAME = 1e-9
@@ -272,7 +278,9 @@ def certify(
         instance = bind(parsed, workload, named_givens(givens, parsed, workload))
         values, brought_along = given_point(instance, point)
         passed = {**brought_along, **passed}
-    judge = _judge(instance)
+    judge = instance  # whose certificate bounds the program
+    if instance.program.certificate is None and instance.program.bound == "l2_strategy":
+        judge = bind(Program.load("l2_strategy"), instance.workload)
     if not (solve and judge.program.problem_class == "convex") and (solver, tolerance, time_limit) != (
         None,
         None,
@@ -305,7 +313,11 @@ def certify(
     same = None if came is None else kept(came, instance, best.env, multipliers)
     if came is None:
         remarks = [] if best is not repaired else missed_as_given(instance, values)
-        check_meant(instance, best, multipliers)
+        if meant_by(instance, best, multipliers) is None:
+            raise OptionError(
+                f"the strategy of '{parsed.name}' is made of multipliers, and the point comes without",
+                hint=f"add them to the point, by their names or as '{ROWS}'",
+            )
     else:
         remarks = changes(instance, came, values, best, None if same is None else same[1])
     much = SAME * abs(best.objective) * (1.0 if parsed.sense == "minimize" else -1.0)
@@ -332,8 +344,9 @@ def certify(
     )
     if passed and instance.program.certificate is None and is_direct:
         ending = with_given(instance, best, ending, passed, is_last=ask is None)
-        bound = None if ending.derived is None else ending.derived.bound
-        gap = gap_of(instance.checked, ending.objective, bound)
+        gap = gap_of(
+            instance.checked, ending.objective, None if ending.derived is None else ending.derived.bound
+        )
         ask = None if gap is not None and gap <= overrides.get("tolerance", TOLERANCE) else ask
     if ask is not None:
         read = ending.derived
@@ -373,8 +386,11 @@ class _Proof:
         for offered, origin in _offers(judge, starts, passed, strategy):
             self.offer(offered, origin)
         gap = gap_of(instance.checked, point.objective, self.bound)
-        is_close = gap is not None and gap <= tolerance
-        if ask is not None and judge.program.problem_class == "convex" and not is_close:
+        if (
+            ask is not None
+            and judge.program.problem_class == "convex"
+            and not (gap is not None and gap <= tolerance)
+        ):
             self.solve(ask(judge))
 
     def offer(self, multipliers: Mapping[str, Any], origin: str) -> None:
@@ -396,14 +412,6 @@ class _Proof:
         else:
             by = f"{solved.solver} {solved.solver_version}, {solved.status.stop}"
             self.offer(solved.multipliers, f"a solve of '{name}' ({by})")
-
-
-def _judge(instance: Instance) -> Instance:
-    """The instance whose certificate bounds the program: itself, or l2_strategy by ``bound l2_strategy``."""
-    program = instance.program
-    if program.certificate is None and program.bound == "l2_strategy":
-        return bind(Program.load("l2_strategy"), instance.workload)
-    return instance
 
 
 def _offers(
@@ -431,19 +439,191 @@ def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
     lines = {c.name for c in judge.program.constraints}
     by_name = {m.key: m for m in judge.program.multipliers}
     by_name |= {m.declaration.name: m for m in judge.program.multipliers}
-    by_key: dict[str, Array] = {}
+    checked: dict[str, Array] = {}
     for name, value in passed.items():
         if name in lines - by_name.keys():
             continue
         if name not in by_name:
-            message = f"the certificate of '{judge.program.name}' has no multiplier '{name}'"
-            raise OptionError(message, hint=suggest(name, by_name))
-        array = np.asarray(value)
-        shape = by_name[name].declaration.shape(judge.sizes())
-        fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
-        if array.dtype.kind not in "biuf" or not fits or not np.isfinite(array).all():
             raise OptionError(
-                f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
+                f"the certificate of '{judge.program.name}' has no multiplier '{name}'",
+                hint=suggest(name, by_name),
             )
-        by_key[by_name[name].key] = array.astype(np.float64).reshape(shape)
-    return by_key
+        checked[by_name[name].key] = _multiplier(name, value, by_name[name].declaration.shape(judge.sizes()))
+    return checked
+
+
+def _multiplier(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """A multiplier that the caller passed, as numbers of this shape."""
+    array = np.asarray(value)
+    fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
+    if array.dtype.kind not in "biuf" or not fits or not np.isfinite(array).all():
+        raise OptionError(
+            f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
+        )
+    return array.astype(np.float64).reshape(shape)
+
+
+def with_given(
+    instance: Instance, point: Candidate, ending: Ending, passed: Mapping[str, Any], is_last: bool
+) -> Ending:
+    """The ending with the bound that the multipliers prove, and with the point's misses charged by them.
+
+    is_last : no solve follows, so that a warning is due where they prove nothing.
+    passed : by the names of constraints, for a program without a certificate; either sign for equations.
+
+    Raises
+    ------
+    OptionError : multipliers of no constraint, of another shape, or that are not finite numbers.
+    """
+    try:
+        read = reader(instance, point.variables, level_above(instance, point.objective))
+    except Error as error:
+        return _unproved(ending, error.message) if is_last else ending
+    multipliers = _checked(instance, passed, read.nodes.shapes_of_multipliers())
+    equations = {c.name for c in instance.program.constraints if c.relation.op == "=="}
+    turned = {name: -y if name in equations else y for name, y in multipliers.items()}
+    objective = charged(instance, point, multipliers).objective
+    ending = replace(ending, objective=objective, multipliers=multipliers)
+    best = better_of(instance, read.derived(multipliers, {}), read.derived(turned, {}))
+    if best is None or best.bound is None:
+        return _unproved(ending, best.why) if is_last and best is not None else ending
+    return replace(ending, derived=best)
+
+
+def better_of(instance: Instance, one: Derived | None, other: Derived | None) -> Derived | None:
+    """The better of two bounds, or the one that there is."""
+    if one is None or one.bound is None or other is None or other.bound is None:
+        return one if one is not None and (one.bound is not None or other is None) else other
+    return other if improves(one.bound, other.bound, instance.program.sense) else one
+
+
+def _unproved(ending: Ending, why: str) -> Ending:
+    warning = (
+        f"the multipliers given prove no bound by the lines: {why}; without solve=False a solve may prove one"
+    )
+    return replace(ending, warnings=(*ending.warnings, warning))
+
+
+def _checked(
+    instance: Instance, passed: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, Array]:
+    """The multipliers as numbers, of the shapes of their lines; those of lines without one are left out."""
+    names = [c.name for c in instance.program.constraints]
+    if unknown := [name for name in passed if name not in names]:
+        raise OptionError(f"no constraint has the multiplier '{unknown[0]}'", hint=suggest(unknown[0], names))
+    return {name: _multiplier(name, value, shapes[name]) for name, value in passed.items() if name in shapes}
+
+
+COLUMNS, ROWS = "columns", "rows"
+HINT = (
+    f"expected the variables by name, or '{COLUMNS}' (x) and '{ROWS}' (y, optional) of the exported problem"
+)
+
+
+def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The chosen variables, and multipliers where the point has some, as numbers of the right shapes.
+
+    ``point`` : a mapping of names, a vector of columns, or a path (.json or .npz of names, .npy of columns).
+
+    Raises
+    ------
+    OptionError : a file that cannot be read, an unknown or missing name, no numbers, another shape, or a
+        matrix that is declared symmetric or psd and is not symmetric.
+    """
+    given = _read(Path(point)) if isinstance(point, str | Path) else point
+    if not isinstance(given, Mapping):
+        given = {COLUMNS: given}
+    program, sizes = instance.program, instance.sizes()
+    chosen = {d.name: d.shape(sizes) for d in program.choose}
+    multipliers = _keys(instance) | {m.declaration.name for m in program.multipliers}
+    if COLUMNS in given and COLUMNS not in chosen:
+        return _from_columns(instance, given)
+    for name in given:
+        if name not in chosen and name not in multipliers:
+            raise OptionError(
+                f"'{program.name}' has no variable '{name}'",
+                hint=suggest(str(name), [*chosen, *multipliers, COLUMNS]),
+            )
+    missing = [name for name in chosen if name not in given]
+    if missing:
+        raise OptionError(f"the point has no '{missing[0]}', which '{program.name}' chooses", hint=HINT)
+    values = {name: _numbers(f"'{name}'", given[name]) for name in chosen}
+    for name, value in values.items():
+        if value.shape != chosen[name]:
+            raise OptionError(f"'{name}' of the point has shape {value.shape}, expected {chosen[name]}")
+    if off := asymmetric(instance, values):
+        raise OptionError(f"{off}, in the point", hint="give a symmetric one, (X + X.T) / 2, say")
+    return values, {name: given[name] for name in given if name not in chosen}
+
+
+def _from_columns(instance: Instance, given: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, Array]]:
+    others = [name for name in given if name not in (COLUMNS, ROWS)]
+    if others:
+        raise OptionError(f"the point has '{others[0]}' beside '{COLUMNS}'", hint=HINT)
+    x = _numbers(f"'{COLUMNS}'", given[COLUMNS]).reshape(-1)
+    y = _numbers(f"'{ROWS}'", given[ROWS]).reshape(-1) if ROWS in given else None
+    variables, multipliers = led_from_columns(instance, x, y)
+    for d in instance.program.choose:  # those that no line has
+        variables.setdefault(d.name, np.zeros(d.shape(instance.sizes())))
+    useful = _keys(instance)
+    return variables, {name: value for name, value in multipliers.items() if name in useful}
+
+
+def _keys(instance: Instance) -> set[str]:
+    """The names of useful multipliers: those of the certificate; without one those of all lines."""
+    program = instance.program
+    if program.certificate is None and not program.bound and program.problem_class == "convex":
+        return {c.name for c in program.constraints}
+    return {m.key for m in program.multipliers}
+
+
+def _read(path: Path) -> Any:
+    """The contents of a file; a vector of columns for a .npy or .csv file."""
+    suffix = path.suffix.lower()
+    if suffix not in (".json", ".npz"):
+        return read_array(path, "the point").reshape(-1)
+    if not path.is_file():
+        raise OptionError(f"there is no file '{path}' for the point")
+    try:
+        if suffix == ".npz":
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in arrays.files}
+        point = parse_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        kind = "an archive of NumPy arrays" if suffix == ".npz" else "JSON"
+        reason = str(error).split("\n", maxsplit=1)[0]
+        raise OptionError(f"the file '{path}' for the point is not {kind}: {reason}") from None
+    if not isinstance(point, dict):
+        raise OptionError(f"the file '{path}' for the point holds no object of names", hint=HINT)
+    return point
+
+
+def _numbers(what: str, value: Any) -> Array:
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of unequal length
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise OptionError(f"{what} of the point is no array of finite numbers", hint=HINT)
+    return array.astype(np.float64)
+
+
+def meant_by(instance: Instance, point: Candidate, multipliers: Mapping[str, Any]) -> Strategy | None:
+    """The strategy that the point means; None where multipliers that it is made of are missing."""
+    needed = names_in(instance.program.meaning.expr)
+    by_name = named_multipliers(instance, multipliers)
+    if any(
+        m.declaration.name in needed and m.declaration.name not in by_name
+        for m in instance.program.multipliers
+    ):
+        return None
+    return as_dense(meaning(instance, point.env, multipliers)[0])
+
+
+def missed_as_given(instance: Instance, values: Mapping[str, Array]) -> list[str]:
+    """In words, the worst miss of a point as given; nothing where it is feasible."""
+    worst = worst_line(instance, {**instance.env, **values})
+    if worst is None:
+        return []
+    off = rounded(worst.amount, 2, up=True, layout="e")
+    return [f"as given the point {worst.missed(instance, off)}: it was repaired"]

@@ -4,17 +4,22 @@ No statement of a file replaces a computation: the program's text is parsed and 
 the workload (or are the caller's, kept in the file), every constraint is evaluated, and each figure is
 compared with its recomputation from variables, multipliers and strategy, or from the factors of a template's
 strategy. No solver is needed.
+
+How the values of a file split is not believed either: matrices and vectors by component are put onto the
+spaces from the symmetries of the workload, and have to fit in number and size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mmopt.compiler import Instance, bind
+from mmopt.compiler.reductions import by_components
+from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
 from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
 from mmopt.driver.judge.assemble_solution import value_of
 from mmopt.driver.judge.bound_claims import (
@@ -25,7 +30,7 @@ from mmopt.driver.judge.bound_claims import (
     recomputed,
     survived,
 )
-from mmopt.driver.judge.bound_on_total_error import for_neighbours
+from mmopt.driver.judge.bound_on_total_error import for_neighbours, l2_by_component, l2_of_few
 from mmopt.driver.judge.score_point import (
     FEASIBLE,
     Candidate,
@@ -42,21 +47,15 @@ from mmopt.driver.judge.violations import asymmetric, worst_line
 from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
+from mmopt.language.atoms.argument_types import Dim
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import is_finite, same_array
-from mmopt.proof.verified_components import (
-    gram_of,
-    instance_by_component,
-    placed_multipliers,
-    placed_variables,
-    proved_by_component,
-    same_functions,
-)
-from mmopt.results import GRADES, Check, FactoredSolution, Figure, Grade, Solution, is_stop
+from mmopt.numerics.split_arrays import Level, Measure, Space, Spanned, Split, is_finite, same_array
+from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, SectorwiseStrategy, StrategyOfFew
+from mmopt.symmetry.components import Cells
 from mmopt.workloads import Workload, with_bases
 
 T = TypeVar("T")
@@ -214,11 +213,11 @@ class Recheck:
         self._givens(checked)
         variables = placed_variables(instance, s.variables)
         if variables is None:
-            shapes = _shapes(s.variables)
-            self.rows.add("variables", shapes, "of other components than the workload's", False)
+            self.rows.add("variables", _shapes(s.variables), "of other components than the workload's", False)
             return None
-        multipliers = placed_multipliers(instance, s.multipliers)
-        self.solution = replace(s, variables=variables, multipliers=multipliers)
+        self.solution = replace(
+            s, variables=variables, multipliers=placed_multipliers(instance, s.multipliers)
+        )
         return instance
 
     def point(self, instance: Instance) -> Candidate | None:
@@ -244,8 +243,7 @@ class Recheck:
         words = feasible_or_not(feasible) + (f"; off by {point.after:.1e}" if point.after > 0 else "")
         if not feasible and (line := worst_line(instance, point.env)):
             words += f" ({line.text(instance)})"
-        holds = feasible if s.status.feasible else point.after > FEASIBLE
-        self.rows.add("feasible", stated, words, holds)
+        self.rows.add("feasible", stated, words, feasible if s.status.feasible else point.after > FEASIBLE)
         return point
 
     def objective(self, instance: Instance, point: Candidate) -> None:
@@ -254,8 +252,9 @@ class Recheck:
         derived = self.derived(instance)
         # Misses of the point may have been charged at either multipliers.
         at_own = charged(instance, point, s.multipliers, rounded=True)
-        most = charged(instance, at_own, derived.multipliers, rounded=True).objective
-        low, high = sorted((point.objective, most))
+        low, high = sorted(
+            (point.objective, charged(instance, at_own, derived.multipliers, rounded=True).objective)
+        )
         objective = self.rows.figure("objective", s.objective, lambda: min(max(s.objective, low), high))
         point = point if objective is None else replace(point, objective=objective)
         graded = objective_grade(instance, point.proved)
@@ -343,8 +342,12 @@ class Recheck:
             return ", ".join(f"{n} {g or '-'}" for n, g in pairs)
 
         no_more = all(order.index(a) <= order.index(b) for a, b in zip(stated, actual, strict=True))
-        holds = no_more and s.status.bound_valid <= (actual[1] == "proved")
-        self.rows.add("grades", words(stated), words(actual), holds)
+        self.rows.add(
+            "grades",
+            words(stated),
+            words(actual),
+            no_more and s.status.bound_valid <= (actual[1] == "proved"),
+        )
 
     def _claim(self, instance: Instance, bound: float) -> None:
         """Check that no feasible point refutes the author's certificate."""
@@ -357,8 +360,9 @@ class Recheck:
         except ContradictionError as error:
             self.rows.add("claim", words, error.message, False)
         else:
-            outcome = f"{points} feasible points survived" if points else "not tested"
-            self.rows.add("claim", words, outcome, True)
+            self.rows.add(
+                "claim", words, f"{points} feasible points survived" if points else "not tested", True
+            )
 
     def _agree(self, instance: Instance, objective: float, bound: float | None) -> None:
         """Check that no figure is beyond its bound."""
@@ -374,23 +378,22 @@ class Recheck:
     def strategy(self, meant: AnyStrategy, covariance: Value | None, basis: Value | None) -> None:
         """Check that the variables mean the strategy, up to a rotation of its rows for norm 2."""
         s = self.solution
-        same = s.strategy.norm == meant.norm and s.strategy.n == meant.n
+        same = (s.strategy.norm, s.strategy.n) == (meant.norm, meant.n)
         same = same and s.strategy.neighbours == meant.neighbours
         of_parts = ComponentStrategy | StrategyOfFew
         if isinstance(s.strategy, SectorStrategy):  # its largest column is stated, and has to be proved again
-            at_least = meant.largest * (1.0 - CLOSE) if isinstance(meant, SectorStrategy) else np.inf
-            same = same and s.strategy.largest >= at_least
-            if covariance is not None and isinstance(meant, SectorStrategy):
-                same = same and close(s.strategy.scale, meant.scale)
+            same = same and (
+                isinstance(meant, SectorStrategy)
+                and s.strategy.largest >= meant.largest * (1.0 - CLOSE)
+                and (covariance is None or close(s.strategy.scale, meant.scale))
+            )
         if isinstance(s.strategy, StrategyOfFew):
             same = same and isinstance(meant, StrategyOfFew) and same_functions(s.strategy, meant)
         if isinstance(s.strategy, of_parts) or isinstance(meant, of_parts):
             same = same and same_array(gram_of(s.strategy), gram_of(meant))
-        elif same and meant.norm == 2:
-            grams = [a.T @ a for a in (s.strategy.matrix, meant.matrix)]
-            same = same_array(grams[0], grams[1])
         elif same:
-            same = same_array(s.strategy.matrix, meant.matrix)
+            matrices = (s.strategy.matrix, meant.matrix)
+            same = same_array(*(a.T @ a if meant.norm == 2 else a for a in matrices))
         means = "what the variables mean"
         self.rows.same("strategy", f"{s.strategy.p} × {s.strategy.n}, norm {s.strategy.norm}", same, means)
         for name, stated, value in (("covariance", s.covariance, covariance), ("basis", s.basis, basis)):
@@ -416,8 +419,12 @@ class Recheck:
             self.within,
         )
         # Two ways to the same mean differ by rounding, times the strategy's condition.
-        within = CLOSE + rounding(s.strategy, self.workload)
-        self.rows.figure("rmse", s.rmse, lambda: s.strategy.rmse(self.workload), within=within)
+        self.rows.figure(
+            "rmse",
+            s.rmse,
+            lambda: s.strategy.rmse(self.workload),
+            within=CLOSE + rounding(s.strategy, self.workload),
+        )
 
     def error_bound(self) -> float | None:
         """The bound by l2_strategy's certificate at the saved multipliers of total error."""
@@ -443,7 +450,7 @@ def feasible_or_not(holds: bool) -> str:
 SEARCHED = 2e-6  # relative: how far below the stated bound one from a new search may be
 
 
-def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program | None) -> list[Check]:
+def recheck_template(s: Solution, workload: Workload, expected: Program | None) -> list[Check]:
     """The checks of a strategy in factors; the bound on every strategy's error is computed anew.
 
     Raises
@@ -453,8 +460,7 @@ def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program 
     if expected is not None:
         raise OptionError(f"'{s.program}' is a strategy in factors, which is of no program")
     rows, sensitivity = CheckRows(), s.strategy.sensitivity
-    fits = type(s.strategy) is form_of(s.template)
-    rows.add("template", s.template, repr(s.strategy), fits)
+    rows.add("template", s.template, repr(s.strategy), type(s.strategy) is form_of(s.template))
     is_same = rows.add("workload", s.workload_hash, workload.hash, s.workload_hash == workload.hash)
     rows.add("sensitivity", 1.0, sensitivity, sensitivity <= 1.0 + CLOSE)
     if not is_same:
@@ -468,3 +474,149 @@ def recheck_factored(s: FactoredSolution, workload: Workload, expected: Program 
     rows.add("error bound", s.error_bound, bound, holds, "error_bound")
     rows.add("bound by", s.bound_from, source, s.bound_from == source)
     return rows.checks
+
+
+SECONDS_OF_RECHECK = 300.0  # for the search of a diagonal's largest entry: more than a solve has
+
+
+def instance_by_component(
+    solution: Solution, strategy: ComponentStrategy | StrategyOfFew, checked: Checked, workload: Workload
+) -> Instance:
+    """The program on the components of the workload, with the solution's givens and basis.
+
+    Raises
+    ------
+    ResultError : the workload has none for this program, or others than the solution's strategy.
+    WorkloadError : a basis that is not one of the workload.
+    """
+    givens = {name: float(value) for name, value in solution.givens.items() if not value.ndim}
+    basis = solution.bases.get("basis")
+    if givens.keys() != solution.givens.keys() or not isinstance(basis, Split | None):
+        raise ResultError("arrays are passed, of which nothing is known by component")
+    split: tuple[Instance, str] | str | None
+    if isinstance(strategy, SectorStrategy):  # in the space of the queries
+        split = by_sectors(checked, workload, givens, SECONDS_OF_RECHECK)
+    elif isinstance(strategy, SectorwiseStrategy):  # by the sets and rows of the strategy
+        split = by_sets(checked, workload, givens, strategy)
+    else:
+        split = by_components(checked, workload, givens, basis) or "the workload has none for this program"
+    if isinstance(split, str):
+        raise ResultError(split)
+    if isinstance(strategy, ComponentStrategy):
+        splits = (value for value in split[0].env.values() if isinstance(value, Split))
+        if not _same_cells(
+            strategy.cells, next(value.columns for value in splits if isinstance(value.columns, Cells))
+        ):
+            raise ResultError("not those of the workload")
+    return split[0]
+
+
+def gram_of(strategy: AnyStrategy) -> Split | None:
+    """AᵀA by component; None for a strategy that is a matrix."""
+    if isinstance(strategy, SectorStrategy):
+        # Up to the scale, which is by the largest column: another proof of that may be tighter.
+        grams = [component.core.T @ component.core for component in strategy.components]
+        space = Space(np.ones(len(grams)), tuple(map(len, grams)))
+        return Split(space, space, tuple(grams))
+    if isinstance(strategy, SectorwiseStrategy):
+        space = Space(np.ones(len(strategy.sets)), (1,) * len(strategy.sets))
+        return Split(space, space, tuple(np.square(strategy.weights).reshape(-1, 1, 1)))
+    if not isinstance(strategy, ComponentStrategy):
+        return None
+    return Split(strategy.cells, strategy.cells, tuple(part.T @ part for part in strategy.split.parts))
+
+
+def same_functions(one: StrategyOfFew, other: StrategyOfFew) -> bool:
+    """Whether the components have the same functions of the cells: equal cores may have other columns."""
+    if isinstance(one, SectorwiseStrategy) and isinstance(other, SectorwiseStrategy):
+        return one.sets == other.sets and all(map(same_array, one.matrices, other.matrices))
+    if not (isinstance(one, SectorStrategy) and isinstance(other, SectorStrategy)):
+        return False
+    return len(one.components) == len(other.components) and all(
+        a.rests == b.rests
+        and a.layout.sets == b.layout.sets
+        and all(map(np.array_equal, a.layout.labels, b.layout.labels))
+        and all(map(same_array, a.layout.functions, b.layout.functions))
+        for a, b in zip(one.components, other.components, strict=True)
+    )
+
+
+def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The chosen variables on the instance's spaces; None when one does not fit, is missing or unknown."""
+    dims = {d.name: d.dims for d in instance.program.choose}
+    return _placed(instance, values, dims) if dims.keys() == values.keys() else None
+
+
+def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The multipliers of the certificate on the instance's spaces, where they fit."""
+    placed: dict[str, Any] = {}
+    for m in instance.program.multipliers:
+        if m.key in values:
+            placed |= _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims}) or {}
+    return placed
+
+
+def _placed(
+    instance: Instance, values: Mapping[str, Any], dims: Mapping[str, Sequence[Dim]]
+) -> dict[str, Any] | None:
+    spaces = _spaces(instance)
+    placed = {
+        name: _on(value, [spaces.get(str(dim)) for dim in dims[name]]) for name, value in values.items()
+    }
+    return None if any(value is None for value in placed.values()) else placed
+
+
+def _on(value: Any, spaces: list[Space | None]) -> Any:
+    """The value on these spaces; None where it does not fit."""
+    match value, spaces:
+        case Split(), [Space() as rows, Space() as columns] if _fits(value, rows, columns):
+            return Split(rows, columns, value.parts)
+        case Measure(), [Spanned() as space]:
+            return Measure(space, value.mixture) if space.takes(value.mixture) else None
+        case Level(), [Space() as space] if space.sizes is not None:
+            return Level(space, value.values) if np.shape(value.values) == space.sizes.shape else None
+        case _, [] if np.shape(value) == ():
+            return value
+    return None
+
+
+def _fits(value: Split, rows: Space, columns: Space) -> bool:
+    return list(zip(rows.dims, columns.dims, strict=True)) == [np.shape(part) for part in value.parts]
+
+
+def _spaces(instance: Instance) -> dict[str, Space]:
+    """The space of each dimension, by the givens that split."""
+    spaces: dict[str, Space] = {}
+    for d in instance.program.givens:
+        match instance.env[d.name]:
+            case Split(rows=rows, columns=columns):
+                spaces = {**dict(zip(map(str, d.dims), (rows, columns), strict=True)), **spaces}
+            case Level(space=space):
+                spaces.setdefault(str(d.dims[0]), space)
+    return spaces
+
+
+def _same_cells(one: Cells, two: Cells) -> bool:
+    """Whether two spaces come from the same symmetries and keep the same components."""
+    first, second = (
+        (
+            [(a.classes.tolist(), a.mirror.tolist()) for a in cells.joint.attributes],
+            [(c.key, c.kept.tolist()) for c in cells.chosen],
+        )
+        for cells in (one, two)
+    )
+    return first == second
+
+
+def proved_by_component(
+    workload: Workload, multipliers: Any, strategy: ComponentStrategy | StrategyOfFew
+) -> float | None:
+    """The bound by ``l2_strategy``'s certificate at the multipliers of ``bound_by_component``."""
+    offered = {"sensitivity": multipliers}
+    is_split = True
+    if not isinstance(multipliers, Measure):
+        instance, is_split = l2_by_component(workload)
+    else:
+        by_sets = strategy if isinstance(strategy, SectorwiseStrategy) else None
+        instance = l2_of_few(workload, by_sets is not None, by_sets)
+    return bound_of(instance, placed_multipliers(instance, offered) if is_split else offered)

@@ -1,13 +1,10 @@
 """``mmopt.verify``: a saved solution rechecked, figure by figure; products factor by factor."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +16,9 @@ from mmopt.errors import OptionError, ResultError
 from mmopt.language import Checked, Program, program_names
 from mmopt.numerics.arrays import blas_threads
 from mmopt.numerics.split_arrays import Kronecker
-from mmopt.proof.recheck import CheckRows, Recheck, feasible_or_not, recheck_factored, same_arrays
+from mmopt.proof.recheck import CheckRows, Recheck, feasible_or_not, recheck_template, same_arrays
 from mmopt.request import WorkloadLike, as_workload
-from mmopt.results import AnySolution, Check, FactoredSolution, Solution, Verification, load_saved
+from mmopt.results import Check, Solution, Verification
 from mmopt.results.verification import shown
 from mmopt.strategies import ProductStrategy
 from mmopt.workloads import Workload
@@ -117,11 +114,10 @@ def certified_product(
         for at, ((name, part), factor) in enumerate(zip(plan.factors.items(), given.factors, strict=True))
     }
     warnings = tuple(f"factor '{name}': {text}" for name, s in factors.items() for text in s.warnings)
-    whole = composed(plan.instance.workload.hash, factors)
-    return replace(whole, reductions=(plan.split,), warnings=warnings)
+    return replace(
+        composed(plan.instance.workload.hash, factors), reductions=(plan.split,), warnings=warnings
+    )
 
-
-Some = TypeVar("Some", bound=AnySolution)
 
 # Fields on which no claim rests: they are the history of the result.
 UNCHECKED = (
@@ -141,7 +137,7 @@ UNCHECKED = (
 
 
 def verify(
-    solution: AnySolution | str | Path,
+    solution: Solution | str | Path,
     workload: WorkloadLike,
     program: str | Path | Program | None = None,
 ) -> Verification:
@@ -170,17 +166,17 @@ def verify(
     """
     workload = as_workload(workload)
     if isinstance(solution, str | Path):
-        solution = load_saved(solution)
-    if type(solution) not in _RECHECKS:
+        solution = Solution.load(solution)
+    if not isinstance(solution, Solution):
         raise OptionError(
             f"a {type(solution).__name__} is no solution, expected what solve returned, or its file",
             hint="the solution stands first: verify(solution, workload)",
         )
     expected = Program.load(program) if isinstance(program, str | Path) else program
     with np.errstate(all="ignore"):  # NaN and infinity show in the results
-        rows = _RECHECKS[type(solution)](solution, workload, expected)
-    unchecked = [name for name in UNCHECKED if hasattr(solution, name.partition(".")[0])]
-    if isinstance(solution, Solution) and not solution.steps and all(row.holds for row in rows):
+        rows = (recheck_template if solution.template else _checks)(solution, workload, expected)
+    unchecked = ["seconds"] if solution.template else [*UNCHECKED]
+    if solution.program_text and not solution.steps and all(row.holds for row in rows):
         read = {m.key for m in Program.parse(solution.program_text).multipliers}
         unchecked += [f"multipliers.{name}" for name in solution.multipliers if name not in read]
     return Verification(solution.program, tuple(rows), tuple(unchecked))
@@ -195,19 +191,19 @@ def checked_summary(summary: Mapping[str, Any], place: str = "") -> dict[str, An
     return kept
 
 
-def rechecked(s: Some, workload: Workload, file: str = "", workload_file: str = "WORKLOAD") -> Some:
+def rechecked(s: Solution, workload: Workload, file: str = "", workload_file: str = "WORKLOAD") -> Solution:
     """Verify a solution before its use for this workload; its figures are those of ``with_worse``.
 
     Raises
     ------
     ResultError : it is for other queries, or a figure does not hold; the message names the files.
     """
-    name = f"'{file}'" if file else "the solution"
+    name, command = f"'{file}'" if file else "the solution", "templates" if s.template else "solve"
     if s.workload_hash != workload.hash:
         raise ResultError(
             f"{name} was solved for another workload: its hash is {s.workload_hash[:16]}…, that of "
             f"'{workload_file}' is {workload.hash[:16]}…",
-            hint=f"solve this one: mmopt {s.COMMAND} {workload_file} --out FILE.npz",
+            hint=f"solve this one: mmopt {command} {workload_file} --out FILE.npz",
         )
     verification = verify(s, workload)
     for row in verification.failures:
@@ -219,7 +215,7 @@ def rechecked(s: Some, workload: Workload, file: str = "", workload_file: str = 
     return with_worse(s, verification)
 
 
-def with_worse(s: Some, verification: Verification, place: str = "") -> Some:
+def with_worse(s: Solution, verification: Verification, place: str = "") -> Solution:
     """The solution with each figure, also of its steps, as stated or as recomputed, whichever claims less.
 
     ``verification``: the result of ``verify``, with a row for every figure.
@@ -239,7 +235,7 @@ def with_worse(s: Some, verification: Verification, place: str = "") -> Some:
     changed: dict[str, Any] = {
         name: pick(stated, again[place + name])
         for name, pick in picks.items()
-        if (stated := getattr(s, name, None)) is not None
+        if (stated := getattr(s, name)) is not None and not (s.template and name not in again)
     }
     if s.steps:
         changed["steps"] = {
@@ -271,11 +267,6 @@ def _checks(
     return rows.checks
 
 
-_RECHECKS: Mapping[type, Callable[..., list[Check]]] = MappingProxyType(
-    {Solution: _checks, FactoredSolution: recheck_factored}
-)
-
-
 def _recomputed(work: Recheck, instance: Instance) -> None:
     """Check everything that follows from the program with its givens."""
     s, rows = work.solution, work.rows
@@ -299,8 +290,7 @@ def _again(work: Recheck, instance: Instance) -> None:
     s, rows = work.solution, work.rows
     if s.variables:
         rows.add("variables", ", ".join(s.variables), "none are chosen", False)
-    waiting = list(s.steps.items())
-    task, replay = Task(SolvePlan(instance)), _replay(work, waiting)
+    task, replay = Task(SolvePlan(instance)), _replay(work, list(s.steps.items()))
     again = rows.tried(
         "steps",
         ", ".join(s.steps),
@@ -311,8 +301,12 @@ def _again(work: Recheck, instance: Instance) -> None:
         return
     if s.steps or again.steps:
         rows.add("steps", ", ".join(s.steps), ", ".join(again.steps), list(s.steps) == list(again.steps))
-        agree = same_arrays(s.multipliers, again.multipliers)
-        rows.same("multipliers", ", ".join(s.multipliers), agree, "those of the last step")
+        rows.same(
+            "multipliers",
+            ", ".join(s.multipliers),
+            same_arrays(s.multipliers, again.multipliers),
+            "those of the last step",
+        )
     rows.add("status", s.status.stop, again.status.stop, s.status.stop == again.status.stop)
     holds = s.status.feasible == again.status.feasible
     rows.add("feasible", feasible_or_not(s.status.feasible), feasible_or_not(again.status.feasible), holds)

@@ -26,7 +26,7 @@ from mmopt.errors import OptionError, TooLargeError, counted, whole
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level
-from mmopt.results.npz_file import write_whole
+from mmopt.resources import write_whole
 from mmopt.results.rows_and_json import levels
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, StrategyForm
 from mmopt.strategies.baselines import baseline_strategy

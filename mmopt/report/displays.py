@@ -34,10 +34,9 @@ from mmopt.report.solution_tables import tuning_table, verification_report
 from mmopt.report.table_style import figure, left_out
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.request import Request, WorkloadLike
-from mmopt.results import Frame, Verification
+from mmopt.results import Frame, Solution, Verification
 from mmopt.results.frame import as_text
 from mmopt.results.rows_and_json import levels
-from mmopt.results.saved_fields import Saved
 from mmopt.strategies import Strategy, StrategyForm
 from mmopt.workloads import Attribute, Domain, Workload
 
@@ -119,7 +118,7 @@ def _blocks(value: object) -> Iterable[Block | Folded]:
             return [Paragraph((value.verdict(),), tone), *_rich(table), *_rich(unchecked)]
         case Ledger():
             return [*_rows(value.rows()), *_rich(entries_table(value))]
-        case Saved():
+        case Solution():
             return _rows(value.rows())
         case list():
             return _rows(value)

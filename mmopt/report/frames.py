@@ -18,7 +18,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.report.charts import entries, error_curves
 from mmopt.report.solution_tables import history_frame
 from mmopt.request import Request, WorkloadLike, as_workload
-from mmopt.results import FactoredSolution, Frame, Solution, Verification
+from mmopt.results import Frame, Solution, Verification
 from mmopt.results.rows_and_json import levels
 from mmopt.results.verification import shown
 from mmopt.strategies import StrategyForm
@@ -42,7 +42,7 @@ def kind_of(kind: str, kinds: Sequence[str], what: str) -> str:
     return kind or kinds[0]
 
 
-def strategy_of(value: Solution | FactoredSolution | StrategyForm) -> StrategyForm:
+def strategy_of(value: Solution | StrategyForm) -> StrategyForm:
     """A strategy itself, or that of a solution; ResultError where its program has none."""
     if isinstance(value, StrategyForm):
         return value
@@ -81,6 +81,8 @@ def kinds_of(value: Any) -> tuple[str, ...]:
 
 
 def _frames(value: Any) -> _Frames:
+    if isinstance(value, Solution) and value.template:
+        return _OF_STRATEGIES
     return next(frames for held, frames in FRAMES.items() if isinstance(value, held))
 
 
@@ -149,7 +151,6 @@ FRAMES: Mapping[type, _Frames] = MappingProxyType(
         Comparison: {"outcomes": _outcomes},
         Baselines: {"baselines": _factors},
         Solution: {"convergence": _history, **_OF_STRATEGIES},
-        FactoredSolution: _OF_STRATEGIES,
         StrategyForm: _OF_STRATEGIES,
         Workload: {"queries": _queries},
         Request: {"queries": _queries},

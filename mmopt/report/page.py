@@ -25,9 +25,8 @@ from mmopt.report.release_chart import accuracy_figure, release_figure
 from mmopt.report.release_tables import accuracy_by_group, answers_table, release_rows
 from mmopt.report.solution_tables import solution_rows
 from mmopt.request import WorkloadLike
-from mmopt.resources import version
-from mmopt.results import AnySolution, Frame, Solution
-from mmopt.results.npz_file import write_whole
+from mmopt.resources import version, write_whole
+from mmopt.results import Frame, Solution
 from mmopt.workloads import Workload
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ class Contents:
     title: str
     workload: Workload | None = None
     file_hash: str = ""
-    solution: AnySolution | None = None
+    solution: Solution | None = None
     plan: Plan | None = None
     comparison: Comparison | None = None
     manifest: Mapping[str, Any] | None = None
@@ -132,12 +131,12 @@ def _sections(c: Contents) -> Iterator[tuple[str, Iterator[str]]]:
         yield "What is asked", iter([_shown(c.workload)])
     if c.manifest is not None and c.answers is not None:
         yield "The release", _release(c.manifest, c.answers)
-    if isinstance(c.solution, Solution):
+    if c.solution is not None and not c.solution.template:
         yield "The program, and what was compiled", _explained(c.solution, c.workload)
     if c.solution is not None:
         yield "The strategy", _strategy(c.solution, c.plan)
         yield "Errors", _errors(c)
-    if isinstance(c.solution, Solution) and c.solution.history:
+    if c.solution is not None and c.solution.history:
         caption = "Gap between the objective and its bound. Certified: at the repaired point, by the program."
         yield "How the gap closed", iter([_chart("gap", caption, partial(chart, c.solution, "convergence"))])
     if c.comparison is not None:
@@ -179,7 +178,7 @@ def _section(section: DocumentSection) -> str:
     return f"<h3>{escape(section.title)}</h3>\n{_shown_blocks(section)}"
 
 
-def _strategy(solution: AnySolution, plan: Plan | None) -> Iterator[str]:
+def _strategy(solution: Solution, plan: Plan | None) -> Iterator[str]:
     yield _shown(solution_rows(solution, plan))
     if not solution.has_strategy:
         return
@@ -220,7 +219,7 @@ def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
 
 def _made_with(c: Contents) -> Iterator[str]:
     s, rows = c.solution, [("mmopt", version())]
-    if isinstance(s, Solution):
+    if s is not None and not s.template:
         rows += [row for row in s.rows() if row[0] == "solver"]
         rows.append(("program, SHA-256", s.about_program()["program"]["sha256"]))
     if c.workload is not None:

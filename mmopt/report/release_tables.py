@@ -21,8 +21,8 @@ from mmopt.errors import counted, whole
 from mmopt.ledger import Ledger
 from mmopt.ledger.account import shown
 from mmopt.mechanism import Plan
-from mmopt.mechanism.accuracy import BEYOND
 from mmopt.mechanism.release_folder import SIMULATED, accuracy_figures
+from mmopt.mechanism.release_plan import BEYOND
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded

@@ -22,7 +22,7 @@ from mmopt.mechanism import Plan
 from mmopt.numerics.outward import rounded
 from mmopt.report.comparison_tables import CONTINUOUS
 from mmopt.report.table_style import bold, cell, duration, figure, gap, rows_table
-from mmopt.results import AnySolution, Frame, Solution, Verification, gap_between
+from mmopt.results import Frame, Solution, Verification, gap_between
 from mmopt.results.rows_and_json import levels
 from mmopt.results.verification import shown
 from mmopt.strategies import ComponentStrategy, ProductStrategy, StrategyOfFew
@@ -173,7 +173,7 @@ def verification_report(verification: Verification) -> Group:
     return Group(table, cell(""), *units, cell(verification.verdict()), cell(left))
 
 
-def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple[str, str]]:
+def solution_rows(solution: Solution, plan: Plan | None = None) -> list[tuple[str, str]]:
     """The most important figures; with a plan errors are those of that release, not at unit noise.
 
     For a template error and bound are shown with a plan, too: the gap is between them, and is not proved.
@@ -185,7 +185,7 @@ def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple
     cost = f"{name} = {rounded(str(spent), 6, up=True)}" + (f", delta = {plan.delta:g}" if plan.delta else "")
     error = f"{rounded(plan.rmse, 6, up=True)}   (per query, predicted at {cost}: {plan.kind} noise)"
     shown = [(name, error if name == "rmse" else text) for name, text in rows]
-    hidden = AT_UNIT_NOISE if isinstance(solution, Solution) else ()
+    hidden = () if solution.template else AT_UNIT_NOISE
     return [row for row in shown if row[0] not in hidden]
 
 
@@ -243,7 +243,7 @@ def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
     return f"{', '.join(words)} ({count} cell{'' if size == 1 else 's'})"
 
 
-def subworkloads_table(solution: AnySolution, workload: Workload, plan: Plan | None = None) -> Table:
+def subworkloads_table(solution: Solution, workload: Workload, plan: Plan | None = None) -> Table:
     """A row for each sub-workload: queries and errors, planned or for unit noise per unit of sensitivity."""
     rows = []
     for name in subworkloads(workload):

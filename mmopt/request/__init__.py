@@ -116,30 +116,31 @@ path in place of line and column: ``workload[2].product.age``.
 
 Files here:
 
-- ``workload_file.py``: a workload file as a whole, read and drafted
+- ``workload_file.py``: workloads as callers pass them: a file as a whole, read and drafted, and other values;
+  the program solved when none is named
 - ``domain_keys.py``: the keys ``domain`` and ``data``
 - ``attribute_keys.py``: the cells of one attribute, and words of queries on it
 - ``query_keys.py``: the queries of a workload file: blocks, products, marginals
 - ``python_values.py``: dictionaries and lists of Python as nodes
-- ``accepted_workloads.py``: workloads as callers pass them, and the program solved when none is named
-- ``yaml_tree.py``: the text of a workload file, and its nodes with their places
-- ``yaml_nodes.py``: nodes with their places, and small readers of them
+- ``yaml_tree.py``: the text of a workload file, its values with their places, and small readers of them
 """
 
 from mmopt.privacy.guarantee import Privacy
-from mmopt.request.accepted_workloads import (
+from mmopt.request.domain_keys import TableOptions
+from mmopt.request.workload_file import (
+    Request,
     WorkloadLike,
     as_domain,
     as_request,
     as_workload,
     default_program,
+    load_request,
+    parse_request,
     read_attributes,
     read_entry,
     read_product,
     refuse_workload,
 )
-from mmopt.request.domain_keys import TableOptions
-from mmopt.request.workload_file import Request, load_request, parse_request
 from mmopt.strategies import Neighbours
 
 __all__ = [

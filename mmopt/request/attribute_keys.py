@@ -5,19 +5,18 @@ width; bins are of numbers or of dates, and may be open at the ends. A word for 
 queries, or names cells: by a label, a table value, or a run such as 18-64.
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
 from mmopt.errors import placed, suggest
-from mmopt.request.yaml_nodes import (
+from mmopt.request.yaml_tree import (
     Map,
     Scalar,
     YamlNode,
@@ -27,6 +26,7 @@ from mmopt.request.yaml_nodes import (
     mapping,
     number,
     one_of,
+    require,
     scalar,
     too_large,
 )
@@ -53,16 +53,14 @@ _DATE_HINT = "a date is written 2020-01-31"
 _OPEN_HINT = "an open end belongs to the first or the last of the edges of bins: [open, 18, 65, open]"
 
 
-def read_bins(node: YamlNode, what: str) -> Bins:
-    """Half-open bins between edges, numbers or dates; the first and the last edge may be ``open``."""
+def read_bins(node: YamlNode, what: str) -> tuple[tuple[str, ...], Bins]:
+    """Labels and half-open bins between edges, numbers or dates; the end ones may be ``open``."""
     nodes = items(node, what, "write the edges: [0, 18, 65, 115] means [0, 18), [18, 65), [65, 115)")
     check_count(node, len(nodes), what)
-    if len(nodes) < 2:
-        fail(node, f"{what}: one edge found, expected at least two")
+    require(len(nodes) >= 2, node, f"{what}: one edge found, expected at least two")
     edges = [_open(item, i, len(nodes), what) for i, item in enumerate(nodes)]
     closed = [item for item, edge in zip(nodes, edges, strict=True) if edge is None]
-    if not closed:
-        fail(node, f"{what} are open at both ends and have no edge between", "leave the attribute out")
+    require(closed, node, f"{what} are open at both ends and have no edge between", "leave the attribute out")
     dates = _are_dates(closed, what)
     read = _day if dates else number
     values = [
@@ -78,18 +76,22 @@ def read_bins(node: YamlNode, what: str) -> Bins:
                 "half-open bins [a, b) share their edges; each edge is written once",
             )
     with placed(node.where):
-        return Bins(tuple(values), dates)
+        bins = Bins(tuple(values), dates)
+    return bins.labels(), bins
 
 
 def read_range(node: YamlNode, width: YamlNode | None, name: str) -> tuple[tuple[str, ...], Bins]:
     """Labels and bins of one width from low to high."""
     what = f"range of {name}"
     ends = items(node, what)
-    if len(ends) != 2:
-        fail(node, f"{what} must be [low, high], found {describe(node)}")
+    require(len(ends) == 2, node, f"{what} must be [low, high], found {describe(node)}")
     for end in ends:
-        if isinstance(end, Scalar) and end.value == "open":
-            fail(end, f"an end of the {what} is open: a range has two ends", _OPEN_HINT)
+        require(
+            not isinstance(end, Scalar) or end.value != "open",
+            end,
+            f"an end of the {what} is open: a range has two ends",
+            _OPEN_HINT,
+        )
     dates = _are_dates(ends, what)
     if width is None:
         each = "width: month gives one cell per month" if dates else "width: 1 gives one cell per integer"
@@ -112,8 +114,7 @@ def _open(node: YamlNode, place: int, count: int, what: str) -> float | None:
     """The infinity of an open edge; None for another edge."""
     value = node.value if isinstance(node, Scalar) else None
     ends = {0: -math.inf, count - 1: math.inf}
-    if value == "open" and place not in ends:
-        fail(node, f"{what}: an edge between others is open", _OPEN_HINT)
+    require(value != "open" or place in ends, node, f"{what}: an edge between others is open", _OPEN_HINT)
     if value == "open" or (isinstance(value, float) and value == ends.get(place)):
         return ends[place]
     return None
@@ -140,8 +141,7 @@ def _are_dates(nodes: Sequence[YamlNode], what: str) -> bool:
 def _day(node: YamlNode, what: str) -> float:
     """A date, as days since 1970-01-01."""
     word = node.text if isinstance(node, Scalar) and isinstance(node.value, str) else ""
-    if not _DATE.fullmatch(word):
-        fail(node, f"{what} must be a date, found {describe(node)}", _DATE_HINT)
+    require(_DATE.fullmatch(word), node, f"{what} must be a date, found {describe(node)}", _DATE_HINT)
     try:
         days = period_days(word)
     except ValueError as error:
@@ -195,10 +195,10 @@ def _numbers(
 ) -> tuple[tuple[str, ...], Bins]:
     low, high = (_exact(number(end, f"an end of the {what}")) for end in ends)
     width = _exact(number(width_node, f"width of the {what}"))
-    if width <= 0:
-        fail(width_node, f"width of the {what} must be greater than 0, found {_show(width)}")
-    if not low < high:
-        fail(node, f"{what} must be [low, high] with low < high, found [{_show(low)}, {_show(high)}]")
+    require(width > 0, width_node, f"width of the {what} must be greater than 0, found {_show(width)}")
+    require(
+        low < high, node, f"{what} must be [low, high] with low < high, found [{_show(low)}, {_show(high)}]"
+    )
     count = (high - low) / width
     if count > MAX_CELLS:
         check_count(node, math.ceil(count), what)
@@ -212,11 +212,11 @@ def _numbers(
             f"end the range at {' or '.join(better)}, or choose another width",
         )
     edges = tuple(float(low + i * width) for i in range(int(count) + 1))
-    if any(a >= b for a, b in itertools.pairwise(edges)):
-        fail(
-            width_node,
-            f"{what}: a width of {_show(width)} is below the precision of numbers near {_show(high)}",
-        )
+    require(
+        all(a < b for a, b in itertools.pairwise(edges)),
+        width_node,
+        f"{what}: a width of {_show(width)} is below the precision of numbers near {_show(high)}",
+    )
     encoding = Bins(edges)
     if width == 1 and low.denominator == 1:
         return tuple(str(int(low) + i) for i in range(int(count))), encoding
@@ -245,14 +245,12 @@ def read_encoding(form: Map, name: str) -> tuple[tuple[str, ...], Encoding]:
     width = form.get("width")
     if width is not None and kind != "range":
         fail(form.key("width"), f"{what} has a width with {kind}; width belongs to range: [low, high]")
-    if kind == "values":
-        return _values(node, f"values of {what}")
-    if kind == "categories":
-        return _categories(node, f"categories of {what}")
-    if kind == "bins":
-        encoding = read_bins(node, f"bins of {what}")
-        return encoding.labels(), encoding
-    return read_range(node, width, what)
+    readers: dict[str, Callable[[YamlNode, str], tuple[tuple[str, ...], Encoding]]] = {
+        "values": _values,
+        "categories": _categories,
+        "bins": read_bins,
+    }
+    return readers[kind](node, f"{kind} of {what}") if kind in readers else read_range(node, width, what)
 
 
 def table_value(node: YamlNode, what: str) -> TableValue:
@@ -264,8 +262,11 @@ def table_value(node: YamlNode, what: str) -> TableValue:
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         shown = "an empty text" if value == "" else node.text or "nothing"
         fail(node, f"each of the {what} must be a value, found {shown}", missing)
-    if isinstance(value, float) and math.isinf(value):
-        fail(node, f"each of the {what} must be finite, found {node.text}")
+    require(
+        not isinstance(value, float) or not math.isinf(value),
+        node,
+        f"each of the {what} must be finite, found {node.text}",
+    )
     return value
 
 
@@ -292,8 +293,7 @@ def _values(node: YamlNode, what: str) -> tuple[tuple[str, ...], Values]:
 
 def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]:
     labelled = mapping(node, what)
-    if not labelled.entries:
-        fail(node, f"{what} are empty, expected at least one label with its values")
+    require(labelled.entries, node, f"{what} are empty, expected at least one label with its values")
     check_count(node, labelled.count, what)
     seen: dict[TableValue, YamlNode] = {}
     members = []
@@ -327,6 +327,7 @@ RUN = re.compile(r"(-?[0-9]{1,18})-(-?[0-9]{1,18})")
 _MOST_LISTED = 12  # names that a hint lists in full
 
 
+@dataclass(eq=False)
 class CellWords:
     """The cells of one attribute and the words for them.
 
@@ -337,11 +338,14 @@ class CellWords:
         a declared value.
     """
 
-    def __init__(self, name: str, labels: tuple[str, ...], encoding: Encoding) -> None:
-        self.name = name
-        self.labels = labels
-        self.encoding = encoding
-        self.by_label = {label: i for i, label in enumerate(labels)}
+    name: str
+    labels: tuple[str, ...]
+    encoding: Encoding
+
+    @cached_property
+    def by_label(self) -> dict[str, int]:
+        """The numbers of the cells by their labels."""
+        return {label: i for i, label in enumerate(self.labels)}
 
     @property
     def size(self) -> int:
@@ -415,8 +419,7 @@ class CellWords:
                 f"attribute '{self.name}' has neither",
                 self._hint(word, ()),
             )
-        if first > last:
-            fail(word, f"the run {word.text} goes down, expected {last}-{first}")
+        require(first <= last, word, f"the run {word.text} goes down, expected {last}-{first}")
         for end, side, edges in (
             (first, "starts", sorted({low for low, _ in self._integers.values()})),
             (last, "ends", sorted({high for _, high in self._integers.values()})),
@@ -504,8 +507,10 @@ def block_of(word: str, number: tuple[int, ...], cells: CellWords) -> Factor:
     """
     if word in OF_ALL_CELLS:
         return BLOCK_WORDS[word](cells.size)
-    block = BLOCK_NUMBERS[word](cells.declared, *number) if number else BLOCK_WORDS[word](cells.declared)
-    return padded(block, cells.size)
+    return padded(
+        BLOCK_NUMBERS[word](cells.declared, *number) if number else BLOCK_WORDS[word](cells.declared),
+        cells.size,
+    )
 
 
 def is_block_word(text: str) -> bool:

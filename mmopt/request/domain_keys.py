@@ -1,12 +1,10 @@
 """The keys ``domain`` and ``data`` of a workload file: attributes, groups, values outside."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from mmopt.errors import placed, suggest
 from mmopt.request.attribute_keys import FORMS, RUN, CellWords, is_block_word, read_encoding
-from mmopt.request.yaml_nodes import (
+from mmopt.request.yaml_tree import (
     ListNode,
     Map,
     Scalar,
@@ -16,6 +14,7 @@ from mmopt.request.yaml_nodes import (
     mapping,
     read_choice,
     record,
+    require,
     text,
 )
 from mmopt.workloads import Attribute, Domain
@@ -91,36 +90,37 @@ def read_domain(node: YamlNode, rules: Rules) -> tuple[Domain, dict[str, CellWor
     if isinstance(node, DomainNode):
         return node.domain, {a.name: CellWords(a.name, a.labels, a.encoding) for a in node.domain.attributes}
     domain = mapping(node, "domain")
-    if not domain.entries:
-        fail(
-            node, "domain is empty, expected at least one attribute", "write 'sex: {values: [Female, Male]}'"
-        )
-    attributes = []
-    words = {}
-    for key, form in domain.entries:
-        attribute, cells = _attribute(key, form, rules)
-        attributes.append(attribute)
-        words[attribute.name] = cells
+    require(
+        domain.entries,
+        node,
+        "domain is empty, expected at least one attribute",
+        "write 'sex: {values: [Female, Male]}'",
+    )
+    read = [_attribute(key, form, rules) for key, form in domain.entries]
     with placed(node.where):
-        return Domain(tuple(attributes)), words
+        return Domain(tuple(attribute for attribute, _ in read)), {cells.name: cells for _, cells in read}
 
 
 def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, CellWords]:
     name = key.text
     what = f"attribute '{name}'"
-    if isinstance(node, ListNode):
-        fail(node, f"{what} must be a mapping, found {describe(node)}", f"write '{name}: {{values: […]}}'")
+    require(
+        not isinstance(node, ListNode),
+        node,
+        f"{what} must be a mapping, found {describe(node)}",
+        f"write '{name}: {{values: […]}}'",
+    )
     form = record(node, what, _KEYS)
     declared, encoding = read_encoding(form, name)
     labels = (*declared, *_added_labels(form, CellWords(name, declared, encoding)))
     cells = CellWords(name, labels, encoding)
     for label, place in _labelled(form):
-        if is_block_word(label):
-            fail(
-                place,
-                f"{what} has a value labelled '{label}', which is a word for a block of queries",
-                f"give it another label: categories: {{{label.capitalize()}: [{label}], …}}",
-            )
+        require(
+            not is_block_word(label),
+            place,
+            f"{what} has a value labelled '{label}', which is a word for a block of queries",
+            f"give it another label: categories: {{{label.capitalize()}: [{label}], …}}",
+        )
     with placed(node.where):
         attribute = Attribute(
             name=name,
@@ -163,10 +163,12 @@ def _added_labels(form: Map, cells: CellWords) -> tuple[str, ...]:
             (is_block_word(label), "a block of queries"),
             (RUN.fullmatch(label), "a run of integers"),
         ):
-            if is_taken:
-                fail(
-                    cell, f"{what} adds the cell '{label}', which reads as {meaning}", "choose another label"
-                )
+            require(
+                not is_taken,
+                cell,
+                f"{what} adds the cell '{label}', which reads as {meaning}",
+                "choose another label",
+            )
         added.append(label)
     return tuple(dict.fromkeys(added))
 
@@ -188,12 +190,12 @@ def _rule(form: Map, key: str, default: str, cells: CellWords) -> str:
             word = node.value if isinstance(node, Scalar) else None
             near = f"for a cell of its own write {key}: {{cell: {word}}}" if isinstance(word, str) else ""
         fail(node, f"{key} must be refuse, drop or a value of attribute '{cells.name}', found {shown}", near)
-    if choice in cells.by_label:
-        fail(
-            form if node is None else node,
-            f"{key}: {choice} is a rule and also a label of attribute '{cells.name}'",
-            "give the label another spelling with categories: {label: [value, …]}",
-        )
+    require(
+        choice not in cells.by_label,
+        form if node is None else node,
+        f"{key}: {choice} is a rule and also a label of attribute '{cells.name}'",
+        "give the label another spelling with categories: {label: [value, …]}",
+    )
     return choice
 
 
@@ -209,14 +211,13 @@ def _groups(node: YamlNode, cells: CellWords) -> dict[str, tuple[int, ...]]:
 def check_name(key: Scalar, kind: str, cells: CellWords, taken: tuple[str, ...]) -> None:
     """Refuse a name for a group or a list of predicates that already has a meaning for this attribute."""
     name = key.text
-    if is_block_word(name):
-        fail(key, f"a {kind} cannot be called '{name}', which is a word for a block of queries")
-    if name in cells.by_label:
-        fail(key, f"a {kind} cannot be called '{name}', which is a value of attribute '{cells.name}'")
-    if name in taken:
-        fail(key, f"'{name}' already names a group of attribute '{cells.name}'")
-    if RUN.fullmatch(name):
-        fail(key, f"a {kind} cannot be called '{name}', which reads as a run of integers")
+    require(name not in taken, key, f"'{name}' already names a group of attribute '{cells.name}'")
+    for is_taken, meaning in (
+        (is_block_word(name), "is a word for a block of queries"),
+        (name in cells.by_label, f"is a value of attribute '{cells.name}'"),
+        (RUN.fullmatch(name), "reads as a run of integers"),
+    ):
+        require(not is_taken, key, f"a {kind} cannot be called '{name}', which {meaning}")
 
 
 def read_members(
@@ -232,17 +233,20 @@ def read_members(
     ``what`` names the list in messages; ``others`` are further words that are possible in its place.
     """
     noun = "block, group or value" if others else "group or value" if groups else "value"
-    if not nodes:
-        fail(
-            node,
-            f"{what} of attribute '{cells.name}' is empty: it would count no row",
-            "name at least one value, or leave it out",
-        )
+    require(
+        nodes,
+        node,
+        f"{what} of attribute '{cells.name}' is empty: it would count no row",
+        "name at least one value, or leave it out",
+    )
     held: dict[int, YamlNode] = {}
     for item in nodes:
         group = groups.get(item.text) if isinstance(item, Scalar) else None
         for cell in cells.find(item, (*others, *groups), noun) if group is None else group:
-            if cell in held:
-                fail(item, f"{what} of attribute '{cells.name}' holds '{cells.labels[cell]}' twice")
+            require(
+                cell not in held,
+                item,
+                f"{what} of attribute '{cells.name}' holds '{cells.labels[cell]}' twice",
+            )
             held[cell] = item
     return tuple(held)

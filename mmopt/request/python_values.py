@@ -3,8 +3,6 @@
 The place of a node is its path: ``workload[2].product.age``.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +10,7 @@ from typing import Any
 
 from mmopt.errors import Location, TooLargeError, WorkloadError, placed
 from mmopt.request.domain_keys import DomainNode
-from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
-from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, check_text, resolve
+from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, ListNode, Map, Scalar, YamlNode, check_text, resolve
 from mmopt.workloads import Domain
 from mmopt.workloads.encodings import label_of
 from mmopt.workloads.frame_labels import Plain, listed, plain_value
@@ -56,8 +53,9 @@ def _as_form(node: YamlNode) -> YamlNode:
 
 def file_node(values: Mapping[str, object]) -> Map:
     """The node of a dictionary with the keys of a workload file."""
-    inside = {key: value for key, value in values.items() if key != "domain"}
-    root = _Converter().mapping(inside, _place("the dictionary"), "", 1)
+    root = _Converter().mapping(
+        {key: value for key, value in values.items() if key != "domain"}, _place("the dictionary"), "", 1
+    )
     if "domain" not in values:
         return root
     node = domain_node(values["domain"])
@@ -70,10 +68,11 @@ def united(first: object, more: Mapping[str, object], what: str) -> dict[str, ob
     if first is None:
         return dict(more)
     if not isinstance(first, Mapping):
-        is_path = isinstance(first, str | os.PathLike) and what == FILE_KEYS
         raise WorkloadError(
             f"a {type(first).__name__} is given, expected a dictionary or keywords: {what}",
-            hint="Workload.load(path) reads a file" if is_path else "",
+            hint="Workload.load(path) reads a file"
+            if isinstance(first, str | os.PathLike) and what == FILE_KEYS
+            else "",
         )
     for key in more:
         if key in first:

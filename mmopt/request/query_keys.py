@@ -3,19 +3,18 @@
 A block is a list of queries on one attribute. Products and marginals are made of blocks on the attributes.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from mmopt.errors import placed, suggest
 from mmopt.request.attribute_keys import BLOCK_NUMBERS, BLOCK_WORDS, CellWords, block_of, is_block_word
 from mmopt.request.domain_keys import check_name, read_members
-from mmopt.request.yaml_nodes import (
+from mmopt.request.yaml_tree import (
     ListNode,
     Map,
     Scalar,
@@ -29,6 +28,7 @@ from mmopt.request.yaml_nodes import (
     one_of,
     positive,
     record,
+    require,
     scalar,
     text,
     too_large,
@@ -98,12 +98,20 @@ def read_block(node: YamlNode, words: Vocabulary) -> Factor:
     if isinstance(node, Scalar):
         if isinstance(node.value, str) and node.value in BLOCK_WORDS:
             return _closed(node, node.value, (), words)
-        if node.text in BLOCK_NUMBERS:
-            fail(node, f"'{node.text}' needs a number", f"write {{{node.text}: 5}}, for instance")
+        require(
+            node.text not in BLOCK_NUMBERS,
+            node,
+            f"'{node.text}' needs a number",
+            f"write {{{node.text}: 5}}, for instance",
+        )
         if node.text in words.named:
             return words.named[node.text]
-        if node.value is None:
-            fail(node, f"{what} is missing", f"write one of {', '.join(BLOCK_WORDS)}, a group or a list")
+        require(
+            node.value is not None,
+            node,
+            f"{what} is missing",
+            f"write one of {', '.join(BLOCK_WORDS)}, a group or a list",
+        )
         return _explicit(node, (node,), words, (*BLOCK_WORDS, *words.named))
     if isinstance(node, ListNode):
         return _explicit(node, items(node, what), words)
@@ -177,13 +185,13 @@ def _factor(rows: list[tuple[int, ...]], labels: list[str], words: Vocabulary) -
 
 def _predicate(node: YamlNode, words: Vocabulary, others: tuple[str, ...]) -> tuple[tuple[int, ...], str]:
     """The cells that a predicate counts, and its label."""
-    if isinstance(node, Map):
-        fail(
-            node,
-            f"a predicate of attribute '{words.cells.name}' must be a value, a group or a list of them, "
-            f"found {describe(node)}",
-            "combine blocks with {union: [block, block]}",
-        )
+    require(
+        not isinstance(node, Map),
+        node,
+        f"a predicate of attribute '{words.cells.name}' must be a value, a group or a list of them, "
+        f"found {describe(node)}",
+        "combine blocks with {union: [block, block]}",
+    )
     nodes = node.items if isinstance(node, ListNode) else (node,)
     for item in nodes:
         _refuse_block(item, words)
@@ -201,9 +209,7 @@ def _refuse_block(node: YamlNode, words: Vocabulary) -> None:
 
 
 def _label(names: list[str]) -> str:
-    if len(names) <= 4:
-        return " or ".join(names)
-    return f"{' or '.join(names[:3])} or {len(names) - 3} more"
+    return " or ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
 
 
 MAX_PRODUCTS = 50_000
@@ -222,9 +228,6 @@ class _EntryReader:
     vocabularies: dict[str, Vocabulary]
     products: list[Product] = field(default_factory=list)
     names: dict[str, YamlNode] = field(default_factory=dict)
-    totals: list[Factor] = field(default_factory=list)
-    places: dict[str, int] = field(default_factory=dict)
-    identities: dict[str, Factor] = field(default_factory=dict)
 
     def entry(self, node: YamlNode) -> None:
         entry = record(node, "a workload entry", _KEYS)
@@ -235,14 +238,10 @@ class _EntryReader:
             sets, block = self._every(value, form)
             for attributes in sets:
                 suffix = ", ".join(attributes) or "total"
-                factors = (
-                    self._identities(attributes)
-                    if block is None
-                    else {name: block[name] for name in attributes}
-                )
-                self._add(entry, factors, title and f"{title}: {suffix}")
+                self._add(entry, {name: block[name] for name in attributes}, title and f"{title}: {suffix}")
         elif form == "marginal":
-            self._add(entry, self._identities(self._attributes(value, "marginal")), title)
+            attributes = self._attributes(value, "marginal")
+            self._add(entry, {name: self._identities[name] for name in attributes}, title)
         else:
             blocks = mapping(value, "product").entries
             factors = {
@@ -268,7 +267,7 @@ class _EntryReader:
         )
         with placed(entry.where):
             product = Product(
-                self._factors(factors),
+                tuple({**self._totals, **factors}.values()),  # totals are shared by all products
                 name=name or None,
                 weight=entry.read("weight", lambda node: positive(node, "weight", no_weight), 1.0),
                 target=entry.read(
@@ -279,22 +278,14 @@ class _EntryReader:
             )
         self.products.append(product)
 
-    def _factors(self, factors: Mapping[str, Factor]) -> tuple[Factor, ...]:
-        """One factor for each attribute: those named, and totals, which all products share."""
-        if not self.totals:
-            by_size = {size: total(size) for size in self.domain.shape}
-            self.totals += [by_size[size] for size in self.domain.shape]
-            self.places |= {name: i for i, name in enumerate(self.domain.names)}
-        complete = list(self.totals)
-        for name, factor in factors.items():
-            complete[self.places[name]] = factor
-        return tuple(complete)
+    @cached_property
+    def _totals(self) -> dict[str, Factor]:
+        by_size = {size: total(size) for size in self.domain.shape}
+        return {a.name: by_size[a.size] for a in self.domain.attributes}
 
-    def _identities(self, attributes: tuple[str, ...]) -> dict[str, Factor]:
-        for name in attributes:
-            if name not in self.identities:
-                self.identities[name] = identity(self.domain.attribute(name).size)
-        return {name: self.identities[name] for name in attributes}
+    @cached_property
+    def _identities(self) -> dict[str, Factor]:
+        return {a.name: identity(a.size) for a in self.domain.attributes}
 
     def _attributes(self, node: YamlNode, what: str) -> tuple[str, ...]:
         """A list of different attributes."""
@@ -304,21 +295,18 @@ class _EntryReader:
         for item in items(node, what, "for the number of all rows write product: {}" if empty else example):
             key = scalar(item, f"an attribute of {what}")
             find_attribute(key, self.vocabularies)
-            if key.text in seen:
-                fail(key, f"{what} names the attribute '{key.text}' twice")
+            require(key.text not in seen, key, f"{what} names the attribute '{key.text}' twice")
             seen[key.text] = key
         return tuple(seen)
 
-    def _every(self, node: YamlNode, form: str) -> tuple[list[tuple[str, ...]], dict[str, Factor] | None]:
-        """All sets of given numbers of attributes; for products also the block of each attribute."""
-        if form == "marginals":
-            options = record(node, form, ("ways", "of"), required=("ways",))
-        else:
-            options = record(node, form, ("ways", "each", "of"), required=("ways", "each"))
+    def _every(self, node: YamlNode, form: str) -> tuple[list[tuple[str, ...]], dict[str, Factor]]:
+        """All sets of given numbers of attributes, and the block of each attribute."""
+        needed = ("ways",) if form == "marginals" else ("ways", "each")
+        options = record(node, form, (*needed, "of"), required=needed)
         names = options.read("of", lambda of: self._attributes(of, "of"), self.domain.names)
         sets = self._ways(options, names)
         if (each := options.get("each")) is None:
-            return sets, None
+            return sets, self._identities
         shared: dict[Factor, Factor] = {}  # equal blocks are one object, so that products are alike
         blocks = {name: read_block(each, self.vocabularies[name]) for name in names}
         return sets, {name: shared.setdefault(block, block) for name, block in blocks.items()}
@@ -330,10 +318,12 @@ class _EntryReader:
         seen: set[int] = set()
         for item in items(ways, "ways") if isinstance(ways, ListNode) else (ways,):
             way = integer(item, "ways")
-            if not 0 <= way <= len(names):
-                fail(item, f"ways must be between 0 and {len(names)}, the number of attributes, found {way}")
-            if way in seen:
-                fail(item, f"ways names {way} twice")
+            require(
+                0 <= way <= len(names),
+                item,
+                f"ways must be between 0 and {len(names)}, the number of attributes, found {way}",
+            )
+            require(way not in seen, item, f"ways names {way} twice")
             seen.add(way)
             if len(result) + math.comb(len(names), way) > MAX_PRODUCTS:
                 count = math.comb(len(names), way)
@@ -348,20 +338,16 @@ class _EntryReader:
 
 def _wish(entry: Map) -> Wish | None:
     """The keys ``within`` and ``confidence``."""
-    half_width = entry.get("within")
+    half_width, confidence = entry.get("within"), entry.get("confidence")
     if half_width is None:
-        if entry.get("confidence") is not None:
+        if confidence is not None:
             fail(
                 entry.key("confidence"), "confidence has no effect without within", "within: 50, for example"
             )
         return None
     width = positive(half_width, "within", "leave within out for queries without such a wish")
-    confidence = entry.get("confidence")
-    if confidence is None:
-        with placed(half_width.where):
-            return Wish(width)
-    with placed(confidence.where):
-        return Wish(width, number(confidence, "confidence"))
+    with placed((confidence or half_width).where):
+        return Wish(width) if confidence is None else Wish(width, number(confidence, "confidence"))
 
 
 def read_products(node: YamlNode, domain: Domain, vocabularies: dict[str, Vocabulary]) -> tuple[Product, ...]:

@@ -1,22 +1,18 @@
 """Solutions and their certificates: frozen data, printed, saved, loaded. No programs, no solvers.
 
 - ``solution.py``: ``Solution``: a strategy and its certificate; in factors for products
-- ``saved_fields.py``: dataclasses of results to files and back, values by component among them
+- ``saved_fields.py``: dataclasses of results to .npz files and back, values by component among them
 - ``rows_and_json.py``: a solution as rows of a table and as JSON
 - ``verification.py``: the outcome of a recheck
-- ``npz_file.py``: the file of a saved result: arrays and JSON in one .npz, written whole or not at all
 - ``frame.py``: named columns, as libraries of data frames take them
 """
 
 from mmopt.results.frame import Frame
 from mmopt.results.saved_fields import GRADES, Grade, Status, is_stop
 from mmopt.results.solution import (
-    AnySolution,
-    FactoredSolution,
     Solution,
     gap_between,
     kind_of_gap,
-    load_saved,
     of_factors,
     why_not_released,
 )
@@ -24,9 +20,7 @@ from mmopt.results.verification import Check, Figure, Verification
 
 __all__ = [
     "GRADES",
-    "AnySolution",
     "Check",
-    "FactoredSolution",
     "Figure",
     "Frame",
     "Grade",
@@ -36,7 +30,6 @@ __all__ = [
     "gap_between",
     "is_stop",
     "kind_of_gap",
-    "load_saved",
     "of_factors",
     "why_not_released",
 ]

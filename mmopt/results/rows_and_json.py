@@ -1,7 +1,5 @@
 """A solution for a reader: rows of a table, and one JSON object."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +20,7 @@ from mmopt.strategies import (
     StrategyOfFew,
 )
 
-Solution = Any  # of either kind; their files import this one
+Solution = Any  # whose file imports this one
 
 
 # Fields of a summary that a program without a strategy lacks
@@ -37,16 +35,21 @@ SHOWN_REPEATS = 10  # a step that was repeated more often is shown once, the las
 def rows(solution: Solution) -> list[tuple[str, str]]:
     """The rows of a table, (name, text), the most important first."""
     s, up = solution, solution.sense == "minimize"
+    if s.template:
+        errors = error_rows(s, by=f", by {s.bound_from}")
+        return [("template", s.template), ("strategy", repr(s.strategy)), *errors]
     bound, whose, side = (
         "no bound",
         "for the givens passed" if s.givens else "by the program's author",
         "below" if up else "above",
     )
     if s.bound is not None:
-        tested = f", {whose}; {_survived(s)}" if s.bound_grade == "claimed" else ""
-        bound = _figure(s.bound, up=not up)
-        bound += f"   ({s.bound_grade}: no feasible point is {side} it{tested})"
-    scaled = ""
+        points = f"{s.survived} feasible points, none of them repaired"
+        survived = f"survived {points}" if s.survived else "not tested"
+        tested = f", {whose}; {survived}" if s.bound_grade == "claimed" else ""
+        bound = f"{_figure(s.bound, up=not up)}   ({s.bound_grade}: no feasible point is {side} it{tested})"
+    scaled, neighbours = "", s.strategy.neighbours
+    other_multipliers = "" if s.error_bound == s.bound else ", at multipliers of its own"
     if s.own_sensitivity is not None and s.covariance is None:
         scaled = f", scaled from {rounded(s.own_sensitivity, 6, up=True)}"
     table = [
@@ -61,7 +64,9 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         *_derived_rows(s, up),
         ("gap", "none" if s.gap is None else f"{_figure(s.gap, 2, True, 'e')}   ({_gap_words(s)})"),
         *(_privacy_rows(s) if s.covariance is not None else ()),
-        *(_strategy_rows(s, scaled) if s.has_strategy else ()),
+        *(error_rows(s, scaled, other_multipliers) if s.has_strategy else ()),
+        *((("sensitivity", f"{rounded(s.sensitivity, 10, up=True)}   (rounded up)"),) * s.has_strategy),
+        *((("neighbours", neighbours.words),) * (s.has_strategy and neighbours != ADD_REMOVE)),
         ("seconds", ", ".join(f"{name} {t:.2f}" for name, t in s.seconds.items())),
     ]
     word = "factor" if s.is_in_factors else "step"
@@ -73,15 +78,6 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         objective = f"objective {rounded(step.objective, 10, up=up)} ({step.objective_grade})"
         table.append((f"{word} {name}", f"{step.program}: {objective}, {bound}"))
     return table + [("warning", text) for text in s.warnings]
-
-
-def _strategy_rows(s: Solution, scaled: str) -> list[tuple[str, str]]:
-    neighbours = s.strategy.neighbours
-    return [
-        *error_rows(s, scaled, "" if s.error_bound == s.bound else ", at multipliers of its own"),
-        ("sensitivity", f"{rounded(s.sensitivity, 10, up=True)}   (rounded up)"),
-        *((("neighbours", neighbours.words),) if neighbours != ADD_REMOVE else ()),
-    ]
 
 
 def _figure(value: float, digits: int = 10, up: bool = True, layout: str = "g") -> str:
@@ -120,24 +116,15 @@ def error_rows(s: Solution, scaled: str = "", by: str = "") -> list[tuple[str, s
     ]
 
 
-def _survived(s: Solution) -> str:
-    points = f"{s.survived} feasible points, none of them repaired"
-    return f"survived {points}" if s.survived else "not tested"
-
-
 def _few(steps: Mapping[str, Solution]) -> dict[str, Solution]:
     """The steps; only the last one of a step that was repeated often."""
-    repeats = Counter(_name(name) for name in steps)
+    names = {step: step.partition(" ")[0] for step in steps}  # without the number of a repetition
+    repeats = Counter(names.values())
     return {
-        name: step
-        for name, step in steps.items()
-        if repeats[_name(name)] <= SHOWN_REPEATS or name == f"{_name(name)} {repeats[_name(name)]}"
+        step: solution
+        for step, solution in steps.items()
+        if repeats[names[step]] <= SHOWN_REPEATS or step == f"{names[step]} {repeats[names[step]]}"
     }
-
-
-def _name(step: str) -> str:
-    """The name of a step, without the number of its repetition."""
-    return step.partition(" ")[0]
 
 
 def levels(value: Value) -> tuple[Array, Array]:
@@ -193,6 +180,10 @@ def _components_words(strategy: Any) -> str:
 def summary(solution: Solution) -> dict[str, Any]:
     """The figures as one JSON object."""
     s, derived = solution, {}
+    if s.template:
+        words = ("error", "error_grade", "error_bound", "error_bound_grade", "bound_from", "rmse")
+        named = {"template": s.template, "strategy": repr(s.strategy), "norm": s.strategy.norm}
+        return named | {name: getattr(s, name) for name in words} | {"seconds": s.seconds["total"]}
     is_listed = not isinstance(s.strategy, StrategyOfFew | ProductStrategy)
     if s.derived_bound is not None:
         figures = s.derived_bound, s.derived_grade, finite(s.derived_gap)

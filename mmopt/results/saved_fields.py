@@ -1,6 +1,7 @@
 """Dataclasses of results to files and back, values by component among them.
 
-There is one way for all of them: fields as declared, as arrays and JSON. ``Status`` says how a solve ended,
+There is one way for all of them: fields as declared, in one .npz of plain arrays, of which one is the JSON of
+everything else. Nothing is pickled, so that opening a file runs nothing. ``Status`` says how a solve ended,
 in parts that do not imply each other, and ``Grade`` what a figure rests on.
 
 Cells by component are saved as the symmetries of their attributes, from which the rest of their space is made
@@ -11,23 +12,26 @@ listed only the sizes of the components are saved: ``verify`` finds the rest fro
 from __future__ import annotations
 
 import dataclasses
+import io
+import json
+import math
 import re
-from abc import ABC, abstractmethod
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from mmopt.errors import Error, ResultError
-from mmopt.limits import Stop
-from mmopt.notebook import Displayed
+from mmopt.errors import ResultError
+from mmopt.limits import MEMORY_LIMIT, Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Space, Split
-from mmopt.results import npz_file
-from mmopt.results.verification import as_text
+from mmopt.resources import parse_json, write_whole
 from mmopt.sectors.profiles import Mixture
 from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint
@@ -111,32 +115,6 @@ Value = Array | Split | Level | Measure | Kronecker
 Fields = dict[str, Any]
 
 MATRIX, VECTOR, MEASURE = "matrix by component", "vector by orbit", "measure of cells"
-
-
-def plain_split(value: Split) -> Fields:
-    """A matrix by component as a mapping of numbers, texts and arrays."""
-    return {
-        "kind": MATRIX,
-        "rows": _plain_space(value.rows),
-        "columns": _plain_space(value.columns),
-        "parts": _joined([np.asarray(p).ravel() for p in value.parts]),
-    }
-
-
-def plain_level(value: Level) -> Fields:
-    """A vector by orbit of cells as such a mapping."""
-    return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
-
-
-def plain_measure(value: Measure) -> Fields:
-    """A measure on cells that are not listed as such a mapping: products, one factor an attribute."""
-    mixture = value.mixture
-    return {
-        "kind": MEASURE,
-        "space": _plain_space(value.space),
-        "weights": np.asarray(mixture.weights),
-        "factors": {str(i): np.asarray(factor) for i, factor in enumerate(mixture.factors)},
-    }
 
 
 def _require(holds: Any) -> None:
@@ -247,21 +225,28 @@ READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level | Measure]] = 
 """Readers of mappings, by kind; they raise ResultError or one of ``UNREADABLE`` where one does not fit."""
 
 
-PROGRAM = "solution of a program"  # the kind of a file that names none
-
 Class = TypeVar("Class")
-SavedKind = TypeVar("SavedKind", bound="Saved")
 
 
 def plain(value: Any) -> Any:
     """A result as numbers, texts, arrays and mappings of those, also inside mappings."""
-    if isinstance(value, Split):
-        return plain_split(value)
-    if isinstance(value, Level):
-        return plain_level(value)
-    if isinstance(value, Measure):
-        return plain_measure(value)
-    if isinstance(value, StrategyForm | Saved):
+    if isinstance(value, Split):  # a matrix by component
+        return {
+            "kind": MATRIX,
+            "rows": _plain_space(value.rows),
+            "columns": _plain_space(value.columns),
+            "parts": _joined([np.asarray(p).ravel() for p in value.parts]),
+        }
+    if isinstance(value, Level):  # a vector by orbit of cells
+        return {"kind": VECTOR, "space": _plain_space(value.space), "values": np.asarray(value.values)}
+    if isinstance(value, Measure):  # on cells that are not listed: products, one factor an attribute
+        return {
+            "kind": MEASURE,
+            "space": _plain_space(value.space),
+            "weights": np.asarray(value.mixture.weights),
+            "factors": {str(i): np.asarray(factor) for i, factor in enumerate(value.mixture.factors)},
+        }
+    if isinstance(value, StrategyForm):
         return plain(value.fields())
     if isinstance(value, Status):
         return dataclasses.asdict(value)
@@ -277,7 +262,7 @@ def restored(value: Any) -> Any:
     return {name: restored(inner) for name, inner in value.items()}
 
 
-def _strategy(fields: Mapping[str, Any]) -> StrategyForm:
+def restored_strategy(fields: Mapping[str, Any]) -> StrategyForm:
     """A strategy of any form; the forms that programs choose are not named in the file."""
     check_kinds(
         fields,
@@ -292,80 +277,44 @@ def _strategy(fields: Mapping[str, Any]) -> StrategyForm:
     return FORMS[form].from_fields(restored(fields))
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, float) or _is_whole(value)
-
-
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-
-
-def _is_figure(value: Any) -> bool:
-    return isinstance(value, bool) or _is_number(value)
 
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "fiu"
 
 
-def _is_value(value: Any) -> bool:
-    """An array, or a matrix or vector by component, whose fields are checked by its reader."""
-    return _is_array(value) or (isinstance(value, Mapping) and value.get("kind") in READERS)
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
 
 
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool | str) or _is_number(value)
-
-
-def _of(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kind)
-
-
-def _or_none(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or inner(value)
-
-
-def _mapping(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, Mapping) and all(map(inner, value.values()))
-
-
-def _several(inner: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list | tuple) and all(map(inner, value))
-
-
-class _Kind(NamedTuple):
-    """A test whether a plain value fits, and the function that restores it."""
-
-    fits: Callable[[Any], bool]
-    restored: Callable[[Any], Any] = lambda value: value
-
-
-# How a field is annotated -> its kind.
-_KINDS: Mapping[str, _Kind] = MappingProxyType(
+# A word of an annotation -> whether a plain value fits.
+_FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
-        "str": _Kind(_of(str)),
-        "bool": _Kind(_of(bool)),
-        "int": _Kind(_is_whole),
-        "int | None": _Kind(_or_none(_is_whole)),
-        "float": _Kind(_is_number),
-        "Grade": _Kind(lambda value: value in GRADES),
-        "Grade | None": _Kind(lambda value: value is None or value in GRADES),
-        "float | None": _Kind(_or_none(_is_number)),
-        "Array": _Kind(_is_array),
-        "Mapping[str, Array]": _Kind(_mapping(_is_array)),
-        "Value": _Kind(_is_value, restored),
-        "Value | None": _Kind(_or_none(_is_value), restored),
-        "Mapping[str, Value]": _Kind(_mapping(_is_value), restored),
-        "Mapping[str, float]": _Kind(_mapping(_is_number)),
-        "Mapping[str, float | int | bool | str | None]": _Kind(_mapping(_is_plain)),
-        "tuple[str, ...]": _Kind(_several(_of(str)), tuple),
-        "tuple[Mapping[str, float | bool], ...]": _Kind(_several(_mapping(_is_figure)), tuple),
-        "Mapping[str, Solution]": _Kind(_mapping(_of(Mapping))),  # ``Solution.from_fields`` goes on
-        "Status": _Kind(_of(Mapping), lambda fields: build(Status, fields)),
-        "AnyStrategy": _Kind(_of(Mapping), _strategy),
-        "StrategyForm": _Kind(_of(Mapping), _strategy),
+        "None": lambda value: value is None,
+        "str": lambda value: isinstance(value, str),
+        "bool": lambda value: isinstance(value, bool),
+        "int": _is_whole,
+        "float": lambda value: isinstance(value, float) or _is_whole(value),
+        "Grade": lambda value: value in GRADES,
+        "Array": _is_array,
+        # An array, or a matrix or vector by component, whose fields are checked by its reader.
+        "Value": lambda value: _is_array(value) or (_is_mapping(value) and value.get("kind") in READERS),
+        "Solution": _is_mapping,  # ``Solution.from_fields`` goes on
+        "Status": _is_mapping,
+        "AnyStrategy": _is_mapping,
     }
 )
+_MAPPING, _TUPLE = re.compile(r"Mapping\[str, (.*)\]"), re.compile(r"tuple\[(.*), \.\.\.\]")
+
+
+def _fits(annotation: str, value: Any) -> bool:
+    if inner := _MAPPING.fullmatch(annotation):
+        return isinstance(value, Mapping) and all(_fits(inner[1], each) for each in value.values())
+    if inner := _TUPLE.fullmatch(annotation):
+        return isinstance(value, list | tuple) and all(_fits(inner[1], each) for each in value)
+    return any(_FITS[word](value) for word in annotation.split(" | "))
 
 
 def check_kinds(fields: Mapping[str, Any], annotations: Mapping[str, str]) -> None:
@@ -374,7 +323,7 @@ def check_kinds(fields: Mapping[str, Any], annotations: Mapping[str, str]) -> No
     A field without a value is left to the dataclass; an annotation without a row above is a KeyError.
     """
     for name, annotation in annotations.items():
-        if name in fields and not _KINDS[annotation].fits(fields[name]):
+        if name in fields and not _fits(annotation, fields[name]):
             kind = type(fields[name]).__name__
             raise ResultError(f"its field '{name}' is a {kind}, expected {annotation}")
 
@@ -383,9 +332,18 @@ def build(cls: type[Class], fields: Mapping[str, Any]) -> Class:
     """The dataclass with these fields, each checked against its declaration and restored."""
     declared = {f.name: str(f.type) for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
     check_kinds(fields, declared)
-    return cls(
-        **{name: _KINDS[declared[name]].restored(v) if name in declared else v for name, v in fields.items()}
-    )
+    return cls(**{name: _restored(declared.get(name, ""), value) for name, value in fields.items()})
+
+
+def _restored(annotation: str, value: Any) -> Any:
+    """The value of a field with this annotation, from a plain one that fits."""
+    if annotation == "Status":
+        return build(Status, value)
+    if annotation == "AnyStrategy":
+        return restored_strategy(value)
+    if _TUPLE.fullmatch(annotation):
+        return tuple(value)
+    return restored(value) if "Value" in annotation else value
 
 
 def pack(fields: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], dict[str, Array]]:
@@ -419,64 +377,109 @@ def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, 
     return fields
 
 
-class Saved(Displayed, ABC):
-    """A frozen dataclass that is shown as rows, and equal after ``save`` and ``load``.
+FORMAT = 1
+RECORD = "record.json"
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+LONGEST = 2**26  # bytes of the record
+LARGEST = 4 * MEMORY_LIMIT  # bytes of all arrays
+# Raised where a file is of another kind, cut short or changed (zipfile: RuntimeError for an encrypted member
+# and its subclass NotImplementedError for an unknown method; numpy: SyntaxError and TokenError for a header),
+# or where its values do not fit together.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    MemoryError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    SyntaxError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
-    KIND : the kind of its file. WHAT : its name in messages. HINT : how to get such a file. COMMAND : the
-    command that makes one. Every kind also has ``strategy``, ``workload_hash``, ``error``, ``error_bound``
-    and ``rmse``; ``program``, ``words`` and ``about_program()`` say what it solves; ``covariance``,
-    ``own_sensitivity`` and ``steps`` are empty where there are none.
+
+def _encode(value: Any) -> Any:
+    """Replace infinities and NaN, which JSON does not have, by texts."""
+    if isinstance(value, dict):
+        return {k: _encode(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_encode(v) for v in value]
+    return {"float": repr(value)} if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _decode(value: dict[str, Any]) -> Any:
+    return float(value["float"]) if value.keys() == {"float"} else value
+
+
+def write_npz(record: Mapping[str, Any], arrays: Mapping[str, Array], path: Path) -> Path:
+    """Write to ``path`` (``.npz`` is added when it is missing), whole or not at all.
+
+    Raises
+    ------
+    ResultError : the file cannot be written.
     """
+    if path.suffix != ".npz":
+        path = path.with_name(path.name + ".npz")
+    text = json.dumps(
+        {"format": FORMAT, "record": _encode(dict(record))}, ensure_ascii=False, allow_nan=False
+    )
+    everything: dict[str, Any] = {RECORD: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **everything)
+    write_whole(path, packed.getvalue())
+    return path
 
-    KIND: ClassVar[str] = PROGRAM
-    WHAT: ClassVar[str]
-    HINT: ClassVar[str]
-    COMMAND: ClassVar[str]
 
-    def fields(self) -> dict[str, Any]:
-        """Every field as plain numbers, texts, arrays and mappings of those."""
-        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+def _arrays_in(value: Any) -> set[str]:
+    """The arrays that a part of a record names."""
+    if not isinstance(value, dict):
+        return set()
+    return {value["array"]} if set(value) == {"array"} else set().union(*map(_arrays_in, value.values()))
 
-    @classmethod
-    def from_fields(cls: type[SavedKind], fields: Mapping[str, Any]) -> SavedKind:
-        """The result with these ``fields``; ResultError where one is of another type."""
-        return build(cls, fields)
 
-    @classmethod
-    def unpacked(cls: type[SavedKind], path: str | Path, record: Mapping[str, Any], arrays: Any) -> SavedKind:
-        """The result of a file; ResultError where it cannot be read."""
-        if (kind := record.get("kind", PROGRAM)) != cls.KIND:
-            hint = "'mmopt release --strategy' and 'mmopt verify' take it"
-            raise ResultError(f"'{path}' holds a {kind}, not the {cls.KIND}", hint=hint)
-        what = f"'{path}' is not a saved {cls.WHAT}"
-        try:
-            return cls.from_fields(unpack(record, arrays))
-        except npz_file.UNREADABLE:
-            raise ResultError(what, hint=cls.HINT) from None
-        except Error as error:
-            raise ResultError(f"{what}: {error.message}", hint=error.hint or cls.HINT) from None
+def _array(archive: zipfile.ZipFile, name: str) -> Array:
+    """An array of a file; ValueError where its header and the archive differ about its size."""
+    with archive.open(f"{name}.npy") as member:
+        shape, _, dtype = HEADERS[np.lib.format.read_magic(member)](member)
+        if member.tell() + dtype.itemsize * math.prod(shape) != archive.getinfo(f"{name}.npy").file_size:
+            raise ValueError(name)
+    with archive.open(f"{name}.npy") as member:
+        return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
 
-    @classmethod
-    def load(cls: type[SavedKind], path: str | Path) -> SavedKind:
-        """Read a saved result; :class:`~mmopt.errors.ResultError` when it cannot be read."""
-        return cls.unpacked(path, *npz_file.read(Path(path)))
 
-    @abstractmethod
-    def rows(self) -> list[tuple[str, str]]:
-        """The rows of a table, (name, text), the most important first."""
+def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The record and the arrays of a saved file.
 
-    def save(self, path: str | Path) -> Path:
-        """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
-        return npz_file.write(*pack(self.fields()), Path(path))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, type(self)):
-            return NotImplemented
-        (mine, my_arrays), (theirs, their_arrays) = pack(self.fields()), pack(other.fields())
-        same = mine == theirs and my_arrays.keys() == their_arrays.keys()
-        return same and all(np.array_equal(my_arrays[k], their_arrays[k]) for k in my_arrays)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __str__(self) -> str:
-        return as_text(self.rows())
+    Raises
+    ------
+    ResultError : no such file, not a saved result, or one of another version.
+    """
+    if not path.is_file():
+        release_strategy = path / "strategy.npz"
+        hint = f"a release keeps its strategy in '{release_strategy}'" if release_strategy.is_file() else ""
+        raise ResultError(f"there is no saved solution '{path}'", hint=hint)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [(m.filename.removesuffix(".npy"), m.file_size) for m in archive.infolist()]
+            sizes = dict(members)
+            if sizes[RECORD] > LONGEST or sum(sizes.values()) > LARGEST:
+                limits = f"{LONGEST / 2**30:g} GiB of record and {LARGEST / 2**30:g} GiB in all"
+                raise ResultError(f"'{path}' declares more than {limits}")
+            saved = parse_json(bytes(_array(archive, RECORD)).decode(), _decode)
+            version, record = saved["format"], dict(saved["record"])
+            # An array that the record does not name, or that is there twice, is not read.
+            if version == FORMAT and sorted(name for name, _ in members) != sorted(
+                [RECORD, *_arrays_in(record)]
+            ):
+                raise ValueError(path)
+            arrays = {name: _array(archive, name) for name in _arrays_in(record)}
+    except UNREADABLE:
+        hint = "save one with --out or Solution.save"
+        raise ResultError(f"'{path}' is not a saved solution", hint=hint) from None
+    if version != FORMAT:
+        raise ResultError(f"'{path}' has format {version}, this version reads {FORMAT}")
+    return record, arrays

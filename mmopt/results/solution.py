@@ -1,27 +1,41 @@
 """``Solution``: a strategy and its certificate; in factors for products.
 
-A ``Solution`` is that of a program for a workload: a strategy with a proof of how good it is. A
-``FactoredSolution`` is the strategy of a template, with its error for a workload and a bound.
+A ``Solution`` is that of a program for a workload, a strategy with a proof of how good it is, or the strategy
+of a template, with its error for a workload and a bound.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
+from mmopt.errors import Error, ResultError
 from mmopt.notebook import Charted, Reported
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Kronecker, Level
-from mmopt.results import npz_file, rows_and_json
-from mmopt.results.rows_and_json import error_rows
-from mmopt.results.saved_fields import Grade, Saved, Status, Value, build, weakest
-from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrategy, StrategyForm, as_dense
+from mmopt.results import rows_and_json
+from mmopt.results.saved_fields import (
+    UNREADABLE,
+    Grade,
+    Status,
+    Value,
+    build,
+    pack,
+    plain,
+    read_npz,
+    unpack,
+    weakest,
+    write_npz,
+)
+from mmopt.results.verification import as_text
+from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrategy, as_dense
 
 
 def why_not_released(
@@ -86,9 +100,31 @@ def relative_gap(upper: float, lower: float) -> float:
 # Fields that a solution in factors makes from those of its factors; its file does not keep them twice.
 OF_FACTORS = ("strategy", "variables", "multipliers", "error_multipliers", "covariance", "basis", "bases")
 
+FOR_TARGETS = " for targets"
+"""The end of the name of a template whose weights followed the targets of the queries."""
+
+IN_FACTORS = "strategy in factors"  # the kind of a file with the strategy of a template
+OF_TEMPLATES = (
+    *("template", "strategy", "error", "rmse", "error_bound", "bound_from", "seconds", "workload_hash"),
+)
+# The other fields of a template's solution; those of its figures follow from error and bound.
+NO_PROGRAM: Mapping[str, Any] = MappingProxyType(
+    {
+        **dict.fromkeys(("program", "title", "cite", "solver", "solver_version", "program_text"), ""),
+        **{name: {} for name in ("variables", "multipliers", "options", "scaling")},
+        "status": {"stop": "", "feasible": True, "violation": 0.0, "bound_valid": False, "raw": ""},
+        "error_multipliers": np.zeros(0),
+        "objective": 0.0,
+        "value": 0.0,
+        "bound": None,
+        "sensitivity": 1.0,
+        "iterations": None,
+    }
+)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution(Saved, Charted, Reported):
+class Solution(Charted, Reported):
     """A certified solution: frozen data that need no solver, equal after ``save`` and ``load``.
 
     A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
@@ -134,11 +170,10 @@ class Solution(Saved, Charted, Reported):
         and bound are those of the best repaired point so far, by the program file; False where they are the
         solver's own count, which is not checked. For a search (classes rank and smooth) a row for each round:
         start, round, objective, and further columns of the class.
+    template : the name of the template whose strategy it is, "" for a program. It has the fields strategy,
+        error, rmse, error_bound, seconds and workload_hash alone, with objective and bound as total error
+        and its bound; no figure of a solver. bound_from : the source of that bound.
     """
-
-    WHAT = "solution"
-    HINT = "save one with --out or Solution.save"
-    COMMAND = "solve"
 
     program: str
     title: str
@@ -152,7 +187,7 @@ class Solution(Saved, Charted, Reported):
     error_bound: float
     sensitivity: float
     rmse: float
-    strategy: AnyStrategy
+    strategy: AnyStrategy  # of a template any ``StrategyForm``
     variables: Mapping[str, Value]
     multipliers: Mapping[str, Value]
     error_multipliers: Value
@@ -184,15 +219,40 @@ class Solution(Saved, Charted, Reported):
     derived_bound: float | None = None
     derived_grade: Grade | None = None
     derived_from: Mapping[str, Array] = field(default_factory=dict)
+    template: str = ""
+    bound_from: str = ""
 
     def __post_init__(self) -> None:
-        if self.bound is not None and self.bound_grade is None:
-            object.__setattr__(self, "bound_grade", "claimed")
+        implied: dict[str, Any] = {}
+        if self.template:
+            # A bound is on the least error, which is at most this one: a larger bound is rounding, or false.
+            bound = min(self.error_bound, self.error)
+            # By a shipped certificate, or by singular values and sums without an error bound.
+            grade = "proved" if self.bound_from == "l2_strategy" else "estimated"
+            implied = {"program": f"template {self.template}", "objective": self.error, "value": self.error}
+            implied |= dict.fromkeys(("bound", "error_bound"), bound)
+            implied |= dict.fromkeys(("bound_grade", "error_bound_grade"), grade)
+        elif self.bound is not None and self.bound_grade is None:
+            implied = {"bound_grade": "claimed"}
+        for name, value in implied.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of_template(cls, *, seconds: float, **fields: Any) -> Solution:
+        """The solution with the strategy of a template; ``fields``: those of ``OF_TEMPLATES``."""
+        return cls(
+            **{
+                **NO_PROGRAM,
+                **fields,
+                "status": Status(**NO_PROGRAM["status"]),
+                "seconds": {"total": seconds},
+            }
+        )
 
     @property
     def is_in_factors(self) -> bool:
         """Whether it is the product of the solutions of its factors, which are its steps."""
-        return isinstance(self.strategy, ProductStrategy)
+        return isinstance(self.strategy, ProductStrategy) and not self.template
 
     @property
     def gap(self) -> float | None:
@@ -227,12 +287,12 @@ class Solution(Saved, Charted, Reported):
     @property
     def by_targets(self) -> bool:
         """Whether the targets of the queries set the noise of a release."""
-        return self.covariance is not None
+        return self.covariance is not None or self.template.endswith(FOR_TARGETS)
 
     @property
     def words(self) -> str:
         """Where the strategy is from."""
-        return f"{self.program}, {self.status.stop}"
+        return self.program if self.template else f"{self.program}, {self.status.stop}"
 
     @property
     def privacy_cost(self) -> float:
@@ -258,33 +318,79 @@ class Solution(Saved, Charted, Reported):
         return Level(profile.space, slack) if isinstance(profile, Level) else slack
 
     def about_program(self) -> dict[str, Any]:
-        """The program's entry in a manifest."""
+        """The program's entry in a manifest; nothing for a template, which is no program."""
+        if self.template:
+            return {}
         sha256 = hashlib.sha256(self.program_text.encode()).hexdigest()
-        program = {"name": self.program, "title": self.title, "source": self.cite, "sha256": sha256}
-        return {"program": program}
+        return {"program": {"name": self.program, "title": self.title, "source": self.cite, "sha256": sha256}}
 
     rows = rows_and_json.rows
     summary = rows_and_json.summary
 
     def fields(self) -> dict[str, Any]:
-        left_out = OF_FACTORS if self.is_in_factors else ()
-        return {name: value for name, value in super().fields().items() if name not in left_out}
+        """Every field as plain numbers, texts, arrays and mappings of those; of a template a few."""
+        if self.template:
+            few = {name: plain(getattr(self, name)) for name in OF_TEMPLATES}
+            return {"kind": IN_FACTORS, **few, "seconds": self.seconds["total"]}
+        left_out = {"template", "bound_from", *(OF_FACTORS if self.is_in_factors else ())}
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
+        return {**plain(kept), "steps": {name: step.fields() for name, step in self.steps.items()}}
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Solution:
-        completed, factors = fields, fields.get("steps")
-        if "strategy" not in fields and isinstance(factors, Mapping) and factors:
-            first = next(iter(factors.values()))
-            completed = {**{name: first[name] for name in OF_FACTORS if name in first}, **fields}
+        """The solution with these ``fields``; ResultError where one is of another type."""
+        if fields.get("kind") == IN_FACTORS:
+            # Version 0.1.0 called the bound on the error of every strategy 'bound'.
+            few = {"error_bound": fields.get("bound"), **fields}
+            few = {name: few[name] for name in OF_TEMPLATES}
+            return build(cls, {**NO_PROGRAM, **few, "seconds": {"total": few["seconds"]}})
+        completed, factors = {**fields, "template": "", "bound_from": ""}, fields.get("steps")
+        is_in_factors = "strategy" not in fields and isinstance(factors, Mapping) and bool(factors)
+        if is_in_factors:
+            first = next(iter(fields["steps"].values()))
+            completed = {**{name: first[name] for name in OF_FACTORS if name in first}, **completed}
         built = build(cls, completed)
         status = built.status
         if "bound_grade" not in fields:  # of version 0.1.0, where any certificate made a bound valid
             status = replace(status, bound_valid=False)
         steps = {name: Solution.from_fields(step) for name, step in fields.get("steps", {}).items()}
-        made = {} if completed is fields else of_factors(steps)
-        return replace(built, status=status, steps=steps, **made)
+        return replace(built, status=status, steps=steps, **of_factors(steps) if is_in_factors else {})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Solution:
+        """Read a saved result; :class:`~mmopt.errors.ResultError` when it cannot be read."""
+        record, arrays = read_npz(Path(path))
+        is_template = record.get("kind") == IN_FACTORS
+        command = "'mmopt templates --out'" if is_template else "--out"
+        hint = f"save one with {command} or Solution.save"
+        problem = f"'{path}' is not a saved {'strategy' if is_template else 'solution'}"
+        try:
+            return cls.from_fields(unpack(record, arrays))
+        except UNREADABLE:
+            raise ResultError(problem, hint=hint) from None
+        except Error as error:
+            raise ResultError(f"{problem}: {error.message}", hint=error.hint or hint) from None
+
+    def save(self, path: str | Path) -> Path:
+        """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
+        return write_npz(*pack(self.fields()), Path(path))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Solution):
+            return NotImplemented
+        (mine, my_arrays), (theirs, their_arrays) = pack(self.fields()), pack(other.fields())
+        same = mine == theirs and my_arrays.keys() == their_arrays.keys()
+        return same and all(np.array_equal(my_arrays[k], their_arrays[k]) for k in my_arrays)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return as_text(self.rows())
 
     def __repr__(self) -> str:
+        if self.template:
+            gap = rounded(self.error_gap, 2, up=True, layout="e")
+            return f"Solution({self.program}: error {rounded(self.error, 8, up=True)}, gap {gap})"
         gap = "no bound" if self.gap is None else f"gap {rounded(self.gap, 2, up=True, layout='e')}"
         objective = rounded(self.objective, 8, up=self.sense == "minimize")
         figures = f"objective {objective}, {gap}, {self.status.stop}"
@@ -302,117 +408,3 @@ def of_factors(factors: Mapping[str, Solution]) -> dict[str, Any]:
             values_by_name[name] = None if first is None else Kronecker(tuple(values))
     strategies = (as_dense(s.strategy) for s in factors.values())
     return {**values_by_name, "strategy": ProductStrategy(tuple(strategies)), "bases": {}}
-
-
-FOR_TARGETS = " for targets"
-"""The end of the name of a template whose weights followed the targets of the queries."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FactoredSolution(Saved, Charted, Reported):
-    """A template's strategy, equal after ``save`` and ``load``.
-
-    template : its name. error : total squared error, weighted, at unit noise per unit of sensitivity.
-    rmse : √(mean unweighted variance) at the same noise. error_bound : on the error of every strategy;
-    bound_from : its source. Fields of a program alone (targets, a scale, steps) are empty.
-    """
-
-    KIND = "strategy in factors"
-    WHAT = "strategy"
-    HINT = "save one with 'mmopt templates --out' or FactoredSolution.save"
-    COMMAND = "templates"
-
-    template: str
-    strategy: StrategyForm
-    error: float
-    rmse: float
-    error_bound: float
-    bound_from: str
-    seconds: float
-    workload_hash: str
-
-    sense: ClassVar[str] = "minimize"
-    covariance: ClassVar[None] = None
-    own_sensitivity: ClassVar[None] = None
-    has_strategy: ClassVar[bool] = True
-    steps: ClassVar[Mapping[str, Any]] = {}
-    # Singular values and sums without error bounds.
-    error_grade: ClassVar[Grade] = "estimated"
-    error_gap_grade: ClassVar[Grade] = "estimated"
-
-    def __post_init__(self) -> None:
-        # The bound is on the least error, which is at most this one: a larger bound is rounding, or false.
-        object.__setattr__(self, "error_bound", min(self.error_bound, self.error))
-
-    @property
-    def program(self) -> str:
-        """The template's name, in place of a program's."""
-        return f"template {self.template}"
-
-    @property
-    def by_targets(self) -> bool:
-        """Whether the targets of the queries set the noise of a release."""
-        return self.template.endswith(FOR_TARGETS)
-
-    @property
-    def words(self) -> str:
-        """Where the strategy is from."""
-        return self.program
-
-    @property
-    def error_gap(self) -> float:
-        """error / error_bound - 1."""
-        return relative_gap(self.error, self.error_bound)
-
-    @property
-    def error_bound_grade(self) -> Grade:
-        """The grade of the bound: by a shipped certificate, or by singular values without an error bound."""
-        return "proved" if self.bound_from == "l2_strategy" else "estimated"
-
-    def about_program(self) -> dict[str, Any]:
-        """Nothing: a template is no program."""
-        return {}
-
-    def rows(self) -> list[tuple[str, str]]:
-        """The rows of a table, (name, text), the most important first."""
-        named = [("template", self.template), ("strategy", repr(self.strategy))]
-        return named + error_rows(self, by=f", by {self.bound_from}")
-
-    def summary(self) -> dict[str, Any]:
-        """The figures as one JSON object."""
-        return {
-            "template": self.template,
-            "strategy": repr(self.strategy),
-            "norm": self.strategy.norm,
-            "error": self.error,
-            "error_grade": self.error_grade,
-            "error_bound": self.error_bound,
-            "error_bound_grade": self.error_bound_grade,
-            "bound_from": self.bound_from,
-            "rmse": self.rmse,
-            "seconds": self.seconds,
-        }
-
-    def fields(self) -> dict[str, Any]:
-        return {"kind": self.KIND, **super().fields()}
-
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any]) -> FactoredSolution:
-        # Version 0.1.0 called the bound on the error of every strategy 'bound'.
-        renamed = {"error_bound" if name == "bound" else name: value for name, value in fields.items()}
-        return build(cls, {name: value for name, value in renamed.items() if name != "kind"})
-
-    def __repr__(self) -> str:
-        gap = rounded(self.error_gap, 2, up=True, layout="e")
-        return f"FactoredSolution({self.template}: error {rounded(self.error, 8, up=True)}, gap {gap})"
-
-
-# Both are ``Saved`` and have the strategy and its figures under the same names, so that either can be passed.
-AnySolution = Solution | FactoredSolution
-
-
-def load_saved(path: str | Path) -> AnySolution:
-    """A saved solution, or a saved strategy in factors; ResultError when it cannot be read."""
-    record, arrays = npz_file.read(Path(path))
-    kind = FactoredSolution if record.get("kind") == FactoredSolution.KIND else Solution
-    return kind.unpacked(path, record, arrays)

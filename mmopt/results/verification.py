@@ -1,7 +1,5 @@
 """The outcome of a recheck of a saved result: each figure as stated and as recomputed; rows as a table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

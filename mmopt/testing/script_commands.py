@@ -13,7 +13,7 @@ from mmopt.cli.planned_strategy import options_for
 from mmopt.errors import OptionError
 from mmopt.report.charts import COLOURS, DASHES, MARKERS, check_chart, plainly, save
 from mmopt.report.table_style import bold, by_reason, cell, duration, figure, gap, paragraphs, rows_table
-from mmopt.results.npz_file import write_whole
+from mmopt.resources import write_whole
 
 __all__ = [
     "COLOURS",

@@ -37,7 +37,7 @@ def test_few_cells_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch, rng: 
     planned = mmopt.accuracy(domain.marginals(2), {"rho": 1.0}).plan
     one_by_one = private_release.counted_data(rows, planned)
     assert isinstance(one_by_one, DataVector)
-    monkeypatch.setattr(private_release, "MOST_CELLS", 0)
+    monkeypatch.setattr(private_release, "MOST_CELLS_COUNTED", 0)
     tables = private_release.counted_data(rows, planned)
     assert isinstance(tables, MarginalCounts)
     cube = one_by_one.counts.reshape(domain.shape)

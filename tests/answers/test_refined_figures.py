@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import mmopt
-from mmopt.answers.nearest_counts import nearest_counts
-from mmopt.answers.refined_answers import figures_of
+from mmopt.answers.refined_answers import figures_of, nearest_counts
 from mmopt.numerics.arrays import Array
 
 

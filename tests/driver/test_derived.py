@@ -37,7 +37,7 @@ MOST_DRAWN = 10
 
 
 def bounds(found: Case) -> list[float]:
-    """The bound that each run derives, of an objective that is minimised; nothing where the solver breaks down."""
+    """The bound that each run derives, for a minimised objective; nothing where the solver breaks down."""
     read, lowers = found.reader, []
     for run in RUNS:
         try:

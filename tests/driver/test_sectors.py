@@ -1,6 +1,6 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/measured.py, results/saved_fields.py, strategies/component_strategy.py.
+Guards sectors/measured.py, results/solution.py, strategies/component_strategy.py.
 """
 
 import json
@@ -26,8 +26,7 @@ from mmopt.errors import ResultError, TooLargeError
 from mmopt.language import evaluate, shipped
 from mmopt.limits import hard_limit
 from mmopt.numerics.split_arrays import Measure, Split
-from mmopt.results import npz_file
-from mmopt.results.saved_fields import pack
+from mmopt.results.saved_fields import pack, write_npz
 from mmopt.sectors import best_design
 from mmopt.sectors.measured import as_targets
 from mmopt.sectors.mixtures import spectrum
@@ -82,7 +81,7 @@ def test_a_file_of_an_earlier_form_says_what_makes_it_anew(
 ) -> None:
     fields = solved[1].fields()
     fields["strategy"]["core"] = {name: np.eye(2) for name in ("trivial", "standard", "sym", "alt")}
-    path = npz_file.write(*pack(fields), tmp_path / "old")
+    path = write_npz(*pack(fields), tmp_path / "old")
     with pytest.raises(ResultError) as refused:
         Solution.load(path)
     assert refused.value.message == (

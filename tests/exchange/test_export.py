@@ -1,6 +1,6 @@
 """Files for other programs: read back by readers that share nothing with the writers, to an equal optimum.
 
-Guards file_formats.py, solvers/conic_problem.py.
+Guards export.py, solvers/conic_problem.py.
 """
 
 import io
@@ -18,7 +18,7 @@ import sdpap
 import mmopt
 from mmopt import OptionError, TooLargeError, Workload, certify, solve
 from mmopt.exchange import FORMATS, Exported, export
-from mmopt.exchange.file_formats import psd_entries
+from mmopt.exchange.export import psd_entries
 from mmopt.language import program_names, shipped
 from mmopt.solvers.conic_problem import Cones, ConicProblem
 from tests.exchange.cbf_reader import Cbf

@@ -56,7 +56,7 @@ def refuted(verdicts: Iterable[Verdict], estimates: bool = False) -> list[str]:
 
 
 def judge(solution: Any, workload: Any, asked: Asked | None = None) -> tuple[Verdict, ...]:
-    """The verdicts on a ``Solution`` or a ``FactoredSolution`` (not on the steps of a procedure).
+    """The verdicts on a ``Solution`` (not on the steps of a procedure).
 
     asked : what the workload asks, where the caller built it without mmopt; else read from it.
     """

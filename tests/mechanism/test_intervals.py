@@ -1,6 +1,6 @@
 """The printed coverage against the law that is drawn: exactly where it can be summed, else by releases.
 
-Guards accuracy.py, measurement.py, privacy/noise.py.
+Guards release_plan.py, measurement.py, privacy/noise.py.
 """
 
 import csv
@@ -16,9 +16,9 @@ import pytest
 import scipy.sparse
 
 from mmopt.errors import OptionError
-from mmopt.mechanism import accuracy, measure, measurement, plan
-from mmopt.mechanism.accuracy import _half_width, _query
+from mmopt.mechanism import measure, measurement, plan, release_plan as accuracy
 from mmopt.mechanism.release_folder import answers_frame
+from mmopt.mechanism.release_plan import _half_width, _query
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for, simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS

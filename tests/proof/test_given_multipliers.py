@@ -1,6 +1,6 @@
 """Multipliers from elsewhere for a program without a certificate: a bound read off its lines.
 
-Guards given_point.py.
+Guards certify.py.
 """
 
 import json

@@ -74,6 +74,6 @@ def shown(asked: Workload) -> dict[str, object]:
         mmopt.verify(solution, asked),
         Ledger(Path(EVIL), Account(terms, (spent,))),
         next(mmopt.tune(asked, EVIL)),
-        templates(asked, 2, ["product"]).solution(asked),
     ]
-    return {type(value).__name__: value for value in values}
+    template = templates(asked, 2, ["product"]).solution(asked)
+    return {**{type(value).__name__: value for value in values}, "Template": template}

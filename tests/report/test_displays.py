@@ -21,10 +21,10 @@ from tests.report.explain.test_explain import read_page
 PLACES = {"Location"}  # of errors, which stand below all that is shown
 
 # What is shown, though nobody asks for it by its class.
-OF_CALLS = {"Answers", "Baselines", "FactoredSolution", "Outcome", "Plan"}
+OF_CALLS = {"Answers", "Baselines", "Outcome", "Plan", "Template"}
 
 # Without any name that a user gave.
-NAMELESS = {"Budget", "ComponentStrategy", "FactoredSolution", "Privacy", "Strategy", "Verification"}
+NAMELESS = {"Budget", "ComponentStrategy", "Privacy", "Strategy", "Template", "Verification"}
 
 
 def test_every_public_class_has_a_display(shown: dict[str, object]) -> None:
@@ -45,7 +45,7 @@ def test_displays_are_well_formed_and_escaped(shown: dict[str, object]) -> None:
 
 def test_in_a_terminal_each_is_a_line(shown: dict[str, object]) -> None:
     for name, value in shown.items():
-        assert repr(value).startswith(f"{name}(") and repr(value).endswith(")"), name
+        assert repr(value).startswith(f"{type(value).__name__}(") and repr(value).endswith(")"), name
         assert "\n" not in repr(value) and len(repr(value)) <= 200, name
 
 

@@ -29,8 +29,8 @@ def test_every_library_takes_what_is_a_table(shown: dict[str, Any]) -> None:
 
 def test_every_chart_has_its_table(shown: dict[str, Any], asked: Workload) -> None:
     charted = {name for name, value in shown.items() if isinstance(value, Charted)}
-    assert charted == {"Comparison", "ComponentStrategy", "FactoredSolution", "Solution", "Strategy"}
-    for name in ("FactoredSolution", "Solution", "Strategy"):
+    assert charted == {"Comparison", "ComponentStrategy", "Solution", "Strategy", "Template"}
+    for name in ("Solution", "Strategy", "Template"):
         value = shown[name]
         lines = value.plot("errors", asked).axes[0].lines
         errors = value.frame("errors", asked)

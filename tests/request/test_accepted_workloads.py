@@ -1,4 +1,7 @@
-"""The natural calls with what is no Workload yet work, the wrong ones name the right one."""
+"""The natural calls with what is no Workload yet work, the wrong ones name the right one.
+
+Guards workload_file.py.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

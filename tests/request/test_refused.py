@@ -14,8 +14,7 @@ import pytest
 
 from mmopt.errors import Error
 from mmopt.request import Request, load_request, parse_request
-from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
-from mmopt.request.yaml_tree import YamlText, parse_tree
+from mmopt.request.yaml_tree import ListNode, Map, Scalar, YamlNode, YamlText, parse_tree
 
 HERE = Path(__file__).parent
 

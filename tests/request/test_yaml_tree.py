@@ -12,8 +12,18 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import Error, WorkloadError
 from mmopt.request import load_request, parse_request
-from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
-from mmopt.request.yaml_tree import MAX_BYTES, MAX_DEPTH, MAX_NODES, YamlText, parse_tree, resolve
+from mmopt.request.yaml_tree import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_NODES,
+    ListNode,
+    Map,
+    Scalar,
+    YamlNode,
+    YamlText,
+    parse_tree,
+    resolve,
+)
 
 
 def plain(node: YamlNode) -> object:

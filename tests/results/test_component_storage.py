@@ -13,8 +13,7 @@ from symmetric_workloads import random_products
 
 from mmopt import ResultError, Solution, WorkloadError, solve
 from mmopt.numerics.split_arrays import Level, Space, Split, lift
-from mmopt.results import npz_file
-from mmopt.results.saved_fields import pack, plain, restored, unpack
+from mmopt.results.saved_fields import pack, plain, restored, unpack, write_npz
 from mmopt.symmetry import symmetry
 from mmopt.testing.census_workloads import marginals
 
@@ -91,7 +90,7 @@ def test_a_file_that_does_not_fit_together_is_refused(
                 inner[name] = dict(inner[name])
                 inner = inner[name]
             inner[path[-1]] = change(inner[path[-1]])
-            file = npz_file.write(*pack(saved), tmp_path / "saved.npz")
+            file = write_npz(*pack(saved), tmp_path / "saved.npz")
             with pytest.raises(ResultError) as error:
                 Solution.load(file)
             assert str(error.value).startswith(f"'{file}' is not a saved solution")

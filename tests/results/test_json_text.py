@@ -1,6 +1,6 @@
 """A JSON text is read as every reader reads it, or not at all; so is the record of a saved result.
 
-Guards npz_file.py.
+Guards resources.py, saved_fields.py.
 """
 
 import json
@@ -13,17 +13,17 @@ from named_workloads import named
 
 import mmopt
 from mmopt.errors import ResultError
-from mmopt.results import load_saved
-from mmopt.results.npz_file import DEEPEST, parsed
+from mmopt.resources import DEEPEST, parse_json
+from mmopt.results import Solution
 
 VALUE = {"a": [1, 1.5, "x", None, True, {"b": -0.0, "1e400": "NaN"}], "": 10**30, "A": {}}
 
 
 @pytest.mark.quick
 def test_what_is_written_is_read() -> None:
-    assert parsed(json.dumps(VALUE)) == VALUE and parsed("[]") == [] and parsed("2") == 2
-    assert parsed('{"a": {"b": 1}}', lambda found: tuple(found)) == ("a",)
-    assert parsed("[" * DEEPEST + "]" * DEEPEST)
+    assert parse_json(json.dumps(VALUE)) == VALUE and parse_json("[]") == [] and parse_json("2") == 2
+    assert parse_json('{"a": {"b": 1}}', lambda found: tuple(found)) == ("a",)
+    assert parse_json("[" * DEEPEST + "]" * DEEPEST)
 
 
 def test_what_readers_take_for_different_values_is_refused(subtests: pytest.Subtests) -> None:
@@ -40,7 +40,7 @@ def test_what_readers_take_for_different_values_is_refused(subtests: pytest.Subt
         ("", "line 1"),
     ]:
         with subtests.test(text[:30]), pytest.raises(ValueError, match=why):
-            parsed(text)
+            parse_json(text)
 
 
 def test_a_saved_result_with_a_name_twice_is_refused(tmp_path: Path) -> None:
@@ -56,10 +56,10 @@ def test_a_saved_result_with_a_name_twice_is_refused(tmp_path: Path) -> None:
     ):
         arrays["record.json"] = np.frombuffer(record.encode(), dtype=np.uint8)
         np.savez(tmp_path / name, **arrays)
-    assert load_saved(tmp_path / "as it was.npz") == load_saved(saved)
+    assert Solution.load(tmp_path / "as it was.npz") == Solution.load(saved)
     with pytest.warns(UserWarning), zipfile.ZipFile(saved, "a") as file:
         file.writestr("record.json.npy", file.read("record.json.npy"))
     for path in saved, tmp_path / "twice.npz":
         with pytest.raises(ResultError) as caught:
-            load_saved(path)
+            Solution.load(path)
         assert str(caught.value).startswith(f"'{path}' is not a saved solution")

@@ -16,8 +16,7 @@ from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
 from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
-from mmopt.results import npz_file
-from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
+from mmopt.results.saved_fields import pack, plain, read_npz, restored_strategy, unpack, write_npz
 from mmopt.sectors.measured import RestComponent, SectorLayout
 from mmopt.strategies import (
     FORMS,
@@ -230,8 +229,8 @@ def test_scaled_to_sensitivity_one(subtests: pytest.Subtests, made: Made) -> Non
 def test_saved_and_back(subtests: pytest.Subtests, made: Made, tmp_path) -> None:
     for (name, norm), strategy in made.items():
         with subtests.test(name, norm=norm):
-            path = npz_file.write(*pack({"strategy": plain(strategy)}), tmp_path / "one.npz")
-            found = _KINDS["StrategyForm"].restored(unpack(*npz_file.read(path))["strategy"])
+            path = write_npz(*pack({"strategy": plain(strategy)}), tmp_path / "one.npz")
+            found = restored_strategy(unpack(*read_npz(path))["strategy"])
             assert type(found) is type(strategy) and found.norm == strategy.norm
             np.testing.assert_array_equal(found.implicit().matrix(), strategy.implicit().matrix())
             assert found.sensitivity == strategy.sensitivity

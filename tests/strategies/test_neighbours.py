@@ -19,8 +19,7 @@ from mmopt.errors import OptionError, PrivacyError
 from mmopt.language.syntax.program import WORDS
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, squared_sensitivity
 from mmopt.request import workload_file
-from mmopt.results import npz_file
-from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
+from mmopt.results.saved_fields import pack, plain, read_npz, restored_strategy, unpack, write_npz
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy, neighbours, normalise
 from mmopt.workloads import Attribute, Domain, Product
 from mmopt.workloads.encodings import Values
@@ -177,8 +176,8 @@ def test_saved_and_back(subtests: pytest.Subtests, tmp_path) -> None:
         with subtests.test(name):
             strategy = Strategy(np.eye(3), 2, Neighbours.of(name).over(stream(3)))
             assert ("neighbours" in strategy.fields()) == (name != "add-remove")
-            path = npz_file.write(*pack({"strategy": plain(strategy)}), tmp_path / "one.npz")
-            found = _KINDS["AnyStrategy"].restored(unpack(*npz_file.read(path))["strategy"])
+            path = write_npz(*pack({"strategy": plain(strategy)}), tmp_path / "one.npz")
+            found = restored_strategy(unpack(*read_npz(path))["strategy"])
             assert found.neighbours == strategy.neighbours and found.sensitivity == strategy.sensitivity
 
 

@@ -27,8 +27,8 @@ from mmopt.report import (
 )
 from mmopt.report.explain import explain as explained
 from mmopt.report.explain.explanation import renderables
-from mmopt.results import Solution, load_saved
-from mmopt.results.npz_file import write_whole
+from mmopt.resources import write_whole
+from mmopt.results import Solution
 from mmopt.solvers import SOLVERS
 from mmopt.strategies.baselines import is_baseline
 from mmopt.testing import check_program as tested
@@ -113,9 +113,9 @@ def show(*, program: str, workload: Path | None, given: list[str] | None, latex:
 
 
 def _show_solution(path: Path) -> None:
-    saved = load_saved(path)
+    saved = Solution.load(path)
     put(pairs_table(saved.rows()))
-    if isinstance(saved, Solution) and saved.history:
+    if saved.history:
         put("", history_table(saved))
 
 

@@ -29,7 +29,6 @@ from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
 from mmopt.ledger import Ledger
 from mmopt.limits import fits_memory
 from mmopt.mechanism import plan
-from mmopt.mechanism.accuracy import check_confidence
 from mmopt.mechanism.release_folder import (
     ANSWERS_FILE,
     CHART_FILE,
@@ -38,6 +37,7 @@ from mmopt.mechanism.release_folder import (
     SIMULATED,
     STRATEGY_FILE,
 )
+from mmopt.mechanism.release_plan import check_confidence
 from mmopt.mechanism.simulated_releases import simulate_errors
 from mmopt.privacy import Privacy
 from mmopt.report import (
@@ -52,7 +52,7 @@ from mmopt.report import (
     simulated_table,
 )
 from mmopt.request import Request
-from mmopt.results import AnySolution, load_saved
+from mmopt.results import Solution
 
 # What the table of a solution shows before a release; 'mmopt solve' shows all of it.
 REFINED_ROWS = ("not private", "asked", "refined", "optimum")
@@ -304,7 +304,7 @@ def simulate(
     files = [Path(name) for name in names_in(strategies, "--strategies")]
     names = names_in(programs, "--programs")
     solved = _solved(request, names if files or names else [None], both, options)
-    saved = [(path, load_saved(path)) for path in files]
+    saved = [(path, Solution.load(path)) for path in files]
     for path, solution in saved:
         # Any that supports the queries will do.
         if solution.workload_hash != request.workload.hash:
@@ -380,7 +380,7 @@ def _privacies(request: Request, epsilon: str | None, delta: float | None) -> li
 
 def _solved(
     request: Request, names: Sequence[str | None], both: bool, options: dict[str, Any]
-) -> Iterator[tuple[str, AnySolution]]:
+) -> Iterator[tuple[str, Solution]]:
     """Programs solved, by name, None for the default; with ``both`` for the normalised workload as well."""
     for name in names:
         if name is None and not both:

@@ -58,8 +58,8 @@ from mmopt.report import (
 )
 from mmopt.report.charts import need_matplotlib
 from mmopt.request import Request
-from mmopt.results import AnySolution, Solution
-from mmopt.results.npz_file import write_whole
+from mmopt.resources import write_whole
+from mmopt.results import Solution
 from mmopt.results.rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE
 from mmopt.strategies.baselines import CATALOGUE, baseline_names, evaluate, read
@@ -106,7 +106,7 @@ def solve(
         solution = run_solve(request.workload, parsed, solver, givens, options)
         plan = plan_of(solution, request)
     note_request(request)
-    interrupted = isinstance(solution, Solution) and solution.status.is_interrupted
+    interrupted = solution.status.is_interrupted
     if interrupted:
         note("interrupted: this is the best certified point so far")
     release = {} if plan is None else {"release": plan.summary()}
@@ -120,7 +120,7 @@ def solve(
 
 def _at_privacy(
     request: Request, solver: str | None, options: Mapping[str, Any]
-) -> tuple[AnySolution | None, Plan | None]:
+) -> tuple[Solution | None, Plan | None]:
     """The default strategy and its release, where the choice is by a privacy and a release is possible."""
     if request.privacy is None:
         return None, None
@@ -148,10 +148,10 @@ def _check_files(out: Path | None, history: Path | None, chart: Path | None, *, 
         raise OptionError(f"iterations are written to a .csv file, not to '{history}'")
 
 
-def _write_history(solution: AnySolution, history: Path | None, chart: Path | None, workload: str) -> None:
+def _write_history(solution: Solution, history: Path | None, chart: Path | None, workload: str) -> None:
     if history is None and chart is None:
         return
-    if not isinstance(solution, Solution):
+    if solution.template:
         note("a strategy of a template has no iterations; --history and --chart write nothing")
         return
     if history is not None:
@@ -162,11 +162,11 @@ def _write_history(solution: AnySolution, history: Path | None, chart: Path | No
         note(f"chart: {chart}")
 
 
-def _tables(solution: AnySolution, workload: Workload, plan: Plan | None, verbose: bool) -> Iterator[object]:
+def _tables(solution: Solution, workload: Workload, plan: Plan | None, verbose: bool) -> Iterator[object]:
     yield pairs_table(solution_rows(solution, plan))
     if subworkloads(workload):
         yield from ("", subworkloads_table(solution, workload, plan))
-    if not isinstance(solution, Solution):
+    if solution.template:
         return
     if solution.history and (verbose or not any("certified" in row for row in solution.history)):
         yield from ("", history_table(solution))
@@ -451,7 +451,7 @@ def report(
         solution, plan = solution_in(release / STRATEGY_FILE, request), read.plan
     names, by = names_in(compare, "--compare"), names_in(solvers, "--solvers")
     if by and not names:
-        if not isinstance(solution, Solution):
+        if solution.template:
             raise OptionError("--solvers has no program to solve", hint="name one with --compare")
         names = [solution.program]
     comparison = None
@@ -488,7 +488,7 @@ def _planned_page(
     strategy: Path | None,
     solver: str | None,
     options: dict[str, Any],
-) -> tuple[AnySolution, Plan | None]:
+) -> tuple[Solution, Plan | None]:
     """The strategy of the page, as for ``mmopt solve``, and its release where one is possible."""
     options = options if strategy is not None else options | {"history": True}
     if strategy is None and (program is not None or given or request.privacy is None):

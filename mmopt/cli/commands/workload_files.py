@@ -30,8 +30,7 @@ from mmopt.language import program_names
 from mmopt.privacy.guarantee import privacy_warning
 from mmopt.report.table_style import few, pairs_table, storage
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
-from mmopt.request.accepted_workloads import default_words
-from mmopt.request.workload_file import KINDS, Draft, check_form, written
+from mmopt.request.workload_file import KINDS, Draft, check_form, default_words, written
 from mmopt.strategies import ADD_REMOVE
 from mmopt.workloads import attribute_uses
 

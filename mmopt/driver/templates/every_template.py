@@ -27,7 +27,7 @@ from mmopt.language import Program, check
 from mmopt.numerics.arrays import EPS, MOST_CELLS, one_thread
 from mmopt.numerics.outward import check_norm
 from mmopt.privacy.noise import noise_for
-from mmopt.results import FactoredSolution
+from mmopt.results import Solution
 from mmopt.results.solution import FOR_TARGETS
 from mmopt.sectors.bounds import best_measure_bound, check_size
 from mmopt.sectors.residual import ResidualStrategy, best_residual_strategy, products_of_few
@@ -112,7 +112,7 @@ class Templates:
         """Error of the best over the bound, minus 1."""
         return self.best.error / self.bound - 1.0
 
-    def solution(self, workload: Workload, candidate: TemplateStrategy | None = None) -> FactoredSolution:
+    def solution(self, workload: Workload, candidate: TemplateStrategy | None = None) -> Solution:
         """The solution of a candidate, by default the best one, for this workload, to be saved and released.
 
         Raises
@@ -122,7 +122,7 @@ class Templates:
         best = self.best if candidate is None else candidate
         if best.strategy is None:
             raise TooLargeError(f"no template has a strategy: {best.reason}")
-        return FactoredSolution(
+        return Solution.of_template(
             template=best.template,
             strategy=best.strategy,
             error=best.error,

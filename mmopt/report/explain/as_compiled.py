@@ -28,7 +28,7 @@ from mmopt.language.print import Formula, Sentence
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, vectorised
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Spanned, Split, Unlisted, plain
-from mmopt.proof.verified_components import placed_variables
+from mmopt.proof.recheck import placed_variables
 from mmopt.report.explain.explained_facts import (
     Compiled,
     GivenFacts,

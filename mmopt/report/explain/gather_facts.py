@@ -15,7 +15,7 @@ from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.check.whole_program import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
-from mmopt.proof.verified_components import instance_by_component
+from mmopt.proof.recheck import instance_by_component
 from mmopt.report.explain.as_compiled import compiled_facts, compiled_in_factors, solved_facts
 from mmopt.report.explain.explained_facts import (
     Facts,
@@ -118,13 +118,13 @@ def _planned(
 
 def _belongs(solution: Solution, program: Program, workload: Workload | None) -> None:
     # A program with other words or comments is the same program.
+    hint = "explain the program that was solved, or solve this one"
+    if solution.program != program.name:
+        raise ResultError(f"the solution is of '{solution.program}', not of '{program.name}'", hint=hint)
     is_one = solution.program_text == program.text
     if not is_one and Program.parse(solution.program_text, "the saved program") != program:
-        if solution.program == program.name:
-            message = f"the solution is of another text of '{program.name}' than this one"
-        else:
-            message = f"the solution is of '{solution.program}', not of '{program.name}'"
-        raise ResultError(message, hint="explain the program that was solved, or solve this one")
+        message = f"the solution is of another text of '{program.name}' than this one"
+        raise ResultError(message, hint=hint)
     if workload is not None:
         solved_workload(solution, workload)
 

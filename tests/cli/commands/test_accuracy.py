@@ -13,7 +13,7 @@ import pytest
 
 import mmopt
 from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE
-from mmopt.results import load_saved
+from mmopt.results import Solution
 
 WISHES = """\
 domain:
@@ -61,7 +61,7 @@ def test_every_command_says_the_same(run: Any, files: Path, kind: str, privacy: 
     (simulated,) = json.loads(run("simulate", "w.yaml", "people.csv", "--trials", 2, "--json").out)["runs"]
     assert simulated["whole"]["predicted"] == told["rmse"] and simulated["noise"] in told["noise"]
     request = mmopt.load_request("w.yaml")
-    solution = load_saved(Path("s.npz"))
+    solution = Solution.load(Path("s.npz"))
     plan = mmopt.plan(request.workload, solution, request.privacy, absolute=solution.by_targets)
     assert plan.rmse == told["rmse"]
     assert plan.standard_errors.tolist() == told["queries"]["standard_error"]

@@ -20,7 +20,6 @@ from mmopt.driver.templates import templates
 from mmopt.mechanism.measurement import FIGURES
 from mmopt.mechanism.release_folder import ANSWERS_FILE, MANIFEST_FILE
 from mmopt.request import load_request
-from mmopt.results import FactoredSolution
 
 TRUTH = {"sex=F": 500, "sex=M": 307, "age < 18": 300, "age < 65": 800}
 FACTS = "confidential, for you alone: 807 rows in the table, none dropped\n"
@@ -189,7 +188,7 @@ def test_a_forged_strategy_is_refused(
             assert "in the file, and recomputed" in message
             assert message.endswith("all checks: mmopt verify forged.npz total.yaml")
     assert run("templates", "total.yaml", "--templates", "identity", "--out", "t.npz").status == 0
-    found = FactoredSolution.load("t.npz")
+    found = Solution.load("t.npz")
     dataclasses.replace(found, error_bound=found.error).save("t.npz")
     message = refused("release", "total.yaml", "people.csv", "--strategy", "t.npz")
     assert message.startswith("error: 't.npz' does not hold: error bound is ")

@@ -13,7 +13,7 @@ import pytest
 
 from mmopt.errors import UnsuitableError, WorkloadError
 from mmopt.mechanism import measure, plan
-from mmopt.mechanism.accuracy import deviations
+from mmopt.mechanism.release_plan import deviations
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_arithmetic import largest_entry
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING

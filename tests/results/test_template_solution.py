@@ -1,6 +1,6 @@
 """Strategies in factors as files: they come back equal, and what is no such file is refused.
 
-Guards npz_file.py, verification.py, solution.py.
+Guards verification.py, solution.py.
 """
 
 import dataclasses
@@ -12,8 +12,8 @@ from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.errors import ResultError
 from mmopt.mechanism import plan
 from mmopt.report.solution_tables import solution_rows
-from mmopt.results import FactoredSolution, Solution, load_saved, npz_file
-from mmopt.results.saved_fields import pack
+from mmopt.results import Solution
+from mmopt.results.saved_fields import pack, write_npz
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.query_product import identity, prefix, total
 
@@ -30,8 +30,8 @@ def test_saved_and_loaded_equal(subtests, tmp_path):
             solution = templates(W, norm, [name]).solution(W)
             path = solution.save(tmp_path / f"{name}{norm}")
             assert path.name == f"{name}{norm}.npz"
-            found = FactoredSolution.load(path)
-            assert found == solution == load_saved(path)
+            found = Solution.load(path)
+            assert found == solution
             assert type(found.strategy) is type(solution.strategy)
             assert found.strategy.norm == solution.strategy.norm
             assert found.strategy.sensitivity == solution.strategy.sensitivity
@@ -40,14 +40,14 @@ def test_saved_and_loaded_equal(subtests, tmp_path):
             # A file of version 0.1.0 calls the bound on the error of every strategy 'bound'.
             record, arrays = pack(solution.fields())
             record["bound"] = record.pop("error_bound")
-            assert load_saved(npz_file.write(record, arrays, tmp_path / "old.npz")) == solution
+            assert Solution.load(write_npz(record, arrays, tmp_path / "old.npz")) == solution
 
 
 def test_texts():
     found = templates(W, 2, ["product"]).solution(W)
     names = ["template", "strategy", "total error", "error bound", "error gap", "rmse"]
     assert [name for name, _ in found.rows()] == names
-    assert repr(found).startswith("FactoredSolution(product: error ") and "product" in str(found)
+    assert repr(found).startswith("Solution(template product: error ") and "product" in str(found)
     assert found.summary()["error"] == found.error and found.error_gap == found.error / found.error_bound - 1
     # With a plan the figures that the gap is between stay.
     shown = dict(solution_rows(found, plan(W, found, {"rho": 0.5})))
@@ -58,11 +58,11 @@ def test_texts():
 def test_refused(tmp_path):
     found = templates(W, 2, ["union"]).solution(W)
     record, arrays = pack(found.fields())
-    hint = "save one with 'mmopt templates --out' or FactoredSolution.save"
+    hint = "save one with 'mmopt templates --out' or Solution.save"
     record["strategy"]["mapping"]["form"] = "tree"
-    path = npz_file.write(record, arrays, tmp_path / "tree.npz")
+    path = write_npz(record, arrays, tmp_path / "tree.npz")
     with pytest.raises(ResultError) as caught:
-        FactoredSolution.load(path)
+        Solution.load(path)
     assert str(caught.value) == (
         f"'{path}' is not a saved strategy: its strategy has the form 'tree', expected product, union, "
         f"marginals, sectors or sectorwise\n  {hint}"
@@ -71,17 +71,10 @@ def test_refused(tmp_path):
         ("error", "low", "its field 'error' is a str, expected float"),
         ("template", 3, "its field 'template' is a int, expected str"),
     ):
-        path = npz_file.write({**pack(found.fields())[0], name: value}, arrays, tmp_path / "wrong.npz")
+        path = write_npz({**pack(found.fields())[0], name: value}, arrays, tmp_path / "wrong.npz")
         with pytest.raises(ResultError) as caught:
-            FactoredSolution.load(path)
+            Solution.load(path)
         assert str(caught.value) == f"'{path}' is not a saved strategy: {words}\n  {hint}"
-    path = npz_file.write({"kind": "strategy in factors"}, {}, tmp_path / "empty.npz")
+    path = write_npz({"kind": "strategy in factors"}, {}, tmp_path / "empty.npz")
     with pytest.raises(ResultError):
-        FactoredSolution.load(path)
-    path = found.save(tmp_path / "factored.npz")
-    with pytest.raises(ResultError) as caught:
         Solution.load(path)
-    assert str(caught.value) == (
-        f"'{path}' holds a strategy in factors, not the solution of a program\n"
-        "  'mmopt release --strategy' and 'mmopt verify' take it"
-    )
