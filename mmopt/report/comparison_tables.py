@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isfinite
 
 from rich.console import Group
-from rich.table import Table
 
 from mmopt.comparison import Factors, Outcome, Place, Ranking, ranking, standards
 from mmopt.comparison.ranking import best_first
 from mmopt.report.table_style import (
+    Table,
     bold,
     cell,
     clipped,

@@ -20,10 +20,9 @@ from mmopt.report.displays import chart, display
 from mmopt.report.explain import explain
 from mmopt.report.explain.explanation import DocumentSection, arranged
 from mmopt.report.explain.explanation_html import PAGE_STYLE, STYLE, fragment
-from mmopt.report.frames import solved_workload
 from mmopt.report.release_chart import accuracy_figure, release_figure
 from mmopt.report.release_tables import accuracy_by_group, answers_table, release_rows
-from mmopt.report.solution_tables import solution_rows
+from mmopt.report.solution_tables import solution_rows, solved_workload
 from mmopt.request import WorkloadLike
 from mmopt.resources import version
 from mmopt.results import AnySolution, Frame, Solution

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
@@ -28,7 +27,7 @@ from mmopt.language.atoms.argument_types import Type
 from mmopt.language.check.section_checks import solved_programs
 from mmopt.language.print import plain_words, prose
 from mmopt.language.syntax.syntax_tree import SubProgram, names_in
-from mmopt.report.table_style import bold, cell, duration, memory, pairs_table, rows_table
+from mmopt.report.table_style import Table, bold, cell, duration, memory, pairs_table, rows_table
 from mmopt.solvers import (
     KERNELS,
     LBFGS,

@@ -14,7 +14,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 from rich.text import Text
 
 from mmopt.errors import counted, whole
@@ -26,7 +25,7 @@ from mmopt.mechanism.release_folder import SIMULATED, accuracy_figures
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.report.table_style import bold, cell, figure, percent, rows_table
+from mmopt.report.table_style import Table, bold, cell, figure, percent, rows_table
 from mmopt.results import Frame
 from mmopt.strategies import Neighbours
 from mmopt.workloads.query_product import wishes

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 from rich.console import Group
-from rich.table import Table
 
 from mmopt.comparison import Stated, TemplatePlace
 from mmopt.driver import Tuned
+from mmopt.errors import ResultError
 from mmopt.mechanism import Plan
 from mmopt.numerics.outward import rounded
 from mmopt.report.comparison_tables import CONTINUOUS
-from mmopt.report.table_style import bold, cell, duration, figure, gap, rows_table
+from mmopt.report.table_style import Table, bold, cell, duration, figure, gap, rows_table
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import AnySolution, Frame, Solution, Verification, gap_between
 from mmopt.results.rows_and_json import levels
 from mmopt.results.verification import shown
@@ -187,6 +188,16 @@ def solution_rows(solution: AnySolution, plan: Plan | None = None) -> list[tuple
     shown = [(name, error if name == "rmse" else text) for name, text in rows]
     hidden = AT_UNIT_NOISE if isinstance(solution, Solution) else ()
     return [row for row in shown if row[0] not in hidden]
+
+
+def solved_workload(value: object, workload: WorkloadLike) -> Workload:
+    """The workload; ResultError where it is not that of the solution. A strategy is for any workload."""
+    resolved = as_workload(workload)
+    theirs = getattr(value, "workload_hash", resolved.hash)
+    if theirs != resolved.hash:
+        message = f"the solution is for the workload {theirs[:12]}…, this one is {resolved.hash[:12]}…"
+        raise ResultError(message, hint="give the workload that was solved")
+    return resolved
 
 
 def slack_table(solution: Solution, workload: Workload) -> Table | None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from rich.table import Table
 from rich.text import Text
 
-from mmopt.report.table_style import bold, figure, rows_table, shortened
+from mmopt.report.table_style import Table, bold, figure, rows_table, shortened
 from mmopt.workloads import Bins, Categories, Domain, Workload
 
 NORMALISED = "rows: each query's weight is divided by its squared length (for relative error)"

@@ -6,7 +6,7 @@ them in a terminal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, RenderableType
@@ -24,7 +24,7 @@ from mmopt.report.program_tables import (
     solver_rows,
     wrapped,
 )
-from mmopt.report.table_style import bold, cell, figure, pairs_table, paragraphs, rows_table
+from mmopt.report.table_style import Row, Table, bold, cell, figure, pairs_table, paragraphs, rows_table
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,10 @@ class Prose:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A line of the program file with a caret below it."""
+    """Text of the program file as it is: a line with a caret below it; with a title, shown on a click."""
 
     text: str
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,19 +55,6 @@ class Listing:
     """Lines of a program: label, formula, words."""
 
     lines: tuple[Statement, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of cells below a header; ``right`` are the positions of numbers.
-
-    is_named : the first cell of a row is its name; without names no cell is broken.
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[Sentence, ...], ...]
-    right: frozenset[int] = frozenset()
-    is_named: bool = True
 
 
 @dataclass(frozen=True)
@@ -105,7 +93,7 @@ def arranged(e: Facts) -> Iterator[DocumentSection]:
         ("class", e.problem_class),
         ("formulation of", e.formulation_of),
     ]
-    facts = Table(("", ""), _texts(row for row in rows if row[1]))
+    facts = pairs_table(row for row in rows if row[1])
     yield DocumentSection(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())), 1)
     yield DocumentSection("The program", (Listing(e.statements),), 2)
     if e.lines:
@@ -173,12 +161,9 @@ def _fits(node: NodeFacts, wanted: str) -> bool:
 
 def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
     dims = ", ".join(f"{name} = {size:,}" for name, size in c.dims)
-    givens = Table(
+    givens = _table(
         ("given", "from", "shape", "figures", "entries"),
-        tuple(
-            ((g.name,), (g.origin,), (g.shape,), (g.figures,), (g.preview,) if g.preview else ())
-            for g in c.givens
-        ),
+        (((g.name,), g.origin, g.shape, g.figures, (g.preview,) if g.preview else "") for g in c.givens),
     )
     yield DocumentSection(
         f"With the workload: {c.workload}",
@@ -191,12 +176,12 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
         yield DocumentSection("What is handed over", (Paragraph((f"{c.refusal}.",)),), level)
         return
     yield DocumentSection("Units", tuple(_units(c)), level)
-    handed = Table(
+    handed = _table(
         ("line", "in the program", "handed over as"),
-        tuple(((h.name,), (h.formula,), _joined(h.how)) for h in c.handed),
+        ((h.name, (h.formula,), _joined(h.how)) for h in c.handed),
     )
     yield DocumentSection("What is handed over", (handed, *_cones(c, c.sizes)), level)
-    solvers = Table(SOLVER_COLUMNS, _texts(solver_rows(c.sizes)), frozenset({1, 2}))
+    solvers = _table(SOLVER_COLUMNS, solver_rows(c.sizes), SOLVER_COLUMNS[1:3])
     choice = Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else "")
     yield DocumentSection("Who can solve it", (solvers, choice), level)
 
@@ -219,12 +204,12 @@ def _units(c: Compiled) -> Iterator[Block]:
         words = "A kernel takes the program by component as it is, unscaled."
     yield Paragraph((words,))
     if c.scaled:
-        rows = tuple(((s.name,), (s.power,), (figure(s.factor, 4),)) for s in c.scaled)
-        yield Table(("quantity", "multiplied by", "factor here"), rows, frozenset({2}))
+        rows = (((s.name,), (s.power,), figure(s.factor, 4)) for s in c.scaled)
+        yield _table(("quantity", "multiplied by", "factor here"), rows, ("factor here",))
 
 
 def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
-    yield Table(CONE_COLUMNS, _texts(cone_rows(sizes)), frozenset({1, 2}))
+    yield _table(CONE_COLUMNS, cone_rows(sizes), CONE_COLUMNS[1:3])
     words = f"{counted(sizes.variables, 'unknown')}, those that the blocks add included."
     if c.matrix is not None:
         m = c.matrix
@@ -237,13 +222,13 @@ def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
     yield Paragraph((words,))
 
 
-def _texts(rows: Iterable[Sequence[str]]) -> tuple[tuple[Sentence, ...], ...]:
-    """Rows of plain words."""
-    return tuple(tuple((text,) for text in row) for row in rows)
+def _table(header: Sequence[str], rows: Iterable[Row], right: Collection[str] = ()) -> Table:
+    named = ((name if isinstance(name, tuple) else (name,), *rest) for name, *rest in rows)
+    return rows_table(header, named, right, whole=UNBROKEN_COLUMNS)
 
 
 def _solved(solved: SolvedFacts) -> Iterator[Block]:
-    yield Table(("", ""), _texts(solved.rows))
+    yield pairs_table(solved.rows)
     if not solved.lines:
         return
     rows = []
@@ -254,9 +239,8 @@ def _solved(solved: SolvedFacts) -> Iterator[Block]:
         words = "; ".join(filter(None, [largest, line.words]))
         total = figure(line.total, 5) if line.multipliers else "-"
         rows.append((line.name, tight, total, slack, words))
-    yield Table(
-        ("constraint", "tight", "sum", "zero", "largest multipliers"), _texts(rows), frozenset({1, 2, 3})
-    )
+    numbers = ("tight", "sum", "zero")
+    yield _table(("constraint", *numbers, "largest multipliers"), rows, numbers)
     yield Paragraph(
         (
             f"A multiplier says how fast the optimum {solved.moves} when its row is relaxed; where it is "
@@ -313,7 +297,7 @@ def _block(block: Block, width: int) -> RenderableType:
         case Listing(lines):
             return program_listing([(s.label, s.formula.plain, plain_words(s.words)) for s in lines], width)
         case Table():
-            return _table(block)
+            return block
         case Tree(node):
             # The nodes below each other, their types in further columns.
             columns = ("expression", "shape", "sign", "curvature", "rule")
@@ -330,13 +314,6 @@ def _words(words: Sentence, style: str, width: int) -> Text:
         before = len(text) - len(formula.plain)
         text = text[:before] + ("\n" + " " * before).join(wrapped(formula.plain, width - before))
     return cell(text, style)
-
-
-def _table(block: Table) -> RenderableType:
-    if not any(block.header):
-        return pairs_table((plain_words(name), plain_words(text)) for name, text in block.rows)
-    rows = ([bold(plain_words(name)), *map(plain_words, rest)] for name, *rest in block.rows)
-    return rows_table(block.header, rows, [block.header[i] for i in block.right], whole=UNBROKEN_COLUMNS)
 
 
 def _known(prefix: str, node: NodeFacts, room: int) -> tuple[str | Text, ...]:

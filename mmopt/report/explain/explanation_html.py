@@ -11,20 +11,20 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from itertools import zip_longest
 
 from mmopt.language.print import GREEK, Sentence
 from mmopt.report.explain.explained_facts import Facts, NodeFacts
 from mmopt.report.explain.explanation import (
-    UNBROKEN_COLUMNS,
     Block,
     Excerpt,
     Listing,
     Paragraph,
     Prose,
-    Table,
     Tree,
     arranged,
 )
+from mmopt.report.table_style import Table
 
 SYMBOLS = {
     "le": "≤",
@@ -270,14 +270,6 @@ PAGE_STYLE = (
 )
 
 
-@dataclass(frozen=True)
-class Folded:
-    """A text that is shown when its title is clicked."""
-
-    title: str
-    text: str
-
-
 def as_html(e: Facts) -> str:
     """A whole page."""
     title = escape(e.title or e.name)
@@ -297,7 +289,7 @@ def as_fragment(e: Facts) -> str:
     return _styled(parts)
 
 
-def fragment(blocks: Iterable[Block | Folded]) -> str:
+def fragment(blocks: Iterable[Block]) -> str:
     """Blocks one below the other, with their style; for notebooks."""
     return _styled(map(_block, blocks))
 
@@ -310,7 +302,7 @@ def _words(words: Sentence) -> str:
     return "".join(escape(p) if isinstance(p, str) else mathml(p.latex) for p in words)
 
 
-def _block(block: Block | Folded) -> str:
+def _block(block: Block) -> str:
     match block:
         case Paragraph(words, tone):
             kind = f' class="{tone}"' if tone else ""
@@ -318,8 +310,9 @@ def _block(block: Block | Folded) -> str:
         case Prose(words):
             pieces = _words(words).split("\n\n")
             return "\n".join(f"<p>{piece}</p>" for piece in pieces if piece.strip())
-        case Excerpt(text):
-            return f"<pre>{escape(text)}</pre>"
+        case Excerpt(text, title):
+            shown = f"<pre>{escape(text)}</pre>"
+            return f"<details><summary>{escape(title)}</summary>{shown}</details>" if title else shown
         case Listing(lines):
             rows = "\n".join(
                 f"<tr><th>{escape(s.label)}</th><td>{mathml(s.formula.latex)}</td><td>{_words(s.words)}</td></tr>"
@@ -328,30 +321,33 @@ def _block(block: Block | Folded) -> str:
             return f'<table class="program">\n{rows}\n</table>'
         case Table():
             return _table(block)
-        case Folded(title, text):
-            return f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"
         case Tree(node):
             return f'<ul class="tree">{_node(node)}</ul>'
 
 
-def _table(block: Table) -> str:
-    heads = "".join(f"<th{_side(i, block)}>{escape(name)}</th>" for i, name in enumerate(block.header))
-    lines = [f"<thead><tr>{heads}</tr></thead>"] * any(block.header)
-    for row in block.rows:
-        name, *others = (f"{_side(i, block)}>{_words(words)}" for i, words in enumerate(row))
-        if row[0] and str(row[0][0]).startswith("  "):  # a row of a group, whose name is above
-            name = f'<td class="inner">{_words(row[0])}</td>'
-        else:
-            name = f"<th{name}</th>" if block.is_named else f"<td{name}</td>"
-        lines.append(f"<tr>{name}{''.join(f'<td{other}</td>' for other in others)}</tr>")
-    return "\n".join(["<table>", *lines, "</table>"])
+def _table(table: Table) -> str:
+    lines = [f'<p class="strong">{escape(table.title)}</p>'] * bool(table.title)
+    heads = "".join(f"<th{_side(name, table)}>{escape(name)}</th>" for name in table.header)
+    lines += ["<table>", *[f"<thead><tr>{heads}</tr></thead>"] * any(table.header)]
+    for row in table.rows:
+        filled = zip_longest(table.header, row, fillvalue="")
+        cells = [f"<td{_side(name, table)}>{_cell(value)}</td>" for name, value in filled]
+        if str(row[0]).startswith("  "):  # a row of a group, whose name is above
+            cells[0] = f'<td class="inner">{_cell(row[0])}</td>'
+        elif table.first_names_row:
+            cells[0] = f"<th{cells[0][3:-5]}</th>"
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return "\n".join([*lines, "</table>"])
 
 
-def _side(position: int, block: Table) -> str:
-    if position in block.right:
+def _cell(value: object) -> str:
+    return _words(value if isinstance(value, tuple) else (str(value),))
+
+
+def _side(column: str, table: Table) -> str:
+    if column in table.right:
         return ' class="number"'
-    is_whole = block.header[position] in UNBROKEN_COLUMNS or not block.is_named
-    return ' class="whole"' if is_whole else ""
+    return ' class="whole"' if column in table.whole else ""
 
 
 def _node(node: NodeFacts) -> str:

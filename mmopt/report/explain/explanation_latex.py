@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from mmopt.language.print import GREEK, Formula, Sentence, latex_text
 from mmopt.report.explain.explained_facts import Facts, NodeFacts
@@ -13,10 +13,10 @@ from mmopt.report.explain.explanation import (
     Listing,
     Paragraph,
     Prose,
-    Table,
     Tree,
     arranged,
 )
+from mmopt.report.table_style import Table
 
 HEAD = r"""\documentclass[a4paper,landscape,fleqn]{article}
 \usepackage[utf8]{inputenc}
@@ -103,6 +103,10 @@ def _words(words: Sentence) -> str:
     return "".join(text(p) if isinstance(p, str) else f"${_full_size(p)}$" for p in words)
 
 
+def _cell(value: object) -> str:
+    return _words(value) if isinstance(value, tuple) else text(str(value))
+
+
 def _block(block: Block) -> str:
     match block:
         case Paragraph(words=(formula,), tone="") if not isinstance(formula, str):
@@ -120,8 +124,9 @@ def _block(block: Block) -> str:
             listed = ((text(s.label), _displayed(s.formula), _words(s.words)) for s in lines)
             return _longtable(("0.1", "0.6", "0.22"), (), listed)
         case Table(header, table, right):
-            rows = (tuple(map(_words, row)) for row in table)
-            return _longtable(WIDTHS[len(header)], tuple(map(text, header)), rows, right)
+            rows = (tuple(map(_cell, row)) for row in table)
+            numbers = [i for i, name in enumerate(header) if name in right]
+            return _longtable(WIDTHS[len(header)], tuple(map(text, header)), rows, numbers)
         case Tree(node):
             names = ("expression", "shape", "sign", "curvature", "rule")
             return _longtable(("0.4", "0.09", "0.06", "0.12", "0.24"), names, _nodes(node, 0))
@@ -142,7 +147,7 @@ def _longtable(
     widths: tuple[str, ...],
     header: tuple[str, ...],
     rows: Iterable[tuple[str, ...]],
-    right: frozenset[int] = frozenset(),
+    right: Collection[int] = (),
 ) -> str:
     columns = ""
     for i, width in enumerate(widths):

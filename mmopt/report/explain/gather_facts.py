@@ -30,7 +30,7 @@ from mmopt.report.explain.explained_facts import (
 from mmopt.report.explain.explanation import as_text
 from mmopt.report.explain.explanation_html import as_fragment, as_html
 from mmopt.report.explain.explanation_latex import as_latex
-from mmopt.report.frames import solved_workload
+from mmopt.report.solution_tables import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.strategies import Strategy, StrategyOfFew, as_dense
