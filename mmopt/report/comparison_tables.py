@@ -352,10 +352,9 @@ def _work(outcome: Outcome) -> tuple[object, ...]:
     figures = ["-", "-", "-", "-"]
     if solution is not None:
         took = (solution.seconds[name] for name in ("compile", "solve"))
-        seconds = (f"{t:.2f} s" if t < 100 else f"{t:.0f} s" for t in took)
         figures = [
             gap(solution.status.violation),
-            *seconds,
+            *(f"{t:.2f} s" if t < 100 else f"{t:.0f} s" for t in took),
             str("-" if (n := solution.iterations) is None else n),
         ]
     return (*figures, "-" if outcome.memory is None else memory(outcome.memory))

@@ -27,7 +27,7 @@ from mmopt.language.atoms.argument_types import Type
 from mmopt.language.check.section_checks import solved_programs
 from mmopt.language.print import plain_words, prose
 from mmopt.language.syntax.syntax_tree import SubProgram, names_in
-from mmopt.report.table_style import Table, bold, cell, duration, memory, pairs_table, rows_table
+from mmopt.report.table_style import Row, Table, bold, cell, duration, memory, pairs_table, rows_table
 from mmopt.solvers import (
     KERNELS,
     LBFGS,
@@ -46,8 +46,6 @@ from mmopt.solvers import (
 )
 from mmopt.workloads import Workload
 
-CONE_COLUMNS = ("cone", "size", "count", "from")
-SOLVER_COLUMNS = ("solver", "memory", "time", "remark")
 SEARCH = (
     f"up to {STARTS * ROUNDS} solves, how many is not known; times are of one"  # of a program of class rank
 )
@@ -212,33 +210,24 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
 # -- as tables
 
 
-def cone_rows(sizes: Sizes) -> list[tuple[str, ...]]:
-    """The cones that the problem is handed over in, and the line of the program that each comes from."""
-    return [(cone.kind, f"{cone.size:,}", f"{cone.count:,}", cone.origin) for cone in sizes.cones]
-
-
-def solver_rows(sizes: Sizes) -> list[tuple[str, ...]]:
-    """A row for each solver: predicted memory and time, or the cones that it lacks."""
-    return [_solver_row(solver, sizes) for solver in sizes.solvers]
-
-
-def _solver_row(s: SolverSize, sizes: Sizes) -> tuple[str, ...]:
-    if s.missing:
-        return s.name, "-", "-", f"lacks the {' and the '.join(s.missing)} cone"
-    remarks = ["chosen"] * (s.name == sizes.chosen) + ["not installed"] * (not s.installed)
-    if s.memory > sizes.memory_limit:
-        remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
-    return s.name, memory(s.memory), f"≈ {duration(s.seconds)}", ", ".join(remarks)
-
-
 def cones_table(sizes: Sizes) -> Table:
-    """``cone_rows`` as a table."""
-    return rows_table(CONE_COLUMNS, cone_rows(sizes), CONE_COLUMNS[1:3])
+    """The cones that the problem is handed over in, and the line of the program that each comes from."""
+    rows = (((cone.kind,), f"{cone.size:,}", f"{cone.count:,}", cone.origin) for cone in sizes.cones)
+    return rows_table(("cone", "size", "count", "from"), rows, ("size", "count"), whole=("cone", "from"))
 
 
 def solvers_table(sizes: Sizes) -> Table:
-    """``solver_rows`` as a table."""
-    return rows_table(SOLVER_COLUMNS, solver_rows(sizes), SOLVER_COLUMNS[1:3])
+    """A row for each solver: predicted memory and time, or the cones that it lacks."""
+    rows: list[Row] = []
+    for s in sizes.solvers:
+        remarks = ["chosen"] * (s.name == sizes.chosen) + ["not installed"] * (not s.installed)
+        if s.memory > sizes.memory_limit:
+            remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
+        figures = (memory(s.memory), f"≈ {duration(s.seconds)}", ", ".join(remarks))
+        if s.missing:
+            figures = ("-", "-", f"lacks the {' and the '.join(s.missing)} cone")
+        rows.append(((s.name,), *figures))
+    return rows_table(("solver", "memory", "time", "remark"), rows, ("memory", "time"), whole=("solver",))
 
 
 def sizes_tables(sizes: Sequence[Sizes]) -> Iterator[object]:

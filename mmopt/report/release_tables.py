@@ -95,10 +95,9 @@ def accuracy_by_query(plan: Plan, confidence: float) -> Table:
 
 def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
     """A row for each group: its wish, its share of the cost, and the saving if all of it is relaxed."""
-    groups = zip(plan.workload.groups(), wish_words(plan), savings, strict=True)
     rows = [
         (bold(name), f"{part.stop - part.start:,}", wish, _part(shares[part].sum()), _at_most(saved))
-        for (name, part), wish, saved in groups
+        for (name, part), wish, saved in zip(plan.workload.groups(), wish_words(plan), savings, strict=True)
     ]
     numbers = ("queries", "share of cost", "10 % wider saves")
     return rows_table(("group", "queries", "asked", *numbers[1:]), rows, numbers)
@@ -210,19 +209,17 @@ def answers_table(frame: Frame, first: int = 3) -> Table:
             rows.append((cell(f"  … {part.stop - part.start - first:,} more", "dim"),))
     if len(groups) > GROUPS_SHOWN:
         rows.append((cell(f"… {counted(len(groups) - GROUPS_SHOWN, 'group')} more", "dim"),))
-    refined = ("refined",) if "refined" in frame.metadata else ()
-    numbers = ("answer", "standard error", interval, *refined)
+    numbers = ("answer", "standard error", interval, *(("refined",) if "refined" in frame.metadata else ()))
     return rows_table(("query", *numbers), rows, numbers)
 
 
 def _answer(frame: Frame, i: int) -> Row:
     error = float(frame["standard_error"][i])
     places = decimals(error)
-    shown = f"{error:.3g}" if 0 < error < 1e-6 else f"{error:,.{places}f}"
     return (
         f"  {frame['label'][i]}",
         f"{float(frame['estimate'][i]):,.{places}f}",
-        shown,
+        (f"{error:.3g}" if 0 < error < 1e-6 else f"{error:,.{places}f}"),
         interval(frame, i, places),
         *([_refined(float(frame["refined"][i]), places)] if "refined" in frame.metadata else []),
     )

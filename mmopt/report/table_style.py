@@ -151,8 +151,7 @@ def storage(size: float) -> str:
 
 def few(texts: Sequence[str], between: str = ", ", most: int = 20) -> str:
     """Texts side by side; where there are more than ``most``, the first three and the last."""
-    left = texts if len(texts) <= most else (*texts[:3], "…", texts[-1])
-    return between.join(left)
+    return between.join(texts if len(texts) <= most else (*texts[:3], "…", texts[-1]))
 
 
 def clipped(text: str, longest: int = 200) -> str:

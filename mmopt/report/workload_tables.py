@@ -34,8 +34,7 @@ def queries_table(workload: Workload) -> Table:
     labels = workload.labels() if workload.m <= MOST_LABELLED_QUERIES else None
     groups = workload.groups()
     rows: list[tuple[Text | str, ...]] = []
-    shown = zip(groups[:GROUPS_SHOWN], workload.blocks[:GROUPS_SHOWN], strict=True)
-    for (name, part), block in shown:
+    for (name, part), block in zip(groups[:GROUPS_SHOWN], workload.blocks[:GROUPS_SHOWN], strict=True):
         first = shortened(labels[part], 2) if labels is not None else ""
         spans = _span(block.weights), _span(block.targets)
         rows.append((bold(name), f"{part.stop - part.start:,}", *spans, first))

@@ -63,8 +63,8 @@ def test_the_chart_has_a_line_a_group_and_what_was_asked(tmp_path: Path) -> None
     lines = [line.get_ydata() for line in axes.lines if len(line.get_ydata())]
     widths = found.intervals(0.95).widths
     np.testing.assert_array_equal(np.asarray(lines[0], dtype=float), widths[:3])
-    np.testing.assert_array_equal(np.asarray(lines[1], dtype=float), [7.0] * 3)
-    np.testing.assert_array_equal(np.asarray(lines[2], dtype=float), widths[3:])
+    np.testing.assert_array_equal(np.asarray(lines[2], dtype=float), [7.0] * 3)
+    np.testing.assert_array_equal(np.asarray(lines[1], dtype=float), widths[3:])
     assert [line.get_label() for line in axes.lines if not len(line.get_ydata())] == ["asked for"]
     assert axes.get_ylabel() == "± counts at 95%" and axes.get_ylim()[0] == 0.0
     with pytest.raises(OptionError, match=r"a chart is written to an \.svg or \.png file"):

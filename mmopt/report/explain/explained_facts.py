@@ -436,8 +436,7 @@ def _quantified(certificate: Certificate) -> Formula:
 def _multiplier(m: Multiplier, checked: Checked) -> Sentence:
     """A multiplier's size, and the origin of its first value."""
     d = m.declaration
-    sizes = ("a number", "a vector of length {0}", "a matrix {0} × {1}")
-    size = sizes[len(d.dims)].format(*d.dims)
+    size = ("a number", "a vector of length {0}", "a matrix {0} × {1}")[len(d.dims)].format(*d.dims)
     name = name_of(d.name)
     if m.start is not None:
         point = "the steps" if checked.program.steps else "the solver's point"

@@ -308,8 +308,7 @@ def _block(block: Block) -> str:
             kind = f' class="{tone}"' if tone else ""
             return f"<p{kind}>{_words(words)}</p>"
         case Prose(words):
-            pieces = _words(words).split("\n\n")
-            return "\n".join(f"<p>{piece}</p>" for piece in pieces if piece.strip())
+            return "\n".join(f"<p>{piece}</p>" for piece in _words(words).split("\n\n") if piece.strip())
         case Excerpt(text, title):
             shown = f"<pre>{escape(text)}</pre>"
             return f"<details><summary>{escape(title)}</summary>{shown}</details>" if title else shown
