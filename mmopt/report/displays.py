@@ -209,12 +209,14 @@ WARNING_ROWS = ("not private", "warning")  # names of rows
 NOISES = {1: "Laplace: of L1 norms of columns", 2: "Gaussian: of L2 norms of columns"}
 
 
-def display(*values: object) -> str:
-    """HTML for a notebook: objects that users hold, rows (name, text), tables of rich and text, in turn.
+def display(*values: object, is_styled: bool = True) -> str:
+    """HTML for a notebook: objects that users hold, rows (name, text), tables and text, one below the other.
 
     All texts are escaped; nothing is loaded. TypeError for a value of another type.
+
+    is_styled : with the style, which a page has once.
     """
-    return fragment([block for value in values for block in _blocks(value)])
+    return fragment([block for value in values for block in _blocks(value)], is_styled=is_styled)
 
 
 def _blocks(value: object) -> Iterable[Block]:

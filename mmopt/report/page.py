@@ -1,14 +1,12 @@
 """A report: one HTML page about queries, strategy, proofs and a release. It loads and runs nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mmopt.comparison import Comparison
 from mmopt.errors import TooLargeError
@@ -28,10 +26,6 @@ from mmopt.resources import version
 from mmopt.results import AnySolution, Frame, Solution
 from mmopt.results.npz_file import write_whole
 from mmopt.workloads import Workload
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 ANSWERS_SHOWN = 20  # in the table, of a group; the chart has all
 # A chart is drawn on white: in dark mode its lightness is inverted, its hues are not.
@@ -61,6 +55,19 @@ RELEASED = (
     "program, the solver and the privacy asked for, and are the same whatever the table holds. What the "
     "guarantee leaves out is named there as well."
 )
+
+
+CAPTIONS = {
+    "gap": "Gap between the objective and its bound. Certified: at the repaired point, by the program.",
+    "strategy": "What is measured: each row is a query, its noise is added to it.",
+    "profile": "What each cell costs: where all cost the same, nobody's privacy is worth more than "
+    "another's.",
+    "errors": "The standard error of each query beside two baselines, and the bound, where it is proved.",
+    "accuracy": "Half widths of the intervals at the privacy asked for, known before any data.",
+    "compared": "Gap of each program and solver against time and iterations.",
+    "answers": "Answers with their intervals; each by itself holds the count of the rows that are counted, "
+    "with the probability stated.",
+}
 
 
 @dataclass(frozen=True)
@@ -118,8 +125,7 @@ def page(contents: Contents) -> str:
         f"<style>{PAGE_STYLE}{STYLE}{CHARTS}</style>\n</head>\n<body>\n<h1>{title}</h1>",
     ]
     for heading, pieces in _sections(contents):
-        shown = "\n".join(filter(None, pieces))
-        if shown:
+        if shown := "\n".join(filter(None, pieces)):
             head = f"<h2>{escape(heading)}</h2>\n" if heading else ""
             parts.append(f"<section>\n{head}{shown}\n</section>")
     return "\n".join([*parts, "</body>\n</html>\n"])
@@ -137,10 +143,10 @@ def _sections(c: Contents) -> Iterator[tuple[str, Iterator[str]]]:
         yield "The strategy", _strategy(c.solution, c.plan)
         yield "Errors", _errors(c)
     if isinstance(c.solution, Solution) and c.solution.history:
-        caption = "Gap between the objective and its bound. Certified: at the repaired point, by the program."
-        yield "How the gap closed", iter([_chart("gap", caption, partial(chart, c.solution, "convergence"))])
+        yield "How the gap closed", iter([_chart("gap", partial(chart, c.solution, "convergence"))])
     if c.comparison is not None:
-        yield "Side by side", _compared(c.comparison)
+        shown = [_shown(c.comparison), _chart("compared", partial(chart, c.comparison))]
+        yield "Side by side", iter(shown)
     yield "Made with", _made_with(c)
 
 
@@ -163,13 +169,12 @@ def _explained(solution: Solution, workload: Workload | None) -> Iterator[str]:
         e = explain(program, solution=solution)
     if e.solved is not None:  # its rows are in the section of the strategy
         e = replace(e, solved=replace(e.solved, rows=()) if e.solved.lines else None)
-    every = list(arranged(e))
     first, listing, *reasons = arranged(replace(e, compiled=None, solved=None, steps=()))
-    written = [_section(first), _section(listing)]
-    written += [
+    folded = (
         f"<details><summary>{escape(one.title)}</summary>{_shown_blocks(one)}</details>" for one in reasons
-    ]
-    compiled = map(_section, every[2 + len(reasons) :])
+    )
+    written = [_section(first), _section(listing), *folded]
+    compiled = map(_section, list(arranged(e))[2 + len(reasons) :])
     columns = ["\n".join(["<div>", *side, "</div>"]) for side in (written, compiled)]
     yield "\n".join(['<div class="beside">', *columns, "</div>"])
 
@@ -183,38 +188,24 @@ def _strategy(solution: AnySolution, plan: Plan | None) -> Iterator[str]:
     if not solution.has_strategy:
         return
     yield _shown(solution.strategy)
-    caption = "What is measured: each row is a query, its noise is added to it."
-    yield _chart("strategy", caption, partial(chart, solution, "strategy"))
-    caption = "What each cell costs: where all cost the same, nobody's privacy is worth more than another's."
-    yield _chart("profile", caption, partial(chart, solution, "profile"))
+    yield _chart("strategy", partial(chart, solution, "strategy"))
+    yield _chart("profile", partial(chart, solution, "profile"))
 
 
 def _errors(c: Contents) -> Iterator[str]:
-    solution, workload, plan = c.solution, c.workload, c.plan
+    solution, plan = c.solution, c.plan
     assert solution is not None
-    if workload is not None and solution.has_strategy:
-        caption = "The standard error of each query beside two baselines, and the bound, where it is proved."
-        yield _chart("errors", caption, partial(chart, solution, "errors", workload))
+    if c.workload is not None and solution.has_strategy:
+        yield _chart("errors", partial(chart, solution, "errors", c.workload))
     if plan is not None:
         yield _shown(accuracy_by_group(plan, c.confidence))
-        caption = "Half widths of the intervals at the privacy asked for, known before any data."
-        yield _chart("accuracy", caption, lambda: accuracy_figure(plan, c.confidence))
-
-
-def _compared(comparison: Comparison) -> Iterator[str]:
-    yield _shown(comparison)
-    caption = "Gap of each program and solver against time and iterations."
-    yield _chart("compared", caption, partial(chart, comparison))
+        yield _chart("accuracy", partial(accuracy_figure, plan, c.confidence))
 
 
 def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
     yield _shown(release_rows(manifest))
     yield _shown(answers_table(answers, ANSWERS_SHOWN))
-    caption = (
-        "Answers with their intervals; each by itself holds the count of the rows that are counted, with "
-    )
-    caption += "the probability stated."
-    yield _chart("answers", caption, lambda: release_figure(answers))
+    yield _chart("answers", partial(release_figure, answers))
 
 
 def _made_with(c: Contents) -> Iterator[str]:
@@ -238,27 +229,23 @@ def _made_with(c: Contents) -> Iterator[str]:
 
 
 def _shown(value: object) -> str:
-    return _unstyled(display(value))
+    return display(value, is_styled=False)
 
 
 def _shown_blocks(section: DocumentSection) -> str:
-    return _unstyled(fragment(section.blocks))
+    return fragment(section.blocks, is_styled=False)
 
 
-def _unstyled(html: str) -> str:
-    """A fragment without the style, which the page has once."""
-    return html.removeprefix(f"<style>{STYLE}</style>\n")
-
-
-def _chart(name: str, caption: str, draw: Callable[[], Figure]) -> str:
-    """A chart as SVG, whose ids begin with its name; a text where there is too much to draw."""
+def _chart(name: str, draw: Callable[[], Any]) -> str:
+    """A chart as SVG above its caption, whose ids begin with its name; a text where there is too much."""
     try:
         svg = picture(draw, "svg").decode()
     except TooLargeError as error:
         return _shown(f"No chart: {error.message}")
-    left_out = r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*| xmlns\S*"
-    svg = re.sub(left_out, "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = re.sub(
+        r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*| xmlns\S*", "", svg[svg.index("<svg") :], flags=re.DOTALL
+    )
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", svg)
-    words = escape(caption)
+    words = escape(CAPTIONS[name])
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
     return f"<figure>\n{svg.strip()}\n<figcaption>{words}</figcaption>\n</figure>"

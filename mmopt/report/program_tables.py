@@ -5,8 +5,6 @@ shown as a list, as text in colours, as formulas in lines, with their givens, an
 them.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence

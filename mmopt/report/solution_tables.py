@@ -5,8 +5,6 @@ tables show a solution, its checks, its slack, its sub-workloads, and solutions 
 templates.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tables, and the look of numbers. Tables fit 80 columns, and stay readable without colours."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -83,6 +81,11 @@ def rows_table(
 def pairs_table(rows: Iterable[tuple[object, object]]) -> Table:
     """Names and texts in two columns, without a header."""
     return rows_table(("", ""), ((bold(name), text) for name, text in rows))
+
+
+def more_rows(count: int, indent: str = "") -> list[Row]:
+    """The row "… 5 more" where rows are left out."""
+    return [(cell(f"{indent}… {count:,} more", "dim"),)] * (count > 0)
 
 
 def paragraphs(text: str) -> Text:

@@ -9,8 +9,6 @@ solved here.
 - ``explanation_html.py``: an explanation as one HTML page, its formulas in MathML
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

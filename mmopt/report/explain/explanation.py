@@ -4,8 +4,6 @@ An arranged explanation is sections of paragraphs, tables and trees, the same fo
 them in a terminal; LaTeX has tables for all of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass

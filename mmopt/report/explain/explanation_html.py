@@ -4,8 +4,6 @@ MathML is made of the LaTeX that ``mmopt.language.print`` and the pages of the s
 without any help from outside. Trees open and close; the page loads nothing.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable
@@ -378,16 +376,17 @@ def as_fragment(e: Facts) -> str:
     for section in arranged(e):
         heading = f"<h{section.level}>{escape(section.title)}</h{section.level}>"
         parts += ["<section>", heading, *map(_block, section.blocks), "</section>"]
-    return _styled(parts)
+    return _article(parts)
 
 
-def fragment(blocks: Iterable[Block]) -> str:
-    """Blocks one below the other, with their style; for notebooks."""
-    return _styled(map(_block, blocks))
+def fragment(blocks: Iterable[Block], *, is_styled: bool = True) -> str:
+    """Blocks one below the other; with their style for notebooks."""
+    return _article(map(_block, blocks), is_styled)
 
 
-def _styled(parts: Iterable[str]) -> str:
-    return "\n".join([f"<style>{STYLE}</style>", '<article class="mmopt-explain">', *parts, "</article>"])
+def _article(parts: Iterable[str], is_styled: bool = True) -> str:
+    style = [f"<style>{STYLE}</style>"] * is_styled
+    return "\n".join([*style, '<article class="mmopt-explain">', *parts, "</article>"])
 
 
 def _words(words: Sentence) -> str:
