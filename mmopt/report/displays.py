@@ -71,8 +71,8 @@ def chart(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> F
     strategy, title = _strategy_of(value), getattr(value, "program", type(value).__name__)
     if kind != "errors":
         return {"strategy": heat_map, "profile": profile_of_cells}[kind](strategy, title)
-    is_proved = getattr(value, "error_bound_grade", "") == "proved"  # for a strategy alone nothing is proved
-    bound = value.error_bound if is_proved else None
+    # For a strategy alone nothing is proved.
+    bound = value.error_bound if getattr(value, "error_bound_grade", "") == "proved" else None
     return error_figure(strategy, _errors_workload(value, workload, "plot"), title, bound)
 
 

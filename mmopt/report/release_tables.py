@@ -95,7 +95,7 @@ def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
             bold(name),
             f"{part.stop - part.start:,}",
             wish,
-            f"{100 * shares[part].sum():.1f} %",
+            _percents(shares[part].sum()),
             _at_most(saved),
         )
         for (name, part), wish, saved in zip(plan.workload.groups(), wish_words(plan), savings, strict=True)

@@ -227,14 +227,13 @@ def _choice(sizes: Sizes) -> str:
         return kernel
     conic = next(s for s in sizes.solvers if s.name == sizes.conic)
     patience = duration(MOST_SECONDS_INTERIOR)
-    words = (
-        f"{conic.name}: none is predicted to take at most {patience}, and this one is the quickest that fits"
-    )
+    words = f"none is predicted to take at most {patience}, and this one is the quickest that fits"
     if conic.seconds <= MOST_SECONDS_INTERIOR and conic.memory <= sizes.memory_limit:
         words = (
-            f"{conic.name}: the first of the list that is installed, has all the cones, fits into memory "
+            "the first of the list that is installed, has all the cones, fits into memory "
             f"and is predicted to take at most {patience}"
         )
+    words = f"{conic.name}: {words}"
     return words if sizes.chosen == sizes.conic else f"{kernel}. Of the conic solvers it would be {words}"
 
 

@@ -354,8 +354,10 @@ def repair_words(program: Program) -> tuple[Sentence, ...]:
         )
         return (first,), (after,)
     names = [part for name in dict.fromkeys(a.name for a in program.repair) for part in (", ", name_of(name))]
-    first = ("A solver's point is nearly feasible. The repair changes ", *names[1:], ", in the order above.")
-    return first, (after,)
+    return (
+        ("A solver's point is nearly feasible. The repair changes ", *names[1:], ", in the order above."),
+        (after,),
+    )
 
 
 def about_words(checked: Checked) -> Sentence:

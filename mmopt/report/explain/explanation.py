@@ -169,31 +169,24 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
     yield DocumentSection("Units", tuple(_units(c)), level)
     handed = _table(
         ("line", "in the program", "handed over as"),
-        ((h.name, (h.formula,), _joined(h.how)) for h in c.handed),
+        ((h.name, (h.formula,), tuple(part for how in h.how for part in ("; ", *how))[1:]) for h in c.handed),
     )
     yield DocumentSection("What is handed over", (handed, *_cones(c, c.sizes)), level)
     choice = Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else "")
     yield DocumentSection("Who can solve it", (solvers_table(c.sizes), choice), level)
 
 
-def _joined(sentences: tuple[Sentence, ...]) -> Sentence:
-    out: list[str | Formula] = []
-    for sentence in sentences:
-        out += [*(["; "] if out else []), *sentence]
-    return tuple(out)
-
-
 def _units(c: Compiled) -> Iterator[Block]:
-    words = (
-        "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
-        "The compiler uses this to hand over numbers near one, and multiplies back by the factor."
-    )
     if c.scaled is None:
-        words = "The lines of the program agree on no units, so it is solved as given, unscaled."
+        yield Paragraph(("The lines of the program agree on no units, so it is solved as given, unscaled.",))
     elif not c.scaled:
-        words = "A kernel takes the program by component as it is, unscaled."
-    yield Paragraph((words,))
-    if c.scaled:
+        yield Paragraph(("A kernel takes the program by component as it is, unscaled.",))
+    else:
+        words = (
+            "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
+            "The compiler uses this to hand over numbers near one, and multiplies back by the factor."
+        )
+        yield Paragraph((words,))
         rows = (((s.name,), (s.power,), figure(s.factor, 4)) for s in c.scaled)
         yield _table(("quantity", "multiplied by", "factor here"), rows, ("factor here",))
 
@@ -221,13 +214,21 @@ def _solved(solved: SolvedFacts) -> Iterator[Block]:
     yield pairs_table(solved.rows)
     if not solved.lines:
         return
-    rows = []
-    for line in solved.lines:
-        tight = "-" if line.tight is None else f"{line.tight:,} of {line.count:,}"
-        slack = f"{line.zero:,} of {line.multipliers:,}" if line.multipliers else "-"
-        largest = "; ".join(f"{label}: {figure(value, 4)}" for label, value in line.largest)
-        words = "; ".join(filter(None, [largest, line.words]))
-        rows.append((line.name, tight, (figure(line.total, 5) if line.multipliers else "-"), slack, words))
+    rows = (
+        (
+            line.name,
+            "-" if line.tight is None else f"{line.tight:,} of {line.count:,}",
+            figure(line.total, 5) if line.multipliers else "-",
+            f"{line.zero:,} of {line.multipliers:,}" if line.multipliers else "-",
+            "; ".join(
+                [
+                    *(f"{name}: {figure(value, 4)}" for name, value in line.largest),
+                    *filter(None, [line.words]),
+                ]
+            ),
+        )
+        for line in solved.lines
+    )
     numbers = ("tight", "sum", "zero")
     yield _table(("constraint", *numbers, "largest multipliers"), rows, numbers)
     yield Paragraph(
@@ -291,7 +292,7 @@ def _block(block: Block, width: int) -> RenderableType:
             # The nodes below each other, their types in further columns.
             columns = ("expression", "shape", "sign", "curvature", "rule")
             widest = max(24, (width - 34) // 2)
-            rows = (_known(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
+            rows = (_node_row(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
             return rows_table(columns, rows, whole=columns[:4])
 
 
@@ -305,23 +306,15 @@ def _words(words: Sentence, style: str, width: int) -> Text:
     return cell(text, style)
 
 
-def _known(prefix: str, node: NodeFacts, room: int) -> tuple[str | Text, ...]:
+def _node_row(prefix: str, node: NodeFacts, room: int) -> Row:
+    """A node of a tree in ``room`` columns; the one to blame is loud."""
     label = next((f.plain for f in (node.formula, node.short) if len(f.plain) <= room), "")
-    label = label or node.short.plain[: max(1, room - 1)] + "…"
-    curvature = node.curvature + (" ⪯" if node.order else "")
-    if node.curvature not in COLOURS:
-        curvature = "neither"
+    label = prefix + (label or node.short.plain[: max(1, room - 1)] + "…")
+    curvature = node.curvature + " ⪯" * bool(node.order) if node.curvature in COLOURS else "neither"
     if node.blamed:
-        bad = "bold red"
-        rule = cell(f"<-- HERE: {node.rule}", bad)
-        return cell(prefix + label, bad), node.shape, node.sign, cell(curvature, bad), rule
-    return (
-        prefix + label,
-        node.shape,
-        node.sign,
-        cell(curvature, COLOURS.get(node.curvature, "red")),
-        node.rule,
-    )
+        loud = [cell(text, "bold red") for text in (label, curvature, f"<-- HERE: {node.rule}")]
+        return loud[0], node.shape, node.sign, *loud[1:]
+    return label, node.shape, node.sign, cell(curvature, COLOURS.get(node.curvature, "red")), node.rule
 
 
 def _rows(node: NodeFacts, prefix: str, below: str) -> Iterator[tuple[str, NodeFacts]]:
