@@ -10,7 +10,17 @@ from mmopt.cli.command_options import TimeLimit, Tolerance, names_in, options_fo
 from mmopt.cli.command_output import REFUTED, note, run_alone, show
 from mmopt.errors import OptionError
 from mmopt.report.charts import COLOURS, DASHES, MARKERS, check_chart, plainly, save
-from mmopt.report.table_style import bold, by_reason, cell, duration, figure, gap, paragraphs, rows_table
+from mmopt.report.table_style import (
+    Table,
+    bold,
+    by_reason,
+    cell,
+    duration,
+    figure,
+    gap,
+    paragraphs,
+    rows_table,
+)
 from mmopt.results.npz_file import write_whole
 
 __all__ = [
@@ -18,6 +28,7 @@ __all__ = [
     "DASHES",
     "MARKERS",
     "REFUTED",
+    "Table",
     "TimeLimit",
     "Tolerance",
     "bold",
