@@ -206,7 +206,7 @@ def _numbers(values: Iterable[float | None]) -> Array:
 ROWS_SHOWN = 10  # in a frame
 ENTRIES_SHOWN = 12  # rows and columns of a strategy, up to which its entries are shown
 WARNING_ROWS = ("not private", "warning")  # names of rows
-NOISES = {1: "Laplace: of L1 norms of columns", 2: "Gaussian: of L2 norms of columns"}
+NOISES = {1: "Laplace, scaled to the L1 norm of columns", 2: "Gaussian, scaled to the L2 norm of columns"}
 
 
 def display(*values: object, is_styled: bool = True) -> str:

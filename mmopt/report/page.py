@@ -145,8 +145,7 @@ def _sections(c: Contents) -> Iterator[tuple[str, Iterator[str]]]:
     if isinstance(c.solution, Solution) and c.solution.history:
         yield "How the gap closed", iter([_chart("gap", partial(chart, c.solution, "convergence"))])
     if c.comparison is not None:
-        shown = [_shown(c.comparison), _chart("compared", partial(chart, c.comparison))]
-        yield "Side by side", iter(shown)
+        yield "Side by side", iter([_shown(c.comparison), _chart("compared", partial(chart, c.comparison))])
     yield "Made with", _made_with(c)
 
 
