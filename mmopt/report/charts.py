@@ -148,6 +148,7 @@ def by_query(
 
 
 def titled(title: str, subject: str) -> str:
+    """The subject, after the title where there is one."""
     return f"{title}: {subject}" if title else subject
 
 
@@ -282,16 +283,11 @@ def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
     ------
     TooLargeError : a form other than by component, of more than ``MOST_DENSE`` rows or columns.
     """
-    named = (
-        [("", entries(strategy))]
-        if not isinstance(strategy, ComponentStrategy)
-        else [
-            (f"component {i}, {times:,.0f} times", part)
-            for i, (part, times) in enumerate(
-                zip(strategy.split.parts, strategy.split.columns.multiplicities, strict=True), 1
-            )
-        ]
-    )
+    if isinstance(strategy, ComponentStrategy):
+        often = zip(strategy.split.parts, strategy.split.columns.multiplicities, strict=True)
+        named = [(f"component {i}, {times:,.0f} times", part) for i, (part, times) in enumerate(often, 1)]
+    else:
+        named = [("", entries(strategy))]
     shown = sorted(named, key=lambda one: one[1].size, reverse=True)[:MOST_PANELS]
     across = math.ceil(math.sqrt(len(shown)))
     down = math.ceil(len(shown) / across)
