@@ -96,26 +96,13 @@ class Contents:
 
 
 def write_page(contents: Contents, path: str | Path | None) -> str:
-    """The page, also written to a path, if any, whole or not at all. Errors as ``page``; ResultError."""
-    text = page(contents)
-    if path is not None:
-        write_whole(Path(path), text.encode())
-    return text
-
-
-def solution_page(solution: Any, path: str | Path | None, workload: WorkloadLike | None) -> str:
-    """The page of a solution alone; parameters and errors as ``notebook.Reported.report``."""
-    given = None if workload is None else solved_workload(solution, workload)
-    return write_page(Contents(solution.program, given, solution=solution), path)
-
-
-def page(contents: Contents) -> str:
-    """The HTML of a report; the same contents give the same text.
+    """The HTML of a report, also written to a path, if any, whole or not at all; the same contents give the
+    same text.
 
     Raises
     ------
     OptionError : matplotlib is not installed.
-    ResultError : the solution is one of another workload.
+    ResultError : the solution is one of another workload; the file cannot be written.
     """
     need_matplotlib()
     title = escape(contents.title)
@@ -128,7 +115,16 @@ def page(contents: Contents) -> str:
         if shown := "\n".join(filter(None, pieces)):
             head = f"<h2>{escape(heading)}</h2>\n" if heading else ""
             parts.append(f"<section>\n{head}{shown}\n</section>")
-    return "\n".join([*parts, "</body>\n</html>\n"])
+    text = "\n".join([*parts, "</body>\n</html>\n"])
+    if path is not None:
+        write_whole(Path(path), text.encode())
+    return text
+
+
+def solution_page(solution: Any, path: str | Path | None, workload: WorkloadLike | None) -> str:
+    """The page of a solution alone; parameters and errors as ``notebook.Reported.report``."""
+    given = None if workload is None else solved_workload(solution, workload)
+    return write_page(Contents(solution.program, given, solution=solution), path)
 
 
 def _sections(c: Contents) -> Iterator[tuple[str, Iterator[str]]]:
