@@ -27,7 +27,7 @@ class Displayed:
 
 
 class Tabular(Displayed):
-    """A base of classes that are tables, for any library of data frames: see ``report.frames``."""
+    """A base of classes that are tables, for any library of data frames: see ``report.displays``."""
 
     def frame(self) -> Frame:
         """The rows as named columns: the queries of a workload, the errors of a prediction of accuracy, the
@@ -55,7 +55,7 @@ class Tabular(Displayed):
 
 
 class Charted(Tabular):
-    """A base of classes that have charts with tables: see ``report.displays`` and ``report.frames``."""
+    """A base of classes that have charts with tables: see ``report.displays``."""
 
     def frame(self, kind: str = "", workload: Any = None) -> Frame:
         """The figures of ``plot`` of the same kind as named columns; for a comparison its outcomes.

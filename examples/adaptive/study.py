@@ -24,7 +24,6 @@ from printed import (
     PAPER_CELLS,
     TABLE_2,
 )
-from rich.table import Table
 from workloads import (
     ALWAYS,
     RIVALS,
@@ -43,7 +42,7 @@ from mmopt.strategies.baselines import design_rows, evaluate
 from mmopt.strategies.baselines.marginal_baselines import real_fourier
 from mmopt.testing.census_workloads import products_on
 from mmopt.testing.problem_registry import singular_value_bound, starred
-from mmopt.testing.script_commands import bold, gap, note, paragraphs, rows_table, run_alone, show
+from mmopt.testing.script_commands import Table, bold, gap, note, paragraphs, rows_table, run_alone, show
 from mmopt.workloads import Dense, Kron
 
 SCALE = math.sqrt(2 * math.log(2 / DELTA)) / EPSILON

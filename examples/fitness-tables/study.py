@@ -18,13 +18,13 @@ from typing import Annotated
 import numpy as np
 import typer
 from printed import FOOTNOTES, MECHANISMS, PRINTED, TITLES, printed
-from rich.table import Table
 from workloads import workload
 
 from mmopt import OptionError, Workload, solve
 from mmopt.strategies import AnyStrategy, largest_ratio
 from mmopt.testing.problem_registry import starred
 from mmopt.testing.script_commands import (
+    Table,
     bold,
     gap,
     integers_in,

@@ -14,11 +14,11 @@ from typing import Annotated, Any
 
 import typer
 from reached import reach_alone
-from rich.table import Table
 from rows import FIGURES, Row, rows_named
 
 from mmopt.strategies.baselines import evaluate
 from mmopt.testing.script_commands import (
+    Table,
     TimeLimit,
     Tolerance,
     duration,

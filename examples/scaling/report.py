@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from measure import Row
-from rich.table import Table
 from rich.text import Text
 
 from mmopt import ResultError
@@ -20,6 +19,7 @@ from mmopt.testing.script_commands import (
     COLOURS,
     DASHES,
     MARKERS,
+    Table,
     by_reason,
     cell,
     check_chart,

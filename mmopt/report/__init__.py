@@ -1,6 +1,6 @@
 """Reports for readers: results and forecasts in; tables, texts and charts out. Nothing here solves or prints.
 
-- ``table_style.py``: how numbers and tables look
+- ``table_style.py``: tables, and how numbers look
 - ``program_tables.py``: tables of programs, and forecasts of solves
 - ``workload_tables.py``: a workload file as tables
 - ``solution_tables.py``: tables of a solution and of its history
@@ -10,8 +10,7 @@
 - ``charts.py``: parts that charts share, performance profiles, and charts of a strategy
 - ``convergence_chart.py``: charts of convergence: gap against seconds and iterations
 - ``explain/``: a program explained
-- ``displays.py``: charts and displays of the objects that users hold, by kind
-- ``frames.py``: named columns of the objects that users hold, by kind
+- ``displays.py``: charts, named columns and displays of the objects that users hold, by kind
 - ``every_report.py``: all that other folders use of this one, loaded on first use
 - ``page.py``: a report: one page of all of it
 """

@@ -16,11 +16,13 @@ import importlib.util
 import io
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mmopt.errors import OptionError, TooLargeError, counted, whole
 from mmopt.numerics.arrays import Array
@@ -41,6 +43,7 @@ FORMATS = (".svg", ".png")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+FEW_QUERIES = 60  # on a line, up to which each has a mark
 
 
 def check_chart(path: Path) -> None:
@@ -99,10 +102,10 @@ def _drawn(figure: Figure, kind: str, dpi: int) -> bytes:
     return drawn.getvalue()
 
 
-def stroke(number: int) -> dict[str, Any]:
-    """The style of line number ``number``: a colour, and another dash each time that these are used up."""
-    dashes = DASHES[number // len(COLOURS) % len(DASHES)]
-    return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": 1.4}
+def stroke(number: int, dash: int, width: float = 1.4) -> dict[str, Any]:
+    """The style of a line: the colour of its number, the dashes of another; both come again and again."""
+    dashes = DASHES[dash % len(DASHES)]
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": width}
 
 
 def entry(label: str, **style: Any) -> Line2D:
@@ -114,8 +117,39 @@ def entry(label: str, **style: Any) -> Line2D:
 
 def mark(marker: str, label: str, face: str) -> Line2D:
     """An entry of a legend: a marker alone."""
-    edge = {"markeredgecolor": "0.3", "markeredgewidth": 1.4}
-    return entry(label, linestyle="none", marker=marker, markersize=7, markerfacecolor=face, **edge)
+    style = {"markersize": 7, "markerfacecolor": face, "markeredgecolor": "0.3", "markeredgewidth": 1.4}
+    return entry(label, linestyle="none", marker=marker, **style)
+
+
+def logarithmic(axes: Axes, multiples: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
+    """Make the lower axis logarithmic, with ticks at these multiples of powers of ten, written in full."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=multiples))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def by_query(
+    axes: Axes, groups: Iterable[tuple[str | None, npt.NDArray[Any], Array]], title: str, height: str
+) -> None:
+    """Draw a line (k,) at the queries (k,) of each group, by label; few of them have marks."""
+    from matplotlib.ticker import MaxNLocator
+
+    for number, (label, queries, values) in enumerate(groups):
+        marker = "o" if len(queries) <= FEW_QUERIES else ""
+        style = stroke(number, number // len(COLOURS))
+        axes.plot(queries, values, label=label, marker=marker, markersize=3, **style)
+    axes.set_ylim(bottom=0)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set(xlabel="query, in the order of the workload", ylabel=height)
+    plainly(axes, title)
+
+
+def titled(title: str, subject: str) -> str:
+    """The subject, after the title where there is one."""
+    return f"{title}: {subject}" if title else subject
 
 
 def plainly(axes: Axes, title: str) -> None:
@@ -149,17 +183,16 @@ def performance_profile(seconds: Seconds) -> dict[str, tuple[Array, Array]]:
     ------
     OptionError : no solver or no instance, lists of different lengths, or a time that is not positive.
     """
-    lengths = {name: len(times) for name, times in seconds.items()}
-    if not lengths or not all(lengths.values()) or len(set(lengths.values())) > 1:
-        given = ", ".join(f"{name} {count}" for name, count in lengths.items()) or "no solver"
+    lengths = set(map(len, seconds.values()))
+    if len(lengths) != 1 or 0 in lengths:
+        given = ", ".join(f"{name} {len(times)}" for name, times in seconds.items()) or "no solver"
         raise OptionError(
             f"a profile needs a time of every solver for every instance, not: {given}",
             hint="a solver that failed on an instance has infinity there",
         )
-    for name, times in seconds.items():
-        wrong = next((t for t in times if not t > 0), None)
-        if wrong is not None:
-            raise OptionError(f"a time is a positive number of seconds, but one of '{name}' is {wrong}")
+    wrong = next(((name, t) for name, times in seconds.items() for t in times if not t > 0), None)
+    if wrong is not None:
+        raise OptionError(f"a time is a positive number of seconds, but one of '{wrong[0]}' is {wrong[1]}")
     table = np.array([list(times) for times in seconds.values()], dtype=float)
     quickest = table.min(axis=0)
     factors = table / np.where(np.isfinite(quickest), quickest, 1.0)
@@ -189,24 +222,37 @@ def profile_figure(accuracies: Mapping[str, Seconds], title: str = "") -> Figure
     need_matplotlib()
     if not accuracies:
         raise OptionError("a profile needs the times at one accuracy at least")
+    from matplotlib.ticker import PercentFormatter
+
     profiles = {words: performance_profile(seconds) for words, seconds in accuracies.items()}
     solvers = list(dict.fromkeys(name for profile in profiles.values() for name in profile))
-    steps = [places[-1] for profile in profiles.values() for places, _ in profile.values()]
-    end = BEYOND * max(LEAST_RIGHT_END, *steps)
+    end = BEYOND * max(
+        LEAST_RIGHT_END, *(places[-1] for profile in profiles.values() for places, _ in profile.values())
+    )
     columns = max(1, min(MOST_COLUMNS, WIDEST // (max(map(len, solvers)) + 8)))
     below = 0.9 + 0.19 * math.ceil(len(solvers) / columns)
     figure = empty_figure(6.0, below + PANEL_HEIGHT * len(profiles))
     panels = figure.subplots(len(profiles), 1, squeeze=False, sharex=True)[:, 0]
+    # Dashes shift by one when marks are used up: 32 lines differ without colour.
+    strokes = [stroke(number, number + number // len(MARKERS), 1.5) for number in range(len(solvers))]
+    marks = [{"marker": MARKERS[number % len(MARKERS)], "markersize": 5} for number in range(len(solvers))]
     for axes, (words, profile) in zip(panels, profiles.items(), strict=True):
         for name, (places, shares) in profile.items():
-            _draw(axes, places, shares, end, solvers.index(name), len(solvers))
-        instances = len(next(iter(accuracies[words].values())))
-        _dress(axes, f"{words}: {counted(instances, 'instance')}", end)
+            number = solvers.index(name)
+            marked = end ** ((np.arange(MARKS) * len(solvers) + number + 1) / (MARKS * len(solvers) + 1))
+            heights = shares[np.searchsorted(places, marked, side="right") - 1]
+            across, up = np.append(places, end), np.append(shares, shares[-1])
+            axes.plot(across, up, drawstyle="steps-post", **strokes[number])
+            axes.plot(marked, heights, **{**strokes[number], **marks[number], "linestyle": "none"})
+        logarithmic(axes, (1.0, 2.0, 5.0) if end < 200 else (1.0,))
+        axes.set(xlim=(1.0, end), ylim=(-0.03, 1.03))
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+        plainly(axes, f"{words}: {counted(len(next(iter(accuracies[words].values()))), 'instance')}")
     panels[-1].set_xlabel("factor to the quickest solver of the instance")
     figure.supylabel("share of the instances solved", fontsize=9)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
-    handles = [_entry(number, name) for number, name in enumerate(solvers)]
+    handles = [entry(name, **strokes[number], **marks[number]) for number, name in enumerate(solvers)]
     figure.legend(handles=handles, loc="outside lower center", frameon=False, fontsize=8, ncols=columns)
     return figure
 
@@ -219,46 +265,6 @@ def write_profile(accuracies: Mapping[str, Seconds], path: Path, title: str = ""
     OptionError : as ``profile_figure``, or for another kind of file. ResultError : it cannot be written.
     """
     save(path, lambda: profile_figure(accuracies, title))
-
-
-def _style(number: int) -> dict[str, Any]:
-    """The style of a line; dashes shift by one when marks are used up: 32 lines differ without colour."""
-    return {
-        "color": COLOURS[number % len(COLOURS)],
-        "linestyle": DASHES[(number + number // len(MARKERS)) % len(DASHES)],
-        "marker": MARKERS[number % len(MARKERS)],
-        "linewidth": 1.5,
-        "markersize": 5,
-    }
-
-
-def _entry(number: int, name: str) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], label=name, **_style(number))
-
-
-def _draw(axes: Axes, places: Array, shares: Array, end: float, number: int, count: int) -> None:
-    style = _style(number)
-    turns = np.arange(MARKS) * count + number + 1
-    marked = end ** (turns / (MARKS * count + 1))
-    heights = shares[np.searchsorted(places, marked, side="right") - 1]
-    line = {name: value for name, value in style.items() if not name.startswith("mark")}
-    across, up = np.append(places, end), np.append(shares, shares[-1])
-    axes.plot(across, up, drawstyle="steps-post", **line)
-    axes.plot(marked, heights, **{**style, "linestyle": "none"})
-
-
-def _dress(axes: Axes, title: str, end: float) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter
-
-    axes.set(xscale="log", xlim=(1.0, end), ylim=(-0.03, 1.03))
-    subs = (1.0, 2.0, 5.0) if end < 200 else (1.0,)
-    axes.xaxis.set_major_locator(LogLocator(subs=subs))
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    plainly(axes, title)
 
 
 MOST_PIXELS = 256  # a side of a heat map: a larger one is coarsened
@@ -277,31 +283,26 @@ def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
     ------
     TooLargeError : a form other than by component, of more than ``MOST_DENSE`` rows or columns.
     """
-    named = _panels(strategy)
+    if isinstance(strategy, ComponentStrategy):
+        often = zip(strategy.split.parts, strategy.split.columns.multiplicities, strict=True)
+        named = [(f"component {i}, {times:,.0f} times", part) for i, (part, times) in enumerate(often, 1)]
+    else:
+        named = [("", entries(strategy))]
     shown = sorted(named, key=lambda one: one[1].size, reverse=True)[:MOST_PANELS]
     across = math.ceil(math.sqrt(len(shown)))
     down = math.ceil(len(shown) / across)
     figure = empty_figure(max(5.5, 2.6 * across), max(4.4, 2.6 * down))
-    every = figure.subplots(down, across, squeeze=False).ravel()
+    panels = figure.subplots(down, across, squeeze=False).ravel()
     largest = max(float(np.abs(matrix).max(initial=0.0)) for _, matrix in shown) or 1.0
-    panels = zip(every, shown, strict=False)
-    images = [_draw_entries(axes, name, matrix, largest) for axes, (name, matrix) in panels]
-    for axes in every[len(shown) :]:
+    images = [_draw_entries(axes, *panel, largest) for axes, panel in zip(panels, shown, strict=False)]
+    for axes in panels[len(shown) :]:
         axes.set_visible(False)
-    figure.colorbar(images[0], ax=list(every), label="entry, at unit noise", shrink=0.8)
-    left = len(named) - len(shown)
+    figure.colorbar(images[0], ax=list(panels), label="entry, at unit noise", shrink=0.8)
     size = f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"
-    more = f"; the {len(shown)} largest of {len(named)} components" if left else ""
-    figure.suptitle(f"{title}: {size}{more}" if title else f"{size}{more}", x=0.02, ha="left", fontsize=10)
+    if len(named) > len(shown):
+        size += f"; the {len(shown)} largest of {len(named)} components"
+    figure.suptitle(titled(title, size), x=0.02, ha="left", fontsize=10)
     return figure
-
-
-def _panels(strategy: StrategyForm) -> list[tuple[str, Array]]:
-    if isinstance(strategy, ComponentStrategy):
-        split = strategy.split
-        often = zip(split.parts, split.columns.multiplicities, strict=True)
-        return [(f"component {i}, {times:,.0f} times", part) for i, (part, times) in enumerate(often, 1)]
-    return [("", entries(strategy))]
 
 
 def entries(strategy: StrategyForm) -> Array:
@@ -320,11 +321,10 @@ def _draw_entries(axes: Axes, name: str, matrix: Array, largest: float) -> Any:
     from matplotlib.ticker import MaxNLocator
 
     picture, block = coarsened(matrix)
-    colours = LinearSegmentedColormap.from_list("signs", [COLOURS[1], "white", COLOURS[0]])
     rows, columns = matrix.shape
     image = axes.imshow(
         picture,
-        cmap=colours,
+        cmap=LinearSegmentedColormap.from_list("signs", [COLOURS[1], "white", COLOURS[0]]),
         vmin=-largest,
         vmax=largest,
         aspect="auto",
@@ -334,8 +334,8 @@ def _draw_entries(axes: Axes, name: str, matrix: Array, largest: float) -> Any:
     scale = f"{block[0]} × {block[1]} entries a square: the largest" if max(block) > 1 else ""
     axes.set_title(", ".join(filter(None, (name, scale))), loc="left", fontsize=8)
     axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     if not name:
         axes.set(xlabel="cell", ylabel="measured query")
     return image
@@ -347,10 +347,8 @@ def coarsened(matrix: Array) -> tuple[Array, tuple[int, int]]:
     Each block is replaced by its entry largest in magnitude.
     """
     down, across = (math.ceil(size / MOST_PIXELS) for size in matrix.shape)
-    rows, columns = (math.ceil(size / by) * by for size, by in zip(matrix.shape, (down, across), strict=True))
-    padded = np.zeros((rows, columns))
-    padded[: matrix.shape[0], : matrix.shape[1]] = matrix
-    blocks = padded.reshape(rows // down, down, columns // across, across)
+    padded = np.pad(matrix, [(0, -size % by) for size, by in zip(matrix.shape, (down, across), strict=True)])
+    blocks = padded.reshape(padded.shape[0] // down, down, padded.shape[1] // across, across)
     high, low = blocks.max(axis=(1, 3)), blocks.min(axis=(1, 3))
     return np.where(high >= -low, high, low), (down, across)
 
@@ -360,23 +358,19 @@ def profile_of_cells(strategy: StrategyForm, title: str = "") -> Figure:
 
     A strategy by component has one length for each orbit of cells, drawn as wide as the orbit has cells.
     """
-    profile = strategy.profile
-    costs, sizes = levels(profile)
-    if isinstance(profile, Level):
-        order = np.argsort(-costs, kind="stable")
+    costs, sizes = levels(strategy.profile)
+    where = "cell"
+    if isinstance(strategy.profile, Level):
+        where, order = "cells, by orbit, dearest first", np.argsort(-costs, kind="stable")
         costs, sizes = costs[order], sizes[order]
     figure = empty_figure(7.0, 3.4)
     axes = figure.add_subplot()
-    ends = np.concatenate([[0.0], np.cumsum(sizes)])
+    ends, highest = np.concatenate([[0.0], np.cumsum(sizes)]), float(costs.max())
     axes.stairs(costs, ends, color=COLOURS[0], fill=True, alpha=0.35)
     axes.stairs(costs, ends, color=COLOURS[0], linewidth=1.4)
-    axes.axhline(float(costs.max()), color="0.4", linewidth=1.0, linestyle=":")
-    axes.set_ylim(0, 1.1 * float(costs.max()) or 1.0)
-    axes.set_xlim(0, ends[-1])
-    where = "cells, by orbit, dearest first" if isinstance(profile, Level) else "cell"
-    axes.set(xlabel=where, ylabel="squared column length")
-    subject = "privacy profile at unit noise"
-    plainly(axes, f"{title}: {subject}" if title else subject)
+    axes.axhline(highest, color="0.4", linewidth=1.0, linestyle=":")
+    axes.set(xlabel=where, ylabel="squared column length", xlim=(0, ends[-1]), ylim=(0, 1.1 * highest or 1.0))
+    plainly(axes, titled(title, "privacy profile at unit noise"))
     return figure
 
 
@@ -393,25 +387,21 @@ def error_figure(
     ------
     TooLargeError : more queries than fit in memory.
     """
-    from matplotlib.ticker import MaxNLocator
-
     figure = empty_figure(7.5, 4.0)
     axes = figure.add_subplot()
+    curves = [
+        (f"{name}: rms {rounded(float(np.sqrt(np.mean(np.square(errors)))), 4, up=True)}", errors)
+        for name, errors in error_curves(strategy, workload, title or "strategy").items()
+    ]
+    noise = {1: "Laplace", 2: "Gaussian"}[strategy.norm]
+    subject = f"Errors at unit noise: {noise}, of variance 1 per unit of sensitivity"
+    queries = np.arange(workload.m)
+    by_query(axes, ((label, queries, errors) for label, errors in curves), subject, "standard error")
     is_plain = strategy.neighbours == ADD_REMOVE  # as baselines and the bound are
-    for number, (name, errors) in enumerate(error_curves(strategy, workload, title or "strategy").items()):
-        rmse = float(np.sqrt(np.mean(np.square(errors))))
-        marker = "o" if workload.m <= 60 else ""
-        label = f"{name}: rms {rounded(rmse, 4, up=True)}"
-        axes.plot(errors, label=label, marker=marker, markersize=3, **stroke(number))
     if bound is not None and is_plain and strategy.norm == 2 and (workload.weights == 1.0).all():
         least = math.sqrt(max(bound, 0.0) / workload.m)
         label = f"least rms of any strategy: {rounded(least, 4, up=False)} or more"
         axes.axhline(least, color="0.2", linewidth=1.0, linestyle=(0, (1, 2)), label=label)
-    axes.set_ylim(bottom=0)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    noise = {1: "Laplace", 2: "Gaussian"}[strategy.norm]
-    axes.set(xlabel="query, in the order of the workload", ylabel="standard error")
-    plainly(axes, f"Errors at unit noise: {noise}, of variance 1 per unit of sensitivity")
     figure.legend(loc="outside lower left", frameon=False, fontsize=8)
     return figure
 
@@ -423,12 +413,8 @@ def error_curves(strategy: StrategyForm, workload: Workload, name: str) -> dict[
     fit in memory. A strategy with the name of a baseline gets another one.
     """
     compared = {f"strategy of '{name}'" if name in BASELINES else name: strategy}
-    if strategy.neighbours == ADD_REMOVE:
-        for other in BASELINES:
-            try:
-                one = baseline_strategy(other, workload, strategy.norm)
-            except TooLargeError:
-                continue
-            if one.supports(workload):
+    for other in BASELINES if strategy.neighbours == ADD_REMOVE else ():
+        with suppress(TooLargeError):
+            if (one := baseline_strategy(other, workload, strategy.norm)).supports(workload):
                 compared[other] = one
     return {key: one.sensitivity * np.sqrt(one.variances(workload)) for key, one in compared.items()}

@@ -5,17 +5,16 @@ catalogue, one of their costs, and one of their factors to the programs of a com
 programs shows certificates, strategies, baselines, time and memory, and the reasons why some were not solved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isfinite
 
 from rich.console import Group
-from rich.table import Table
 
 from mmopt.comparison import Factors, Outcome, Place, Ranking, ranking, standards
 from mmopt.comparison.ranking import best_first
 from mmopt.report.table_style import (
+    Row,
+    Table,
     bold,
     cell,
     clipped,
@@ -33,7 +32,7 @@ from mmopt.strategies.baselines import NOISES, Baseline, Cost, Evaluated
 CONTINUOUS = "*"  # after a noise
 
 
-def ranking_table(ranked: Ranking, name: Callable[[Outcome], str] | None = None) -> Table:
+def ranking_table(ranked: Ranking, outcomes: Sequence[Outcome] = ()) -> Table:
     """A row for each place; errors and costs are rounded up, so that none is shown lower than it is.
 
     Factors are rounded to the nearest.
@@ -42,7 +41,7 @@ def ranking_table(ranked: Ranking, name: Callable[[Outcome], str] | None = None)
     program for the same noise: there is no room for both. Without a program there is neither the latter nor
     the column of kinds.
 
-    name : gives the name of an outcome; by default that of its program.
+    outcomes : all that were compared: a program is named with its solver where several are of it.
     """
     stated = ranked.stated
     assert stated is not None
@@ -51,8 +50,8 @@ def ranking_table(ranked: Ranking, name: Callable[[Outcome], str] | None = None)
     last = needed or "same noise" * (Outcome in kinds)
     numbers = (needed, "factor", "rmse") if ranked.by_cost else ("rmse", "factor", *[last] * bool(last))
 
-    def cells(place: Place) -> tuple[object, ...]:
-        is_program = isinstance(place.entry, Outcome)
+    def cells(place: Place) -> Row:
+        is_program, name = isinstance(place.entry, Outcome), _entry_name(place.entry, outcomes)
         figures = {
             "rmse": figure(place.rmse, 4, up=True),
             "factor": figure(place.factor, 4),
@@ -60,7 +59,7 @@ def ranking_table(ranked: Ranking, name: Callable[[Outcome], str] | None = None)
             "same noise": figure(place.same_noise, 4) if isfinite(place.same_noise) else "-",
         }
         return (
-            _called(place.entry, name),
+            bold(name) if is_program else name,
             *["program" if is_program else "baseline"] * (len(kinds) > 1),
             f"{place.noise}{CONTINUOUS * place.is_continuous}",
             *(figures[column] for column in numbers),
@@ -69,8 +68,8 @@ def ranking_table(ranked: Ranking, name: Callable[[Outcome], str] | None = None)
     title = f"Best first, by the root mean square of the standard errors, at {stated}"
     if ranked.by_cost:
         title = f"Best first, by the {stated.cost_name} at which every target is met; rmse at {stated}"
-    columns = (_heading(kinds), *["kind"] * (len(kinds) > 1), "noise", *numbers)
-    return rows_table(columns, map(cells, ranked.places), numbers, title)
+    heads = ("", "kind") if len(kinds) > 1 else ("program",) if Outcome in kinds else ("baseline",)
+    return rows_table((*heads, "noise", *numbers), map(cells, ranked.places), numbers, title)
 
 
 def ranking_legend(ranked: Ranking) -> list[str]:
@@ -96,16 +95,6 @@ def ranking_legend(ranked: Ranking) -> list[str]:
     return lines
 
 
-def _called(entry: Outcome | Factors, name: Callable[[Outcome], str] | None) -> object:
-    if isinstance(entry, Factors):
-        return entry.name
-    return bold(entry.program if name is None else name(entry))
-
-
-def _heading(kinds: set[type]) -> str:
-    return "" if len(kinds) > 1 else "program" if Outcome in kinds else "baseline"
-
-
 MOST_ROWS_IN_FULL = 10**9  # rows up to which all digits are shown
 FACTOR_ROUNDING = 1e-6  # a factor nearer to 1 is no difference
 
@@ -123,23 +112,25 @@ def baseline_costs(evaluated: Sequence[Evaluated], ranked: Ranking | None = None
 
     ranked : the baselines at a stated privacy; without it there is a table for each noise, at unit noise.
     """
-    notes = [(one.name, note) for one in evaluated if (note := _note(one))]
+    notes = (
+        [pairs_table(named)] if (named := [(one.name, n) for one in evaluated if (n := _note(one))]) else []
+    )
     if ranked is not None and ranked.stated is not None:
-        tables = [ranking_table(ranked)] if ranked.places else []
-        blocks: list[object] = [*tables, *[pairs_table(notes)] * bool(notes)]
+        blocks = [*([ranking_table(ranked)] if ranked.places else []), *notes]
         unranked = ((clipped(reason), f"{entry.noise} noise") for reason, entry in ranked.left_out)
         lines = [*left_out("Not ranked:", unranked), *ranking_legend(ranked)]
-        return [part for block in blocks for part in (block, "")] + [cell(line) for line in lines]
+        return [*(part for block in blocks for part in (block, "")), *map(cell, lines)]
     numbers = ("rows", "sensitivity", "total error", "rmse")
     parts: list[object] = []
     for norm, noise in NOISES.items():
         costs = [(one.name, cost) for one in evaluated for cost in one.costs if cost.norm == norm]
-        costs.sort(key=lambda named: named[1].error)
-        rows = ((bold(name), *_cost(cost)) for name, cost in costs)
-        title = f"{noise} noise (for unit noise per unit of sensitivity)"
         if costs:
+            rows = (
+                (bold(name), *_cost(cost)) for name, cost in sorted(costs, key=lambda pair: pair[1].error)
+            )
+            title = f"{noise} noise (for unit noise per unit of sensitivity)"
             parts += [rows_table(("baseline", *numbers), rows, numbers, title), ""]
-    return [*parts, pairs_table(notes)] if notes else parts[:-1]
+    return [*parts, *notes] if notes else parts[:-1]
 
 
 def _cost(cost: Cost) -> list[str]:
@@ -168,8 +159,10 @@ def factors_tables(factors: Sequence[Factors], programs: Mapping[int, str]) -> l
     tables = []
     for norm, name in programs.items():
         costed = [(one.cost, one) for one in factors if one.cost is not None and one.cost.norm == norm]
-        tables += [_baseline_table(costed, norm, name), _privacy_table([one for _, one in costed], norm)]
-    return [table for table in tables if table is not None]
+        for heading, numbers, rows in (_baseline_rows(costed), _privacy_rows(costed)):
+            title = f"{heading}, {NOISES[norm]} noise: factors to {name}"
+            tables += [rows_table(("baseline", *numbers), rows, numbers, title)] * bool(rows)
+    return tables
 
 
 def factors_legend(factors: Sequence[Factors]) -> list[str]:
@@ -197,10 +190,12 @@ def factors_legend(factors: Sequence[Factors]) -> list[str]:
     return lines
 
 
-def _baseline_table(costed: Sequence[tuple[Cost, Factors]], norm: int, program: str) -> Table | None:
+def _baseline_rows(costed: Sequence[tuple[Cost, Factors]]) -> tuple[str, tuple[str, ...], list[Row]]:
+    """Heading, columns and rows of the table of errors: the program, then the baselines."""
+    heading, numbers = "Baselines", ("total error", "factor", "/ bound", "rmse", "factor")
     best = costed[0][1].against if costed else None
     if best is None or best.solution is None:
-        return None
+        return heading, numbers, []
     error, rmse, bound = best.solution.error, best.solution.rmse, costed[0][1].bound
     over = _times(error / bound if bound > 0 else inf, up=True)
     first = (bold(best.program), figure(error, up=True), "1", over, figure(rmse, 4, up=True), "1")
@@ -215,26 +210,21 @@ def _baseline_table(costed: Sequence[tuple[Cost, Factors]], norm: int, program: 
         )
         for cost, one in sorted(costed, key=lambda pair: pair[0].error)
     )
-    numbers = ("total error", "factor", "/ bound", "rmse", "factor")
-    title = f"Baselines, {NOISES[norm]} noise: factors to {program}"
-    return rows_table(("baseline", *numbers), [first, *rest], numbers, title)
+    return heading, numbers, [first, *rest]
 
 
-def _privacy_table(factors: Sequence[Factors], norm: int) -> Table | None:
-    costs = [(one.privacy, one.name) for one in factors if one.privacy is not None]
-    if not costs:
-        return None
-    best = costs[0][0]
-    assert best.against is not None
-    program = best.against.program
-    first = (bold(program), figure(best.least, up=True), "1", _times(best.best_over_bound, up=True))
-    rest = (
+def _privacy_rows(costed: Sequence[tuple[Cost, Factors]]) -> tuple[str, tuple[str, ...], list[Row]]:
+    """Heading, columns and rows of the table of privacy costs, as above."""
+    costs = [(one.privacy, one.name) for _, one in costed if one.privacy is not None]
+    rows: list[Row] = [
         (name, figure(cost.cost, up=True), _times(cost.over_best), _times(cost.over_bound, up=True))
         for cost, name in sorted(costs, key=lambda pair: pair[0].cost)
-    )
-    numbers = ("privacy cost", "factor", "/ bound")
-    title = f"Privacy cost, {NOISES[norm]} noise: factors to {program}"
-    return rows_table(("baseline", *numbers), [first, *rest], numbers, title)
+    ]
+    for best, _ in costs[:1]:
+        assert best.against is not None
+        over = _times(best.best_over_bound, up=True)
+        rows.insert(0, (bold(best.against.program), figure(best.least, up=True), "1", over))
+    return "Privacy cost", ("privacy cost", "factor", "/ bound"), rows
 
 
 def _times(factor: float, up: bool | None = None) -> str:
@@ -269,7 +259,7 @@ def comparison_report(
         title = "Certificates" if ranked.stated is None else "Certificates (objectives are at unit noise)"
         parts = [_certificates(title, tried, outcomes, notes), "", work]
     if ranked.stated is not None and ranked.places:
-        parts = [ranking_table(ranked, lambda outcome: _only_name(outcome, outcomes)), "", *parts]
+        parts = [ranking_table(ranked, outcomes), "", *parts]
     elif any(o.solution for o in tried):
         names = {norm: _only_name(best, outcomes) for norm, best in standards(outcomes).items()}
         tables = [*_strategies(ranked, outcomes), *factors_tables(factors, names)]
@@ -291,11 +281,14 @@ def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """The outcomes of a program and its formulations together, in the order in which the first appears."""
     bases = list(dict.fromkeys(o.formulation_of or o.program for o in outcomes))
     names = list(dict.fromkeys(o.program for o in outcomes))
-
-    def place(o: Outcome) -> tuple[int, bool, int]:
-        return bases.index(o.formulation_of or o.program), bool(o.formulation_of), names.index(o.program)
-
-    return sorted(outcomes, key=place)
+    return sorted(
+        outcomes,
+        key=lambda o: (
+            bases.index(o.formulation_of or o.program),
+            bool(o.formulation_of),
+            names.index(o.program),
+        ),
+    )
 
 
 def _entry_name(entry: Outcome | Factors, outcomes: Sequence[Outcome]) -> str:
@@ -305,7 +298,7 @@ def _entry_name(entry: Outcome | Factors, outcomes: Sequence[Outcome]) -> str:
 def _certificates(
     title: str, tried: Sequence[Outcome], outcomes: Sequence[Outcome], notes: dict[str, list[str]]
 ) -> Table:
-    def cells(outcome: Outcome) -> tuple[object, ...]:
+    def cells(outcome: Outcome) -> Row:
         solution, note = outcome.solution, outcome.reason
         figures = ("-", "-", "-")
         if solution is not None:
@@ -333,7 +326,7 @@ def _strategies(ranked: Ranking, outcomes: Sequence[Outcome]) -> Iterator[Table]
     scaled = _is_scaled(outcomes)
     costs = {id(place.entry): place.cost for place in ranked.places} if ranked.by_cost else {}
 
-    def cells(outcome: Outcome) -> tuple[object, ...]:
+    def cells(outcome: Outcome) -> Row:
         solution = outcome.solution
         assert solution is not None
         value = [figure(solution.value)] * scaled
@@ -347,15 +340,14 @@ def _strategies(ranked: Ranking, outcomes: Sequence[Outcome]) -> Iterator[Table]
         yield _table(f"Strategies, {noise} noise", numbers, same, outcomes, cells)
 
 
-def _work(outcome: Outcome) -> tuple[object, ...]:
+def _work(outcome: Outcome) -> Row:
     solution = outcome.solution
     figures = ["-", "-", "-", "-"]
     if solution is not None:
         took = (solution.seconds[name] for name in ("compile", "solve"))
-        seconds = (f"{t:.2f} s" if t < 100 else f"{t:.0f} s" for t in took)
         figures = [
             gap(solution.status.violation),
-            *seconds,
+            *(f"{t:.2f} s" if t < 100 else f"{t:.0f} s" for t in took),
             str("-" if (n := solution.iterations) is None else n),
         ]
     return (*figures, "-" if outcome.memory is None else memory(outcome.memory))
@@ -366,23 +358,18 @@ def _table(
     numbers: Sequence[str],
     shown: Sequence[Outcome],
     outcomes: Sequence[Outcome],
-    cells: Callable[[Outcome], tuple[object, ...]],
+    cells: Callable[[Outcome], Row],
     *words: str,
 ) -> Table:
     """Columns of numbers, then of words; ``cells`` gives those of an outcome."""
-    rows = ((*head, *cells(outcome)) for head, outcome in _heads(shown, outcomes))
-    return rows_table(("program", "solver", *numbers, *words), rows, numbers, title, whole=("program",))
-
-
-def _heads(shown: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Iterator[tuple[list[str], Outcome]]:
-    """The first two cells of each row: a program is named once, indented below one that it restates."""
     present = {o.program for o in shown}
-    before = ""
-    for outcome in shown:
-        indent = "  " if outcome.formulation_of in present else ""
-        name = "" if outcome.program == before else f"{indent}{outcome.program}"
-        yield [name, _solver(outcome, outcomes)], outcome
-        before = outcome.program
+    rows = []
+    for before, outcome in zip([None, *shown], shown, strict=False):
+        # A program is named once, indented below one that it restates.
+        name = "  " * (outcome.formulation_of in present) + outcome.program
+        is_named = before is not None and before.program == outcome.program
+        rows.append(("" if is_named else name, _solver(outcome, outcomes), *cells(outcome)))
+    return rows_table(("program", "solver", *numbers, *words), rows, numbers, title, whole=("program",))
 
 
 def _solver(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
@@ -436,11 +423,11 @@ def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
 def _gap_words(solutions: Sequence[Solution]) -> str:
     """Describe how the gaps of these solutions are computed."""
     bounded = [s for s in solutions if s.gap is not None]
-    maximized = {s.sense for s in bounded if not s.kind_of_gap} or {"minimize"}
-    ratios = {"minimize": "objective / bound - 1", "maximize": "bound / objective - 1"}
-    words = ratios["minimize"] if "minimize" in maximized else ratios["maximize"]
-    if len(maximized) > 1:
-        words += f" ({ratios['maximize']} of what is maximized)"
+    senses = {s.sense for s in bounded if not s.kind_of_gap} or {"minimize"}
+    minimized, maximized = "objective / bound - 1", "bound / objective - 1"
+    words = minimized if "minimize" in senses else maximized
+    if len(senses) > 1:
+        words += f" ({maximized} of what is maximized)"
     for kind in dict.fromkeys(s.kind_of_gap for s in bounded if s.kind_of_gap):
         names = ", ".join(dict.fromkeys(s.program for s in bounded if s.kind_of_gap == kind))
         words += f"; of {names} {kind}"

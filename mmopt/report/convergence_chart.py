@@ -24,10 +24,12 @@ from mmopt.report.charts import (
     MARKERS,
     empty_figure,
     entry,
+    logarithmic,
     mark,
     need_matplotlib,
     plainly,
     save,
+    stroke,
 )
 from mmopt.report.comparison_tables import in_groups
 from mmopt.results import Solution, gap_between
@@ -73,8 +75,7 @@ def descents(result: Outcome | Solution) -> list[Descent]:
     if rows or not result.steps:
         places = _certified(rows, result.sense)
         return [_descent(result, rows, _with_end(places, result, result.seconds.get("total")))]
-    last = list(result.steps.items())[-MOST_STEPS:]
-    steps = ((f"step {name}", descents(step)) for name, step in last)
+    steps = ((f"step {name}", descents(step)) for name, step in list(result.steps.items())[-MOST_STEPS:])
     return [replace(one, program=name) for name, those in steps for one in those[:1]]
 
 
@@ -85,21 +86,18 @@ def _of_outcome(outcome: Outcome) -> Descent:
         # Steps of a procedure solve other programs.
         if point.program == outcome.program and (gap := _drawn(point.gap)) is not None
     ]
-    solution = outcome.solution
-    if solution is None:
+    if (solution := outcome.solution) is None:
         return Descent(outcome.program, outcome.solver, places)
-    places = _with_end(places, solution, outcome.seconds)
     rows = _iterations(solution)
     # Seconds of an outcome count from the start of its process, those of a history from that of the solve.
     first = next((row["seconds"] for row in rows if row["certified"]), None)
     before = outcome.history[0].seconds - first if outcome.history and first is not None else 0.0
-    return _descent(solution, rows, places, before)
+    return _descent(solution, rows, _with_end(places, solution, outcome.seconds), before)
 
 
 def _with_end(places: list[Place], solution: Solution, seconds: float | None) -> list[Place]:
     """Add the gap of the solution, unless it is the last one: its bound may be of another program."""
-    last = _drawn(solution.gap)
-    if last is None:
+    if (last := _drawn(solution.gap)) is None:
         return places
     if places and math.isclose(places[-1][2], last, rel_tol=1e-3):  # the same gap, judged again
         seconds, iterations, _ = places[-1]
@@ -134,10 +132,9 @@ def _descent(
 def _certified(rows: Iterable[Mapping[str, Any]], sense: str) -> list[Place]:
     """The certified rows with a gap; those of the whole where there are rows of its parts, too."""
     kept = [row for row in rows if row["certified"]]
-    whole = [row for row in kept if "part" not in row]
     return [
         (row.get("seconds"), row.get("iteration"), gap)
-        for row in whole or kept
+        for row in [row for row in kept if "part" not in row] or kept
         if (gap := _drawn(gap_between(row.get("objective", np.nan), row.get("bound"), sense))) is not None
     ]
 
@@ -199,31 +196,32 @@ def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -
     """
     need_matplotlib()
     outcomes = in_groups([one for one in results if isinstance(one, Outcome)])
-    ordered: list[Outcome | Solution] = [*outcomes]
-    ordered += [one for one in results if isinstance(one, Solution)]
+    solutions = [one for one in results if isinstance(one, Solution)]
+    ordered: list[Outcome | Solution] = [*outcomes, *solutions]
     every = [descent for one in ordered for descent in descents(one)]
     drawn = [descent for descent in every if descent.certified or descent.reported]
     look = _Look.of(drawn)
     handles = _legend(drawn, look)
     rows = max(map(len, handles), default=0)
-    left = [len(one.steps) for one in results if isinstance(one, Solution) and len(one.steps) > MOST_STEPS]
-    below = [f"The last {MOST_STEPS} of {steps} steps" for steps in left] + _below(every, drawn)
-    height = 2 * PANEL_HEIGHT + ROW_HEIGHT * (rows + len(below)) + 0.8
-    figure = empty_figure(6.0, height)
+    longer = [len(one.steps) for one in solutions if len(one.steps) > MOST_STEPS]
+    below = [f"The last {MOST_STEPS} of {steps} steps" for steps in longer] + _below(every, drawn)
+    figure = empty_figure(6.0, 2 * PANEL_HEIGHT + ROW_HEIGHT * (rows + len(below)) + 0.8)
     over_time, over_iterations = figure.subplots(2, 1, sharey=True)
-    for axes, axis in ((over_time, 0), (over_iterations, 1)):
+    since = "the start of its process" if outcomes else "the start"
+    words = (f"seconds since {since}, compiling included", "\n".join(["iterations", *below]))
+    for axis, axes in enumerate((over_time, over_iterations)):
+        is_log = _is_wide(drawn, axis)
         for descent in drawn:
-            _draw(axes, descent, axis, look, is_log=_is_wide(drawn, axis))
+            _draw(axes, descent, axis, look, is_log=is_log)
         for tolerance in sorted({descent.tolerance for descent in drawn} - {0.0}):
             axes.axhline(tolerance, zorder=1, **TOLERANCE_STYLE)
-        axes.set(yscale="log", ylabel="gap")
+        axes.set(yscale="log", ylabel="gap", xlabel=words[axis])
         axes.margins(0.06)
-    is_compared = any(isinstance(one, Outcome) for one in results)
-    since = "the start of its process" if is_compared else "the start"
-    _scale(over_time, f"seconds since {since}, compiling included", is_log=_is_wide(drawn, 0))
-    _scale(over_iterations, "\n".join(["iterations", *below]), is_log=_is_wide(drawn, 1))
-    plainly(over_time, title)
-    plainly(over_iterations, "")
+        if is_log:
+            logarithmic(axes)
+        else:
+            axes.set_xlim(left=0)
+        plainly(axes, "" if axis else title)
     if rows:
         blank = entry(" ", linestyle="none")
         padded = [handle for column in handles for handle in column + [blank] * (rows - len(column))]
@@ -240,7 +238,12 @@ class _Look:
 
     @classmethod
     def of(cls, drawn: Sequence[Descent]) -> _Look:
-        return cls(_numbered(one.program for one in drawn), _numbered(one.solver for one in drawn))
+        return cls(
+            *(
+                {name: number for number, name in enumerate(dict.fromkeys(names))}
+                for names in ((one.program for one in drawn), (one.solver for one in drawn))
+            )
+        )
 
     @property
     def by_solver(self) -> bool:
@@ -250,40 +253,29 @@ class _Look:
     def is_numbered(self) -> bool:
         return not self.by_solver and len(self.programs) > len(DASHES)
 
-    def number(self, one: Descent) -> int:
-        return self.solvers[one.solver] if self.by_solver else self.programs[one.program]
-
-    def marker(self, one: Descent) -> str:
-        return MARKERS[self.solvers[one.solver] % len(MARKERS)]
-
-
-def _stroke(number: int, width: float) -> dict[str, Any]:
-    return {
-        "color": COLOURS[number % len(COLOURS)],
-        "linestyle": DASHES[number % len(DASHES)],
-        "linewidth": width,
-    }
-
 
 def _draw(axes: Axes, one: Descent, axis: int, look: _Look, *, is_log: bool) -> None:
-    number, marker = look.number(one), look.marker(one)
+    number = look.solvers[one.solver] if look.by_solver else look.programs[one.program]
+    marker = MARKERS[look.solvers[one.solver] % len(MARKERS)]
     colour = COLOURS[number % len(COLOURS)]
     for run in one.reported:
         # Iteration 0, the start, has no place on a logarithmic axis.
         line = [(p[axis], p[2]) for p in run if p[axis] is not None and (p[axis] or not is_log)]
         if line:
-            axes.plot(*zip(*line, strict=True), marker=".", markersize=2.5, **_stroke(number, REPORTED))
+            axes.plot(
+                *zip(*line, strict=True), marker=".", markersize=2.5, **stroke(number, number, REPORTED)
+            )
     line = [(place[axis], place[2]) for place in one.certified if place[axis] is not None]
     if not line:
         return
     across, gaps = zip(*line, strict=True)
-    axes.plot(across, gaps, drawstyle="steps-post", alpha=0.75, **_stroke(number, CERTIFIED))
-    axes.plot(across[:-1], gaps[:-1], linestyle="none", marker=marker, markersize=4, color=colour)
+    axes.plot(across, gaps, drawstyle="steps-post", alpha=0.75, **stroke(number, number, CERTIFIED))
+    style: dict[str, Any] = {"linestyle": "none", "marker": marker}
+    axes.plot(across[:-1], gaps[:-1], markersize=4, color=colour, **style)
     axes.plot(
         across[-1:],
         gaps[-1:],
-        linestyle="none",
-        marker=marker,
+        **style,
         markersize=MARK,
         markeredgecolor=colour,
         markeredgewidth=1.4,
@@ -292,56 +284,58 @@ def _draw(axes: Axes, one: Descent, axis: int, look: _Look, *, is_log: bool) -> 
         zorder=3 + number / 1000,  # a mark hides the number of the mark below it
     )
     if look.is_numbered:
-        ink = colour if not one.has_reached else "black" if colour in PALE_COLOURS else "white"
-        style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 6.5}
-        style |= {"color": ink, "fontweight": "bold", "zorder": 3.0005 + number / 1000}
-        axes.annotate(str(number + 1), line[-1], **style)
+        axes.annotate(
+            str(number + 1),
+            line[-1],
+            ha="center",
+            va="center_baseline",
+            fontsize=6.5,
+            color=(colour if not one.has_reached else "black" if colour in PALE_COLOURS else "white"),
+            fontweight="bold",
+            zorder=3.0005 + number / 1000,
+        )
 
 
 def _legend(drawn: Sequence[Descent], look: _Look) -> tuple[list[Any], list[Any]]:
     """Two columns: the lines; the marks and what they mean."""
     claimed = {one.program for one in drawn if one.is_claimed}
+    names = {name: name + " (bound claimed)" * (name in claimed) for name in look.programs}
+    markers = {name: MARKERS[n % len(MARKERS)] for name, n in look.solvers.items()}
     if look.by_solver:
-        (program,) = look.programs
-        lines = [entry(_named(program, claimed), linestyle="none")]
+        lines = [entry(*names.values(), linestyle="none")]
         lines += [
-            entry(name, marker=MARKERS[n % len(MARKERS)], markersize=5, **_stroke(n, CERTIFIED))
+            entry(name, marker=markers[name], markersize=5, **stroke(n, n, CERTIFIED))
             for name, n in look.solvers.items()
         ]
-        marks = []
     else:
         lines = [
-            entry(f"{n + 1}  " * look.is_numbered + _named(name, claimed), **_stroke(n, CERTIFIED))
+            entry(f"{n + 1}  " * look.is_numbered + names[name], **stroke(n, n, CERTIFIED))
             for name, n in look.programs.items()
         ]
-        marks = [mark(MARKERS[n % len(MARKERS)], name, "0.3") for name, n in look.solvers.items()]
-    if any(one.certified for one in drawn):
-        marks.append(entry("certified", color="0.3", linewidth=CERTIFIED, drawstyle="steps-post"))
-    if any(one.reported for one in drawn):
-        marks.append(
-            entry("the solver's own count", color="0.3", linewidth=REPORTED, marker=".", markersize=2.5)
-        )
-        marks.append(entry("(not checked; gap or residual)", linestyle="none"))
-    if not all(one.has_reached for one in drawn if one.certified):
-        marks.append(mark("o", "open: gap not reached", "white"))
-    if any(one.tolerance for one in drawn):
-        marks.append(entry("gap asked for", **TOLERANCE_STYLE))
-    return lines, marks
-
-
-def _named(program: str, claimed: set[str]) -> str:
-    return program + " (bound claimed)" * (program in claimed)
+    is_reported = any(one.reported for one in drawn)
+    meanings = (
+        (any(one.certified for one in drawn), entry("certified", color="0.3", linewidth=CERTIFIED)),
+        (
+            is_reported,
+            entry("the solver's own count", color="0.3", linewidth=REPORTED, marker=".", markersize=2.5),
+        ),
+        (is_reported, entry("(not checked; gap or residual)", linestyle="none")),
+        (
+            not all(one.has_reached for one in drawn if one.certified),
+            mark("o", "open: gap not reached", "white"),
+        ),
+        (any(one.tolerance for one in drawn), entry("gap asked for", **TOLERANCE_STYLE)),
+    )
+    marks = [] if look.by_solver else [mark(marker, name, "0.3") for name, marker in markers.items()]
+    return lines, [*marks, *(meaning for occurs, meaning in meanings if occurs)]
 
 
 def _below(every: Sequence[Descent], drawn: Sequence[Descent]) -> list[str]:
     """Remarks below the chart: what is left out of it, and where."""
     certified = {one.program for one in every if one.certified}
     missing = dict.fromkeys(one.program for one in every if one.program not in certified)
-    untimed = dict.fromkeys(
-        one.solver for one in drawn if any(p[0] is None for run in one.reported for p in run)
-    )
-    places = [place for one in drawn for run in [one.certified, *one.reported] for place in run]
-    lowest = any(gap == SMALLEST_GAP for *_, gap in places)
+    untimed = dict.fromkeys(one.solver for one in drawn for run in one.reported for p in run if p[0] is None)
+    lowest = any(p[2] == SMALLEST_GAP for one in drawn for run in [one.certified, *one.reported] for p in run)
     remarks = [
         f"Without a certified gap below {LARGEST_GAP:g}: {', '.join(missing)}" if missing else "",
         f"No times of single iterations: {', '.join(untimed)}" if untimed else "",
@@ -355,20 +349,3 @@ def _is_wide(drawn: Sequence[Descent], axis: int) -> bool:
     every = [[p[axis] or 0 for run in [one.certified, *one.reported] for p in run] for one in drawn]
     ends = [end for places in every if (end := max(places)) > 0]
     return bool(ends) and max(ends) > WIDE * min(ends)
-
-
-def _scale(axes: Axes, words: str, *, is_log: bool) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    axes.set_xlabel(words)
-    if not is_log:
-        axes.set_xlim(left=0)
-        return
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _numbered(names: Iterable[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(dict.fromkeys(names))}

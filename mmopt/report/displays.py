@@ -1,44 +1,58 @@
-"""Charts and displays of the objects that users hold, by kind.
+"""Charts, frames and displays of the objects that users hold, by kind.
 
-``chart`` draws a solution, a strategy or a comparison. ``display`` shows an object in a notebook: the
-paragraphs and tables of reports, as HTML in one way.
+``chart`` draws a solution, a strategy or a comparison. ``framed`` gives named columns: figures of charts,
+queries, outcomes compared. ``display`` shows an object in a notebook: the paragraphs and tables of reports,
+as HTML in one way.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Group
-from rich.table import Table as RichTable
+from rich.text import Text
 
 from mmopt.comparison import Baselines, Comparison, Factors, Outcome, ranking
 from mmopt.driver import Tuned
-from mmopt.errors import ProgramError, TooLargeError, whole
+from mmopt.errors import OptionError, ProgramError, ResultError, TooLargeError, suggest, whole
 from mmopt.language import Program, check
 from mmopt.ledger import Ledger
 from mmopt.mechanism import Answers, Plan
+from mmopt.mechanism.release_folder import accuracy_columns, answers_frame
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
 from mmopt.privacy.guarantee import privacy_warning
-from mmopt.report.charts import error_figure, heat_map, need_matplotlib, profile_of_cells
+from mmopt.report.charts import (
+    entries,
+    error_curves,
+    error_figure,
+    heat_map,
+    need_matplotlib,
+    profile_of_cells,
+)
 from mmopt.report.comparison_tables import comparison_report, factors_legend, factors_tables
 from mmopt.report.convergence_chart import convergence_figure
 from mmopt.report.explain.explained_facts import statements
-from mmopt.report.explain.explanation import Block, Excerpt, Listing, Paragraph, Table
-from mmopt.report.explain.explanation_html import Folded, fragment
-from mmopt.report.frames import errors_workload, framed, kind_of, kinds_of, strategy_of
+from mmopt.report.explain.explanation import Block, Excerpt, Listing, Paragraph
+from mmopt.report.explain.explanation_html import fragment
 from mmopt.report.release_tables import accuracy_by_group, entries_table, privacy_rows
-from mmopt.report.solution_tables import tuning_table, verification_report
-from mmopt.report.table_style import figure, left_out
+from mmopt.report.solution_tables import history_frame, solved_workload, tuning_table, verification_report
+from mmopt.report.table_style import Table, figure, left_out, pairs_table, rows_table
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
-from mmopt.request import Request, WorkloadLike
+from mmopt.request import Request, WorkloadLike, as_workload
 from mmopt.results import Frame, Solution, Verification
 from mmopt.results.frame import as_text
 from mmopt.results.rows_and_json import levels
+from mmopt.results.verification import shown
 from mmopt.strategies import Strategy, StrategyForm
 from mmopt.workloads import Attribute, Domain, Workload
+from mmopt.workloads.tidy_columns import query_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,199 +61,276 @@ if TYPE_CHECKING:
 def chart(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> Figure:
     """The chart of this kind; parameters and errors as ``notebook.Charted.plot``."""
     need_matplotlib()
-    kinds = ("convergence",) if isinstance(value, Comparison) else kinds_of(value)
-    kind = kind_of(kind, kinds, "chart")
-    if isinstance(value, Comparison):
+    is_compared = isinstance(value, Comparison)
+    kind = _kind_of(kind, ("convergence",) if is_compared else tuple(_frames(value)), "chart")
+    if is_compared:
         return convergence_figure(value)
     if kind == "convergence":
         return convergence_figure([value], f"{value.program} by {value.solver}")
-    strategy = strategy_of(value)
-    title = getattr(value, "program", type(value).__name__)
-    if kind == "strategy":
-        return heat_map(strategy, title)
-    if kind == "profile":
-        return profile_of_cells(strategy, title)
-    is_proved = getattr(value, "error_bound_grade", "") == "proved"  # for a strategy alone nothing is proved
-    bound = value.error_bound if is_proved else None
-    return error_figure(strategy, errors_workload(value, workload, "plot"), title, bound)
+    strategy, title = _strategy_of(value), getattr(value, "program", type(value).__name__)
+    if kind != "errors":
+        return {"strategy": heat_map, "profile": profile_of_cells}[kind](strategy, title)
+    # For a strategy alone nothing is proved.
+    bound = value.error_bound if getattr(value, "error_bound_grade", "") == "proved" else None
+    return error_figure(strategy, _errors_workload(value, workload, "plot"), title, bound)
+
+
+TEXTS = ("program", "solver", "stop", "reason", "formulation_of", "noise")
+NUMBERS = ("tolerance", "rmse", "seconds", "cpu", "memory")
+FIGURES = ("objective", "bound", "gap", "error", "error_bound")
+GRADES = ("objective_grade", "bound_grade")
+OF_BASELINES = ("name", "noise", "reason", "sensitivity", "error", "rmse", "error_factor", "rmse_factor")
+
+
+def _kind_of(kind: str, kinds: Sequence[str], what: str) -> str:
+    """The kind, by default the first; OptionError for one that is not among the kinds."""
+    if kind and kind not in kinds:
+        expected = ", ".join(f"'{one}'" for one in kinds)
+        raise OptionError(
+            f"there is no {what} '{kind}' of it, expected {expected}", hint=suggest(kind, kinds)
+        )
+    return kind or kinds[0]
+
+
+def _strategy_of(value: Solution | StrategyForm) -> StrategyForm:
+    """A strategy itself, or that of a solution; ResultError where its program has none."""
+    if isinstance(value, StrategyForm):
+        return value
+    if not value.has_strategy:
+        raise ResultError(f"the program '{value.program}' says no strategy, so there is none to show")
+    return value.strategy
+
+
+def _errors_workload(value: object, workload: WorkloadLike | None, call: str) -> Workload:
+    """The workload whose errors are shown; OptionError without one, else as ``solved_workload``."""
+    if workload is None:
+        raise OptionError("errors are those of queries", hint=f"{call}('errors', workload)")
+    return solved_workload(value, workload)
+
+
+def framed(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> Frame:
+    """The table of this kind; parameters and errors as ``notebook.Charted.frame``."""
+    frames = _frames(value)
+    return frames[_kind_of(kind, tuple(frames), "table")](value, workload)
+
+
+def _frames(value: Any) -> _Frames:
+    """The tables of a value by kind, also those of its charts (except for a comparison)."""
+    if isinstance(value, Solution) and value.template:
+        return _OF_STRATEGIES
+    return next(frames for held, frames in FRAMES.items() if isinstance(value, held))
+
+
+def _queries(value: Workload | Request, _: object) -> Frame:
+    """Weight, requested largest variance (NaN: none), squared length (the number of cells of a count)."""
+    workload = as_workload(value)
+    columns = {
+        "weight": workload.weights,
+        "max_variance": np.where(np.isfinite(workload.targets), workload.targets, np.nan),
+        "squared_length": workload.squared_norms(),
+    }
+    return Frame({**query_columns(workload, columns), **columns})
+
+
+def _outcomes(comparison: Comparison, _: object) -> Frame:
+    """A row for each outcome: the program, its figures, time and memory; unknown values are missing."""
+    columns = {name: _texts(getattr(o, name) for o in comparison) for name in TEXTS}
+    columns |= {name: _numbers(getattr(o, name) for o in comparison) for name in NUMBERS}
+    columns |= {name: _numbers(getattr(o.solution, name, None) for o in comparison) for name in FIGURES}
+    return Frame(columns | {n: _texts(getattr(o.solution, n, None) for o in comparison) for n in GRADES})
+
+
+def _factors(baselines: Baselines, _: object) -> Frame:
+    """A row for each baseline and noise, and a reason where it has no figures."""
+    rows = [one.summary() for one in baselines]
+    read = {name: _texts if name in ("name", "noise", "reason") else _numbers for name in OF_BASELINES}
+    return Frame({name: columns(row[name] for row in rows) for name, columns in read.items()})
+
+
+def _checks(verification: Verification, _: object) -> Frame:
+    rows = verification.rows
+    columns = {
+        "what": _texts(row.what for row in rows),
+        "stated": _texts(shown(row.stated) for row in rows),
+        "recomputed": _texts(shown(row.recomputed) for row in rows),
+    }
+    return Frame({**columns, "holds": np.array([row.holds for row in rows], dtype=bool)})
+
+
+def _entries(value: Any, _: object) -> Frame:
+    return Frame({f"cell {i}": column for i, column in enumerate(entries(_strategy_of(value)).T)})
+
+
+def _profile(value: Any, _: object) -> Frame:
+    costs, sizes = levels(_strategy_of(value).profile)
+    return Frame({"squared_column": costs, "cells": sizes})
+
+
+def _errors(value: Any, workload: WorkloadLike | None) -> Frame:
+    queried, strategy = _errors_workload(value, workload, "frame"), _strategy_of(value)
+    curves = error_curves(strategy, queried, "standard_error")
+    return Frame({**query_columns(queried, curves), **curves})
+
+
+_Frames = Mapping[str, Callable[[Any, WorkloadLike | None], Frame]]
+_OF_STRATEGIES: _Frames = MappingProxyType({"strategy": _entries, "profile": _profile, "errors": _errors})
+FRAMES: Mapping[type, _Frames] = MappingProxyType(
+    {
+        Comparison: {"outcomes": _outcomes},
+        Baselines: {"baselines": _factors},
+        Solution: {"convergence": lambda solution, _: history_frame(solution), **_OF_STRATEGIES},
+        StrategyForm: _OF_STRATEGIES,
+        Workload: {"queries": _queries},
+        Request: {"queries": _queries},
+        Tuned: {
+            "errors": lambda tuned, _: Frame(
+                {"part": _texts(tuned.rmse), "rmse": _numbers(tuned.rmse.values())}
+            )
+        },
+        Plan: {"errors": lambda plan, _: accuracy_columns(plan, 0.95)},
+        Answers: {"answers": lambda answers, _: answers_frame(answers)},
+        Verification: {"checks": _checks},
+    }
+)
+"""The tables of each class by kind, the default first."""
+
+
+def _texts(values: Iterable[str | None]) -> Array:
+    return np.array([value or None for value in values], dtype=object)
+
+
+def _numbers(values: Iterable[float | None]) -> Array:
+    return np.array([math.nan if value is None else value for value in values], dtype=float)
 
 
 ROWS_SHOWN = 10  # in a frame
 ENTRIES_SHOWN = 12  # rows and columns of a strategy, up to which its entries are shown
-WARNINGS = ("not private", "warning")  # names of rows
-NOISES = {1: "Laplace: of L1 norms of columns", 2: "Gaussian: of L2 norms of columns"}
+WARNING_ROWS = ("not private", "warning")  # names of rows
+NOISES = {1: "Laplace, scaled to the L1 norm of columns", 2: "Gaussian, scaled to the L2 norm of columns"}
 
 
-def display(*values: object) -> str:
-    """HTML for a notebook: objects that users hold, rows (name, text), tables of rich and text, in turn.
+def display(*values: object, is_styled: bool = True) -> str:
+    """HTML for a notebook: objects that users hold, rows (name, text), tables and text, one below the other.
 
     All texts are escaped; nothing is loaded. TypeError for a value of another type.
+
+    is_styled : with the style, which a page has once.
     """
-    return fragment([block for value in values for block in _blocks(value)])
+    return fragment([block for value in values for block in _blocks(value)], is_styled=is_styled)
 
 
-def _blocks(value: object) -> Iterable[Block | Folded]:
+def _blocks(value: object) -> Iterable[Block]:
     match value:
         case Program():
             return _program(value)
         case Domain():
-            return _rich(domain_table(value))
+            return [domain_table(value)]
         case Attribute():
-            return _rich(domain_table(Domain((value,))))
+            return [domain_table(Domain((value,)))]
         case Request():
-            return _request(value)
+            privacy = "not said" if value.privacy is None else str(value.privacy)
+            neighbours = "those of the program" if value.neighbours is None else value.neighbours.words
+            rows = [("file", value.path), ("privacy", privacy), ("neighbours", neighbours)]
+            return [pairs_table(rows), *_blocks(value.workload)]
         case Privacy():
             warning = privacy_warning(value.epsilon, value.delta, value.rho)
-            return _rows([("privacy", str(value)), *[("warning", warning)] * bool(warning)])
+            return _blocks([("privacy", str(value)), *[("warning", warning)] * bool(warning)])
         case Workload():
-            return _workload(value)
+            size = f"{value.m:,} queries over {whole(value.n)} cells"
+            words = f"{size}; {NORMALISED}" if value.is_normalised else size
+            return [Paragraph((words,), "strong"), domain_table(value.domain), queries_table(value)]
         case StrategyForm():
             return _strategy(value)
         case Frame():
             return _frame(value)
         case Comparison():
-            ranked = ranking(value, (), value.workload, value.stated)
-            return _rich(comparison_report(value, ranked=ranked))
+            return _blocks(comparison_report(value, ranked=ranking(value, (), value.workload, value.stated)))
         case Outcome():
-            return _rich(comparison_report([value]))
+            return _blocks(comparison_report([value]))
         case Baselines():
             return _baselines(value)
         case Factors():
             return _baselines(Baselines([value]))
         case Tuned():
-            return _rich(tuning_table([value]))
+            return [tuning_table([value])]
         case Plan():
-            return [*_rows(privacy_rows(value)), *_rich(accuracy_by_group(value, 0.95))]
+            return [*_blocks(privacy_rows(value)), accuracy_by_group(value, 0.95)]
         case Answers():
             return _frame(framed(value))
         case Verification():
             table, *_, unchecked = verification_report(value).renderables
-            tone = "strong" if value.holds else "loud"
-            return [Paragraph((value.verdict(),), tone), *_rich(table), *_rich(unchecked)]
+            verdict = Paragraph((value.verdict(),), "strong" if value.holds else "loud")
+            return [verdict, *_blocks(table), *_blocks(unchecked)]
         case Ledger():
-            return [*_rows(value.rows()), *_rich(entries_table(value))]
+            return [*_blocks(value.rows()), entries_table(value)]
         case Solution():
-            return _rows(value.rows())
-        case list():
-            return _rows(value)
-        case Group() | RichTable() | str():
-            return _rich(value)
+            return _blocks(value.rows())
+        case list():  # rows (name, text): below the warnings among them
+            loud = [f"{name}: {text}" for name, text in value if name in WARNING_ROWS]
+            others = pairs_table(row for row in value if row[0] not in WARNING_ROWS)
+            return [*(Paragraph((words,), "loud") for words in loud), others]
+        case Group():
+            return [block for part in value.renderables for block in _blocks(part)]
+        case Table():
+            return [value]
+        case str() | Text():
+            text = str(value).strip()
+            return [Paragraph((text,))] * bool(text)
     raise TypeError(f"a {type(value).__name__} has no display")
 
 
-def _program(program: Program) -> Iterator[Block | Folded]:
+def _program(program: Program) -> Iterator[Block]:
     yield Paragraph((program.title or program.name,), "strong")
     about = (("program", program.name), ("class", program.problem_class), ("source", program.cite))
-    yield _facts([row for row in about if row[1]])
+    yield pairs_table(row for row in about if row[1])
     try:
         yield Listing(statements(check(program)))
     except ProgramError as error:
         yield Paragraph((error.message,), "loud")
         yield Excerpt(str(error))
-    yield Folded("the whole file", program.text)
+    yield Excerpt(program.text, "the whole file")
 
 
-def _request(request: Request) -> Iterator[Block]:
-    privacy = "not said" if request.privacy is None else str(request.privacy)
-    neighbours = "those of the program" if request.neighbours is None else request.neighbours.words
-    yield _facts([("file", request.path), ("privacy", privacy), ("neighbours", neighbours)])
-    yield from _workload(request.workload)
-
-
-def _baselines(factors: Baselines) -> Iterator[Block]:
-    against = {one.cost.norm: one.against.program for one in factors if one.cost and one.against}
-    for part in factors_tables(factors, against):
-        yield from _rich(part)
-    left = left_out("Baselines left out:", ((one.reason, one.name) for one in factors if one.reason))
-    yield from (Paragraph((line,)) for line in [*left, *factors_legend(factors)])
-
-
-def _workload(workload: Workload) -> Iterator[Block]:
-    size = f"{workload.m:,} queries over {whole(workload.n)} cells"
-    yield Paragraph((f"{size}; {NORMALISED}" if workload.is_normalised else size,), "strong")
-    yield from _rich(domain_table(workload.domain))
-    yield from _rich(queries_table(workload))
+def _baselines(baselines: Baselines) -> list[Block]:
+    against = {one.cost.norm: one.against.program for one in baselines if one.cost and one.against}
+    left = left_out("Baselines left out:", ((one.reason, one.name) for one in baselines if one.reason))
+    lines = (Paragraph((line,)) for line in [*left, *factors_legend(baselines)])
+    return [*factors_tables(baselines, against), *lines]
 
 
 def _strategy(strategy: StrategyForm) -> Iterator[Block]:
-    yield _facts(
-        [
-            ("strategy", f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"),
-            ("form", type(strategy).__name__),
-            ("noise", NOISES[strategy.norm]),
-            ("sensitivity", f"{rounded(strategy.sensitivity, 10, up=True)}   (rounded up)"),
-            ("neighbours", strategy.neighbours.words),
-            *_columns(strategy),
-        ]
-    )
+    rows = [
+        ("strategy", f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"),
+        ("form", type(strategy).__name__),
+        ("noise", NOISES[strategy.norm]),
+        ("sensitivity", f"{rounded(strategy.sensitivity, 10, up=True)}   (rounded up)"),
+        ("neighbours", strategy.neighbours.words),
+    ]
+    with suppress(TooLargeError):  # too many cells for a list
+        squared, _ = levels(strategy.profile)
+        ends = dict.fromkeys((figure(float(squared.min())), figure(float(squared.max()))))
+        rows.append(("squared column norms", " to ".join(ends)))
+    yield pairs_table(rows)
     if isinstance(strategy, Strategy) and max(strategy.p, strategy.n) <= ENTRIES_SHOWN:
-        heads = ("", *(f"cell {i}" for i in range(strategy.n)))
-        rows = [(str(i), *map(_entry, row)) for i, row in enumerate(strategy.matrix.tolist())]
-        yield _table(heads, rows, range(1, strategy.n + 1))
-
-
-def _columns(strategy: StrategyForm) -> list[tuple[str, str]]:
-    """The least and the largest squared column; nothing where there are too many cells for a list."""
-    try:
-        costs, _ = levels(strategy.profile)
-    except TooLargeError:
-        return []
-    ends = dict.fromkeys((figure(float(costs.min())), figure(float(costs.max()))))
-    return [("squared columns", " to ".join(ends))]
-
-
-def _entry(value: float) -> str:
-    return figure(value, 3) if abs(value) >= 5e-13 else "0"
+        heads = [f"cell {i}" for i in range(strategy.n)]
+        shown_entries = (
+            (str(i), *(figure(x, 3) if abs(x) >= 5e-13 else "0" for x in row))
+            for i, row in enumerate(strategy.matrix.tolist())
+        )
+        yield rows_table(("", *heads), shown_entries, heads)
 
 
 def _frame(frame: Frame) -> Iterator[Block]:
     if warning := frame.metadata.get("warning"):
         yield Paragraph((warning,), "loud")
-    columns = [values[:ROWS_SHOWN].tolist() for values in frame.columns.values()]
-    rows = [tuple(map(_value, row)) for row in zip(*columns, strict=True)]
-    right = [i for i, values in enumerate(frame.columns.values()) if values.dtype.kind in "fiu"]
-    yield _table(frame.names, rows, right, is_named=False)
+    columns = (map(_value, values[:ROWS_SHOWN].tolist()) for values in frame.columns.values())
+    numbers = [name for name, values in frame.columns.items() if values.dtype.kind in "fiu"]
+    yield rows_table(
+        frame.names, zip(*columns, strict=True), numbers, whole=frame.names, first_names_row=False
+    )
     if len(frame) > ROWS_SHOWN:
         yield Paragraph((f"… {len(frame) - ROWS_SHOWN:,} more rows",))
 
 
 def _value(value: object) -> str:
     return figure(value) if isinstance(value, float) and not math.isnan(value) else as_text(value)
-
-
-def _rows(rows: Sequence[tuple[str, str]]) -> Iterator[Block]:
-    """Rows as a table, below the warnings among them."""
-    yield from (Paragraph((f"{name}: {text}",), "loud") for name, text in rows if name in WARNINGS)
-    yield _facts([row for row in rows if row[0] not in WARNINGS])
-
-
-def _rich(report: object) -> Iterator[Block]:
-    """The blocks of what a terminal prints: tables, their titles, and lines between them."""
-    match report:
-        case Group():
-            for part in report.renderables:
-                yield from _rich(part)
-        case RichTable():
-            if report.title:
-                yield Paragraph((str(report.title),), "strong")
-            right = [i for i, column in enumerate(report.columns) if column.justify == "right"]
-            cells = ([str(cell) for cell in column.cells] for column in report.columns)
-            heads = tuple(str(column.header) for column in report.columns)
-            yield _table(heads, list(zip(*cells, strict=True)), right)
-        case _:
-            if text := str(report).strip():
-                yield Paragraph((text,))
-
-
-def _facts(rows: Iterable[tuple[str, str]]) -> Table:
-    return _table(("", ""), list(rows))
-
-
-def _table(
-    heads: tuple[str, ...],
-    rows: Sequence[tuple[str, ...]],
-    right: Iterable[int] = (),
-    *,
-    is_named: bool = True,
-) -> Table:
-    return Table((*heads,), tuple(tuple((cell,) for cell in row) for row in rows), frozenset(right), is_named)

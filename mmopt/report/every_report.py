@@ -3,8 +3,7 @@
 from mmopt.report.charts import check_chart, performance_profile, profile_figure, write_profile
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
 from mmopt.report.convergence_chart import convergence_figure, write_chart, write_convergence
-from mmopt.report.displays import chart, display
-from mmopt.report.frames import framed
+from mmopt.report.displays import chart, display, framed
 from mmopt.report.page import Contents, solution_page, write_page
 from mmopt.report.program_tables import (
     Sizes,

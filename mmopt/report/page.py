@@ -1,14 +1,12 @@
 """A report: one HTML page about queries, strategy, proofs and a release. It loads and runs nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mmopt.comparison import Comparison
 from mmopt.errors import TooLargeError
@@ -20,18 +18,13 @@ from mmopt.report.displays import chart, display
 from mmopt.report.explain import explain
 from mmopt.report.explain.explanation import DocumentSection, arranged
 from mmopt.report.explain.explanation_html import PAGE_STYLE, STYLE, fragment
-from mmopt.report.frames import solved_workload
 from mmopt.report.release_chart import accuracy_figure, release_figure
 from mmopt.report.release_tables import accuracy_by_group, answers_table, release_rows
-from mmopt.report.solution_tables import solution_rows
+from mmopt.report.solution_tables import solution_rows, solved_workload
 from mmopt.request import WorkloadLike
 from mmopt.resources import version, write_whole
 from mmopt.results import Frame, Solution
 from mmopt.workloads import Workload
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 ANSWERS_SHOWN = 20  # in the table, of a group; the chart has all
 # A chart is drawn on white: in dark mode its lightness is inverted, its hues are not.
@@ -63,6 +56,19 @@ RELEASED = (
 )
 
 
+CAPTIONS = {
+    "gap": "Gap between the objective and its bound. Certified: at the repaired point, by the program.",
+    "strategy": "What is measured: each row is a query, its noise is added to it.",
+    "profile": "What each cell costs: where all cost the same, nobody's privacy is worth more than "
+    "another's.",
+    "errors": "The standard error of each query beside two baselines, and the bound, where it is proved.",
+    "accuracy": "Half widths of the intervals at the privacy asked for, known before any data.",
+    "compared": "Gap of each program and solver against time and iterations.",
+    "answers": "Answers with their intervals; each by itself holds the count of the rows that are counted, "
+    "with the probability stated.",
+}
+
+
 @dataclass(frozen=True)
 class Contents:
     """The contents of a page. A part that is None has no section.
@@ -89,26 +95,13 @@ class Contents:
 
 
 def write_page(contents: Contents, path: str | Path | None) -> str:
-    """The page, also written to a path, if any, whole or not at all. Errors as ``page``; ResultError."""
-    text = page(contents)
-    if path is not None:
-        write_whole(Path(path), text.encode())
-    return text
-
-
-def solution_page(solution: Any, path: str | Path | None, workload: WorkloadLike | None) -> str:
-    """The page of a solution alone; parameters and errors as ``notebook.Reported.report``."""
-    given = None if workload is None else solved_workload(solution, workload)
-    return write_page(Contents(solution.program, given, solution=solution), path)
-
-
-def page(contents: Contents) -> str:
-    """The HTML of a report; the same contents give the same text.
+    """The HTML of a report, also written to a path, if any, whole or not at all; the same contents give the
+    same text.
 
     Raises
     ------
     OptionError : matplotlib is not installed.
-    ResultError : the solution is one of another workload.
+    ResultError : the solution is one of another workload; the file cannot be written.
     """
     need_matplotlib()
     title = escape(contents.title)
@@ -118,11 +111,19 @@ def page(contents: Contents) -> str:
         f"<style>{PAGE_STYLE}{STYLE}{CHARTS}</style>\n</head>\n<body>\n<h1>{title}</h1>",
     ]
     for heading, pieces in _sections(contents):
-        shown = "\n".join(filter(None, pieces))
-        if shown:
+        if shown := "\n".join(filter(None, pieces)):
             head = f"<h2>{escape(heading)}</h2>\n" if heading else ""
             parts.append(f"<section>\n{head}{shown}\n</section>")
-    return "\n".join([*parts, "</body>\n</html>\n"])
+    text = "\n".join([*parts, "</body>\n</html>\n"])
+    if path is not None:
+        write_whole(Path(path), text.encode())
+    return text
+
+
+def solution_page(solution: Any, path: str | Path | None, workload: WorkloadLike | None) -> str:
+    """The page of a solution alone; parameters and errors as ``notebook.Reported.report``."""
+    given = None if workload is None else solved_workload(solution, workload)
+    return write_page(Contents(solution.program, given, solution=solution), path)
 
 
 def _sections(c: Contents) -> Iterator[tuple[str, Iterator[str]]]:
@@ -137,10 +138,9 @@ def _sections(c: Contents) -> Iterator[tuple[str, Iterator[str]]]:
         yield "The strategy", _strategy(c.solution, c.plan)
         yield "Errors", _errors(c)
     if c.solution is not None and c.solution.history:
-        caption = "Gap between the objective and its bound. Certified: at the repaired point, by the program."
-        yield "How the gap closed", iter([_chart("gap", caption, partial(chart, c.solution, "convergence"))])
+        yield "How the gap closed", iter([_chart("gap", partial(chart, c.solution, "convergence"))])
     if c.comparison is not None:
-        yield "Side by side", _compared(c.comparison)
+        yield "Side by side", iter([_shown(c.comparison), _chart("compared", partial(chart, c.comparison))])
     yield "Made with", _made_with(c)
 
 
@@ -163,13 +163,12 @@ def _explained(solution: Solution, workload: Workload | None) -> Iterator[str]:
         e = explain(program, solution=solution)
     if e.solved is not None:  # its rows are in the section of the strategy
         e = replace(e, solved=replace(e.solved, rows=()) if e.solved.lines else None)
-    every = list(arranged(e))
     first, listing, *reasons = arranged(replace(e, compiled=None, solved=None, steps=()))
-    written = [_section(first), _section(listing)]
-    written += [
+    folded = (
         f"<details><summary>{escape(one.title)}</summary>{_shown_blocks(one)}</details>" for one in reasons
-    ]
-    compiled = map(_section, every[2 + len(reasons) :])
+    )
+    written = [_section(first), _section(listing), *folded]
+    compiled = map(_section, list(arranged(e))[2 + len(reasons) :])
     columns = ["\n".join(["<div>", *side, "</div>"]) for side in (written, compiled)]
     yield "\n".join(['<div class="beside">', *columns, "</div>"])
 
@@ -183,38 +182,24 @@ def _strategy(solution: Solution, plan: Plan | None) -> Iterator[str]:
     if not solution.has_strategy:
         return
     yield _shown(solution.strategy)
-    caption = "What is measured: each row is a query, its noise is added to it."
-    yield _chart("strategy", caption, partial(chart, solution, "strategy"))
-    caption = "What each cell costs: where all cost the same, nobody's privacy is worth more than another's."
-    yield _chart("profile", caption, partial(chart, solution, "profile"))
+    yield _chart("strategy", partial(chart, solution, "strategy"))
+    yield _chart("profile", partial(chart, solution, "profile"))
 
 
 def _errors(c: Contents) -> Iterator[str]:
-    solution, workload, plan = c.solution, c.workload, c.plan
+    solution, plan = c.solution, c.plan
     assert solution is not None
-    if workload is not None and solution.has_strategy:
-        caption = "The standard error of each query beside two baselines, and the bound, where it is proved."
-        yield _chart("errors", caption, partial(chart, solution, "errors", workload))
+    if c.workload is not None and solution.has_strategy:
+        yield _chart("errors", partial(chart, solution, "errors", c.workload))
     if plan is not None:
         yield _shown(accuracy_by_group(plan, c.confidence))
-        caption = "Half widths of the intervals at the privacy asked for, known before any data."
-        yield _chart("accuracy", caption, lambda: accuracy_figure(plan, c.confidence))
-
-
-def _compared(comparison: Comparison) -> Iterator[str]:
-    yield _shown(comparison)
-    caption = "Gap of each program and solver against time and iterations."
-    yield _chart("compared", caption, partial(chart, comparison))
+        yield _chart("accuracy", partial(accuracy_figure, plan, c.confidence))
 
 
 def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
     yield _shown(release_rows(manifest))
     yield _shown(answers_table(answers, ANSWERS_SHOWN))
-    caption = (
-        "Answers with their intervals; each by itself holds the count of the rows that are counted, with "
-    )
-    caption += "the probability stated."
-    yield _chart("answers", caption, lambda: release_figure(answers))
+    yield _chart("answers", partial(release_figure, answers))
 
 
 def _made_with(c: Contents) -> Iterator[str]:
@@ -238,27 +223,23 @@ def _made_with(c: Contents) -> Iterator[str]:
 
 
 def _shown(value: object) -> str:
-    return _unstyled(display(value))
+    return display(value, is_styled=False)
 
 
 def _shown_blocks(section: DocumentSection) -> str:
-    return _unstyled(fragment(section.blocks))
+    return fragment(section.blocks, is_styled=False)
 
 
-def _unstyled(html: str) -> str:
-    """A fragment without the style, which the page has once."""
-    return html.removeprefix(f"<style>{STYLE}</style>\n")
-
-
-def _chart(name: str, caption: str, draw: Callable[[], Figure]) -> str:
-    """A chart as SVG, whose ids begin with its name; a text where there is too much to draw."""
+def _chart(name: str, draw: Callable[[], Any]) -> str:
+    """A chart as SVG above its caption, whose ids begin with its name; a text where there is too much."""
     try:
         svg = picture(draw, "svg").decode()
     except TooLargeError as error:
         return _shown(f"No chart: {error.message}")
-    left_out = r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*| xmlns\S*"
-    svg = re.sub(left_out, "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = re.sub(
+        r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*| xmlns\S*", "", svg[svg.index("<svg") :], flags=re.DOTALL
+    )
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", svg)
-    words = escape(caption)
+    words = escape(CAPTIONS[name])
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
     return f"<figure>\n{svg.strip()}\n<figcaption>{words}</figcaption>\n</figure>"

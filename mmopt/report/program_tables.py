@@ -5,8 +5,6 @@ shown as a list, as text in colours, as formulas in lines, with their givens, an
 them.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
@@ -28,11 +25,12 @@ from mmopt.language.atoms.argument_types import Type
 from mmopt.language.check.section_checks import solved_programs
 from mmopt.language.print import plain_words, prose
 from mmopt.language.syntax.syntax_tree import SubProgram, names_in
-from mmopt.report.table_style import bold, cell, duration, memory, pairs_table, rows_table
+from mmopt.report.table_style import Row, Table, bold, cell, duration, memory, pairs_table, rows_table
 from mmopt.solvers import (
     KERNELS,
     LBFGS,
     SOLVERS,
+    Forecast,
     Kernel,
     SolverRow,
     choose_solver,
@@ -47,8 +45,6 @@ from mmopt.solvers import (
 )
 from mmopt.workloads import Workload
 
-CONE_COLUMNS = ("cone", "size", "count", "from")
-SOLVER_COLUMNS = ("solver", "memory", "time", "remark")
 SEARCH = (
     f"up to {STARTS * ROUNDS} solves, how many is not known; times are of one"  # of a program of class rank
 )
@@ -147,19 +143,15 @@ def sizes_of(
         return [replace(s, reductions=(plan.split, *s.reductions), is_factor=True) for s in factors]
     if not program.steps:
         return [_planned(plan, solver)]
-    instance = plan.instance
-    out = []
-    for step in program.steps:
-        if not isinstance(step, SubProgram):
-            continue
+    env, out = plan.instance.env, []
+    for step in (step for step in program.steps if isinstance(step, SubProgram)):
         solved = Program.load(step.program)
-        plain = {p.name for p in solved.parameters if p.declared is None or p.declared.kind == "scalar"}
-        arguments = {n: e for n, e in step.arguments if names_in(e) <= set(instance.env)}
-        if {n for n, _ in step.arguments} <= arguments.keys() | plain:
-            inner = bind(
-                solved, workload, {name: evaluate(expr, instance.env) for name, expr in arguments.items()}
-            )
-            out.append(_planned(plan_instance(inner, solver, reduce=reduce), solver, step.name))
+        numbers = {p.name for p in solved.parameters if p.declared is None or p.declared.kind == "scalar"}
+        arguments = {name: expr for name, expr in step.arguments if names_in(expr) <= set(env)}
+        if {name for name, _ in step.arguments} <= arguments.keys() | numbers:
+            values = {name: evaluate(expr, env) for name, expr in arguments.items()}
+            inner = plan_instance(bind(solved, workload, values), solver, reduce=reduce)
+            out.append(_planned(inner, solver, step.name))
     return out
 
 
@@ -171,23 +163,20 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
     """The sizes of a program with its numbers filled in. A smooth program is searched, not handed over."""
     program, sizes = instance.program, instance.sizes()
     is_searched = program.problem_class == "smooth"
-    needed = [] if is_searched else cones(instance.checked, sizes)
     if is_searched:
-        unknowns = sum(map(Coordinates(program.choose, sizes).length, program.choose))
+        needed, unknowns = [], sum(map(Coordinates(program.choose, sizes).length, program.choose))
     else:
-        unknowns = variables(instance.checked, sizes)
-    rows = []
-    for claim in claims(instance):
-        predicted = claim.forecast(instance)
-        rows.append(SolverSize(claim.name, True, (), predicted.memory, predicted.seconds))
-    for row in () if is_searched else SOLVERS:
-        predicted = forecast(row, needed, unknowns)
-        missing = tuple(missing_cones(row, needed))
-        rows.append(SolverSize(row.name, row.is_installed, missing, predicted.memory, predicted.seconds))
+        needed, unknowns = cones(instance.checked, sizes), variables(instance.checked, sizes)
+    predictions: list[tuple[str, bool, tuple[str, ...], Forecast]]
+    predictions = [(claim.name, True, (), claim.forecast(instance)) for claim in claims(instance)]
+    predictions += [
+        (row.name, row.is_installed, tuple(missing_cones(row, needed)), forecast(row, needed, unknowns))
+        for row in (() if is_searched else SOLVERS)
+    ]
     refusal: Error | None = None
-    chosen = conic = None
+    chosen: str | None = LBFGS.name
+    conic = None
     try:
-        chosen = LBFGS.name
         if not is_searched or is_claimed(instance, solver):
             chosen = choose_solver(instance, solver).name
     except Error as error:
@@ -196,16 +185,16 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         with suppress(Error):
             conic = chosen if chosen in {row.name for row in SOLVERS} else conic_solver(instance, None).name
     return Sizes(
-        program.name,
-        step,
-        sizes,
-        unknowns,
-        tuple(needed),
-        tuple(rows),
-        chosen,
-        refusal,
-        memory_limit(),
-        conic,
+        program=program.name,
+        step=step,
+        dims=sizes,
+        variables=unknowns,
+        cones=tuple(needed),
+        solvers=tuple(SolverSize(*row[:3], row[3].memory, row[3].seconds) for row in predictions),
+        chosen=chosen,
+        refusal=refusal,
+        memory_limit=memory_limit(),
+        conic=conic,
         search=SEARCH * (program.problem_class == "rank"),
     )
 
@@ -213,33 +202,24 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
 # -- as tables
 
 
-def cone_rows(sizes: Sizes) -> list[tuple[str, ...]]:
-    """The cones that the problem is handed over in, and the line of the program that each comes from."""
-    return [(cone.kind, f"{cone.size:,}", f"{cone.count:,}", cone.origin) for cone in sizes.cones]
-
-
-def solver_rows(sizes: Sizes) -> list[tuple[str, ...]]:
-    """A row for each solver: predicted memory and time, or the cones that it lacks."""
-    return [_solver_row(solver, sizes) for solver in sizes.solvers]
-
-
-def _solver_row(s: SolverSize, sizes: Sizes) -> tuple[str, ...]:
-    if s.missing:
-        return s.name, "-", "-", f"lacks the {' and the '.join(s.missing)} cone"
-    remarks = ["chosen"] * (s.name == sizes.chosen) + ["not installed"] * (not s.installed)
-    if s.memory > sizes.memory_limit:
-        remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
-    return s.name, memory(s.memory), f"≈ {duration(s.seconds)}", ", ".join(remarks)
-
-
 def cones_table(sizes: Sizes) -> Table:
-    """``cone_rows`` as a table."""
-    return rows_table(CONE_COLUMNS, cone_rows(sizes), CONE_COLUMNS[1:3])
+    """The cones that the problem is handed over in, and the line of the program that each comes from."""
+    rows = (((cone.kind,), f"{cone.size:,}", f"{cone.count:,}", cone.origin) for cone in sizes.cones)
+    return rows_table(("cone", "size", "count", "from"), rows, ("size", "count"), whole=("cone", "from"))
 
 
 def solvers_table(sizes: Sizes) -> Table:
-    """``solver_rows`` as a table."""
-    return rows_table(SOLVER_COLUMNS, solver_rows(sizes), SOLVER_COLUMNS[1:3])
+    """A row for each solver: predicted memory and time, or the cones that it lacks."""
+    rows: list[Row] = []
+    for s in sizes.solvers:
+        remarks = ["chosen"] * (s.name == sizes.chosen) + ["not installed"] * (not s.installed)
+        if s.memory > sizes.memory_limit:
+            remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
+        figures = (memory(s.memory), f"≈ {duration(s.seconds)}", ", ".join(remarks))
+        if s.missing:
+            figures = ("-", "-", f"lacks the {' and the '.join(s.missing)} cone")
+        rows.append(((s.name,), *figures))
+    return rows_table(("solver", "memory", "time", "remark"), rows, ("memory", "time"), whole=("solver",))
 
 
 def sizes_tables(sizes: Sequence[Sizes]) -> Iterator[object]:
@@ -292,10 +272,8 @@ LEAST_WIDTH_OF_WORDS = 24  # columns for words beside a formula; with fewer they
 def programs_table(programs: Sequence[Program]) -> Table:
     """Names with title, place in the paper, class and bound; formulations below their program."""
     names = {p.name for p in programs}
-    rows: list[Sequence[object]] = []
-    for base in programs:
-        if base.formulation_of in names:
-            continue
+    rows: list[Row] = []
+    for base in (p for p in programs if p.formulation_of not in names):
         rows.append((bold(base.name), _words(base)))
         rows += [(f"  {p.name}", _words(p)) for p in programs if p.formulation_of == base.name]
     return rows_table(("program", "what it finds"), rows)
@@ -328,9 +306,8 @@ def givens_table(program: Program) -> Table:
     for d in program.givens:
         dims = f"[{', '.join(map(str, d.dims))}]" if d.dims else ""
         kind = f"{d.kind}{dims}{f' {d.sign} 0' if d.sign else ''}"
-        origin = d.source or f"you: --given {d.name}=…"
-        words = plain_words(prose(d.doc, scope)[0])
-        rows.append((bold(d.name), kind, origin, words or SOURCES.get(d.source, "")))
+        words = plain_words(prose(d.doc, scope)[0]) or SOURCES.get(d.source, "")
+        rows.append((bold(d.name), kind, d.source or f"you: --given {d.name}=…", words))
     return rows_table(("given", "kind", "from", "what"), rows)
 
 
@@ -362,14 +339,11 @@ def wrapped(formula: str, width: int) -> list[str]:
     A break is at a space, outermost brackets first, then before a relation, a sum, a product.
     """
     lines: list[str] = []
-    rest = formula
-    while True:
-        room = width - (INDENT if lines else 0)
-        at = _break(rest, room) if len(rest) > room else None
-        lines.append(" " * (INDENT if lines else 0) + (rest if at is None else rest[:at].rstrip()))
-        if at is None:
-            return lines
-        rest = rest[at:].lstrip()
+    indent = ""
+    while len(formula) > width - len(indent) and (at := _break(formula, width - len(indent))) is not None:
+        lines.append(indent + formula[:at].rstrip())
+        formula, indent = formula[at:].lstrip(), " " * INDENT
+    return [*lines, indent + formula]
 
 
 def _break(text: str, room: int) -> int | None:
@@ -391,25 +365,19 @@ def program_listing(lines: Sequence[tuple[str, str, str]], width: int) -> str:
     """Lines of a program (label, formula, words) within ``width`` columns, the words beside the formulas."""
     left = max(len(label) for label, _, _ in lines) + 2
     room = width - left
-    column = (
-        max(
-            (len(f) for _, f, words in lines if words and len(f) <= room - LEAST_WIDTH_OF_WORDS - 3),
-            default=0,
-        )
-        + 3
-    )
+    widest = room - LEAST_WIDTH_OF_WORDS - 3
+    column = max((len(f) for _, f, words in lines if words and len(f) <= widest), default=0) + 3
     out: list[str] = []
     for label, formula, words in lines:
         rows = wrapped(formula, room)
-        out.append(f"{label:<{left}}{rows[0]}")
+        below = [" " * left + row for row in rows[1:]]
         if words and len(rows) == 1 and len(formula) + 3 <= column:
             first, *more = textwrap.wrap(words, room - column)
-            out[-1] = f"{label:<{left}}{formula:<{column}}{first}"
-            out += [" " * (left + column) + row for row in more]
-            continue
-        out += [" " * left + row for row in rows[1:]]
-        if words:
-            out += [" " * (left + INDENT) + row for row in textwrap.wrap(words, room - INDENT)]
+            rows = [f"{formula:<{column}}{first}"]
+            below = [" " * (left + column) + row for row in more]
+        elif words:
+            below += [" " * (left + INDENT) + row for row in textwrap.wrap(words, room - INDENT)]
+        out += [f"{label:<{left}}{rows[0]}", *below]
     return "\n".join(row.rstrip() for row in out)
 
 

@@ -16,7 +16,17 @@ from mmopt.errors import counted
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_folder import accuracy_figures
 from mmopt.numerics.outward import rounded
-from mmopt.report.charts import COLOURS, empty_figure, need_matplotlib, plainly, save, stroke
+from mmopt.report.charts import (
+    COLOURS,
+    FEW_QUERIES,
+    by_query,
+    empty_figure,
+    need_matplotlib,
+    plainly,
+    save,
+    stroke,
+    titled,
+)
 from mmopt.report.release_tables import answer_groups, decimals, interval
 from mmopt.report.table_style import percent
 from mmopt.results import Frame
@@ -25,7 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 GROUPS_NAMED = 12  # in the legend
-FEW_QUERIES = 60  # in a group, up to which each has a mark
 
 
 def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str = "") -> None:
@@ -40,28 +49,20 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     """
     need_matplotlib()
     errors = accuracy_figures(plan, confidence)
-    widths = errors["half_width"]
-    wishes = errors.get("within", np.full(len(widths), np.nan))
-    from matplotlib.ticker import MaxNLocator
-
-    figure = empty_figure(8.0, 4.0)
-    axes = figure.add_subplot()
-    for number, (name, part) in enumerate(plan.workload.groups()):
-        queries = np.arange(part.start, part.stop)
-        style = stroke(number)
-        marker = "o" if len(queries) < FEW_QUERIES else ""
-        label = name if number < GROUPS_NAMED else None
-        axes.plot(queries, widths[part], label=label, marker=marker, markersize=3, **style)
-        axes.plot(queries, wishes[part], color=style["color"], linestyle=":", linewidth=1.0)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("query, in the order of the workload")
-    axes.set_ylabel(f"± counts at {percent(confidence)}")
-    if np.isfinite(wishes).any():
-        axes.plot([], [], color="0.4", linestyle=":", label="asked for")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    parts = [(name, np.arange(part.start, part.stop)) for name, part in plan.workload.groups()]
     unit, spent = plan.spent
     noise = f"{plan.law.name} noise, {unit} {rounded(str(spent), 4, up=True)}"
-    plainly(axes, f"{title}: {noise}" if title else noise)
+    figure = empty_figure(8.0, 4.0)
+    axes = figure.add_subplot()
+    lines = (
+        (name if number < GROUPS_NAMED else None, queries, errors["half_width"][queries])
+        for number, (name, queries) in enumerate(parts)
+    )
+    by_query(axes, lines, titled(title, noise), f"± counts at {percent(confidence)}")
+    if "within" in errors and np.isfinite(wishes := errors["within"]).any():
+        for number, (_, queries) in enumerate(parts):
+            axes.plot(queries, wishes[queries], **{**stroke(number, 0, 1.0), "linestyle": ":"})
+        axes.plot([], [], color="0.4", linestyle=":", label="asked for")
     figure.legend(loc="outside right upper", frameon=False, fontsize=8)
     return figure
 
@@ -243,7 +244,7 @@ def _draw_row(
     low, middle, high = (frame[name][rows] for name in ("low", "estimate", "high"))
     if len(rows) <= MARKS:
         bars = np.maximum([middle - low, high - middle], 0.0)
-        size = 4 if len(rows) <= 60 else 2
+        size = 4 if len(rows) <= FEW_QUERIES else 2
         style: dict[str, Any] = {"markersize": size, "capsize": size / 2, "elinewidth": 1.0, "linewidth": 0.6}
         axes.errorbar(
             places, middle, yerr=bars, fmt="o-" if joined else "o", color=colour, label=name, **style
@@ -254,8 +255,7 @@ def _draw_row(
     starts = np.unique(np.linspace(0, len(rows), min(BANDS, len(rows)), endpoint=False).astype(np.int64))
     lowest, highest = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
     axes.fill_between(places[starts], lowest, highest, step="post", color=colour, alpha=0.3, linewidth=0)
-    counts = np.diff([*starts, len(rows)])
-    mean = np.add.reduceat(middle, starts) / counts
+    mean = np.add.reduceat(middle, starts) / np.diff([*starts, len(rows)])
     axes.plot(places[starts], mean, drawstyle="steps-post", color=colour, linewidth=0.9, label=name)
 
 

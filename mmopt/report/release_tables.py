@@ -6,16 +6,12 @@ rows about its queries, its cost and its accuracy, all from its manifest. A ledg
 release by release.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
 from mmopt.errors import counted, whole
 from mmopt.ledger import Ledger
@@ -26,7 +22,7 @@ from mmopt.mechanism.release_plan import BEYOND
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.report.table_style import bold, cell, figure, percent, rows_table
+from mmopt.report.table_style import Row, Table, bold, cell, figure, more_rows, percent, rows_table
 from mmopt.results import Frame
 from mmopt.strategies import Neighbours
 from mmopt.workloads.query_product import wishes
@@ -38,20 +34,19 @@ SHARES_SHOWN = 10  # queries on which a budget is spent
 
 def accuracy_by_group(plan: Plan, confidence: float) -> Table:
     """Standard errors of each group, its largest half width, its wish, and whether the wish is met."""
-    errors = accuracy_figures(plan, confidence)
-    numbers = ["queries", "least", "rms", "largest", f"± {percent(confidence)}"]
-    words = wish_words(plan)
-    rows: list[list[object]] = []
-    for (name, part), wish in zip(plan.workload.groups(), words, strict=True):
+    errors, wishes_in_words = accuracy_figures(plan, confidence), wish_words(plan)
+    rows = []
+    for (name, part), wish in zip(plan.workload.groups(), wishes_in_words, strict=True):
         each = plan.standard_errors[part]
         widest = errors["half_width"][part].max() * EXACT
         values = (each.min(), np.sqrt(np.mean(each**2)), each.max(), widest)
-        row: list[object] = [bold(name), f"{len(each):,}", *(figure(float(v), 4, up=True) for v in values)]
-        if any(words):
+        row = [bold(name), f"{len(each):,}", *(figure(float(v), 4, up=True) for v in values)]
+        if any(wishes_in_words):
             missed = int((errors["meets"][part] == 0).sum())
             row += [wish, "" if not wish else f"{missed} missed" if missed else "yes"]
         rows.append(row)
-    headings = ["asked", "held"] if any(words) else []
+    numbers = ["queries", "least", "rms", "largest", f"± {percent(confidence)}"]
+    headings = ["asked", "held"] if any(wishes_in_words) else []
     return rows_table(["standard error of", *numbers, *headings], rows, numbers, whole=headings)
 
 
@@ -82,24 +77,28 @@ def wish_words(plan: Plan) -> list[str]:
 def accuracy_by_query(plan: Plan, confidence: float) -> Table:
     """The first queries of each group: standard error and half width of the interval."""
     widths = plan.intervals(confidence).widths
-    rows: list[Sequence[object]] = []
+    rows: list[Row] = []
     for block, (name, part) in zip(plan.workload.blocks, plan.workload.groups(), strict=True):
         rows.append((bold(name),))
         for i, label in enumerate(block.labels(plan.workload.domain, QUERIES_SHOWN), part.start):
             values = (plan.standard_errors[i], widths[i] * EXACT)
             rows.append((f"  {label}", *(figure(value, 4, up=True) for value in values)))
-        if (rest := part.stop - part.start - QUERIES_SHOWN) > 0:
-            rows.append((cell(f"  … {rest:,} more", "dim"),))
+        rows += more_rows(part.stop - part.start - QUERIES_SHOWN, "  ")
     numbers = ("standard error", f"± {percent(confidence)}")
     return rows_table(("query", *numbers), rows, numbers)
 
 
 def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
     """A row for each group: its wish, its share of the cost, and the saving if all of it is relaxed."""
-    groups = zip(plan.workload.groups(), wish_words(plan), savings, strict=True)
     rows = [
-        (bold(name), f"{part.stop - part.start:,}", wish, _part(shares[part].sum()), _at_most(saved))
-        for (name, part), wish, saved in groups
+        (
+            bold(name),
+            f"{part.stop - part.start:,}",
+            wish,
+            _percents(shares[part].sum()),
+            _at_most(saved),
+        )
+        for (name, part), wish, saved in zip(plan.workload.groups(), wish_words(plan), savings, strict=True)
     ]
     numbers = ("queries", "share of cost", "10 % wider saves")
     return rows_table(("group", "queries", "asked", *numbers[1:]), rows, numbers)
@@ -109,12 +108,12 @@ def shares_by_query(plan: Plan, shares: Array, savings: Array) -> Table:
     """The queries with the largest shares of the cost."""
     order = np.argsort(-shares, kind="stable")[:SHARES_SHOWN]
     labels = plan.workload.labels()
-    rows = [(labels[i], _part(shares[i]), _at_most(savings[i])) for i in order if shares[i] > 0]
+    rows = [(labels[i], _percents(shares[i]), _at_most(savings[i])) for i in order if shares[i] > 0]
     numbers = ("share of cost", "10 % wider saves")
     return rows_table(("query that binds", *numbers), rows, numbers)
 
 
-def _part(part: float) -> str:
+def _percents(part: float) -> str:
     return f"{100 * part:.1f} %"
 
 
@@ -150,15 +149,12 @@ def entries_table(ledger: Ledger) -> Table:
 NOT_PRIVATE = "SIMULATED ON THE DATA: these figures are not private and must not be published"
 GROUPS_SHOWN = 12
 
-Row = tuple[Text | str, ...]
-
 
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     """The cost of a release, the theorem for it, and its noise, as (name, text)."""
     limit = "set by the targets (max_variance)"
     if plan.privacy is not None:
-        limit = f"{plan.privacy}"
-        limit += "; less is used, as the targets ask" if plan.absolute else ""
+        limit = f"{plan.privacy}{'; less is used, as the targets ask' * plan.absolute}"
     unit = plan.neighbours
     counts = (
         f"at most {counted(unit.at_most, 'row')} of each {unit.column}: answers and intervals are of these "
@@ -207,44 +203,34 @@ def answers_table(frame: Frame, first: int = 3) -> Table:
     for name, part in groups[:GROUPS_SHOWN]:
         rows.append((bold(name),))
         rows += [_answer(frame, i) for i in range(part.start, min(part.stop, part.start + first))]
-        if part.stop - part.start > first:
-            rows.append((cell(f"  … {part.stop - part.start - first:,} more", "dim"),))
+        rows += more_rows(part.stop - part.start - first, "  ")
     if len(groups) > GROUPS_SHOWN:
         rows.append((cell(f"… {counted(len(groups) - GROUPS_SHOWN, 'group')} more", "dim"),))
-    refined = ("refined",) if "refined" in frame.metadata else ()
-    numbers = ("answer", "standard error", interval, *refined)
+    numbers = ("answer", "standard error", interval, *(("refined",) if "refined" in frame.metadata else ()))
     return rows_table(("query", *numbers), rows, numbers)
 
 
 def _answer(frame: Frame, i: int) -> Row:
     error = float(frame["standard_error"][i])
     places = decimals(error)
-    shown = f"{error:.3g}" if 0 < error < 1e-6 else f"{error:,.{places}f}"
-    return (
+    row = [
         f"  {frame['label'][i]}",
         f"{float(frame['estimate'][i]):,.{places}f}",
-        shown,
+        f"{error:.3g}" if 0 < error < 1e-6 else f"{error:,.{places}f}",
         interval(frame, i, places),
-        *([_refined(float(frame["refined"][i]), places)] if "refined" in frame.metadata else []),
-    )
-
-
-def _refined(value: float, places: int) -> str:
-    """A refined answer to so many decimals; a whole number without decimals."""
-    return f"{value:,.{0 if value.is_integer() else places}f}"
+    ]
+    if "refined" in frame.metadata:
+        refined = float(frame["refined"][i])
+        row.append(f"{refined:,.{0 if refined.is_integer() else places}f}")
+    return row
 
 
 def interval(frame: Frame, row: int, places: int) -> str:
     """The interval of an answer, its ends rounded outwards to so many decimals."""
-    low = _outwards(frame["low"][row], places, ROUND_FLOOR)
-    return f"[{low}, {_outwards(frame['high'][row], places, ROUND_CEILING)}]"
-
-
-def _outwards(end: float, places: int, rounding: str) -> str:
-    """An end of an interval, to so many decimals."""
-    return (
-        f"{Decimal(repr(float(end))).quantize(Decimal(1).scaleb(-places), rounding, Context(prec=400)):z,f}"
-    )
+    ends = (("low", ROUND_FLOOR), ("high", ROUND_CEILING))
+    unit, context = Decimal(1).scaleb(-places), Context(prec=400)
+    rounded_ends = (Decimal(repr(float(frame[name][row]))).quantize(unit, to, context) for name, to in ends)
+    return f"[{', '.join(f'{end:z,f}' for end in rounded_ends)}]"
 
 
 def decimals(error: float) -> int:
@@ -262,9 +248,7 @@ def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:
     for name, run in runs:
         rows.append((bold(f"{name} ({run.noise})"),))
         groups = run.groups if len(run.groups) > 1 else ()
-        rows += map(_errors, groups[:GROUPS_SHOWN])
-        if len(groups) > GROUPS_SHOWN:
-            rows.append((cell(f"  … {len(groups) - GROUPS_SHOWN:,} more", "dim"),))
+        rows += [*map(_errors, groups[:GROUPS_SHOWN]), *more_rows(len(groups) - GROUPS_SHOWN, "  ")]
         rows.append(_errors(run.whole))
     return rows_table(("queries", *numbers), rows, numbers, str(runs[0][1].privacy or "set by targets"))
 

@@ -5,8 +5,6 @@ tables show a solution, its checks, its slack, its sub-workloads, and solutions 
 templates.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,14 +12,15 @@ from typing import Any
 
 import numpy as np
 from rich.console import Group
-from rich.table import Table
 
 from mmopt.comparison import Stated, TemplatePlace
 from mmopt.driver import Tuned
+from mmopt.errors import ResultError
 from mmopt.mechanism import Plan
 from mmopt.numerics.outward import rounded
 from mmopt.report.comparison_tables import CONTINUOUS
-from mmopt.report.table_style import bold, cell, duration, figure, gap, rows_table
+from mmopt.report.table_style import Table, bold, cell, duration, figure, gap, rows_table
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Frame, Solution, Verification, gap_between
 from mmopt.results.rows_and_json import levels
 from mmopt.results.verification import shown
@@ -44,8 +43,7 @@ def history_table(solution: Solution) -> Table:
     Among rounds the best and the last row of each start are kept, then the best of the others; among
     iterations the certified ones, the first and the last, and others evenly spaced. All are in their order.
     """
-    history = solution.history
-    up = solution.sense == "minimize"
+    history, up = solution.history, solution.sense == "minimize"
     if any("certified" in row for row in history):
         return _iterations(solution, up)
     kept = _kept(history, 1.0 if up else -1.0)
@@ -93,8 +91,7 @@ def _gap(row: Row, sense: str) -> float | None:
 
 
 def _iterations(solution: Solution, up: bool) -> Table:
-    history = solution.history
-    kept = _spread(history)
+    history, kept = solution.history, _spread(solution.history)
     shown = [{**history[i], "gap": _gap(history[i], solution.sense)} for i in kept]
     columns = [name for name in _columns(shown) if any(row.get(name) is not None for row in shown)]
     if "part" in columns or len({row.get("run") for row in shown}) == 1:  # there is no room for both
@@ -143,11 +140,9 @@ def _text(name: str, value: float | None, up: bool | None) -> str:
     """A value as text. ``up`` rounds an objective up and a bound down; None: plain numbers."""
     if name in ("gap", "residual", "primal residual", "dual residual"):
         return gap(value)
-    if name == "seconds":
-        return figure(value, 3)
-    if name == "bound" and up is not None:
-        return figure(value, up=not up)
-    return figure(value, up=up if name == "objective" else None)
+    if up is not None and name in ("objective", "bound"):
+        return figure(value, up=up == (name == "objective"))
+    return figure(value, 3 if name == "seconds" else 6)
 
 
 CELLS_SHOWN = 10  # with slack
@@ -159,12 +154,7 @@ VALUES_SHOWN = 2  # values of an attribute in the name of an orbit
 def verification_report(verification: Verification) -> Group:
     """A row per check, then the verdict and a list of what is not checked."""
     rows = (
-        (
-            row.what,
-            shown(row.stated),
-            shown(row.recomputed),
-            "yes" if row.holds else bold("NO"),
-        )
+        (row.what, shown(row.stated), shown(row.recomputed), "yes" if row.holds else bold("NO"))
         for row in verification.shown
     )
     table = rows_table(("what", "stated", "recomputed", "holds"), rows)
@@ -189,6 +179,16 @@ def solution_rows(solution: Solution, plan: Plan | None = None) -> list[tuple[st
     return [row for row in shown if row[0] not in hidden]
 
 
+def solved_workload(value: object, workload: WorkloadLike) -> Workload:
+    """The workload; ResultError where it is not that of the solution. A strategy is for any workload."""
+    resolved = as_workload(workload)
+    theirs = getattr(value, "workload_hash", resolved.hash)
+    if theirs != resolved.hash:
+        message = f"the solution is for the workload {theirs[:12]}…, this one is {resolved.hash[:12]}…"
+        raise ResultError(message, hint="give the workload that was solved")
+    return resolved
+
+
 def slack_table(solution: Solution, workload: Workload) -> Table | None:
     """The cells that pay less than the largest privacy cost, the most slack first; None when there are none.
 
@@ -200,10 +200,10 @@ def slack_table(solution: Solution, workload: Workload) -> Table | None:
     if isinstance(solution.strategy, StrategyOfFew | ProductStrategy):
         return None
     slack, sizes = levels(solution.slack)
-    profile, _ = levels(solution.profile)
     order = [int(i) for i in np.argsort(-slack, kind="stable") if slack[i] > 0]
     if not order:
         return None
+    profile, _ = levels(solution.profile)
     largest = profile.max()
     rows = [
         (
@@ -227,17 +227,14 @@ def _cell_name(solution: Solution, workload: Workload, number: int) -> str:
 
 def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
     """The values of each attribute in an orbit: "F, any hispanic, 3 or 5 or 13 more"; how many cells."""
-    joint = cells.joint
-    numbers = np.unravel_index(orbit, joint.shape)
+    numbers = np.unravel_index(orbit, cells.joint.shape)
     words = []
-    for a, number, orbits in zip(domain.attributes, numbers, joint.attributes, strict=True):
+    for a, number, orbits in zip(domain.attributes, numbers, cells.joint.attributes, strict=True):
         members = np.flatnonzero(orbits.orbit_of == number)
-        if len(members) == a.size > 1:
-            words.append(f"any {a.name}")
-        else:
-            labels = [a.labels[i] for i in members[:VALUES_SHOWN]]
-            rest = [f"{len(members) - VALUES_SHOWN} more"] if len(members) > VALUES_SHOWN else []
-            words.append(" or ".join(labels + rest))
+        labels = [a.labels[i] for i in members[:VALUES_SHOWN]]
+        if len(members) > VALUES_SHOWN:
+            labels.append(f"{len(members) - VALUES_SHOWN} more")
+        words.append(f"any {a.name}" if len(members) == a.size > 1 else " or ".join(labels))
     size = cells.sizes[orbit]
     count = f"{int(size):,}" if size < 1e15 else f"{size:.0e}"
     return f"{', '.join(words)} ({count} cell{'' if size == 1 else 's'})"
@@ -245,10 +242,9 @@ def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
 
 def subworkloads_table(solution: Solution, workload: Workload, plan: Plan | None = None) -> Table:
     """A row for each sub-workload: queries and errors, planned or for unit noise per unit of sensitivity."""
-    rows = []
+    rows, strategy = [], solution.strategy
     for name in subworkloads(workload):
         part = only(workload, name)
-        strategy = solution.strategy
         variances = strategy.sensitivity**2 * strategy.variances(part)
         if plan is not None:
             ends = itertools.accumulate(block.m for block in workload.blocks)

@@ -1,22 +1,63 @@
-"""The look of numbers and tables. Tables fit 80 columns, and stay readable without colours."""
-
-from __future__ import annotations
+"""Tables, and the look of numbers. Tables fit 80 columns, and stay readable without colours."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
+import rich.table
 from rich import box
 from rich.console import JustifyMethod
-from rich.table import Table
 from rich.text import Text
 
 from mmopt.numerics.outward import rounded
 
+Row = Sequence[object]  # texts, plain or in a style, and sentences with formulas
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells below a header, the same for a terminal, HTML and LaTeX. Texts are taken literally.
+
+    Without words in the header rows are pairs of a name and a text.
+
+    right : columns of numbers. whole : columns of names. Neither is ever cut or split: the text beside them
+        is wrapped.
+    first_names_row : the first cell of a row is its name.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[Row, ...]
+    right: Collection[str] = ()
+    title: str = ""
+    whole: Collection[str] = ()
+    first_names_row: bool = True
+
+    def __rich__(self) -> rich.table.Table:
+        table = rich.table.Table.grid(padding=(0, 2))
+        if any(self.header):
+            table = rich.table.Table(
+                box=box.SIMPLE_HEAD,
+                show_edge=False,
+                pad_edge=False,
+                collapse_padding=True,
+                title=bold(self.title) if self.title else None,
+                title_justify="left",
+            )
+        for number, name in enumerate(self.header):
+            justify: JustifyMethod = "right" if name in self.right else "left"
+            is_whole = name in (*self.right, *self.whole) or not (number or any(self.header))
+            table.add_column(cell(name), justify=justify, no_wrap=is_whole, overflow="fold")
+        for first, *others in self.rows:
+            table.add_row(cell(first, "bold" * isinstance(first, tuple)), *map(cell, others))
+        return table
+
 
 def cell(value: object, style: str = "") -> Text:
     """A table cell that is taken literally: no markup in names and file texts."""
-    return Text(str(value), style=style, overflow="fold")
+    if isinstance(value, tuple):
+        value = "".join(part if isinstance(part, str) else part.plain for part in value)
+    return value if isinstance(value, Text) else Text(str(value), style=style, overflow="fold")
 
 
 def bold(value: object) -> Text:
@@ -25,43 +66,26 @@ def bold(value: object) -> Text:
 
 
 def rows_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[object]],
+    header: Sequence[str],
+    rows: Iterable[Row],
     right: Collection[str] = (),
     title: str = "",
     whole: Collection[str] = (),
+    *,
+    first_names_row: bool = True,
 ) -> Table:
-    """A table with a ruled header; texts are taken literally.
-
-    right : columns of numbers. whole : columns of names. Neither is ever cut or split: the text beside them
-        is wrapped.
-    """
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        collapse_padding=True,
-        title=bold(title) if title else None,
-        title_justify="left",
-    )
-    for name in columns:
-        side: JustifyMethod = "right" if name in right else "left"
-        table.add_column(cell(name), justify=side, no_wrap=name in right or name in whole, overflow="fold")
-    return _filled(table, rows)
+    """A table of any sequences."""
+    return Table(tuple(header), tuple(map(tuple, rows)), right, title, whole, first_names_row)
 
 
-def pairs_table(rows: Iterable[tuple[str, str]]) -> Table:
+def pairs_table(rows: Iterable[tuple[object, object]]) -> Table:
     """Names and texts in two columns, without a header."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    return _filled(table, ((bold(name), text) for name, text in rows))
+    return rows_table(("", ""), ((bold(name), text) for name, text in rows))
 
 
-def _filled(table: Table, rows: Iterable[Sequence[object]]) -> Table:
-    for row in rows:
-        table.add_row(*(entry if isinstance(entry, Text) else cell(entry) for entry in row))
-    return table
+def more_rows(count: int, indent: str = "") -> list[Row]:
+    """The row "… 5 more" where rows are left out."""
+    return [(cell(f"{indent}… {count:,} more", "dim"),)] * (count > 0)
 
 
 def paragraphs(text: str) -> Text:
@@ -130,8 +154,7 @@ def storage(size: float) -> str:
 
 def few(texts: Sequence[str], between: str = ", ", most: int = 20) -> str:
     """Texts side by side; where there are more than ``most``, the first three and the last."""
-    left = texts if len(texts) <= most else (*texts[:3], "…", texts[-1])
-    return between.join(left)
+    return between.join(texts if len(texts) <= most else (*texts[:3], "…", texts[-1]))
 
 
 def clipped(text: str, longest: int = 200) -> str:

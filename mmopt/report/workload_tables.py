@@ -1,12 +1,8 @@
 """A workload file as tables: its cells and its queries."""
 
-from __future__ import annotations
-
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
-from mmopt.report.table_style import bold, figure, rows_table, shortened
+from mmopt.report.table_style import Row, Table, bold, figure, more_rows, rows_table, shortened
 from mmopt.workloads import Bins, Categories, Domain, Workload
 
 NORMALISED = "rows: each query's weight is divided by its squared length (for relative error)"
@@ -18,13 +14,12 @@ GROUPS_SHOWN = 50
 
 def domain_table(domain: Domain) -> Table:
     """A row for each attribute, up to ``GROUPS_SHOWN``: column, first cells, where other values go."""
-    rows: list[tuple[object, ...]] = []
+    rows: list[Row] = []
     for a in domain.attributes[:GROUPS_SHOWN]:
         form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
         rules = ", ".join(dict.fromkeys(rule or "refuse" for rule in (a.outside, a.missing)))
         rows.append((bold(a.name), a.column, f"{a.size:,}", form, shortened(a.labels), rules))
-    if len(domain.attributes) > GROUPS_SHOWN:
-        rows.append((f"… {len(domain.attributes) - GROUPS_SHOWN:,} more", *[""] * 5))
+    rows += more_rows(len(domain.attributes) - GROUPS_SHOWN)
     return rows_table(
         ("attribute", "column", "cells", "form", "first cells", "outside, missing"), rows, ("cells",)
     )
@@ -34,9 +29,8 @@ def queries_table(workload: Workload) -> Table:
     """A row for each group of queries, up to ``GROUPS_SHOWN``: count, weight and target, first queries."""
     labels = workload.labels() if workload.m <= MOST_LABELLED_QUERIES else None
     groups = workload.groups()
-    rows: list[tuple[Text | str, ...]] = []
-    shown = zip(groups[:GROUPS_SHOWN], workload.blocks[:GROUPS_SHOWN], strict=True)
-    for (name, part), block in shown:
+    rows: list[Row] = []
+    for (name, part), block in zip(groups[:GROUPS_SHOWN], workload.blocks[:GROUPS_SHOWN], strict=True):
         first = shortened(labels[part], 2) if labels is not None else ""
         spans = _span(block.weights), _span(block.targets)
         rows.append((bold(name), f"{part.stop - part.start:,}", *spans, first))

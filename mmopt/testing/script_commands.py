@@ -12,7 +12,17 @@ from mmopt.cli.command_output import REFUTED, note, run_alone, show
 from mmopt.cli.planned_strategy import options_for
 from mmopt.errors import OptionError
 from mmopt.report.charts import COLOURS, DASHES, MARKERS, check_chart, plainly, save
-from mmopt.report.table_style import bold, by_reason, cell, duration, figure, gap, paragraphs, rows_table
+from mmopt.report.table_style import (
+    Table,
+    bold,
+    by_reason,
+    cell,
+    duration,
+    figure,
+    gap,
+    paragraphs,
+    rows_table,
+)
 from mmopt.resources import write_whole
 
 __all__ = [
@@ -20,6 +30,7 @@ __all__ = [
     "DASHES",
     "MARKERS",
     "REFUTED",
+    "Table",
     "TimeLimit",
     "Tolerance",
     "bold",

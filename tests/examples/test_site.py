@@ -20,7 +20,6 @@ for package in (
     "furo",
     "ipykernel",
     "jupytext",
-    "latex2mathml",
     "matplotlib",
     "myst_nb",
     "nbclient",
@@ -107,41 +106,6 @@ def test_what_is_loaded_from_elsewhere_is_seen(tmp_path: Path, subtests: pytest.
         with subtests.test(css):
             links = check_links(site_of(tmp_path, "", css))
             assert (links.loaded, links.broken) == (loaded, broken)
-
-
-def test_wrong_latex_is_an_error(subtests: pytest.Subtests) -> None:
-    formulas = script("site/mathml_formulas.py")
-    for latex, words in (
-        (r"\foo x", r"'\foo' is not known"),
-        (r"\frac{a}{b", "braces that do not match"),
-        (r"}a{", "braces that do not match"),
-        (r"\frac{a}", "an argument is missing (mfrac)"),
-        (r"x^", "MissingSuperScriptOrSubscriptError"),
-        (r"a & b", "what comes of it is no XML: is a '&' outside of a table?"),
-    ):
-        with subtests.test(latex), pytest.raises(formulas.LatexError) as error:
-            formulas.mathml(latex)
-        assert str(error.value) == words
-
-
-def test_latex_becomes_mathml() -> None:
-    text = script("site/mathml_formulas.py").mathml(
-        r"\begin{aligned} \{x\} &\le \tfrac{1}{2} \\ y &= 1 \end{aligned}", "block"
-    )
-    assert text.startswith("<math") and 'display="block"' in text
-    assert text.count("<mtr>") == 2 and "<mfrac>" in text and "\\" not in text
-
-
-def test_formulas_are_set_as_in_print() -> None:
-    mathml = script("site/mathml_formulas.py").mathml
-    assert "<mo>⪰</mo>" in mathml(r"Y \succeq W") and "<mi>W</mi>" in mathml(r"Y \succeq W")
-    assert '<mo lspace="0" rspace="0">/</mo>' in mathml("a/b")
-    low = '<mo lspace="0" rspace="0.17em">min</mo><mi>x</mi>'
-    assert f"<munder>{low}</munder>" in mathml(r"\min_x f_d", "block")
-    assert "<msub><mi>f</mi><mi>d</mi></msub>" in mathml(r"\min_x f_d", "block")
-    assert f"<msub>{low}</msub>" in mathml(r"\min_x f_d")
-    assert '<mo form="prefix">+</mo>' in mathml(r"x = +\infty") and "prefix" not in mathml("(x)+y - 1")
-    assert '<mo lspace="0.17em" rspace="0">tr</mo>' in mathml(r"2 \operatorname{tr}(X)")
 
 
 def test_punctuation_stays_beside_its_formula() -> None:

@@ -4,10 +4,8 @@ Compiled, a program has numbers for its givens, scales, cones, a matrix and a so
 line shows which of its rows are tight, and the largest multipliers.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -49,7 +47,6 @@ from mmopt.results.rows_and_json import levels
 from mmopt.solvers.conic_problem import hand_over
 from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.components import Cells
-from mmopt.workloads import Workload
 
 MOST_ROWS_SHOWN = 6  # rows and columns of a matrix that is shown whole
 MOST_ENTRIES = 1_000_000  # in a matrix whose rank is computed
@@ -90,11 +87,10 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
 
 def compiled_in_factors(plan: SolvePlan) -> Compiled:
     """The facts of a product, of which only the factors are compiled."""
-    words = _workload_words(
-        plan.instance, math.prod(_rank(part.instance) or 0 for part in plan.factors.values())
-    )
-    facts = Compiled(words, tuple(plan.instance.sizes().items()), (), reductions=plan.lines)
-    return replace(facts, refusal="Its factors, each by itself")
+    rank = math.prod(_rank(part.instance) or 0 for part in plan.factors.values())
+    dims = tuple(plan.instance.sizes().items())
+    refusal = "Its factors, each by itself"
+    return Compiled(_workload_words(plan.instance, rank), dims, (), reductions=plan.lines, refusal=refusal)
 
 
 def _workload_words(instance: Instance, rank: int | None) -> str:
@@ -152,11 +148,10 @@ def _givens(instance: Instance) -> Iterator[GivenFacts]:
 
 def _by_component(value: Split) -> str:
     """The components of a matrix and its norm, in words."""
-    squares = [float(np.sum(np.square(part))) for part in value.parts]
-    size = float(np.sqrt(value.multiplicities @ np.array(squares)))
+    squares = np.array([float(np.sum(np.square(part))) for part in value.parts])
     largest = max(value.columns.largest, value.rows.largest)
-    count = counted(value.columns.count, "component")
-    return f"{count} of size up to {largest:,}, norm {figure(size, 4)}"
+    words = f"{counted(value.columns.count, 'component')} of size up to {largest:,}"
+    return f"{words}, norm {figure(float(np.sqrt(value.multiplicities @ squares)), 4)}"
 
 
 def _figures(array: Array) -> str:
@@ -201,49 +196,44 @@ def _scales(instance: Instance) -> tuple[Scale, ...] | None:
     """
     if splits(instance.env):
         return ()
-    units = units_of(instance)
-    if isinstance(units, str):
+    if isinstance(units := units_of(instance), str):
         return None
     _, scaling = scale(instance)
-    first = Scale(Formula("objective", r"\text{objective}"), _power(units.objective), scaling.objective)
-    names = [d.name for d in instance.program.choose]
-    return (first, *(Scale(name_of(n), _power(units.variables[n]), scaling.variables[n]) for n in names))
+    return (
+        Scale(Formula("objective", r"\text{objective}"), _power(units.objective), scaling.objective),
+        *(
+            Scale(name_of(d.name), _power(units.variables[d.name]), scaling.variables[d.name])
+            for d in instance.program.choose
+        ),
+    )
 
 
 def _power(degree: Mapping[str, float]) -> Formula:
     letters = {"queries": "s", "targets": "t"}
     powers = [(letters.get(unit, unit), f"{power:g}") for unit, power in degree.items() if power]
-    if not powers:
-        return Formula("1", "1")
     raised = {"1": "", "2": "²", "-1": "⁻¹", "-2": "⁻²", "0.5": "^½"}
     plain = " ".join(f"{letter}{raised.get(power, f'^({power})')}" for letter, power in powers)
     latex = r"\,".join(letter if power == "1" else f"{letter}^{{{power}}}" for letter, power in powers)
-    return Formula(plain, latex)
+    return Formula(plain or "1", latex or "1")
 
 
 def _choice(sizes: Sizes) -> str:
     """The reason for the choice of the solver."""
     if sizes.refusal is not None:
         return str(sizes.refusal)
-    if sizes.chosen == sizes.conic:
-        return _conic_choice(sizes)
-    words = f"{sizes.chosen}: a kernel of mmopt, which knows the program by its lines and takes it as it is"
-    return (
-        words if sizes.conic is None else f"{words}. Of the conic solvers it would be {_conic_choice(sizes)}"
-    )
-
-
-def _conic_choice(sizes: Sizes) -> str:
-    chosen = next(s for s in sizes.solvers if s.name == sizes.conic)
+    kernel = f"{sizes.chosen}: a kernel of mmopt, which knows the program by its lines and takes it as it is"
+    if sizes.conic is None:
+        return kernel
+    conic = next(s for s in sizes.solvers if s.name == sizes.conic)
     patience = duration(MOST_SECONDS_INTERIOR)
-    if chosen.seconds <= MOST_SECONDS_INTERIOR and chosen.memory <= sizes.memory_limit:
-        return (
-            f"{chosen.name}: the first of the list that is installed, has all the cones, fits into memory "
+    words = f"none is predicted to take at most {patience}, and this one is the quickest that fits"
+    if conic.seconds <= MOST_SECONDS_INTERIOR and conic.memory <= sizes.memory_limit:
+        words = (
+            "the first of the list that is installed, has all the cones, fits into memory "
             f"and is predicted to take at most {patience}"
         )
-    return (
-        f"{chosen.name}: none is predicted to take at most {patience}, and this one is the quickest that fits"
-    )
+    words = f"{conic.name}: {words}"
+    return words if sizes.chosen == sizes.conic else f"{kernel}. Of the conic solvers it would be {words}"
 
 
 def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
@@ -303,6 +293,7 @@ def _constraint(
         how += _curved(side, c.name, scope, shared)
     times = c.family.dim.value(sizes) if c.family else 1
     kind = {"==": "equation", ">>": "psd block", "<<": "psd block"}.get(c.relation.op, "inequality")
+    each = f", one for each {c.family.index} in {c.family.dim}" if c.family else ""
     if decided.pair:
         cones = f"{times:,} second-order cones" if times > 1 else "a second-order cone"
         cone = Formula("‖(2b, a − c)‖ ≤ a + c", r"\left\|\left(2\,b,\, a - c\right)\right\| \le a + c")
@@ -310,17 +301,13 @@ def _constraint(
     elif kind == "psd block":
         left, right = infer(decided.relation.left, scope), infer(decided.relation.right, scope)
         size = (left if left.is_matrix else right).dims[0].value(sizes)
-        each = f", one for each {c.family.index} in {c.family.dim}" if c.family else ""
         how.append((f"{counted(times, kind)} of size {size:,}{each}",))
     elif isinstance(decided.relation.left, Entries):
-        count = count_entries(decided.relation.left, sizes)
-        how.append((f"{count:,} entries as one vector {kind}",))
+        how.append((f"{count_entries(decided.relation.left, sizes):,} entries as one vector {kind}",))
     elif c.family and not decided.loop:
-        together = relation_of(decided.relation, scope)
-        what = "one vector equation" if kind == "equation" else "one vector inequality"
-        how.append((f"all {times:,} as {what}: ", together))
+        how.append((f"all {times:,} as one vector {kind}: ", relation_of(decided.relation, scope)))
     elif c.family:
-        how.append((f"{times:,} by themselves, one for each {c.family.index} in {c.family.dim}",))
+        how.append((f"{times:,} by themselves{each}",))
     else:
         how.append((f"{'linear, ' if not how else ''}as it stands",))
     return Handed(c.name, formula, tuple(how))
@@ -339,9 +326,11 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]
         out.append(_block(node, scope, earlier))
         if earlier is None:
             shared.append((node, where))
-    calls = [(e, names) for e, names in scoped(expr, scope) if isinstance(e, Apply)]
-    formed = [(e, names) for e, names in calls if e.atom in GRAPH_FORMS]
-    atoms = {e.atom for e, names in formed if not infer(e, names).curvature.is_affine}
+    atoms = {
+        e.atom
+        for e, names in scoped(expr, scope)
+        if isinstance(e, Apply) and e.atom in GRAPH_FORMS and not infer(e, names).curvature.is_affine
+    }
     if atoms:
         out.append((f"{', '.join(sorted(atoms))} with the variables and cones that cvxpy adds",))
     return out
@@ -383,19 +372,24 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
     if kept is None:
         of = "of a matrix inequality" if c.relation.op in (">>", "<<") else "kept"
         words = "; ".join(filter(None, [words, f"no multiplier {of}"]))
-        return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
-    if isinstance(kept, Kronecker):
+    elif isinstance(kept, Kronecker):
         words = "its multipliers are the Kronecker product of those of the factors"
+    if kept is None or isinstance(kept, Kronecker):
         return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
     values, sizes = levels(kept)
     flat, often = np.abs(values.ravel()), sizes.ravel()
     is_zero = flat <= ZERO_MULTIPLIER * flat.max(initial=0.0)
     order = np.argsort(-flat, kind="stable")[: min(MULTIPLIERS_SHOWN, flat.size - int(is_zero.sum()))]
     names = _labels(checked, c, kept, instance)
-    largest = tuple((names(int(i)), float(values.ravel()[i])) for i in order)
-    total = float((values.ravel() * often).sum())
     return SolvedLine(
-        c.name, count, tight, int(often.sum()), int(often[is_zero].sum()), total, largest, words
+        name=c.name,
+        count=count,
+        tight=tight,
+        multipliers=int(often.sum()),
+        zero=int(often[is_zero].sum()),
+        total=float((values.ravel() * often).sum()),
+        largest=tuple((names(int(i)), float(values.ravel()[i])) for i in order),
+        words=words,
     )
 
 
@@ -482,22 +476,16 @@ def _axis(dim: Dim, checked: Checked, instance: Instance | None) -> Sequence[str
     }
     workload = instance.workload
     if "cell" in words and workload.n <= MOST_LABELS:
-        cells = (", ".join(workload.domain.cell(i)) for i in range(workload.n))
-        return [_numbered("cell", i, text) for i, text in enumerate(cells)]
-    if workload.m > MOST_LABELS:
+        return _numbered("cell", (", ".join(workload.domain.cell(i)) for i in range(workload.n)))
+    if workload.m > MOST_LABELS or not words & {"query", "query with a target"}:
         return ()
-    if "query" in words:
-        return _queries(workload)
-    if "query with a target" in words:
-        names = _queries(workload)
-        return [names[i] for i in np.flatnonzero(np.isfinite(workload.targets))]
-    return ()
+    names = _numbered("query", workload.labels())
+    return names if "query" in words else [names[i] for i in np.flatnonzero(np.isfinite(workload.targets))]
 
 
-def _queries(workload: Workload) -> list[str]:
-    return [_numbered("query", i, text) for i, text in enumerate(workload.labels())]
-
-
-def _numbered(noun: str, i: int, text: str) -> str:
+def _numbered(noun: str, labels: Iterable[str]) -> list[str]:
     """``cell 3 (F, [18, 65))``; without the label when it says no more than the number."""
-    return f"{noun} {i}" if text in (str(i), f"{noun} {i}") else f"{noun} {i} ({text})"
+    return [
+        f"{noun} {i}" if text in (str(i), f"{noun} {i}") else f"{noun} {i} ({text})"
+        for i, text in enumerate(labels)
+    ]

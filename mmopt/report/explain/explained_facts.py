@@ -353,11 +353,9 @@ def repair_words(program: Program) -> tuple[Sentence, ...]:
             "of one sign is made so, and a point that still misses a constraint is refused."
         )
         return (first,), (after,)
-    names: list[str | Formula] = []
-    for name in dict.fromkeys(a.name for a in program.repair):
-        names += [", " if names else "", name_of(name)]
+    names = [part for name in dict.fromkeys(a.name for a in program.repair) for part in (", ", name_of(name))]
     return (
-        ("A solver's point is nearly feasible. The repair changes ", *names, ", in the order above."),
+        ("A solver's point is nearly feasible. The repair changes ", *names[1:], ", in the order above."),
         (after,),
     )
 
@@ -378,6 +376,7 @@ def bound_facts(checked: Checked) -> BoundFacts:
 def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
     program, certificate = checked.program, checked.program.certificate
     if certificate is None:
+        words = "No bound is stated. The objective is what was reached; nothing is proved of what is missed."
         if program.bound and program.bound in solved_programs(program.steps):
             words = f"The lower bound of {program.bound}, which a step solves, holds for the result too."
         elif program.bound:
@@ -389,10 +388,6 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
             words = (
                 "No bound is stated. A solve reads one off the lines themselves, which multipliers of any "
                 "origin prove."
-            )
-        else:
-            words = (
-                "No bound is stated. The objective is what was reached; nothing is proved of what is missed."
             )
         return None, ((words,),)
     formula = formula_of(certificate.expr, checked.scope)
@@ -423,21 +418,17 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
 
 def _quantified(certificate: Certificate) -> Formula:
     """The multipliers with the sign that each must have: ``p ≥ 0, A ⪰ 0, Y``."""
-    signs = {True: (" ≥ 0", r" \ge 0"), False: ("", "")}
-    plain, latex = [], []
-    for m in certificate.multipliers:
-        d, name = m.declaration, name_of(m.declaration.name)
-        sign = (" ⪰ 0", r" \succeq 0") if d.kind == "psd" else signs[bool(d.sign)]
-        plain.append(name.plain + sign[0])
-        latex.append(name.latex + sign[1])
-    return Formula(", ".join(plain), ", ".join(latex))
+    names = []
+    for d in (m.declaration for m in certificate.multipliers):
+        sign = (" ⪰ 0", r" \succeq 0") if d.kind == "psd" else (" ≥ 0", r" \ge 0") if d.sign else ("", "")
+        names.append((plain_name(d.name) + sign[0], latex_name(d.name) + sign[1]))
+    return Formula(*map(", ".join, zip(*names, strict=True)))
 
 
 def _multiplier(m: Multiplier, checked: Checked) -> Sentence:
     """A multiplier's size, and the origin of its first value."""
     d = m.declaration
-    sizes = ("a number", "a vector of length {0}", "a matrix {0} × {1}")
-    size = sizes[len(d.dims)].format(*d.dims)
+    size = ("a number", "a vector of length {0}", "a matrix {0} × {1}")[len(d.dims)].format(*d.dims)
     name = name_of(d.name)
     if m.start is not None:
         point = "the steps" if checked.program.steps else "the solver's point"

@@ -1,30 +1,21 @@
-"""An explanation arranged, and printed in a terminal.
+"""An explanation arranged, printed in a terminal, and as a LaTeX document.
 
-An arranged explanation is sections of paragraphs, tables and trees, the same for every output; rich prints
-them in a terminal.
+An arranged explanation is sections of paragraphs, tables and trees, the same for every output. rich prints
+them in a terminal; LaTeX has tables for all of them.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from mmopt.errors import counted
-from mmopt.language.print import Formula, Sentence, plain_words
+from mmopt.language.print import GREEK, Formula, Sentence, latex_text, plain_words
 from mmopt.report.explain.explained_facts import Compiled, Facts, LineFacts, NodeFacts, SolvedFacts, Statement
-from mmopt.report.program_tables import (
-    CONE_COLUMNS,
-    SOLVER_COLUMNS,
-    Sizes,
-    cone_rows,
-    program_listing,
-    solver_rows,
-    wrapped,
-)
-from mmopt.report.table_style import bold, cell, figure, pairs_table, paragraphs, rows_table
+from mmopt.report.program_tables import Sizes, cones_table, program_listing, solvers_table, wrapped
+from mmopt.report.table_style import Row, Table, bold, cell, figure, pairs_table, paragraphs, rows_table
 
 
 @dataclass(frozen=True)
@@ -44,9 +35,10 @@ class Prose:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A line of the program file with a caret below it."""
+    """Text of the program file as it is: a line with a caret below it; with a title, shown on a click."""
 
     text: str
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,19 +46,6 @@ class Listing:
     """Lines of a program: label, formula, words."""
 
     lines: tuple[Statement, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of cells below a header; ``right`` are the positions of numbers.
-
-    is_named : the first cell of a row is its name; without names no cell is broken.
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[Sentence, ...], ...]
-    right: frozenset[int] = frozenset()
-    is_named: bool = True
 
 
 @dataclass(frozen=True)
@@ -105,7 +84,7 @@ def arranged(e: Facts) -> Iterator[DocumentSection]:
         ("class", e.problem_class),
         ("formulation of", e.formulation_of),
     ]
-    facts = Table(("", ""), _texts(row for row in rows if row[1]))
+    facts = pairs_table(row for row in rows if row[1])
     yield DocumentSection(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())), 1)
     yield DocumentSection("The program", (Listing(e.statements),), 2)
     if e.lines:
@@ -173,12 +152,9 @@ def _fits(node: NodeFacts, wanted: str) -> bool:
 
 def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
     dims = ", ".join(f"{name} = {size:,}" for name, size in c.dims)
-    givens = Table(
+    givens = _table(
         ("given", "from", "shape", "figures", "entries"),
-        tuple(
-            ((g.name,), (g.origin,), (g.shape,), (g.figures,), (g.preview,) if g.preview else ())
-            for g in c.givens
-        ),
+        (((g.name,), g.origin, g.shape, g.figures, (g.preview,) if g.preview else "") for g in c.givens),
     )
     yield DocumentSection(
         f"With the workload: {c.workload}",
@@ -191,40 +167,32 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
         yield DocumentSection("What is handed over", (Paragraph((f"{c.refusal}.",)),), level)
         return
     yield DocumentSection("Units", tuple(_units(c)), level)
-    handed = Table(
+    handed = _table(
         ("line", "in the program", "handed over as"),
-        tuple(((h.name,), (h.formula,), _joined(h.how)) for h in c.handed),
+        ((h.name, (h.formula,), tuple(part for how in h.how for part in ("; ", *how))[1:]) for h in c.handed),
     )
     yield DocumentSection("What is handed over", (handed, *_cones(c, c.sizes)), level)
-    solvers = Table(SOLVER_COLUMNS, _texts(solver_rows(c.sizes)), frozenset({1, 2}))
     choice = Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else "")
-    yield DocumentSection("Who can solve it", (solvers, choice), level)
-
-
-def _joined(sentences: tuple[Sentence, ...]) -> Sentence:
-    out: list[str | Formula] = []
-    for sentence in sentences:
-        out += [*(["; "] if out else []), *sentence]
-    return tuple(out)
+    yield DocumentSection("Who can solve it", (solvers_table(c.sizes), choice), level)
 
 
 def _units(c: Compiled) -> Iterator[Block]:
-    words = (
-        "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
-        "The compiler uses this to hand over numbers near one, and multiplies back by the factor."
-    )
     if c.scaled is None:
-        words = "The lines of the program agree on no units, so it is solved as given, unscaled."
+        yield Paragraph(("The lines of the program agree on no units, so it is solved as given, unscaled.",))
     elif not c.scaled:
-        words = "A kernel takes the program by component as it is, unscaled."
-    yield Paragraph((words,))
-    if c.scaled:
-        rows = tuple(((s.name,), (s.power,), (figure(s.factor, 4),)) for s in c.scaled)
-        yield Table(("quantity", "multiplied by", "factor here"), rows, frozenset({2}))
+        yield Paragraph(("A kernel takes the program by component as it is, unscaled.",))
+    else:
+        words = (
+            "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
+            "The compiler uses this to hand over numbers near one, and multiplies back by the factor."
+        )
+        yield Paragraph((words,))
+        rows = (((s.name,), (s.power,), figure(s.factor, 4)) for s in c.scaled)
+        yield _table(("quantity", "multiplied by", "factor here"), rows, ("factor here",))
 
 
 def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
-    yield Table(CONE_COLUMNS, _texts(cone_rows(sizes)), frozenset({1, 2}))
+    yield cones_table(sizes)
     words = f"{counted(sizes.variables, 'unknown')}, those that the blocks add included."
     if c.matrix is not None:
         m = c.matrix
@@ -237,26 +205,32 @@ def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
     yield Paragraph((words,))
 
 
-def _texts(rows: Iterable[Sequence[str]]) -> tuple[tuple[Sentence, ...], ...]:
-    """Rows of plain words."""
-    return tuple(tuple((text,) for text in row) for row in rows)
+def _table(header: Sequence[str], rows: Iterable[Row], right: Collection[str] = ()) -> Table:
+    named = ((name if isinstance(name, tuple) else (name,), *rest) for name, *rest in rows)
+    return rows_table(header, named, right, whole=UNBROKEN_COLUMNS)
 
 
 def _solved(solved: SolvedFacts) -> Iterator[Block]:
-    yield Table(("", ""), _texts(solved.rows))
+    yield pairs_table(solved.rows)
     if not solved.lines:
         return
-    rows = []
-    for line in solved.lines:
-        tight = "-" if line.tight is None else f"{line.tight:,} of {line.count:,}"
-        slack = f"{line.zero:,} of {line.multipliers:,}" if line.multipliers else "-"
-        largest = "; ".join(f"{label}: {figure(value, 4)}" for label, value in line.largest)
-        words = "; ".join(filter(None, [largest, line.words]))
-        total = figure(line.total, 5) if line.multipliers else "-"
-        rows.append((line.name, tight, total, slack, words))
-    yield Table(
-        ("constraint", "tight", "sum", "zero", "largest multipliers"), _texts(rows), frozenset({1, 2, 3})
+    rows = (
+        (
+            line.name,
+            "-" if line.tight is None else f"{line.tight:,} of {line.count:,}",
+            figure(line.total, 5) if line.multipliers else "-",
+            f"{line.zero:,} of {line.multipliers:,}" if line.multipliers else "-",
+            "; ".join(
+                [
+                    *(f"{name}: {figure(value, 4)}" for name, value in line.largest),
+                    *filter(None, [line.words]),
+                ]
+            ),
+        )
+        for line in solved.lines
     )
+    numbers = ("tight", "sum", "zero")
+    yield _table(("constraint", *numbers, "largest multipliers"), rows, numbers)
     yield Paragraph(
         (
             f"A multiplier says how fast the optimum {solved.moves} when its row is relaxed; where it is "
@@ -313,12 +287,12 @@ def _block(block: Block, width: int) -> RenderableType:
         case Listing(lines):
             return program_listing([(s.label, s.formula.plain, plain_words(s.words)) for s in lines], width)
         case Table():
-            return _table(block)
+            return block
         case Tree(node):
             # The nodes below each other, their types in further columns.
             columns = ("expression", "shape", "sign", "curvature", "rule")
             widest = max(24, (width - 34) // 2)
-            rows = (_known(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
+            rows = (_node_row(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
             return rows_table(columns, rows, whole=columns[:4])
 
 
@@ -332,30 +306,15 @@ def _words(words: Sentence, style: str, width: int) -> Text:
     return cell(text, style)
 
 
-def _table(block: Table) -> RenderableType:
-    if not any(block.header):
-        return pairs_table((plain_words(name), plain_words(text)) for name, text in block.rows)
-    rows = ([bold(plain_words(name)), *map(plain_words, rest)] for name, *rest in block.rows)
-    return rows_table(block.header, rows, [block.header[i] for i in block.right], whole=UNBROKEN_COLUMNS)
-
-
-def _known(prefix: str, node: NodeFacts, room: int) -> tuple[str | Text, ...]:
+def _node_row(prefix: str, node: NodeFacts, room: int) -> Row:
+    """A node of a tree in ``room`` columns; the one to blame is loud."""
     label = next((f.plain for f in (node.formula, node.short) if len(f.plain) <= room), "")
-    label = label or node.short.plain[: max(1, room - 1)] + "…"
-    curvature = node.curvature + (" ⪯" if node.order else "")
-    if node.curvature not in COLOURS:
-        curvature = "neither"
+    label = prefix + (label or node.short.plain[: max(1, room - 1)] + "…")
+    curvature = node.curvature + " ⪯" * bool(node.order) if node.curvature in COLOURS else "neither"
     if node.blamed:
-        bad = "bold red"
-        rule = cell(f"<-- HERE: {node.rule}", bad)
-        return cell(prefix + label, bad), node.shape, node.sign, cell(curvature, bad), rule
-    return (
-        prefix + label,
-        node.shape,
-        node.sign,
-        cell(curvature, COLOURS.get(node.curvature, "red")),
-        node.rule,
-    )
+        loud = [cell(text, "bold red") for text in (label, curvature, f"<-- HERE: {node.rule}")]
+        return loud[0], node.shape, node.sign, *loud[1:]
+    return label, node.shape, node.sign, cell(curvature, COLOURS.get(node.curvature, "red")), node.rule
 
 
 def _rows(node: NodeFacts, prefix: str, below: str) -> Iterator[tuple[str, NodeFacts]]:
@@ -363,3 +322,171 @@ def _rows(node: NodeFacts, prefix: str, below: str) -> Iterator[tuple[str, NodeF
     for i, part in enumerate(node.parts):
         last = i == len(node.parts) - 1
         yield from _rows(part, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
+
+
+# -- as a LaTeX document with tables
+
+HEAD = r"""\documentclass[a4paper,landscape,fleqn]{article}
+\usepackage[utf8]{inputenc}
+\usepackage[T1]{fontenc}
+\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
+\usepackage{amsmath,amssymb,array,longtable,xcolor}
+\usepackage[margin=18mm]{geometry}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{4pt}
+\renewcommand{\arraystretch}{1.15}
+\raggedright
+\begin{document}
+"""
+TAIL = r"\end{document}"
+
+# Characters of texts for which plain LaTeX has no letter.
+SIGNS = {
+    **{letter: rf"\ensuremath{{\{name}}}" for name, letter in GREEK.items()},
+    "λ": r"\ensuremath{\lambda}",
+    "`": r"\textasciigrave{}",
+    "\0": "{}",
+    "≤": r"\ensuremath{\le}",
+    "≥": r"\ensuremath{\ge}",
+    "⪰": r"\ensuremath{\succeq}",
+    "⪯": r"\ensuremath{\preceq}",
+    "≈": r"\ensuremath{\approx}",
+    "∞": r"\ensuremath{\infty}",
+    "×": r"\ensuremath{\times}",
+    "·": r"\ensuremath{\cdot}",
+    "∘": r"\ensuremath{\circ}",
+    "∗": r"\ensuremath{*}",
+    "−": r"\ensuremath{-}",
+    "←": r"\ensuremath{\leftarrow}",
+    "∀": r"\ensuremath{\forall}",
+    "∈": r"\ensuremath{\in}",
+    "√": r"\ensuremath{\surd}",
+    "‖": r"\ensuremath{\|}",
+    "ᵀ": r"\ensuremath{^{\mathsf T}}",
+    "⁻": r"\ensuremath{^{-}}",
+    "⁺": r"\ensuremath{^{+}}",
+    "²": r"\ensuremath{^{2}}",
+    "½": r"\ensuremath{^{1/2}}",
+    "¹": r"\ensuremath{^{1}}",
+    "…": r"\dots{}",
+    "“": "``",
+    "”": "''",
+    "‘": "`",
+    "’": "'",
+    "–": "--",
+    "—": "---",
+}
+TITLES = {1: "section*", 2: "subsection*", 3: "subsubsection*"}
+# Shares of the line by the number of columns: the last one has the long texts.
+WIDTHS = {
+    2: ("0.14", "0.8"),
+    3: ("0.12", "0.33", "0.47"),
+    4: ("0.2", "0.15", "0.15", "0.4"),
+    5: ("0.1", "0.17", "0.1", "0.2", "0.34"),
+}
+WIDEST_NODE = 44  # characters of a formula in a tree; a longer one has dots for its arguments
+LATEX_COLOURS = {"constant": "gray", "affine": "blue", "convex": "green!50!black", "concave": "violet"}
+
+
+def as_latex(e: Facts) -> str:
+    """The whole document."""
+    parts = [HEAD]
+    for section in arranged(e):
+        parts += [
+            rf"\{TITLES[min(section.level, 3)]}{{{latex_escaped(section.title)}}}",
+            *map(_latex_block, section.blocks),
+        ]
+    parts.append(TAIL)
+    return "\n".join(parts)
+
+
+def latex_escaped(words: str) -> str:
+    """Words with every special character escaped."""
+    # Letters of Western languages are in the font, nothing else beyond ASCII is; two hyphens are no
+    # dash, two of "<", ">", "," or "'" no quotes.
+    return "".join(
+        SIGNS.get(char) or (latex_text(char) if ord(char) < 0x180 else f"[U+{ord(char):04X}]")
+        for char in re.sub(r"([-<>,'])(?=\1)", "\\1\0", words)
+    )
+
+
+def _latex_words(words: Sentence) -> str:
+    return "".join(latex_escaped(p) if isinstance(p, str) else f"${_full_size(p)}$" for p in words)
+
+
+def _latex_cell(value: object) -> str:
+    return _latex_words(value) if isinstance(value, tuple) else latex_escaped(str(value))
+
+
+def _latex_block(block: Block) -> str:
+    match block:
+        case Paragraph(words=(formula,), tone="") if not isinstance(formula, str):
+            return rf"\[ {_full_size(formula)} \]"
+        case Paragraph(words, tone):
+            written = _latex_words(words)
+            styles = {"strong": r"\medskip\textbf{%s}", "loud": r"\textcolor{red}{%s}"}
+            return styles.get(tone, "%s").replace("%s", written) + "\n"
+        case Prose(words):
+            return _latex_words(words) + "\n"
+        case Excerpt(excerpt):
+            lines = [rf"\texttt{{{latex_escaped(row).replace(' ', '~')}}}" for row in excerpt.split("\n")]
+            return "\\\\\n".join(lines) + "\n"
+        case Listing(lines):
+            listed = ((latex_escaped(s.label), _displayed(s.formula), _latex_words(s.words)) for s in lines)
+            return _longtable(("0.1", "0.6", "0.22"), (), listed)
+        case Table(header, table, right):
+            rows = (tuple(map(_latex_cell, row)) for row in table)
+            numbers = [i for i, name in enumerate(header) if name in right]
+            return _longtable(WIDTHS[len(header)], tuple(map(latex_escaped, header)), rows, numbers)
+        case Tree(node):
+            names = ("expression", "shape", "sign", "curvature", "rule")
+            return _longtable(("0.4", "0.09", "0.06", "0.12", "0.24"), names, _nodes(node, 0))
+
+
+def _displayed(formula: Formula) -> str:
+    """A formula in a row of a table, as large as a formula on a line of its own."""
+    return rf"$\displaystyle {_full_size(formula)}$"
+
+
+def _full_size(formula: Formula) -> str:
+    """A formula with fractions inside fractions as large as outer ones, and letters beyond ASCII as text."""
+    latex = re.sub(
+        "[^\0-\x7f]+", lambda letters: rf"\text{{{latex_escaped(letters.group())}}}", formula.latex
+    )
+    return latex.replace(r"\frac", r"\dfrac")
+
+
+def _longtable(
+    widths: tuple[str, ...],
+    header: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+    right: Collection[int] = (),
+) -> str:
+    columns = ""
+    for i, width in enumerate(widths):
+        side = "raggedleft" if i in right else "raggedright"
+        columns += rf">{{\{side}\arraybackslash}}p{{{width}\linewidth}}"
+    heads = " & ".join(rf"\textit{{{name}}}" for name in header)
+    lines = [
+        rf"\begin{{longtable}}[l]{{{columns}}}",
+        *[heads + r" \\ \hline \noalign{\smallskip} \endhead"] * any(header),
+        # An empty group keeps a bracket at the start of a row from being read as an option of the line break.
+        *("{}" + " & ".join(row) + r" \\" for row in rows),
+    ]
+    return "\n".join([*lines, r"\end{longtable}", ""])
+
+
+def _nodes(node: NodeFacts, depth: int) -> Iterator[tuple[str, ...]]:
+    curved = LATEX_COLOURS.get(node.curvature, "red")
+    word = node.curvature + (" ⪯" if node.order else "")
+    mark = r"\textcolor{red}{$\Rightarrow$} " if node.blamed else ""
+    yield (
+        rf"\hspace*{{{1.2 * depth:.1f}em}}{mark}"
+        + _displayed(node.formula if (len(node.formula.plain) <= WIDEST_NODE - 2 * depth) else node.short),
+        latex_escaped(node.shape),
+        latex_escaped(node.sign),
+        rf"\textcolor{{{curved}}}{{{latex_escaped(word)}}}",
+        latex_escaped(node.rule),
+    )
+    for part in node.parts:
+        yield from _nodes(part, depth + 1)

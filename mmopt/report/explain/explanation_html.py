@@ -1,67 +1,114 @@
 """An explanation as one HTML page, its formulas in MathML.
 
-MathML is made of the LaTeX that ``mmopt.language.print`` writes: browsers print it without any help from
-outside. Trees open and close; the page loads nothing.
+MathML is made of the LaTeX that ``mmopt.language.print`` and the pages of the site write: browsers print it
+without any help from outside. Trees open and close; the page loads nothing.
 """
-
-from __future__ import annotations
 
 import html
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from itertools import zip_longest
 
 from mmopt.language.print import GREEK, Sentence
 from mmopt.report.explain.explained_facts import Facts, NodeFacts
 from mmopt.report.explain.explanation import (
-    UNBROKEN_COLUMNS,
     Block,
     Excerpt,
     Listing,
     Paragraph,
     Prose,
-    Table,
     Tree,
     arranged,
 )
+from mmopt.report.table_style import Table
 
 SYMBOLS = {
-    "le": "≤",
-    "ge": "≥",
-    "succeq": "⪰",
-    "preceq": "⪯",
-    "in": "∈",
-    "forall": "∀",
-    "leftarrow": "←",
-    "times": "×",
+    "approx": "≈",
+    "bigotimes": "⨂",
     "cdot": "·",
     "circ": "∘",
     "dots": "…",
+    "forall": "∀",
+    "ge": "≥",
+    "in": "∈",
     "infty": "∞",
+    "int": "∫",
+    "langle": "⟨",
+    "ldots": "…",
+    "le": "≤",
+    "leftarrow": "←",
+    "Longleftrightarrow": "⟺",
+    "lvert": "|",
+    "mapsto": "↦",
     "ne": "≠",
+    "notin": "∉",
+    "otimes": "⊗",
+    "partial": "∂",
+    "pm": "±",
+    "preceq": "⪯",
+    "prec": "≺",
+    "prod": "∏",
+    "propto": "∝",
+    "rangle": "⟩",
+    "rvert": "|",
+    "setminus": "∖",
+    "subseteq": "⊆",
+    "succ": "≻",
+    "succeq": "⪰",
     "sum": "∑",
+    "times": "×",
+    "to": "→",
     "|": "‖",
-    "{": "{",
-    "}": "}",
 }
-LETTERS_OF_GREEK = {**GREEK, "lambda": "λ"}  # no name of a program: a word of Python
-SPACES = {",": "0.17em", " ": "0.33em", "quad": "1em"}
+LETTERS_OF_GREEK = {**GREEK, "lambda": "λ", "varepsilon": "ε", "varphi": "φ", "ell": "ℓ"}  # lambda: no name
+SPACES = {",": "0.17em", " ": "0.33em", ";": "0.28em", "quad": "1em", "qquad": "2em"}
+FUNCTIONS = ("cos", "cosh", "det", "exp", "inf", "lim", "ln", "log", "max", "min", "sin", "sinh", "sup")
 # Alphabets, for the letters that are printed in them.
 LETTERS = {"mathbb": {"R": "ℝ", "S": "𝕊"}, "mathbf": {"1": "𝟏"}}
-UPRIGHT = ("operatorname", "mathrm", "mathsf")
+UPRIGHT = ("mathrm", "mathsf")
 UPRIGHT_MARK = ' mathvariant="normal"'
 FENCE = '<mo fence="true" stretchy="true" lspace="0em" rspace="0em">'
+SIZED_FENCE = '<mo stretchy="true" minsize="1.8em" maxsize="1.8em" lspace="0em" rspace="0em">'
+SIZES = ("big", "Big", "bigl", "bigr", "Bigl", "Bigr")
+TABLES = {
+    "bmatrix": ("[", "]"),
+    "pmatrix": ("(", ")"),
+    **dict.fromkeys(("aligned", "align", "align*", "split"), (".", ".")),
+}
 ESCAPED = {",": " ", "textbackslash": "\\", "textasciicircum": "^", "textasciitilde": "~"}
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\s+|.", re.DOTALL)
+_THIN = '<mspace width="0.17em"/>'
+# The name of a function with what is below or above it; signs; what a number or a letter may end with.
+_FUNCTION = re.compile(r"(?:<m\w+>)?<m[io][^>]*>[a-zA-Z]{2,}</m[io]>")
+_LIMITS = re.compile(r"<mo>[∑∏⨂]</mo>|<mo [^>]*>(?:min|max|inf|sup|lim)</mo>")
+_OPERATOR = re.compile(r"<mo[ >]")
+_SIGN = re.compile(r"<mo>([+−±])</mo>")
+_CLOSING = re.compile(r"<mo[^>]*>[)\]}|‖!′]</mo>")
 
 
-def mathml(latex: str) -> str:
-    """A ``<math>`` element; a command that is not known is printed as its name, as ``\\log`` is."""
-    inner = _LatexReader(_TOKEN.findall(latex)).row(())
+class LatexError(ValueError):
+    """LaTeX that cannot be printed."""
+
+
+def mathml(latex: str, display: str = "") -> str:
+    """A ``<math>`` element.
+
+    display : "inline" or "block"; "" is as large as a block, in a line.
+
+    Raises
+    ------
+    LatexError : braces that do not match, a command that is not known, an argument that is missing.
+    """
+    reader = _LatexReader(_TOKEN.findall(latex))
+    inner = reader.row(())
+    if reader.peek():
+        raise LatexError("braces that do not match")
     # A formula that begins with a relation goes on after a space: no room before that.
     inner = re.sub(r"^<mo>", '<mo lspace="0em">', inner)
-    return f'<math displaystyle="true"><mrow>{inner}</mrow></math>'
+    size = f'display="{display}"' if display else 'displaystyle="true"'
+    return f"<math {size}><mrow>{inner}</mrow></math>"
 
 
 @dataclass
@@ -85,27 +132,32 @@ class _LatexReader:
     def row(self, ends: tuple[str, ...]) -> str:
         """Everything up to one of the ends, which is not taken."""
         items: list[str] = []
-        while self.peek() and self.peek() not in ends:
+        while self.peek() and self.peek() not in (*ends, "}"):
             if self.peek() in "^_":
                 items.append(self.scripts(items.pop() if items else "<mrow></mrow>"))
             else:
                 items.append(self.atom())
-        return "".join(items)
+        if ends and not self.peek():
+            raise LatexError("braces that do not match")
+        return "".join(map(_spaced, ["", *items], items))
 
     def scripts(self, base: str) -> str:
-        """A base with what is below it, above it, or both."""
+        """A base with what is below it, above it, or both; sums and maxima in a line have it beside them."""
         scripts: dict[str, str] = {}
         while self.peek() in ("^", "_") and self.peek() not in scripts:
             kind = self.take()
             scripts[kind] = self.atom()
-        if len(scripts) == 2:
-            return f"<msubsup>{base}{scripts['_']}{scripts['^']}</msubsup>"
-        tag = "msup" if "^" in scripts else "msub"
-        return f"<{tag}>{base}{next(iter(scripts.values()))}</{tag}>"
+        tags = ("munder", "mover", "munderover") if _LIMITS.fullmatch(base) else ("msub", "msup", "msubsup")
+        tag = tags[2 if len(scripts) > 1 else int("^" in scripts)]
+        return f"<{tag}>{base}{''.join(scripts[kind] for kind in '_^' if kind in scripts)}</{tag}>"
 
     def atom(self) -> str:
         """One symbol, group or command with its arguments."""
         token = self.take()
+        if token in ("", "}"):
+            raise LatexError("an argument is missing")
+        if token == "&":
+            raise LatexError("a '&' outside of a table")
         if token == "{":
             inner = self.row(("}",))
             self.take()
@@ -116,20 +168,24 @@ class _LatexReader:
             return f"<mn>{token}</mn>"
         if token.isalpha():
             return f"<mi>{token}</mi>"
-        return _operator({"-": "−", "*": "∗"}.get(token, token))
+        return _operator({"-": "−", "*": "∗", "'": "′"}.get(token, token))
 
     def command(self, name: str) -> str:
         match name:
             case "left":
                 return self.fenced()
-            case "frac":
+            case "frac" | "tfrac" | "dfrac":
                 return f"<mfrac>{self.full_size()}{self.full_size()}</mfrac>"
             case "sqrt":
                 return f"<msqrt>{self.atom()}</msqrt>"
+            case "hat":
+                return f'<mover accent="true">{self.atom()}<mo>^</mo></mover>'
             case "begin":
                 return self.table()
             case "text":
                 return f"<mtext>{self.letters()}</mtext>"
+            case "operatorname":
+                return _upright(self.letters())
         if name in LETTERS:
             letter = self.letters()
             letter = LETTERS[name].get(letter, letter)
@@ -141,9 +197,15 @@ class _LatexReader:
         if name in LETTERS_OF_GREEK:
             # Small letters are slanted, capitals upright, as LaTeX prints them.
             return f"<mi{UPRIGHT_MARK * name[0].isupper()}>{LETTERS_OF_GREEK[name]}</mi>"
+        if name in SIZES:
+            return f"{SIZED_FENCE}{html.escape(self.delimiter())}</mo>"
         if name in SYMBOLS:
             return _operator(SYMBOLS[name])
-        return f"<mi{UPRIGHT_MARK}>{html.escape(name)}</mi>"
+        if name in FUNCTIONS:
+            return _upright(name)
+        if len(name) > 1 or name.isalpha():
+            raise LatexError(f"'\\{name}' is not known")
+        return _operator(name)
 
     def full_size(self) -> str:
         """A part of a fraction as large as the fraction is, so that one inside another can be read."""
@@ -153,14 +215,9 @@ class _LatexReader:
         left = self.delimiter()
         inner = self.row((r"\right",))
         self.take()
-        fences = (left, self.delimiter())
         # Browsers leave room around fences that may grow, even where they do not.
         is_tall = "<mfrac>" in inner or "<mtable>" in inner
-        written = [
-            ("" if f == "." else FENCE + html.escape(f) + "</mo>" if is_tall else _operator(f))
-            for f in fences
-        ]
-        return f"<mrow>{written[0]}{inner}{written[1]}</mrow>"
+        return f"<mrow>{_fence(left, is_tall)}{inner}{_fence(self.delimiter(), is_tall)}</mrow>"
 
     def delimiter(self) -> str:
         token = self.take()
@@ -179,8 +236,11 @@ class _LatexReader:
         return html.escape("".join(_letter(token) for token in inner if token not in ("{", "}")))
 
     def table(self) -> str:
-        """A ``bmatrix``: rows by ``\\\\``, columns by ``&``."""
-        self.letters()
+        """A matrix or lines: rows by ``\\\\``, columns by ``&``."""
+        environment = self.letters()
+        if environment not in TABLES:
+            raise LatexError(f"the environment '{environment}' is not known")
+        left, right = TABLES[environment]
         lines: list[list[str]] = [[]]
         while True:
             lines[-1].append(self.row(("&", "\\\\", r"\end")))
@@ -194,7 +254,37 @@ class _LatexReader:
             "<mtr>" + "".join(f"<mtd><mrow>{entry}</mrow></mtd>" for entry in line) + "</mtr>"
             for line in lines
         )
-        return f"<mrow>{FENCE}[</mo><mtable>{body}</mtable>{FENCE}]</mo></mrow>"
+        return f"<mrow>{_fence(left)}<mtable>{body}</mtable>{_fence(right)}</mrow>"
+
+
+def _fence(delimiter: str, is_tall: bool = True) -> str:
+    """A bracket, stretched where it is tall; nothing for a dot."""
+    if delimiter == ".":
+        return ""
+    return f"{FENCE}{html.escape(delimiter)}</mo>" if is_tall else _operator(delimiter)
+
+
+def _upright(name: str) -> str:
+    """The name of a function; browsers print several letters upright."""
+    if name in ("min", "max", "inf", "sup", "lim"):
+        return f'<mo movablelimits="true" lspace="0em" rspace="0em">{name}</mo>'
+    return f"<mi{UPRIGHT_MARK * (len(name) == 1)}>{name}</mi>"
+
+
+def _spaced(before: str, item: str) -> str:
+    """An item of a row with the space that it needs after the one before it.
+
+    A function keeps a little room, but not to the bracket that follows; a sign after a relation or an opening
+    bracket is that of what follows.
+    """
+    is_bracket = _OPERATOR.match(item.removeprefix("<mrow>"))
+    if _FUNCTION.match(before) and not (is_bracket or item.startswith("<mspace")):
+        return _THIN + item
+    if _FUNCTION.match(item) and before and not (_OPERATOR.match(before) or before.startswith("<mspace")):
+        return _THIN + item
+    if _OPERATOR.match(before) and not (_CLOSING.match(before) or _FUNCTION.match(before)):
+        return _SIGN.sub(r'<mo form="prefix">\1</mo>', item)
+    return item
 
 
 def _letter(token: str) -> str:
@@ -204,7 +294,7 @@ def _letter(token: str) -> str:
 
 def _operator(text: str) -> str:
     # Brackets are stretched only where the source stretches them; a colon is no relation here.
-    mark = ' stretchy="false" lspace="0em" rspace="0em"' if text in "()[]|‖{}:/" else ""
+    mark = ' stretchy="false" lspace="0em" rspace="0em"' if text in "()[]⟨⟩|‖{}:/" else ""
     return f"<mo{mark}>{html.escape(text)}</mo>"
 
 
@@ -270,14 +360,6 @@ PAGE_STYLE = (
 )
 
 
-@dataclass(frozen=True)
-class Folded:
-    """A text that is shown when its title is clicked."""
-
-    title: str
-    text: str
-
-
 def as_html(e: Facts) -> str:
     """A whole page."""
     title = escape(e.title or e.name)
@@ -294,32 +376,33 @@ def as_fragment(e: Facts) -> str:
     for section in arranged(e):
         heading = f"<h{section.level}>{escape(section.title)}</h{section.level}>"
         parts += ["<section>", heading, *map(_block, section.blocks), "</section>"]
-    return _styled(parts)
+    return _article(parts)
 
 
-def fragment(blocks: Iterable[Block | Folded]) -> str:
-    """Blocks one below the other, with their style; for notebooks."""
-    return _styled(map(_block, blocks))
+def fragment(blocks: Iterable[Block], *, is_styled: bool = True) -> str:
+    """Blocks one below the other; with their style for notebooks."""
+    return _article(map(_block, blocks), is_styled)
 
 
-def _styled(parts: Iterable[str]) -> str:
-    return "\n".join([f"<style>{STYLE}</style>", '<article class="mmopt-explain">', *parts, "</article>"])
+def _article(parts: Iterable[str], is_styled: bool = True) -> str:
+    style = [f"<style>{STYLE}</style>"] * is_styled
+    return "\n".join([*style, '<article class="mmopt-explain">', *parts, "</article>"])
 
 
 def _words(words: Sentence) -> str:
     return "".join(escape(p) if isinstance(p, str) else mathml(p.latex) for p in words)
 
 
-def _block(block: Block | Folded) -> str:
+def _block(block: Block) -> str:
     match block:
         case Paragraph(words, tone):
             kind = f' class="{tone}"' if tone else ""
             return f"<p{kind}>{_words(words)}</p>"
         case Prose(words):
-            pieces = _words(words).split("\n\n")
-            return "\n".join(f"<p>{piece}</p>" for piece in pieces if piece.strip())
-        case Excerpt(text):
-            return f"<pre>{escape(text)}</pre>"
+            return "\n".join(f"<p>{piece}</p>" for piece in _words(words).split("\n\n") if piece.strip())
+        case Excerpt(text, title):
+            shown = f"<pre>{escape(text)}</pre>"
+            return f"<details><summary>{escape(title)}</summary>{shown}</details>" if title else shown
         case Listing(lines):
             rows = "\n".join(
                 f"<tr><th>{escape(s.label)}</th><td>{mathml(s.formula.latex)}</td><td>{_words(s.words)}</td></tr>"
@@ -328,30 +411,33 @@ def _block(block: Block | Folded) -> str:
             return f'<table class="program">\n{rows}\n</table>'
         case Table():
             return _table(block)
-        case Folded(title, text):
-            return f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"
         case Tree(node):
             return f'<ul class="tree">{_node(node)}</ul>'
 
 
-def _table(block: Table) -> str:
-    heads = "".join(f"<th{_side(i, block)}>{escape(name)}</th>" for i, name in enumerate(block.header))
-    lines = [f"<thead><tr>{heads}</tr></thead>"] * any(block.header)
-    for row in block.rows:
-        name, *others = (f"{_side(i, block)}>{_words(words)}" for i, words in enumerate(row))
-        if row[0] and str(row[0][0]).startswith("  "):  # a row of a group, whose name is above
-            name = f'<td class="inner">{_words(row[0])}</td>'
-        else:
-            name = f"<th{name}</th>" if block.is_named else f"<td{name}</td>"
-        lines.append(f"<tr>{name}{''.join(f'<td{other}</td>' for other in others)}</tr>")
-    return "\n".join(["<table>", *lines, "</table>"])
+def _table(table: Table) -> str:
+    lines = [f'<p class="strong">{escape(table.title)}</p>'] * bool(table.title)
+    heads = "".join(f"<th{_side(name, table)}>{escape(name)}</th>" for name in table.header)
+    lines += ["<table>", *[f"<thead><tr>{heads}</tr></thead>"] * any(table.header)]
+    for row in table.rows:
+        filled = zip_longest(table.header, row, fillvalue="")
+        cells = [f"<td{_side(name, table)}>{_cell(value)}</td>" for name, value in filled]
+        if str(row[0]).startswith("  "):  # a row of a group, whose name is above
+            cells[0] = f'<td class="inner">{_cell(row[0])}</td>'
+        elif table.first_names_row:
+            cells[0] = f"<th{cells[0][3:-5]}</th>"
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return "\n".join([*lines, "</table>"])
 
 
-def _side(position: int, block: Table) -> str:
-    if position in block.right:
+def _cell(value: object) -> str:
+    return _words(value if isinstance(value, tuple) else (str(value),))
+
+
+def _side(column: str, table: Table) -> str:
+    if column in table.right:
         return ' class="number"'
-    is_whole = block.header[position] in UNBROKEN_COLUMNS or not block.is_named
-    return ' class="whole"' if is_whole else ""
+    return ' class="whole"' if column in table.whole else ""
 
 
 def _node(node: NodeFacts) -> str:

@@ -1,7 +1,6 @@
 """Explanations of programs: what is said is what is checked, compiled and handed over.
 
-Guards as_compiled.py, explained_facts.py, explanation_latex.py, explanation.py,
-gather_facts.py.
+Guards as_compiled.py, explained_facts.py and explanation.py.
 """
 
 import json

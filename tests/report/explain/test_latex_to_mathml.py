@@ -10,10 +10,10 @@ import pytest
 from mmopt.language import Program, program_names, typeset_latex
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.print import program_lines
-from mmopt.report.explain.explanation_html import mathml
+from mmopt.report.explain.explanation_html import LatexError, mathml
 
 # Elements of MathML Core, which browsers print.
-ELEMENTS = "math mrow mi mn mo mtext mspace mfrac msqrt msup msub msubsup mtable mtr mtd"
+ELEMENTS = "math mrow mi mn mo mtext mspace mfrac msqrt msup msub msubsup munder munderover mtable mtr mtd"
 CORE = frozenset(ELEMENTS.split())
 
 
@@ -111,3 +111,40 @@ def test_a_relation_in_front_has_no_room_before_it() -> None:
     assert (relation.text, relation.get("lspace")) == ("≤", "0em")
     (relation,) = tree(r"x \le y").iter("mo")
     assert relation.get("lspace") is None
+
+
+def test_wrong_latex_is_an_error(subtests: pytest.Subtests) -> None:
+    for latex, words in (
+        (r"\foo x", r"'\foo' is not known"),
+        (r"\frac{a}{b", "braces that do not match"),
+        (r"}a{", "braces that do not match"),
+        (r"\left(a", "braces that do not match"),
+        (r"\frac{a}", "an argument is missing"),
+        (r"x^", "an argument is missing"),
+        (r"\begin{cases} a \end{cases}", "the environment 'cases' is not known"),
+        (r"a & b", "a '&' outside of a table"),
+    ):
+        with subtests.test(latex), pytest.raises(LatexError) as error:
+            mathml(latex)
+        assert str(error.value) == words
+
+
+def test_lines_and_matrices_are_tables() -> None:
+    text = mathml(r"\begin{aligned} \{x\} &\le \tfrac{1}{2} \\ y &= 1 \end{aligned}", "block")
+    assert text.startswith('<math display="block">') and text.count("<mtr>") == 2
+    assert "<mfrac>" in text and "\\" not in text and "[" not in text
+    assert spoken(r"\begin{pmatrix} a & b \end{pmatrix}") == "(ab)"
+
+
+def test_formulas_are_set_as_in_print() -> None:
+    """Limits below and room around functions, none before a bracket; signs of numbers beside them."""
+    low = '<mo movablelimits="true" lspace="0em" rspace="0em">min</mo><mi>x</mi>'
+    assert f'<munder>{low}</munder><mspace width="0.17em"/><msub><mi>f</mi><mi>d</mi></msub>' in (
+        mathml(r"\min_x f_d", "block")
+    )
+    assert "<munderover><mo>∑</mo><mi>i</mi><mi>n</mi></munderover>" in mathml(r"\sum_i^n x")
+    assert '<mo form="prefix">+</mo>' in mathml(r"x = +\infty") and "prefix" not in mathml("(x)+y - 1")
+    shown = '<mn>2</mn><mspace width="0.17em"/><mi>tr</mi><mo stretchy="false"'
+    assert shown in mathml(r"2 \operatorname{tr}(X)") and "mspace" not in mathml(r"\operatorname{tr}(X)")
+    assert '<mo stretchy="false" lspace="0em" rspace="0em">/</mo>' in mathml("a/b")
+    assert spoken(r"\hat x \Big( y") == "x^(y"
