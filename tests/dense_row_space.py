@@ -14,7 +14,7 @@ from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.largest import Largest
 from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.row_space import RowSpace
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 
 

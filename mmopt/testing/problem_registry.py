@@ -2,7 +2,7 @@
 
 The registry has problems by name, for conformance checks and for benchmarks. A problem is a workload of about
 a given number of cells, a query a row, or a small one that is hard in one way. All queries have targets, and
-most programs apply to every problem.
+most programs apply to every problem. Besides them, marginals over attributes of given sizes, for benchmarks.
 
 Known figures about the optimum of a program on a problem are published and long computed numbers by problem
 and size, and two bounds in closed form that hold for any workload. All are on the scale that the formulations
@@ -12,8 +12,9 @@ of a program share (``Solution.value``).
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -41,7 +42,7 @@ EXAMPLE_4: tuple[tuple[int, ...], ...] = (
 ONE_AND_TWO_WAY = tuple(kind for kind in itertools.product((0, 1), repeat=3) if 0 < sum(kind) < 3)
 
 
-def marginals(sizes: Sequence[int], kinds: Sequence[Sequence[int]]) -> Array:
+def marginal_rows(sizes: Sequence[int], kinds: Sequence[Sequence[int]]) -> Array:
     """The marginals over a product of attributes, each kind a 1 for every attribute that is kept."""
 
     def one(kind: Sequence[int]) -> Array:
@@ -51,6 +52,34 @@ def marginals(sizes: Sequence[int], kinds: Sequence[Sequence[int]]) -> Array:
         return rows
 
     return np.vstack([one(kind) for kind in kinds])
+
+
+def domain_of(*sizes: int) -> Domain:
+    """Attributes a0, a1, … of these sizes, each with values v0, v1, …."""
+    return Domain(
+        tuple(Attribute(f"a{i}", tuple(f"v{j}" for j in range(size))) for i, size in enumerate(sizes))
+    )
+
+
+def marginals(sizes: Sequence[int], ways: Sequence[int], target: float = math.inf) -> Workload:
+    """All marginals over sets whose numbers of attributes are in ``ways``."""
+    sets = [chosen for way in ways for chosen in itertools.combinations(range(len(sizes)), way)]
+    return products_on(sizes, sets, target=target)
+
+
+def products_on(
+    sizes: Sequence[int],
+    sets: Iterable[Sequence[int]],
+    block: Callable[[int], Factor] = factors.identity,
+    target: float = math.inf,
+) -> Workload:
+    """A product for each set of attributes: ``block`` on those, totals on the others."""
+    each_set = (
+        [block(n) if i in chosen else factors.total(n) for i, n in enumerate(sizes)] for chosen in sets
+    )
+    return Workload.from_products(
+        domain_of(*sizes), [Product(tuple(each), target=target) for each in each_set]
+    )
 
 
 def windows(n: int, width: int) -> Array:
@@ -90,7 +119,7 @@ def low_rank() -> Array:
 
 def table_margins() -> Array:
     """Both one-way marginals, the total and the cells of a 3 × 3 table."""
-    return marginals((3, 3), ((1, 0), (0, 1), (0, 0), (1, 1)))
+    return marginal_rows((3, 3), ((1, 0), (0, 1), (0, 0), (1, 1)))
 
 
 def signed() -> Array:

@@ -37,7 +37,7 @@ from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
 from mmopt.strategies import SectorStrategy
 from mmopt.strategies.sector_strategy import strategy_on
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
 
 GAP = 3e-3

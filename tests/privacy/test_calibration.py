@@ -22,7 +22,7 @@ from mmopt.privacy.table_of_noises import GAUSSIAN
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.product_strategy import ProductStrategy
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity
 

@@ -16,7 +16,7 @@ from mmopt.numerics.split_arrays import Level, Split
 from mmopt.sectors.measured import as_targets, matrix_of, sources_with_targets
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.sector_cells import SectorCells
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 
 

@@ -23,7 +23,7 @@ from mmopt.sectors.residual import (
     slopes_of_error,
     strategy_at,
 )
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 from mmopt.workloads.query_product import all_range, identity, prefix, total
 

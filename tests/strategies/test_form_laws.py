@@ -33,7 +33,7 @@ from mmopt.strategies import (
     normalise,
 )
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, total
 from tests.privacy.rounding.test_integer_product import columns_normalised

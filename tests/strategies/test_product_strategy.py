@@ -14,7 +14,7 @@ from mmopt.errors import OptionError, SolverError, UnsuitableError
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy, energies, subsets, supersets, volumes
 from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 
 

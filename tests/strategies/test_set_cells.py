@@ -30,7 +30,7 @@ from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.residual import FewProduct
 from mmopt.strategies import SectorwiseStrategy, set_cells
 from mmopt.strategies.set_cells import SetCells, _below, best_by_sets
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
 from mmopt.workloads.blocks.modified_blocks import RowWeighted
 

@@ -24,7 +24,7 @@ from mmopt.report import privacy_rows
 from mmopt.strategies import SectorwiseStrategy, Strategy
 from mmopt.strategies.marginals_strategy import MarginalStrategy
 from mmopt.strategies.product_strategy import ProductStrategy, UnionStrategy
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import all_range, identity, prefix, total
 from tests.privacy.rounding.test_integer_dense import UNSUPPORTED
