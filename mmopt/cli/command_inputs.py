@@ -99,7 +99,7 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
 
 def _value(name: str, text: str, workload: Workload, norm: int) -> Any:
     from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
-    from mmopt.workloads.python_forms import SUFFIXES, read_array
+    from mmopt.workloads.arrays_and_frames import SUFFIXES, read_array
 
     if is_baseline(text):
         return design_rows(text, workload, norm)

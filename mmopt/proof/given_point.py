@@ -26,7 +26,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.results.npz_file import parsed
 from mmopt.strategies import Strategy, as_dense
-from mmopt.workloads.python_forms import read_array
+from mmopt.workloads.arrays_and_frames import read_array
 
 
 def with_given(

@@ -24,8 +24,8 @@ from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
 from mmopt.resources import programs_folder
 from mmopt.strategies.baselines import is_baseline
 from mmopt.workloads import Domain, Workload
+from mmopt.workloads.arrays_and_frames import is_frame
 from mmopt.workloads.blocks.matrix_blocks import AnyMatrix
-from mmopt.workloads.frame_labels import is_frame
 
 
 def read_attributes(attributes: object, more: Mapping[str, object]) -> Domain:

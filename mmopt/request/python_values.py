@@ -15,8 +15,8 @@ from mmopt.request.domain_keys import DomainNode
 from mmopt.request.yaml_nodes import ListNode, Map, Scalar, YamlNode
 from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, check_text, resolve
 from mmopt.workloads import Domain
+from mmopt.workloads.arrays_and_frames import Plain, listed, plain_value
 from mmopt.workloads.encodings import label_of
-from mmopt.workloads.frame_labels import Plain, listed, plain_value
 
 FILE_KEYS = "the keys of a workload file"
 

@@ -35,10 +35,9 @@ from mmopt.workloads.blocks.kronecker_products import Kron, Union, kron
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse, positive, spelled_out
 from mmopt.workloads.blocks.modified_blocks import Padded, Reordered, Scaled, unit_rows
 from mmopt.workloads.blocks.range_blocks import AllRange, Haar, Hierarchy, Identity, Prefix, Total, WidthRange
-from mmopt.workloads.domain import Domain
+from mmopt.workloads.domain import Domain, join
 from mmopt.workloads.encodings import describe_number, refuse_repeated
 from mmopt.workloads.query_group import Explicit, Group
-from mmopt.workloads.query_labels import join
 
 identity = Identity
 """identity(n): one query per cell."""

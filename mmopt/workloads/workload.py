@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,11 @@ from mmopt.errors import OptionError, WorkloadError, suggest, whole
 from mmopt.limits import require_memory
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root
+from mmopt.workloads.arrays_and_frames import check_labels, labelled
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest, positive, spelled_out
 from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.frame_labels import check_labels, labelled
-from mmopt.workloads.python_forms import WorkloadForms
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.query_product import (
     TOO_LARGE_HINT,
@@ -39,42 +38,6 @@ from mmopt.workloads.query_product import (
     eigen,
     with_shared_factors,
 )
-
-
-class Summand:
-    """The sum of two workloads."""
-
-    __array_ufunc__ = None  # else numpy would add a workload to each entry of an array
-
-    def __add__(self, other: object) -> Workload:
-        """The queries of both, the first workload first; ``sum`` adds up a list.
-
-        The sum of products keeps them. With a matrix on either side it is one matrix, of at most the memory
-        limit; labels of queries stay, names of groups do not.
-
-        Raises
-        ------
-        TooLargeError : products that do not fit in memory as a matrix.
-        WorkloadError : no Workload, one over another domain (the attribute that differs is named), a name
-            in both, or a normalised one and a plain one.
-
-        >>> import mmopt
-        >>> d = mmopt.Domain.of(sex=["Female", "Male"], age={"bins": [0, 18, 65, 115]})
-        >>> sum(d.marginal(name) for name in d.names)
-        Workload(5 queries over 6 cells, 2 products)
-        """
-        if not isinstance(other, Summand):
-            raise WorkloadError(
-                f"a {type(other).__name__} cannot be added to a Workload, expected another Workload",
-                hint="write Workload.from_matrix(matrix) for a matrix, request.workload for a request",
-            )
-        first = cast("Workload", self)
-        return replace(first, blocks=_joined(first, cast("Workload", other)))
-
-    def __radd__(self, other: object) -> Workload:
-        if isinstance(other, int) and other == 0:  # where sum() starts
-            return cast("Workload", self)
-        return self.__add__(other)
 
 
 def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:
@@ -153,7 +116,7 @@ def _other(difference: str) -> WorkloadError:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Workload(WorkloadForms, Summand, Tabular):
+class Workload(Tabular):
     """m linear counting queries over n cells. Build it with ``load``, ``of``, a method of a ``Domain``,
     ``from_matrix`` or ``from_products``; ``+`` adds up workloads over one domain.
 
@@ -164,6 +127,66 @@ class Workload(WorkloadForms, Summand, Tabular):
     domain: Domain
     blocks: tuple[Block, ...]
     is_normalised: bool = False
+    __array_ufunc__ = None  # else numpy would add a workload to each entry of an array
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Workload:
+        """The workload of a workload file; errors name the place in the file."""
+        from mmopt.request import load_request
+
+        return load_request(path).workload
+
+    @staticmethod
+    def of(described: Mapping[str, object] | None = None, /, **keys: object) -> Workload:
+        """The workload of a dictionary with the keys of a workload file; its privacy is ignored.
+
+        Parameters
+        ----------
+        described, keys : domain and workload, and predicates, normalise, data if wanted, as in the file.
+            ``domain`` may be a ``Domain`` too. Values as for ``Domain.of``.
+
+        Raises
+        ------
+        WorkloadError : as for a file, with the place, as ``workload[2].product.age``.
+        PrivacyError : invalid privacy parameters. TooLargeError : more than a limit allows.
+
+        >>> import mmopt
+        >>> mmopt.Workload.of(
+        ...     domain={"age": {"range": [0, 60], "width": 5}},
+        ...     workload=[{"product": {"age": "prefix"}, "max_variance": 50.0}],
+        ... )
+        Workload(12 queries over 12 cells, 1 product, 12 with a target)
+        """
+        from mmopt.request import Request
+
+        return Request.of(described, **keys).workload
+
+    def __add__(self, other: object) -> Workload:
+        """The queries of both, the first workload first; ``sum`` adds up a list.
+
+        The sum of products keeps them. With a matrix on either side it is one matrix, of at most the memory
+        limit; labels of queries stay, names of groups do not.
+
+        Raises
+        ------
+        TooLargeError : products that do not fit in memory as a matrix.
+        WorkloadError : no Workload, one over another domain (the attribute that differs is named), a name
+            in both, or a normalised one and a plain one.
+
+        >>> import mmopt
+        >>> d = mmopt.Domain.of(sex=["Female", "Male"], age={"bins": [0, 18, 65, 115]})
+        >>> sum(d.marginal(name) for name in d.names)
+        Workload(5 queries over 6 cells, 2 products)
+        """
+        if not isinstance(other, Workload):
+            raise WorkloadError(
+                f"a {type(other).__name__} cannot be added to a Workload, expected another Workload",
+                hint="write Workload.from_matrix(matrix) for a matrix, request.workload for a request",
+            )
+        return replace(self, blocks=_joined(self, other))
+
+    def __radd__(self, other: object) -> Workload:
+        return self if isinstance(other, int) and other == 0 else self + other  # sum() starts at 0
 
     @staticmethod
     def from_matrix(

@@ -178,7 +178,8 @@ def test_import_linter_refuses(tmp_path: Path, subtests: pytest.Subtests) -> Non
         copy.touch()
     shutil.copy(real / "__init__.py", package)
     (package / "testing" / "script_commands.py").write_text("import mmopt.cli.command_output\n")
-    (package / "workloads" / "python_forms.py").write_text("import mmopt.request\n")
+    for name in ("domain.py", "workload.py"):
+        (package / "workloads" / name).write_text("import mmopt.request\n")
     (package / "notebook.py").write_text("import mmopt.report\n")
     assert "0 broken" in lint_imports(tmp_path)
     (package / "extra.py").touch()

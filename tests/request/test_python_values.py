@@ -1,7 +1,7 @@
 """What a file says, said in Python: values for texts and lists (python_values), methods of a Domain that
 ask what an entry asks (python_calls).
 
-Guards accepted_workloads.py, workloads/frame_labels.py.
+Guards accepted_workloads.py, workloads/arrays_and_frames.py.
 """
 
 import datetime

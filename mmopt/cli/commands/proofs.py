@@ -87,7 +87,7 @@ def certify(
     from mmopt.language import Program
     from mmopt.proof import certify as certify_strategy, program_for
     from mmopt.report import pairs_table, solution_rows
-    from mmopt.workloads.python_forms import read_array
+    from mmopt.workloads.arrays_and_frames import read_array
 
     check_out(out)
     if basis is not None and not covariance:

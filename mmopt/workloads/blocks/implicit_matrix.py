@@ -18,7 +18,6 @@ from mmopt.limits import fits_memory, require_memory
 from mmopt.numerics.arrays import Array, Ints, rounding_of_root, stacked_root
 from mmopt.numerics.outward import check_norm, root_up
 from mmopt.workloads.domain import Attribute
-from mmopt.workloads.query_labels import group_label
 
 NUMBERS_AT_A_TIME = 2**21  # numbers of a product that are kept where only their squares are needed
 NUMBER_BYTES = 8
@@ -252,8 +251,9 @@ class Implicit(ABC):
 
     def labels(self, attribute: Attribute) -> list[str]:
         """One text per query; empty for the total."""
-        names = self.names or (f"predicate {i}" for i in range(self.rows))
-        return [group_label(attribute, name) for name in names]
+        return [
+            f"{attribute.name} in {n}" for n in self.names or (f"predicate {i}" for i in range(self.rows))
+        ]
 
     def holdings(self) -> Iterator[tuple[int, int]]:
         """The storage of the matrix: an identity of each piece, and its bytes.

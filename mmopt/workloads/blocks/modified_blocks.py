@@ -19,9 +19,8 @@ from mmopt.numerics.outward import not_below, times_up
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered
 from mmopt.workloads.blocks.matrix_blocks import describe_array, per_query
 from mmopt.workloads.blocks.range_blocks import Identity
-from mmopt.workloads.domain import Attribute
+from mmopt.workloads.domain import Attribute, range_labels
 from mmopt.workloads.encodings import Values
-from mmopt.workloads.query_labels import range_labels
 
 
 class Around(Implicit):

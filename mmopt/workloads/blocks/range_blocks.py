@@ -20,8 +20,7 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered
 from mmopt.workloads.blocks.matrix_blocks import Sparse
-from mmopt.workloads.domain import Attribute
-from mmopt.workloads.query_labels import cell_label, range_labels
+from mmopt.workloads.domain import Attribute, cell_label, range_labels
 
 
 class Independent(Implicit):
