@@ -96,7 +96,7 @@ from mmopt.numerics.ball_functions import below_eigenvalues
 from mmopt.numerics.balls import GROW, exact, matmul, norm, sub
 from mmopt.numerics.split_arrays import Moments
 from mmopt.sectors.profiles import Mixture
-from mmopt.sectors.residual import FewProduct, attribute_design, contrast_gram
+from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads.blocks.kronecker_products import kron
 

@@ -105,12 +105,12 @@ def spectrum(space: RowSpace, moments: Sequence[Array]) -> MomentSpectrum:
         least = len(squares) * EPS * float(squares.max(initial=0.0))
         roots.append(np.sqrt(np.maximum(squares, least)))
         turned.append(directions.T @ root)
-    often = space.space.multiplicities.tolist()
-    total = sum(m * float(root.sum()) for m, root in zip(often, roots, strict=True))
+    multiplicities = space.space.multiplicities.tolist()
+    total = sum(m * float(root.sum()) for m, root in zip(multiplicities, roots, strict=True))
     return MomentSpectrum(tuple(roots), tuple(turned), total, tuple(moments))
 
 
-COUNT = 24
+PRODUCTS = 24
 WAVES, HEIGHT = 4, 0.3  # of the logits that tell the parts apart to begin with
 LEAST_LOGIT = -40.0
 FIRST_STEPS, STEPS = 10, 40  # before the first mixture, and between two
@@ -121,12 +121,15 @@ LEAST_RISE = 1e-6  # of t² in so many steps
 def mixtures_of_rising_t(
     space: RowSpace, product: Mixture, rng: np.random.Generator
 ) -> Iterator[tuple[Mixture, MomentSpectrum]]:
-    """Mixtures of ``COUNT`` products near the one given, of rising t; ends where it rises no more."""
-    logits = [np.zeros(COUNT), *(np.log(factor) + _waves(factor.shape[1], rng) for factor in product.factors)]
+    """Mixtures of ``PRODUCTS`` products near the one given, of rising t; ends where it rises no more."""
+    logits = [
+        np.zeros(PRODUCTS),
+        *(np.log(factor) + _waves(factor.shape[1], rng) for factor in product.factors),
+    ]
     place, before = np.concatenate([np.maximum(part, LEAST_LOGIT).ravel() for part in logits]), 0.0
     while True:
         optimum = minimize(
-            lambda place: logit_slopes(space, place),
+            lambda logits: negative_log_t(space, logits),
             place,
             jac=True,
             method="L-BFGS-B",
@@ -146,12 +149,12 @@ def mixtures_of_rising_t(
         before = at.bound
 
 
-def logit_slopes(space: RowSpace, place: Array) -> tuple[float, Array]:
+def negative_log_t(space: RowSpace, logits: Array) -> tuple[float, Array]:
     """-log t of the mixture with these logits, and its derivatives by them, in their order.
 
-    place : (COUNT + COUNT Σo,) the logits of the weights, then of each attribute's measures, part by part.
+    logits : (PRODUCTS + PRODUCTS Σo,) those of the weights, then of each attribute's measures, part by part.
     """
-    mixture = _mixture(space, place)
+    mixture = _mixture(space, logits)
     strategy = spectrum(space, space.moments(mixture))
     weights, means = mixture.weights, space.means(mixture, strategy.parts)
     each = [(factor * mean).sum(axis=1) for factor, mean in zip(mixture.factors, means, strict=True)]
@@ -161,10 +164,10 @@ def logit_slopes(space: RowSpace, place: Array) -> tuple[float, Array]:
     return -float(np.log(strategy.total)), -0.5 * np.concatenate(slopes)
 
 
-def _mixture(space: RowSpace, place: Array) -> Mixture:
-    tops = COUNT * np.cumsum([1, *space.shape])[:-1]
-    first, *each = np.split(place, tops)
-    return Mixture(_softmax(first), tuple(_softmax(logits.reshape(COUNT, -1)) for logits in each))
+def _mixture(space: RowSpace, logits: Array) -> Mixture:
+    tops = PRODUCTS * np.cumsum([1, *space.shape])[:-1]
+    first, *each = np.split(logits, tops)
+    return Mixture(_softmax(first), tuple(_softmax(part.reshape(PRODUCTS, -1)) for part in each))
 
 
 def _softmax(logits: Array) -> Array:
@@ -173,9 +176,9 @@ def _softmax(logits: Array) -> Array:
 
 
 def _waves(count: int, rng: np.random.Generator) -> Array:
-    """(COUNT, count) for each product, a sum of a few random waves along the values."""
+    """(PRODUCTS, count) for each product, a sum of a few random waves along the values."""
     places = np.pi * np.linspace(-0.5, 0.5, count)
-    heights, phases = rng.normal(size=(2, COUNT, WAVES, 1))
+    heights, phases = rng.normal(size=(2, PRODUCTS, WAVES, 1))
     turns = np.arange(1, WAVES + 1)[:, None]
     return np.asarray(HEIGHT * (heights * np.cos(turns * places + 2 * np.pi * phases)).sum(axis=1))
 
@@ -184,7 +187,7 @@ def _waves(count: int, rng: np.random.Generator) -> Array:
 class QueryShares:
     """Orbits of queries with targets, which shares of the orbits turn into weighted queries.
 
-    rows : by component (m, d), as in ``sectors.measured``. orbits : by component (m,) the orbit of each
+    rows : by component (m, d), as in ``queries_on_sectors.py``. orbits : by component (m,) the orbit of each
     row. sizes, targets : (o,) of each orbit. constant : what each query's weight has in
     addition, for each unit of Σ shares.
     """
@@ -215,11 +218,11 @@ class QueryShares:
         """(o,) the variance at N of each orbit next to its target, over t²: its mean by the shares is 1."""
         total = np.zeros(len(self.sizes))
         each = zip(self.seen(spectrum), spectrum.roots, multiplicities, strict=True)
-        for at, (seen, root, often) in enumerate(each):
-            total += often / spectrum.total * self.joined(np.square(seen) @ (1.0 / root), at)
+        for at, (seen, root, multiplicity) in enumerate(each):
+            total += multiplicity / spectrum.total * self.by_shares(np.square(seen) @ (1.0 / root), at)
         return total
 
-    def joined(self, values: Array, component: int) -> Array:
+    def by_shares(self, values: Array, component: int) -> Array:
         """Derivatives by shares (J + o, …) from (J + m, …), the last m by weights of a component's rows."""
         orbit = self.orbits[component]
         count = len(values) - len(orbit)
@@ -292,7 +295,7 @@ def columns_of(space: RowSpace, mixture: Mixture) -> Columns:
     return Columns(matrices, tuple(np.zeros((0, d)) for d in space.space.dims))
 
 
-def slopes_and_curvature(
+def integrals_and_curvature(
     columns: Columns,
     spectrum: MomentSpectrum,
     multiplicities: Sequence[float],
@@ -307,7 +310,7 @@ def slopes_and_curvature(
     each = zip(
         columns.matrices, columns.vectors, spectrum.roots, spectrum.turned, multiplicities, strict=True
     )
-    for at, (matrices, vectors, roots, turned, often) in enumerate(each):
+    for at, (matrices, vectors, roots, turned, multiplicity) in enumerate(each):
         squares = turned @ matrices @ turned.T  # (p, r, r)
         seen = vectors @ turned.T  # (c, r)
         if rows is not None:
@@ -315,9 +318,10 @@ def slopes_and_curvature(
         slope = np.concatenate([np.einsum("jaa,a->j", squares, 1.0 / roots), np.square(seen) @ (1.0 / roots)])
         second = _curvature(squares, seen, roots)
         if queries is not None:
-            slope, second = queries.joined(slope, at), queries.joined(queries.joined(second, at).T, at)
-        slopes.append(often / spectrum.total * slope)
-        curvature.append(-0.5 * often * second)
+            slope = queries.by_shares(slope, at)
+            second = queries.by_shares(queries.by_shares(second, at).T, at)
+        slopes.append(multiplicity / spectrum.total * slope)
+        curvature.append(-0.5 * multiplicity * second)
     summed = np.sum(curvature, axis=0)
     if queries is not None:
         signs = np.ones(len(summed))
@@ -377,7 +381,7 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
         change = float((moved.sum() + x.sum() - mass) / one.sum())
         step = moved - change * one
         step_dual = CENTRING * gap / x - dual - dual / x * step
-        most = min(_way(x, step), _way(dual, step_dual))
+        most = min(_part_of_step(x, step), _part_of_step(dual, step_dual))
         x, dual, shift = x + most * step, dual + most * step_dual, shift + most * change
     return np.asarray(x * (mass / x.sum()))
 
@@ -393,7 +397,7 @@ def _factor(system: Array, ridge: float) -> tuple[tuple[Array, bool], float]:
                 raise
 
 
-def _way(point: Array, step: Array) -> float:
+def _part_of_step(point: Array, step: Array) -> float:
     """The part of a step that a positive point can take and stay so, at most 1."""
     falls = step < 0
     return min(1.0, BACK * float((point[falls] / -step[falls]).min(initial=np.inf)))
@@ -405,7 +409,7 @@ RIDGE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class MixedSteps:
-    """The last places (v,) and the plain step from each, which is zero at the fixed point."""
+    """The last places (v,) and the miss of each: the plain step from it, which is zero at the fixed point."""
 
     places: tuple[Array, ...] = ()
     misses: tuple[Array, ...] = ()
@@ -427,11 +431,11 @@ class MixedSteps:
         return np.asarray(place + miss - np.linalg.solve(gram, changes @ miss) @ (steps + changes))
 
 
-Profile = Callable[[Ints], Array]
+HeightOfCells = Callable[[Ints], Array]
 """f at cells (c, k)."""
 
 MOST_SWEEPS = 50
-NEARLY = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach
+PART_OF_EXCESS = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach
 
 
 def neighbours(cells: Ints, shape: Sequence[int]) -> Ints:
@@ -443,7 +447,7 @@ def neighbours(cells: Ints, shape: Sequence[int]) -> Ints:
     return near
 
 
-def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, Array]:
+def climbed(profile: HeightOfCells, shape: Sequence[int], cells: Ints) -> tuple[Ints, Array]:
     """The cells (c, k) moved to the best neighbour until none is better; once each, and f, descending."""
     best = np.unique(cells, axis=0)
     heights = profile(best)
@@ -452,12 +456,12 @@ def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, 
         if not moving.any():
             break
         near = neighbours(best[moving], shape)
-        lengths = profile(near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
-        at, longest = np.arange(len(near)), lengths.argmax(axis=1)
-        rises = lengths[at, longest] > heights[moving] * (1.0 + 1e-12)
+        near_heights = profile(near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
+        at, highest = np.arange(len(near)), near_heights.argmax(axis=1)
+        rises = near_heights[at, highest] > heights[moving] * (1.0 + 1e-12)
         which = np.flatnonzero(moving)
-        best[which] = near[at, longest]
-        heights[which] = np.maximum(lengths[at, longest], heights[which])
+        best[which] = near[at, highest]
+        heights[which] = np.maximum(near_heights[at, highest], heights[which])
         moving[which] = rises
         best, kept = np.unique(best, axis=0, return_index=True)
         heights, moving = heights[kept], moving[kept]
@@ -465,12 +469,12 @@ def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, 
     return best[order], heights[order]
 
 
-def high_neighbours(profile: Profile, shape: Sequence[int], cells: Ints, heights: Array) -> Ints:
-    """Neighbours at which f - 1 is above ``NEARLY`` of its largest in ``heights``, the highest first."""
+def high_neighbours(profile: HeightOfCells, shape: Sequence[int], cells: Ints, heights: Array) -> Ints:
+    """Neighbours at which f - 1 is above ``PART_OF_EXCESS`` of its largest in ``heights``; highest first."""
     near = np.unique(neighbours(cells, shape).reshape(-1, cells.shape[1]), axis=0)
-    lengths = profile(near)
-    high = lengths > 1.0 + NEARLY * (float(heights.max()) - 1.0)
-    order = np.argsort(-lengths[high], kind="stable")
+    near_heights = profile(near)
+    high = near_heights > 1.0 + PART_OF_EXCESS * (float(heights.max()) - 1.0)
+    order = np.argsort(-near_heights[high], kind="stable")
     return np.asarray(near[high][order])
 
 
@@ -479,7 +483,7 @@ Solved = Callable[[Sequence[Array]], MomentSpectrum]
 
 POWER = 2.0
 SHORTER = 0.5  # part of a step that is tried where the moments are not definite
-LEAST_ROOT = 1e-5  # of ``_smallest`` at the start: below it the step was too long
+LEAST_ROOT = 1e-5  # of ``_smallest_ratio`` at the start: below it the step was too long
 FLAT = 1e-12  # of 2 (f - 1), root mean square
 
 
@@ -493,7 +497,7 @@ def level_strategies(
     """
     moments, solved = space.moments(measure), solved or functools.partial(spectrum, space)
     strategy = solved(moments)
-    least = LEAST_ROOT * _smallest(strategy)
+    least = LEAST_ROOT * _smallest_ratio(strategy)
     off = POWER * profiles.coordinates(strategy.parts)
     off[0] -= POWER
     place = np.zeros(len(off))
@@ -505,7 +509,7 @@ def level_strategies(
             mass = 1.0 + float(target[0])
             # The moments have this total mass; where it is not positive the step was too long.
             strategy = solved([(q + more) / mass for q, more in zip(moments, added, strict=True)])
-            if mass > 0.0 and _smallest(strategy) > least:
+            if mass > 0.0 and _smallest_ratio(strategy) > least:
                 break
             target = place + SHORTER * (target - place)
         place = target
@@ -515,6 +519,6 @@ def level_strategies(
         yield strategy
 
 
-def _smallest(strategy: MomentSpectrum) -> float:
+def _smallest_ratio(strategy: MomentSpectrum) -> float:
     """The smallest root, next to the largest of its component."""
     return min(float(roots[0] / roots[-1]) for roots in strategy.roots if len(roots))

@@ -30,7 +30,7 @@ from mmopt.numerics.balls import gamma
 from mmopt.numerics.outward import root_up, times_up
 from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.functions_of_few import Rests
-from mmopt.sectors.measured import QueriesOnSectors, RestComponent, SectorLayout, active, sets_of
+from mmopt.sectors.queries_on_sectors import QueriesOnSectors, RestComponent, SectorLayout, active, sets_of
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.strategies.dense_strategy import StrategyForm

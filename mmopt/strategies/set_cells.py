@@ -41,7 +41,7 @@ from mmopt.numerics.outward import column_norms, plus_up, times_up
 from mmopt.numerics.split_arrays import Moments, Space, Spanned, Split
 from mmopt.sectors.bounds import check_size, root_trace_below
 from mmopt.sectors.profiles import Mixture
-from mmopt.sectors.residual import FewProduct, products_of_few, shared_designs, with_best_bases
+from mmopt.sectors.residual_strategies import FewProduct, products_of_few, shared_designs, with_best_bases
 from mmopt.strategies.dense_strategy import normalise
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
 from mmopt.workloads import Implicit, Product, Workload

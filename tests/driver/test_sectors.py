@@ -1,6 +1,6 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/measured.py, results/saved_fields.py, strategies/sector_strategy.py.
+Guards sectors/queries_on_sectors.py, results/saved_fields.py, strategies/sector_strategy.py.
 """
 
 import json
@@ -29,9 +29,9 @@ from mmopt.numerics.split_arrays import Measure, Split
 from mmopt.results import npz_file
 from mmopt.results.saved_fields import pack
 from mmopt.sectors import best_design
-from mmopt.sectors.measured import as_targets
 from mmopt.sectors.mixtures import spectrum
 from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.queries_on_sectors import as_targets
 from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel

@@ -1,6 +1,6 @@
 """Sectors solved one by one: errors and lengths over the cells, bases near the optimum, shared designs.
 
-Guards residual.py.
+Guards residual_strategies.py.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from few_attributes import MIXED, dense, few_ways, up_to
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.limits import deadline
-from mmopt.sectors.residual import (
+from mmopt.sectors.residual_strategies import (
     ResidualStrategy,
     asked_of_characters,
     best_residual_strategy,

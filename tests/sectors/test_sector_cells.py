@@ -1,6 +1,6 @@
 """What is known of a diagonal's largest entry serves its near multiples, and stays proved.
 
-Guards sectors/residual.py.
+Guards sectors/residual_strategies.py.
 """
 
 import numpy as np

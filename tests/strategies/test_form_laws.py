@@ -18,7 +18,7 @@ from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
 from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
 from mmopt.results import npz_file
 from mmopt.results.saved_fields import _KINDS, pack, plain, unpack
-from mmopt.sectors.measured import SectorLayout
+from mmopt.sectors.queries_on_sectors import SectorLayout
 from mmopt.strategies import (
     FORMS,
     ComponentStrategy,

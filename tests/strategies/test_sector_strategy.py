@@ -1,6 +1,6 @@
 """Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
-Guards sector_strategy.py, sectorwise_strategy.py and sectors/measured.py.
+Guards sector_strategy.py, sectorwise_strategy.py and sectors/queries_on_sectors.py.
 """
 
 from dataclasses import replace

@@ -27,7 +27,7 @@ from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.split_arrays import Level, Measure, Split
 from mmopt.sectors.profiles import Mixture
-from mmopt.sectors.residual import FewProduct
+from mmopt.sectors.residual_strategies import FewProduct
 from mmopt.strategies import SectorwiseStrategy, set_cells
 from mmopt.strategies.set_cells import SetCells, _below, best_by_sets
 from mmopt.testing.problem_registry import domain_of

@@ -36,8 +36,8 @@ from mmopt.privacy.rounding.integer_strategy import (
     maximal,
 )
 from mmopt.sectors.functions_of_few import Rests
-from mmopt.sectors.largest import Largest, largest_of_tables
-from mmopt.sectors.measured import RestComponent, SectorLayout, change_of_functions
+from mmopt.sectors.largest_of_tables import Largest, largest_of_tables
+from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout, change_of_functions
 from mmopt.strategies import Neighbours, SectorStrategy
 from mmopt.workloads import Workload
 

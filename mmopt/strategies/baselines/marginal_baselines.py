@@ -23,7 +23,7 @@ import scipy.optimize
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import not_below, plus_up
-from mmopt.sectors.residual import MOST_ATTRIBUTES, RANK, asked_of_characters, residual_strategy
+from mmopt.sectors.residual_strategies import MOST_ATTRIBUTES, RANK, asked_of_characters, residual_strategy
 from mmopt.strategies import MarginalStrategy
 from mmopt.strategies.baselines.catalogue_row import BaselineDesign, OrthonormalRows
 from mmopt.strategies.marginals_strategy import volumes

@@ -1,6 +1,6 @@
 """Strategies on a row space in integers: exact answers, proved sensitivity, covariances as of the matrix.
 
-Guards integer_sectors.py, sectors/measured.py.
+Guards integer_sectors.py, sectors/queries_on_sectors.py.
 """
 
 import itertools
