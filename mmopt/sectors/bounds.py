@@ -85,9 +85,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-import scipy.linalg
-import scipy.optimize
+from scipy import linalg, optimize
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory, time_left
@@ -117,7 +115,7 @@ def root_of_moments(moments: Array, off: float) -> tuple[Array, float]:
     if moments.shape == (1, 1):
         value = float(moments[0, 0])
         return (np.sqrt(moments), (off / value + 4 * EPS) * GROW) if value > off else nothing
-    lower, failed = scipy.linalg.lapack.dpotrf(moments, lower=1, clean=1)
+    lower, failed = linalg.lapack.dpotrf(moments, lower=1, clean=1)
     if failed:
         return nothing
     wrong = (off + norm(sub(exact(moments), matmul(exact(lower), exact(lower.T))))) * GROW
@@ -134,7 +132,7 @@ NONE = 1e-200  # of the largest measure, or weight: smaller ones are left out
 MOST_LOST = 1e-3  # of a factor: with more nothing is proved
 
 Set = tuple[int, ...]
-Split = tuple[npt.NDArray[np.bool_], Array]
+Split = tuple[np.typing.NDArray[np.bool_], Array]
 """A mask of the values of an attribute that have a measure, and v (d,) on these."""
 Terms = list[tuple[tuple[Array, ...], float]]
 """Products on one set of attributes: Gram matrices and weight."""
@@ -233,7 +231,7 @@ class _Gram:
         charged += n * np.log1p(part * size / (math.sqrt(n) * s))
         total *= 1 - (self.size + 1000) * EPS
         for j, matrix in enumerate(schur):
-            upper, failed = scipy.linalg.lapack.dpotrf(matrix.T, overwrite_a=1)
+            upper, failed = linalg.lapack.dpotrf(matrix.T, overwrite_a=1)
             logs = 2 * np.log(upper.diagonal() / math.sqrt(s[j])) if not failed else np.full(1, -math.inf)
             charged[j] += 2 * n * EPS * (4 + float(np.abs(logs).sum()))
             total[j] += logs.sum()
@@ -471,7 +469,7 @@ def _factor(gram: Array, v: Array, off: float) -> _Factor | None:
     along = v.copy()
     along[0] += 1.0
     rest = (np.eye(d) - np.outer(along, along / along[0]))[:, 1:]  # of a Householder reflection
-    basis = np.column_stack([v, rest @ scipy.linalg.eigh(rest.T @ matrix @ rest)[1]])
+    basis = np.column_stack([v, rest @ linalg.eigh(rest.T @ matrix @ rest)[1]])
     inside = basis.T @ matrix @ basis
     inside = (inside + inside.T) / 2
     values = np.maximum(inside.diagonal()[1:], 0.0)
@@ -596,7 +594,7 @@ def _both_sides(matrix: Array, each: list[_Turned], subs: list[Set], starts: lis
 def _dense_leaf(block: Array, coupling: Array) -> tuple[_Leaf, float]:
     """A leaf of several products, C (m, m) decomposed; and by how much it and E (·, m) are off then."""
     m, rows = len(block), len(coupling)
-    values, vectors = scipy.linalg.eigh(block)
+    values, vectors = linalg.eigh(block)
     skew = float(np.linalg.norm(vectors.T @ vectors - np.eye(m))) + (m + 1) ** 2 * EPS
     residual = float(np.linalg.norm(block @ vectors - vectors * values))
     residual += (m + 4) * EPS * math.sqrt(m) * float(np.linalg.norm(block))
@@ -656,7 +654,7 @@ def best_measure_bound(
         return -bound
 
     if mixed and time_left() > 0:
-        scipy.optimize.minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"maxiter": TRIALS})
+        optimize.minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"maxiter": TRIALS})
     else:
         loss(0.0)
     return max(bounds, key=lambda one: one[0])

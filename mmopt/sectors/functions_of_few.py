@@ -25,12 +25,11 @@ little is left of them. No Gram matrix is formed.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 import scipy.linalg
@@ -375,7 +374,7 @@ def _product_rows(component: SectorComponent, product: ProductCoefficients) -> R
     scale = product.scale * math.prod(product.factors[i].rests[o] for i, o in component.rests)
     free = sorted(i for i in product.factors if i not in rests)
     flats = [product.factors[i].flat for i in free]
-    rows = functools.reduce(np.kron, flats, np.full((1, 1), scale))
+    rows = reduce(np.kron, flats, np.full((1, 1), scale))
     columns = np.arange(rows.shape[1]).reshape([flat.shape[1] for flat in flats])
     parts: dict[Sector, Array] = {}
     for has in itertools.product((False, True), repeat=len(free)):

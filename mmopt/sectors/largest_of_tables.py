@@ -31,7 +31,6 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 
@@ -211,7 +210,7 @@ def separators(sets: Iterable[Axes]) -> dict[Axes, list[Axes]]:
     holders: dict[Axes, list[Axes]] = {}
     for axes in sets:
         for count in range(1, len(axes)):
-            for subset in combinations(axes, count):
+            for subset in itertools.combinations(axes, count):
                 holders.setdefault(subset, []).append(axes)
     shared = {subset: tables for subset, tables in holders.items() if len(tables) > 1}
     return {subset: tables for subset, tables in shared.items() if not _connected(subset, tables, shared)}

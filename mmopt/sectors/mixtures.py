@@ -50,15 +50,12 @@ integral equations, J. ACM 12, 1965; Walker and Ni, SIAM J. Numer. Anal. 49, 201
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
-import scipy.linalg
-from scipy.optimize import minimize
+from scipy import linalg, optimize
 
 from mmopt.limits import require_time
 from mmopt.numerics.arrays import EPS, Array, Ints, qr
@@ -128,7 +125,7 @@ def mixtures_of_rising_t(
     ]
     place, before = np.concatenate([np.maximum(part, LEAST_LOGIT).ravel() for part in logits]), 0.0
     while True:
-        optimum = minimize(
+        optimum = optimize.minimize(
             lambda logits: negative_log_t(space, logits),
             place,
             jac=True,
@@ -264,7 +261,7 @@ class Columns:
             moments.append(np.tensordot(first, matrices, axes=1) + vectors.T @ (rest[:, None] * vectors))
         return tuple(moments)
 
-    def kept(self, which: npt.NDArray[np.bool_]) -> Columns:
+    def kept(self, which: np.typing.NDArray[np.bool_]) -> Columns:
         """The columns of a mask (J,) alone."""
         count = len(self.matrices[0])
         return Columns(
@@ -377,7 +374,7 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
             break
         factor, ridge = _factor(np.diag(dual / x) - curvature, ridge)
         right = off + CENTRING * gap / x - dual
-        one, moved = scipy.linalg.cho_solve(factor, np.column_stack([np.ones(count), right])).T
+        one, moved = linalg.cho_solve(factor, np.column_stack([np.ones(count), right])).T
         change = float((moved.sum() + x.sum() - mass) / one.sum())
         step = moved - change * one
         step_dual = CENTRING * gap / x - dual - dual / x * step
@@ -390,8 +387,8 @@ def _factor(system: Array, ridge: float) -> tuple[tuple[Array, bool], float]:
     """A Cholesky factor with as much of a ridge as rounding of the curvature needs, and the ridge."""
     while True:
         try:
-            return scipy.linalg.cho_factor(system + ridge * np.eye(len(system)), check_finite=False), ridge
-        except scipy.linalg.LinAlgError:
+            return linalg.cho_factor(system + ridge * np.eye(len(system)), check_finite=False), ridge
+        except linalg.LinAlgError:
             ridge = max(GROWTH * ridge, EPS * float(np.abs(np.diag(system)).max()))
             if not np.isfinite(ridge):
                 raise
@@ -495,7 +492,7 @@ def level_strategies(
     ``solved``: the spectrum at moments; by default that of the space's own queries. Ends where f is flat to
     rounding.
     """
-    moments, solved = space.moments(measure), solved or functools.partial(spectrum, space)
+    moments, solved = space.moments(measure), solved or partial(spectrum, space)
     strategy = solved(moments)
     least = LEAST_ROOT * _smallest_ratio(strategy)
     off = POWER * profiles.coordinates(strategy.parts)

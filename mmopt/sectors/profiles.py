@@ -34,12 +34,11 @@ measure; these make up all moments of the (signed) measure with this density.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -234,7 +233,7 @@ def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> lis
 
 def _mean(table: Array, measures: Sequence[Array]) -> Array:
     """The table contracted with measures of its last axes."""
-    return np.asarray(functools.reduce(np.matmul, reversed(measures), table))
+    return np.asarray(reduce(np.matmul, reversed(measures), table))
 
 
 Axes = tuple[int, ...]

@@ -29,7 +29,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import OptionError
 from mmopt.limits import require_memory
@@ -52,7 +51,7 @@ class AttributeRows:
     """
 
     flat: Array
-    varies: npt.NDArray[np.bool_]
+    varies: np.typing.NDArray[np.bool_]
     rest: Array
 
 

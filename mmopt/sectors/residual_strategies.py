@@ -54,25 +54,22 @@ baseline by name. Where a sector is one Kronecker product its best strategy is n
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
+from scipy import linalg, optimize
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.limits import require_memory, time_left
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.outward import plus_up, times_up
+from mmopt.numerics.arrays import Array
 from mmopt.sectors.functions_of_few import SectorComponent
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Implicit, Workload
@@ -95,14 +92,12 @@ class AttributeDesign:
 
     strategy : (d, d), psd, of the same range as the Gram matrix. measure : (d,), the multipliers, of sum 1.
     inverse : (d, d), X⁻ with X X⁻ X = X. error : tr(G X⁻), the total squared error at sensitivity 1.
-    bound : a lower bound of the error of every strategy, (tr (D^½ G D^½)^½)² / Σd, computed.
     """
 
     strategy: Array
     inverse: Array
     measure: Array
     error: float
-    bound: float
 
 
 def contrast_gram(gram: Array, base: Array) -> Array:
@@ -131,7 +126,7 @@ def attribute_design(
     measure = np.full(d, 1.0 / d) if start is None else start
     for step in range(steps):
         root = np.sqrt(measure)
-        values, vectors = scipy.linalg.eigh(root[:, None] * gram * root)
+        values, vectors = linalg.eigh(root[:, None] * gram * root)
         singular = np.sqrt(np.where(values > RANK * values[-1], values, 0.0))
         t = float(singular.sum())
         lengths = (vectors**2 @ singular) / (measure * t) if t else np.zeros(d)
@@ -140,13 +135,13 @@ def attribute_design(
         measure = measure * np.maximum(lengths, LEAST_FACTOR) ** STEP_POWER
         measure = np.maximum(measure / measure.sum(), LEAST_MEASURE)
     if not t:
-        return AttributeDesign(np.zeros((d, d)), np.zeros((d, d)), measure, 0.0, 0.0)
+        return AttributeDesign(np.zeros((d, d)), np.zeros((d, d)), measure, 0.0)
     half = vectors * np.sqrt(singular / t) / root[:, None]
     strategy = half @ half.T
     most = float(strategy.diagonal().max())
     kept = singular > 0
     half = (root[:, None] * vectors[:, kept]) * np.sqrt(t * most / singular[kept])
-    return AttributeDesign(strategy / most, half @ half.T, measure, t * t * most, t * t / measure.sum())
+    return AttributeDesign(strategy / most, half @ half.T, measure, t * t * most)
 
 
 MOST_ATTRIBUTES = 8
@@ -180,17 +175,6 @@ def products_of_few(workload: Workload) -> tuple[FewProduct, ...]:
     """
     grams: dict[Implicit, Array] = {}
     weights: dict[tuple[tuple[int, ...], tuple[Implicit, ...]], float] = defaultdict(float)
-    for attributes, factors, weight in _looks(workload):
-        weights[attributes, factors] += weight
-    for _, factors in weights:
-        grams |= {factor: factor.gram() for factor in factors if factor not in grams}
-    return tuple(
-        FewProduct(attributes, tuple(grams[f] for f in factors), weight)
-        for (attributes, factors), weight in weights.items()
-    )
-
-
-def _looks(workload: Workload) -> Iterator[tuple[tuple[int, ...], tuple[Implicit, ...], float]]:
     if workload.products is None:
         raise WorkloadError(
             "some queries are given as a matrix, expected products alone",
@@ -205,7 +189,21 @@ def _looks(workload: Workload) -> Iterator[tuple[tuple[int, ...], tuple[Implicit
                 f"expected {MOST_ATTRIBUTES} at most",
                 hint="queries are taken apart by the sets of their attributes; ask for fewer at a time",
             )
-        yield attributes, tuple(factors[i] for i in attributes), product.weight
+        weights[attributes, tuple(factors[i] for i in attributes)] += product.weight
+    for _, factors in weights:
+        grams |= {factor: factor.gram() for factor in factors if factor not in grams}
+    return tuple(
+        FewProduct(attributes, tuple(grams[f] for f in factors), weight)
+        for (attributes, factors), weight in weights.items()
+    )
+
+
+def _contrasts(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[Key, Array]:
+    """The Gram matrices of contrasts; attributes of one base share them, and so designs."""
+    keyed = {(i, id(gram)): gram for p in products for i, gram in zip(p.attributes, p.grams, strict=True)}
+    distinct = {(key, bases[i].tobytes()): (gram, bases[i]) for (i, key), gram in keyed.items()}
+    made = {key: contrast_gram(*pair) for key, pair in distinct.items()}
+    return {(i, key): made[key, bases[i].tobytes()] for i, key in keyed}
 
 
 def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[tuple[int, ...], Terms]:
@@ -263,7 +261,7 @@ class ResidualStrategy:
     def is_optimal(self) -> bool:
         """Whether each sector's strategy is the best.
 
-        No block-diagonal one has then less error at these bases, its largest length taken as ``largest`` is.
+        No block-diagonal one has then less error at these bases, its largest length the sum of the sectors'.
         """
         return all(space.is_optimal for space in self.spaces)
 
@@ -278,27 +276,6 @@ class ResidualStrategy:
             for i, design in zip(space.attributes, space.designs, strict=True):
                 measures[i] = design.measure / design.measure.sum()
         return tuple(measures)
-
-    def lengths(self, cells: Ints) -> Array:
-        """(c,) f at cells (c, k) of value numbers: Σ a_S Π of the attributes' diagonals."""
-        total = np.zeros(len(cells))
-        for space in self.spaces:
-            product = np.full(len(cells), space.share)
-            for i, design in zip(space.attributes, space.designs, strict=True):
-                product *= design.strategy.diagonal()[cells[:, i]]
-            total += product
-        return total
-
-    @property
-    def largest(self) -> float:
-        """At least f at every cell: Σ a_S Π of the attributes' largest, rounded up."""
-        total = np.zeros(())
-        for space in self.spaces:
-            product = np.asarray(space.share)
-            for design in space.designs:
-                product = times_up(product, design.strategy.diagonal().max())
-            total = plus_up(total, product)
-        return float(total)
 
 
 def residual_strategy(workload: Workload) -> ResidualStrategy:
@@ -321,15 +298,7 @@ def strategy_at(
     last : the strategy at bases nearby, whose measures are good to start from. is_rough : for a search of
     bases, less near the best.
     """
-    contrasts: dict[Key, Array] = {}
-    shared: dict[tuple[int, bytes], Array] = {}
-    for product in products:
-        for i, gram in zip(product.attributes, product.grams, strict=True):
-            if (i, id(gram)) not in contrasts:  # attributes of one base share designs
-                base = bases[i].tobytes()
-                if (id(gram), base) not in shared:
-                    shared[id(gram), base] = contrast_gram(gram, bases[i])
-                contrasts[i, id(gram)] = shared[id(gram), base]
+    contrasts = _contrasts(products, bases)
     starts = {
         (space.attributes, i): design.measure
         for space in (last.spaces if last else ())
@@ -436,7 +405,7 @@ def with_best_bases(
 
     start = np.concatenate([np.full(size, 1 / size) for size in sizes] if last is None else last.bases)
     with suppress(_TimeIsOver):
-        scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxfun": steps})
+        optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxfun": steps})
     return best[0]
 
 
@@ -483,6 +452,10 @@ def _cost(gram: Array, base: Array, inverse: Array) -> tuple[float, Array]:
     return float(np.vdot(contrast_gram(gram, base), inverse)), slope
 
 
+PARTS = slice(0, 1), slice(1, None)
+"""The constant, and the contrasts."""
+
+
 def residual_parts(rows: RowSpace, strategy: ResidualStrategy) -> tuple[Array, ...]:
     """N (d, d) of each component."""
     return tuple(_of_component(rows, component, strategy.spaces) for component in rows.components)
@@ -502,14 +475,10 @@ def _of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[R
         inside = [sector for sector in component.sectors if set(sector) <= set(free)]
         for one in inside:
             for other in inside:
-                blocks = (matrix[_part(i in one), _part(i in other)] for i, matrix in sorted(free.items()))
-                block = functools.reduce(np.kron, blocks, np.full((1, 1), weight))
+                blocks = (x[PARTS[i in one], PARTS[i in other]] for i, x in sorted(free.items()))
+                block = reduce(np.kron, blocks, np.full((1, 1), weight))
                 part[component.places[one], component.places[other]] += block
     return part
-
-
-def _part(has_contrast: bool) -> slice:
-    return slice(1, None) if has_contrast else slice(0, 1)
 
 
 def _on_flat(rows: RowSpace, i: int, strategy: Array) -> Array:
@@ -521,8 +490,7 @@ def _on_flat(rows: RowSpace, i: int, strategy: Array) -> Array:
 
 def _on_rest(rows: RowSpace, i: int, orbit: int, strategy: Array) -> float:
     """The number by which X multiplies functions of the orbit's values with sum zero, over d."""
-    values = np.flatnonzero(rows.bases[i].symmetry.orbit_of == orbit)
-    v, w = values[:2]
+    v, w = np.flatnonzero(rows.bases[i].symmetry.orbit_of == orbit)[:2]
     return float(strategy[v, v] - strategy[v, w]) / rows.bases[i].size
 
 
@@ -551,12 +519,7 @@ def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> Sh
     ------
     TooLargeError : a factor beyond the memory limit.
     """
-    sectors = terms_by_sector(products, bases)
-    grams: dict[Key, Array] = {}
-    for product in products:
-        for i, gram in zip(product.attributes, product.grams, strict=True):
-            if (i, id(gram)) not in grams:
-                grams[i, id(gram)] = contrast_gram(gram, bases[i])
+    sectors, grams = terms_by_sector(products, bases), _contrasts(products, bases)
     keys: dict[int, list[Key]] = {}
     for key in grams:
         keys.setdefault(key[0], []).append(key)
@@ -565,27 +528,31 @@ def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> Sh
     }
     costs = {key: _design_cost(gram, designs[key[0]]) for key, gram in grams.items()}
     several = {i: each for i, each in keys.items() if len(each) > 1}
-    error = _error(sectors, costs)
+    roots = _roots_of_errors(sectors, costs)
+    error = math.fsum(roots.values()) ** 2
     for _ in range(SHARED_ROUNDS if several else 0):
         for i, each in several.items():
             designs[i] = attribute_design(_sum_of_grams(grams, _slopes(sectors, costs, each)))
             costs |= {key: _design_cost(grams[key], designs[i]) for key in each}
-        last, error = error, _error(sectors, costs)
+        roots = _roots_of_errors(sectors, costs)
+        last, error = error, math.fsum(roots.values()) ** 2
         if error >= last * (1 - SHARED_GAIN) or time_left() <= 0:
             break
-    roots = {one: math.sqrt(_error_in(terms, costs)) for one, terms in sectors.items()}
-    total = math.fsum(roots.values())
-    roots = {one: max(root, LEAST_SHARE * total) for one, root in roots.items()}
+    least = LEAST_SHARE * math.fsum(roots.values())
+    roots = {one: max(root, least) for one, root in roots.items()}
     whole = math.fsum(roots.values())
     return SharedDesigns(designs, {one: root / whole for one, root in roots.items()}, error)
 
 
-def _error_in(terms: Terms, costs: Mapping[Key, float]) -> float:
-    return math.fsum(weight * math.prod(costs[key] for key in keys) for keys, weight in terms.items())
-
-
-def _error(sectors: Mapping[tuple[int, ...], Terms], costs: Mapping[Key, float]) -> float:
-    return math.fsum(math.sqrt(_error_in(terms, costs)) for terms in sectors.values()) ** 2
+def _roots_of_errors(
+    sectors: Mapping[tuple[int, ...], Terms], costs: Mapping[Key, float]
+) -> dict[tuple[int, ...], float]:
+    """√E of each sector."""
+    each = {
+        sector: [weight * math.prod(costs[key] for key in keys) for keys, weight in terms.items()]
+        for sector, terms in sectors.items()
+    }
+    return {sector: math.sqrt(math.fsum(errors)) for sector, errors in each.items()}
 
 
 def _slopes(
@@ -593,9 +560,8 @@ def _slopes(
 ) -> dict[Key, float]:
     """The derivative of the error in the costs of these keys, over Σ √E."""
     slopes = dict.fromkeys(keys, 0.0)
-    for terms in sectors.values():
-        root = math.sqrt(_error_in(terms, costs))
-        for factors, weight in terms.items() if root else ():
+    for sector, root in _roots_of_errors(sectors, costs).items():
+        for factors, weight in sectors[sector].items() if root else ():
             for key in factors:
                 if key in slopes:
                     slopes[key] += weight * math.prod(costs[k] for k in factors if k != key) / root
@@ -626,18 +592,15 @@ def asked_of_characters(workload: Workload) -> dict[tuple[int, ...], Array]:
     )
     by_sector = {}
     for sector, parts in terms.items():
-        diagonal = np.zeros([sizes[i] - 1 for i in sector])
-        for keys, weight in parts.items():
-            product = np.full((), weight)
-            for _, key in keys:
-                product = np.multiply.outer(product, spectra[key])
-            diagonal = diagonal + product
-        by_sector[sector] = diagonal
+        diagonals = [
+            reduce(np.multiply.outer, [spectra[key] for _, key in keys], np.asarray(weight))
+            for keys, weight in parts.items()
+        ]
+        by_sector[sector] = np.asarray(sum(diagonals))
     return by_sector
 
 
 def _spectrum(gram: Array) -> Array:
     """χ* G χ / d² for each character but the constant, (d - 1,)."""
-    d = len(gram)
-    spectrum = np.fft.ifft(np.fft.fft(gram, axis=0), axis=1).diagonal().real / d
+    spectrum = np.fft.ifft(np.fft.fft(gram, axis=0), axis=1).diagonal().real / len(gram)
     return np.asarray(np.maximum(spectrum[1:], 0.0))

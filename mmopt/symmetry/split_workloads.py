@@ -19,18 +19,15 @@ a query of orbit o is Σ_κ μ_κ/size_o t_oᵀ Σ_κ t_o.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse
-from numpy.typing import NDArray
+from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from mmopt.limits import fits_memory, require_memory, require_time
@@ -100,12 +97,12 @@ def blocks_of(joint: Joint, terms: Sequence[Term]) -> list[tuple[Chosen, Array]]
     return out
 
 
-def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> NDArray[np.bool_]:
+def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> np.typing.NDArray[np.bool_]:
     """(d, d): False where the Gram matrix of every term on a component is exactly zero."""
     linked = np.zeros((joint.dim(key),) * 2, dtype=bool)
     for term in terms:
         each = [_local(*one) for one in zip(term.pieces, joint.attributes, key, strict=True)]
-        linked |= functools.reduce(np.kron, each)
+        linked |= reduce(np.kron, each)
     return linked
 
 
@@ -134,7 +131,7 @@ def _touches_and_links(attribute: AttributeSymmetry, piece: Piece) -> tuple[bool
     return touches, touches and len(connected(linked)) == 1
 
 
-def _local(piece: Piece, attribute: AttributeSymmetry, k: int) -> NDArray[np.bool_]:
+def _local(piece: Piece, attribute: AttributeSymmetry, k: int) -> np.typing.NDArray[np.bool_]:
     """(dim, dim) of a piece: exact for integers; else whether some query touches both orbits."""
     part = attribute.parts[k]
     if piece.kind == "identity":
@@ -219,7 +216,7 @@ def revealed(rows: Array) -> Array:
     tiny = 8 * max(rows.shape) * EPS
     if rows.shape[0] >= rows.shape[1]:
         rows = qr(rows)
-        if scipy.linalg.lapack.dtrcon(rows)[0] > tiny:  # a condition number far from a loss of rank
+        if linalg.lapack.dtrcon(rows)[0] > tiny:  # a condition number far from a loss of rank
             return rows
     values, right = svd(rows)
     kept = values > tiny * values[0]
@@ -241,7 +238,7 @@ def independent(root: Array) -> list[Ints]:
     return _reached(np.flatnonzero(lengths), lambda new, old: np.abs(unit[:, new].T @ unit[:, old]) > tiny)
 
 
-def connected(linked: NDArray[np.bool_]) -> list[Ints]:
+def connected(linked: np.typing.NDArray[np.bool_]) -> list[Ints]:
     """Columns by blocks, from the pairs that are linked (d, d); only those linked to themselves."""
     return _reached(np.flatnonzero(linked.diagonal()), lambda new, old: linked[np.ix_(new, old)])
 
@@ -347,7 +344,7 @@ def _basis(space: Space, cells: Space, rows: Array, at: int, matrix: Array) -> A
     for t, label in zip(rows, space.labels[at], strict=True):
         column = np.einsum("iac,a->ic", image, t) / float(t @ t)
         columns.append(np.where((orbit == label)[:, None], column, 0.0))
-    return scipy.sparse.csr_array(np.hstack(columns))
+    return sparse.csr_array(np.hstack(columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,7 +420,7 @@ def _joined(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
             (numbers, np.array([places[k][copy[at]] for at, k in zip(numbers, images, strict=True)]))
         )
     tails, heads = (np.concatenate(ends).astype(np.int64) for ends in zip(*edges, strict=True))
-    graph = scipy.sparse.coo_array((np.ones(len(tails)), (tails, heads)), shape=(count, count))
+    graph = sparse.coo_array((np.ones(len(tails)), (tails, heads)), shape=(count, count))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 

@@ -20,7 +20,6 @@ from types import MappingProxyType
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike
 
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
@@ -193,7 +192,7 @@ def problems_named(names: Sequence[str] | None) -> tuple[Problem, ...]:
     return PROBLEMS if names is None else tuple(problem(name) for name in names)
 
 
-def varied_targets(rows: ArrayLike) -> Workload:
+def varied_targets(rows: np.typing.ArrayLike) -> Workload:
     """The rows with targets that differ: 1, 2, 3, 1, 2, 3, … times their squared norms."""
     matrix = np.asarray(rows, dtype=float)
     return Workload.from_matrix(matrix, targets=(1.0 + np.arange(len(matrix)) % 3) * (matrix**2).sum(axis=1))
@@ -256,7 +255,7 @@ def _problem(
     return Problem(name, about, build, size, frozenset(tags.split(", ")))
 
 
-def _small(name: str, about: str, tags: str, rows: Callable[[], ArrayLike]) -> Problem:
+def _small(name: str, about: str, tags: str, rows: Callable[[], np.typing.ArrayLike]) -> Problem:
     size = int(np.shape(rows())[1])
     return replace(_problem(name, about, size, tags, lambda n, rng: varied_targets(rows())), fixed=True)
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.workloads.domain import Attribute, Domain
@@ -28,7 +27,7 @@ Plain = TableValue | None
 SUFFIXES = (".npy", ".csv")
 
 
-def read_array(path: Path, what: str) -> npt.NDArray[Any]:
+def read_array(path: Path, what: str) -> np.typing.NDArray[Any]:
     """The array in a NumPy file, or the table of numbers (2-D) in a file with commas.
 
     ``what`` says in messages what the file is for.

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import TooLargeError, WorkloadError, counted, suggest, whole
 from mmopt.limits import require_memory
@@ -351,7 +350,7 @@ class Domain(Displayed):
             i += attribute.labels.index(label) * stride
         return i
 
-    def ravel(self, codes: Sequence[npt.ArrayLike]) -> npt.NDArray[np.int64]:
+    def ravel(self, codes: Sequence[np.typing.ArrayLike]) -> np.typing.NDArray[np.int64]:
         """Cell numbers of rows of data, from one array of codes (positions of cells) per attribute."""
         if len(codes) != len(self.attributes):
             raise WorkloadError(f"expected codes for {len(self.attributes)} attributes, found {len(codes)}")

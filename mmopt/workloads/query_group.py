@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
 from mmopt.errors import WorkloadError
@@ -91,8 +90,8 @@ class Explicit(Group):
     @staticmethod
     def read(
         matrix: AnyMatrix,
-        targets: npt.ArrayLike | None = None,
-        weights: npt.ArrayLike | None = None,
+        targets: np.typing.ArrayLike | None = None,
+        weights: np.typing.ArrayLike | None = None,
         names: Sequence[str] = (),
     ) -> Explicit:
         """Check and copy a matrix; WorkloadError as in ``Workload.from_matrix``. names : of the queries."""

@@ -23,7 +23,6 @@ from statistics import NormalDist
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from mmopt.errors import WorkloadError, whole
@@ -84,7 +83,7 @@ sparse_predicates = Sparse.read
 """sparse_predicates(matrix, labels=()): ``predicates`` of a scipy sparse matrix, kept sparse; same errors."""
 
 
-def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
+def reordered(block: Factor, order: Sequence[int] | np.typing.ArrayLike) -> Factor:
     """The block over the cells in another order: its first column is cell ``order[0]``, and so on.
 
     Ranges of a reordered attribute, for instance. WorkloadError unless ``order`` has every cell once.

@@ -12,7 +12,6 @@ from collections.abc import Collection
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
 from mmopt.limits import require_memory
@@ -26,7 +25,7 @@ from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins
 from mmopt.workloads.workload import Workload
 
-Column = npt.NDArray[Any]
+Column = np.typing.NDArray[Any]
 
 _ENTRIES = 2**20  # of a factor's rows that are computed together
 _NAMED = 3  # cells that are listed for a set without a name
@@ -147,7 +146,7 @@ class _Sets(NamedTuple):
     low: Ints
     high: Ints
     held: Ints
-    is_set: npt.NDArray[np.bool_]
+    is_set: np.typing.NDArray[np.bool_]
     few: list[list[int]]
 
 

@@ -15,9 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse
-from scipy.linalg import polar
+from scipy import linalg, sparse
 
 from mmopt.errors import OptionError, WorkloadError, suggest, whole
 from mmopt.limits import require_memory
@@ -71,8 +69,8 @@ def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:
 def _stacked(blocks: Sequence[Block], domain: Domain) -> Explicit:
     """The queries of blocks as one matrix: nothing splits or reduces a mixture of matrices and products."""
     values = [b.rows(0, b.m) if isinstance(b, Product) else b.queries.values for b in blocks]
-    is_sparse = any(scipy.sparse.issparse(each) for each in values)
-    matrix = scipy.sparse.vstack(values, format="csr") if is_sparse else np.vstack(values)
+    is_sparse = any(sparse.issparse(each) for each in values)
+    matrix = sparse.vstack(values, format="csr") if is_sparse else np.vstack(values)
     is_named = any(isinstance(b, Product) or b.queries.names for b in blocks)
     names = [label for b in blocks for label in b.labels(domain)] if is_named else []
     targets, weights = (np.concatenate([getattr(b, each) for b in blocks]) for each in ("targets", "weights"))
@@ -190,7 +188,9 @@ class Workload(Tabular):
 
     @staticmethod
     def from_matrix(
-        matrix: AnyMatrix, targets: npt.ArrayLike | None = None, weights: npt.ArrayLike | None = None
+        matrix: AnyMatrix,
+        targets: np.typing.ArrayLike | None = None,
+        weights: np.typing.ArrayLike | None = None,
     ) -> Workload:
         """A workload from a matrix (m, n), an array, scipy sparse or a data frame: one query a row.
 
@@ -283,7 +283,7 @@ class Workload(Tabular):
         """Whether every query has a finite target."""
         return all(np.isfinite(b.target if isinstance(b, Product) else b.targets).all() for b in self.blocks)
 
-    def answers(self, x: npt.ArrayLike) -> Array:
+    def answers(self, x: np.typing.ArrayLike) -> Array:
         """The true answers (m,) for a data vector x (n,), or (m, c) for columns (n, c), without W."""
         array = np.asarray(x, dtype=np.float64)
         if array.ndim not in (1, 2) or array.shape[0] != self.n:
@@ -507,7 +507,7 @@ def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
                 f"(shape {current.shape}): it is off by {off:.1e}"
             )
         if name == "basis":  # L B is W for the workload's rows rotated, whatever the error of the given ones
-            rows = current if workload.rank == workload.n else polar(rows @ current.T)[0] @ current
+            rows = current if workload.rank == workload.n else linalg.polar(rows @ current.T)[0] @ current
         replacement = frozen(np.array(rows, dtype=np.float64))
         kept["basis" if name == "basis" else "_spectrum"] = (
             replacement if name == "basis" else (workload.eigenvalues, replacement)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root
@@ -26,7 +25,7 @@ from mmopt.workloads.encodings import Values
 class Around(Implicit):
     """A block with the rows and cells of another one, ``inner``, and further numbers."""
 
-    def __init__(self, inner: Implicit, numbers: npt.NDArray[np.generic]) -> None:
+    def __init__(self, inner: Implicit, numbers: np.typing.NDArray[np.generic]) -> None:
         super().__init__(inner.size, inner.rows)
         self.full_rank = inner.full_rank
         self.root_rounding = inner.root_rounding
@@ -68,7 +67,7 @@ class Scaled(Around):
 
     kind = "Scaled"
 
-    def __init__(self, inner: Implicit, scale: float | npt.ArrayLike) -> None:
+    def __init__(self, inner: Implicit, scale: float | np.typing.ArrayLike) -> None:
         scales = owned(scale)
         if scales.shape not in ((), (inner.rows,)):
             raise WorkloadError(
@@ -157,7 +156,7 @@ class RowWeighted(Around):
 
     row_weights: Array
 
-    def __init__(self, inner: Implicit, weights: npt.ArrayLike) -> None:
+    def __init__(self, inner: Implicit, weights: np.typing.ArrayLike) -> None:
         self.row_weights = per_query(weights, inner.rows, "weight", 1.0)
         super().__init__(inner, self.row_weights)
         self.kind = inner.kind
