@@ -262,8 +262,7 @@ def components_of(
 
 def _choices(looked: Looked) -> Iterator[Rests]:
     """Every choice of rests: at most one orbit an attribute."""
-    options = [[(), *(((i, o),) for o in orbits)] for i, orbits, _ in looked]
-    for picked in itertools.product(*options):
+    for picked in itertools.product(*[[(), *(((i, o),) for o in orbits)] for i, orbits, _ in looked]):
         yield tuple(itertools.chain.from_iterable(picked))
 
 
@@ -294,10 +293,9 @@ def require_blocks(
         return components
     # Only orders that some product has: others are not counted.
     orders = sorted({len(product.factors) for product in products}, reverse=True)[1:]
-    fitting = (
-        count for count in orders if blocks_fit(bases, [p for p in products if len(p.factors) <= count])
+    order = next(
+        (count for count in orders if blocks_fit(bases, [p for p in products if len(p.factors) <= count])), 0
     )
-    order = next(fitting, 0)
     raise TooLargeError(
         f"the row space of these queries has {sum(_count(bases, one) for one in components):,} dimensions, "
         f"{most:,} of them in one block: "

@@ -224,8 +224,7 @@ def _connected(subset: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]])
         axes = reached.pop()
         others = [axis for axis in axes if axis not in subset]
         for axis in others:  # sets of one more suffice: larger ones contain such
-            larger = tuple(sorted((*subset, axis)))
-            new = [other for other in shared.get(larger, ()) if other in left]
+            new = [other for other in shared.get(tuple(sorted((*subset, axis))), ()) if other in left]
             left.difference_update(new)
             reached += new
     return not left
@@ -253,16 +252,14 @@ def _levelled(
     """Give each table the mean of their maxima; returns at least how far rounding moved their sum."""
     most = []
     for axes in holders:
-        others = tuple(at for at, axis in enumerate(axes) if axis not in subset)
-        most.append(arrays[axes].max(axis=others))
+        most.append(arrays[axes].max(axis=tuple(at for at, axis in enumerate(axes) if axis not in subset)))
     mean = sum(most) / len(most)
     lost = 0.0
     total = 0.0
     for axes, largest in zip(holders, most, strict=True):
         change = mean - largest
         arrays[axes] += along(change, subset, axes)
-        size = size_of(change)
-        sizes[axes] = (sizes[axes] + size) * GROW
+        sizes[axes] = (sizes[axes] + size_of(change)) * GROW
         total += sizes[axes] + size_of(largest)
         lost += U * sizes[axes]
     # The changes sum to zero but for rounding of the mean, a sum of len(most) terms, and of each difference.

@@ -99,8 +99,7 @@ def spectrum(space: RowSpace, moments: Sequence[Array]) -> MomentSpectrum:
     for moment, root in zip(moments, space.root.parts, strict=True):
         require_time()
         squares, directions = eigh(root @ moment @ root.T)
-        least = len(squares) * EPS * float(squares.max(initial=0.0))
-        roots.append(np.sqrt(np.maximum(squares, least)))
+        roots.append(np.sqrt(np.maximum(squares, len(squares) * EPS * float(squares.max(initial=0.0)))))
         turned.append(directions.T @ root)
     multiplicities = space.space.multiplicities.tolist()
     total = sum(m * float(root.sum()) for m, root in zip(multiplicities, roots, strict=True))
@@ -162,8 +161,7 @@ def negative_log_t(space: RowSpace, logits: Array) -> tuple[float, Array]:
 
 
 def _mixture(space: RowSpace, logits: Array) -> Mixture:
-    tops = PRODUCTS * np.cumsum([1, *space.shape])[:-1]
-    first, *each = np.split(logits, tops)
+    first, *each = np.split(logits, PRODUCTS * np.cumsum([1, *space.shape])[:-1])
     return Mixture(_softmax(first), tuple(_softmax(part.reshape(PRODUCTS, -1)) for part in each))
 
 
@@ -304,10 +302,9 @@ def integrals_and_curvature(
     """
     rows = None if queries is None else queries.seen(spectrum)
     slopes, curvature = [], []
-    each = zip(
-        columns.matrices, columns.vectors, spectrum.roots, spectrum.turned, multiplicities, strict=True
-    )
-    for at, (matrices, vectors, roots, turned, multiplicity) in enumerate(each):
+    for at, (matrices, vectors, roots, turned, multiplicity) in enumerate(
+        zip(columns.matrices, columns.vectors, spectrum.roots, spectrum.turned, multiplicities, strict=True)
+    ):
         squares = turned @ matrices @ turned.T  # (p, r, r)
         seen = vectors @ turned.T  # (c, r)
         if rows is not None:
@@ -340,8 +337,7 @@ def _curvature(squares: Array, seen: Array, roots: Array) -> Array:
     if cells:
         scaled = seen / np.sqrt(roots)
         low = -np.log(2.0 * roots[-1]) - NODES_BEFORE
-        high = -np.log(2.0 * roots[0]) + NODES_AFTER
-        for node in np.exp(np.arange(low, high + NODE_STEP, NODE_STEP)):
+        for node in np.exp(np.arange(low, -np.log(2.0 * roots[0]) + NODES_AFTER + NODE_STEP, NODE_STEP)):
             rows = scaled * np.exp(-node / 2.0 * roots)
             curvature[count:, count:] += NODE_STEP * node * np.square(rows @ rows.T)
     return curvature
@@ -367,8 +363,7 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
     shift = 0.0
     ridge = 1e-13 * float(np.abs(np.diag(curvature)).max(initial=0.0))
     for _ in range(MOST_STEPS):
-        gradient = slopes + curvature @ x
-        off = gradient + dual - shift
+        off = slopes + curvature @ x + dual - shift
         gap = float(x @ dual) / count
         if gap * count <= CLOSE * scale * mass and float(np.abs(off).max()) <= CLOSE * scale:
             break
@@ -471,8 +466,7 @@ def high_neighbours(profile: HeightOfCells, shape: Sequence[int], cells: Ints, h
     near = np.unique(neighbours(cells, shape).reshape(-1, cells.shape[1]), axis=0)
     near_heights = profile(near)
     high = near_heights > 1.0 + PART_OF_EXCESS * (float(heights.max()) - 1.0)
-    order = np.argsort(-near_heights[high], kind="stable")
-    return np.asarray(near[high][order])
+    return np.asarray(near[high][np.argsort(-near_heights[high], kind="stable")])
 
 
 Solved = Callable[[Sequence[Array]], MomentSpectrum]

@@ -139,8 +139,7 @@ def basis_rounding(basis: Array, sizes: Array) -> float:
     orthonormalised by (G')^{-1/2}, which moves them by at most ‖G - I‖ each.
     """
     shares = sizes / sizes.sum()
-    gram = (basis * shares) @ basis.T
-    off = float(np.linalg.norm(gram - np.eye(len(basis))))
+    off = float(np.linalg.norm((basis * shares) @ basis.T - np.eye(len(basis))))
     lost = (gamma(len(sizes) + 6) + 4 * EPS) * float(np.linalg.norm(basis * np.sqrt(shares))) ** 2
     return 2 * (off + lost) * GROW
 
@@ -186,8 +185,7 @@ def add_component(
             both = _at_orbits(rows[component.places[second]], second, functions)  # first's orbits, second's
             union = tuple(sorted({*first, *second, *rests}))
             labels = [union.index(i) for i in (*first, *second)]
-            kept = [i for i in union if i not in rests]
-            entries = _diagonal(both, labels, [union.index(i) for i in kept])
+            entries = _diagonal(both, labels, [union.index(i) for i in union if i not in rests])
             if union not in tables:
                 tables[union] = np.zeros([shape[i] for i in union])
             place = tuple(rests.get(i, slice(None)) for i in union)
@@ -226,8 +224,7 @@ def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> lis
         mean = float(_mean(table, measures))
         whole += mean
         for axis, i in enumerate(union):
-            moved = np.moveaxis(table, axis, 0)
-            means[i] += _mean(moved, measures[:axis] + measures[axis + 1 :]) - mean
+            means[i] += _mean(np.moveaxis(table, axis, 0), measures[:axis] + measures[axis + 1 :]) - mean
     return [part + whole for part in means]
 
 
@@ -273,8 +270,7 @@ class ProfileFunctions:
         coordinates = np.zeros(self.size)
         for union, table in tables.items():
             for i in union:  # the first axis goes, and comes back as the last
-                weighed = self.measures[i][:, None] * self.functions[i]
-                table = np.tensordot(table, weighed, axes=(0, 0))
+                table = np.tensordot(table, self.measures[i][:, None] * self.functions[i], axes=(0, 0))
             for axes, has in _subsets(union):
                 coordinates[self.places[axes]] += table[_slices(has)].ravel()
         return coordinates

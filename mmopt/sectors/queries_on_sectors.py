@@ -111,8 +111,7 @@ class SectorLayout:
 
     def place(self, attributes: tuple[int, ...]) -> Ints:
         """Places of all products of (1, functions) of the attributes, in row-major order, (Π oᵢ,)."""
-        shape = [len(self.functions[i]) + 1 for i in attributes]
-        places = np.empty(shape, dtype=np.int64)
+        places = np.empty([len(self.functions[i]) + 1 for i in attributes], dtype=np.int64)
         for chosen in itertools.product((False, True), repeat=len(attributes)):
             sector = tuple(i for i, one in zip(attributes, chosen, strict=True) if one)
             at = tuple(slice(1, None) if one else 0 for one in chosen)
@@ -276,10 +275,9 @@ class QueriesOnSectors:
 
     def _choices(self, which: tuple[int, ...], each: list[AttributeRows]) -> Iterator[tuple[Choice, Rests]]:
         """The rests on which a product's queries are not all zero: one class of an attribute or none."""
-        labels = [self.layout.labels[i] for i in which]
         options: list[list[int | None]] = [
             [None, *np.unique(label[(queries.rest != 0).any(axis=0)]).tolist()]
-            for queries, label in zip(each, labels, strict=True)
+            for queries, label in zip(each, [self.layout.labels[i] for i in which], strict=True)
         ]
         for choice in itertools.product(*options):
             yield choice, tuple((i, o) for i, o in zip(which, choice, strict=True) if o is not None)
@@ -486,10 +484,9 @@ def _orbits_of(rows: RowSpace, workload: Workload, targets: Sequence[float]) -> 
     require_memory((entries,), "queries in the space that they span")
     parts = []
     for component in rows.components:
-        blocks = [
-            _on_component(component, factors[at], rows.products[at].factors) for at in component.products
-        ]
-        stacked = np.vstack(blocks)
+        stacked = np.vstack(
+            [_on_component(component, factors[at], rows.products[at].factors) for at in component.products]
+        )
         labels = np.concatenate([np.arange(starts[at], starts[at + 1]) for at in component.products])
         has_any = stacked.any(axis=1)
         parts.append((stacked[has_any], labels[has_any]))
@@ -507,8 +504,7 @@ def _on_component(
 ) -> Array:
     """(q, dim) rows t of the orbits of a product; ``varying``: attributes of which it tells values apart."""
     rests = dict(component.rests)
-    count = math.prod(len(orbits.counts) for orbits in factors.values())
-    rows = np.zeros((count, component.dim))
+    rows = np.zeros((math.prod(len(orbits.counts) for orbits in factors.values()), component.dim))
     for sector, place in component.places.items():
         if not set(sector) <= set(varying):
             continue

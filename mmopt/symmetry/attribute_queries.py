@@ -107,8 +107,7 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     factors = {id(f): f for p in products for f in p.factors}
     equal = {f: _piece(f) for f in factors.values()}  # equal factors are one piece
     pieces = {number: equal[f] for number, f in factors.items()}
-    terms = tuple(Term(tuple([pieces[id(f)] for f in p.factors]), p.weight, p.target) for p in products)
-    return sizes, terms
+    return sizes, tuple(Term(tuple([pieces[id(f)] for f in p.factors]), p.weight, p.target) for p in products)
 
 
 def _whole(workload: Workload) -> Term:
@@ -116,8 +115,7 @@ def _whole(workload: Workload) -> Term:
     assert isinstance(block, Explicit)
     is_plain = bool((weights == weights[0]).all())
     counted = workload.unweighted if is_plain else workload
-    entries = block.queries.arrays[-1]
-    is_whole = is_plain and _are_integers(entries)
+    is_whole = is_plain and _are_integers(block.queries.arrays[-1])
     kind = "matrix" if is_whole or fits_memory(workload.shape) else UNKNOWN
     piece = Piece(
         n,
@@ -312,8 +310,7 @@ def keys(matrix: Array, targets: Array) -> list[bytes]:
     out: list[bytes] = []
     for start in range(0, len(matrix), ROWS_AT_A_TIME):
         rows = matrix[start : start + ROWS_AT_A_TIME]
-        lead = np.argmax(rows != 0, axis=1)
-        signs = np.where(rows[np.arange(len(rows)), lead] < 0, -1.0, 1.0)
+        signs = np.where(rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)] < 0, -1.0, 1.0)
         shared = targets[start : start + ROWS_AT_A_TIME]
         whole = np.column_stack([rows * signs[:, None], shared]) + 0.0  # minus zero equals zero
         out += [row.tobytes() for row in whole]

@@ -156,8 +156,7 @@ def _of_factor(attribute: AttributeSymmetry, factor: Factor) -> _Distinct:
 
 def _distinct(attribute: AttributeSymmetry, rows: Array) -> _Distinct:
     whole, labels = np.unique(np.hstack(attribute.coordinates(rows)), axis=0, return_inverse=True)
-    ends = np.cumsum([part.dim for part in attribute.parts])
-    local = Local.of(np.split(whole, ends[:-1], axis=1))
+    local = Local.of(np.split(whole, np.cumsum([part.dim for part in attribute.parts])[:-1], axis=1))
     return _Distinct(local, len(whole), np.asarray(labels, dtype=np.int64).reshape(-1))
 
 
@@ -208,8 +207,7 @@ def _coordinates(attribute: AttributeSymmetry, part: AttributePart, rows: Ints) 
         by_class = [rows[:, attribute.classes == c] for c in classes]
         varies = any(bool((columns != columns[:, :1]).any()) for columns in by_class)
         return np.ones((int(varies), 1), dtype=np.int64)
-    member = np.equal.outer(attribute.classes, np.arange(len(attribute.mirror))).astype(np.int64)
-    sums = rows @ member
+    sums = rows @ np.equal.outer(attribute.classes, np.arange(len(attribute.mirror))).astype(np.int64)
     if part.kind == "even":
         whole = np.equal.outer(attribute.orbit_of_class, np.arange(part.dim)).astype(np.int64)
         sums, sizes = sums @ whole, attribute.sizes
@@ -339,11 +337,10 @@ def symmetry(workload: Workload, with_targets: bool, largest: float = math.inf) 
     """
     sizes, terms = terms_of(workload, with_targets)
     has_targets = [with_targets and term.has_target for term in terms]
-    columns = zip(*(term.pieces for term in terms), strict=True)
     joint = Joint(
         tuple(
             _attribute(size, dict.fromkeys(zip(pieces, has_targets, strict=True)))
-            for size, pieces in zip(sizes, columns, strict=True)
+            for size, pieces in zip(sizes, zip(*(term.pieces for term in terms), strict=True), strict=True)
         )
     )
     if joint.is_trivial and math.prod(sizes) > MOST_CELLS_OF_BLOCKS:

@@ -396,8 +396,7 @@ def _labels(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
         low, high = factor.ends(index)
         last = factor.size - 1
         other_low, other_high = last - high, last - low
-        first = np.minimum(low * factor.size + high, other_low * factor.size + other_high)
-        return np.asarray(first)
+        return np.asarray(np.minimum(low * factor.size + high, other_low * factor.size + other_high))
     return index  # one total; prefixes and ranges of values that stay in place
 
 
@@ -427,8 +426,7 @@ def _joined(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
 def _images(matrix: Array, attribute: AttributeSymmetry) -> Iterator[tuple[Ints, Array]]:
     """The numbers of the rows that each generator of the group changes, and the changed rows."""
     for c in range(len(attribute.mirror)):
-        values = np.flatnonzero(attribute.classes == c)
-        for v, w in itertools.pairwise(values):
+        for v, w in itertools.pairwise(np.flatnonzero(attribute.classes == c)):
             yield swapped(matrix, int(v), int(w))
     if attribute.is_mirrored:
         yield np.arange(len(matrix)), matrix[:, ::-1]

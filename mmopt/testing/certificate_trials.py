@@ -340,10 +340,9 @@ def _bound_instance(
 def _random_multipliers(
     rng: np.random.Generator, stated: Sequence[Multiplier], sizes: Mapping[str, int]
 ) -> dict[str, Array]:
-    declared = [m.declaration for m in stated]
     return {
         d.name: draw_multiplier(rng, d.shape(sizes)) if d.sign else draw_value(rng, d, sizes)
-        for d in declared
+        for d in [m.declaration for m in stated]
     }
 
 

@@ -87,9 +87,9 @@ class Attribute(Displayed):
         refuse_repeated(self.labels, lambda label: f"attribute '{self.name}' has the label '{label}' twice")
         if not self.encoding.size:
             object.__setattr__(self, "encoding", Values(self.labels))
-        others = self.labels[self.declared :]
         if self.declared > self.size or any(
-            label in ("refuse", "drop") or label not in (self.outside, self.missing) for label in others
+            label in ("refuse", "drop") or label not in (self.outside, self.missing)
+            for label in self.labels[self.declared :]
         ):
             raise WorkloadError(
                 f"attribute '{self.name}' has {self.size} labels, "

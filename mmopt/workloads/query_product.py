@@ -519,8 +519,7 @@ def whole_rows(rows: Array) -> Ints | None:
     A row that is one number times a row of -1, 0 and 1 counts as that row.
     """
     size = np.abs(rows)
-    largest = size.max(axis=1, keepdims=True)
-    flat = ((size == 0) | (size == largest)).all(axis=1, keepdims=True)
+    flat = ((size == 0) | (size == size.max(axis=1, keepdims=True))).all(axis=1, keepdims=True)
     rows = np.where(flat, np.sign(rows), rows)
     if not (rows == np.rint(rows)).all() or np.abs(rows).max() > 2**53:
         return None
@@ -530,6 +529,5 @@ def whole_rows(rows: Array) -> Ints | None:
 def independent_rows(rows: Ints, rank: int) -> Ints | None:
     """``rank`` independent rows, chosen by QR with pivoting; None if it finds another rank."""
     triangle, pivots = scipy.linalg.qr(rows.T.astype(np.float64), mode="r", pivoting=True)
-    diagonal = np.abs(np.diag(triangle))
-    reached = int(counted(diagonal, rows.shape).sum())
+    reached = int(counted(np.abs(np.diag(triangle)), rows.shape).sum())
     return rows[np.sort(pivots[:rank])] if reached == rank else None

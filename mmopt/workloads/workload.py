@@ -305,8 +305,7 @@ class Workload(Tabular):
 
     def groups(self) -> list[tuple[str, slice]]:
         """Name and rows of each product; a product without a name is named by its attributes."""
-        ends = itertools.accumulate(block.m for block in self.blocks)
-        blocks = zip(self.blocks, ends, strict=True)
+        blocks = zip(self.blocks, itertools.accumulate(block.m for block in self.blocks), strict=True)
         return [(block.title(self.domain), slice(end - block.m, end)) for block, end in blocks]
 
     @cached_property
@@ -347,8 +346,7 @@ class Workload(Tabular):
         0 where R is the unchanged rows of W.
         """
         held = sum(min(block.m, block.n) if isinstance(block, Product) else block.m for block in self.blocks)
-        each = max(block.root_rounding for block in self.blocks)
-        return each + rounding_of_root(held, self._merged.count)
+        return max(block.root_rounding for block in self.blocks) + rounding_of_root(held, self._merged.count)
 
     @property
     def unweighted(self) -> Workload:
@@ -520,8 +518,7 @@ def _off(workload: Workload, name: str, rows: Array) -> float:
     skewed = float(np.abs(rows @ rows.T - np.eye(len(rows))).max())
     if name == "basis":
         root = workload.unit_root
-        outside = float(np.linalg.norm(root - root @ rows.T @ rows) / np.linalg.norm(root))
-        return max(skewed, outside)
+        return max(skewed, float(np.linalg.norm(root - root @ rows.T @ rows) / np.linalg.norm(root)))
     image = workload.root @ rows.T
     values = workload.eigenvalues
     return max(skewed, float(np.abs(image.T @ image - np.diag(values)).max() / values[0]))

@@ -158,8 +158,7 @@ def check_dual(dual: Dual, rng: np.random.Generator) -> list[tuple[str, float, f
     They are central differences with two steps, extrapolated (Richardson), so right to about 1e-9 where the
     function is smooth within a thousandth of the point.
     """
-    gradient = np.asarray(dual.gradient(dual.at))
-    wrong = list(_contradicted("derivative", dual.value, gradient, dual.at, rng))
+    wrong = list(_contradicted("derivative", dual.value, np.asarray(dual.gradient(dual.at)), dual.at, rng))
     if dual.hessian is not None:
         hessian = np.asarray(dual.hessian(dual.at))
         uneven = float(np.abs(hessian - hessian.T).max())

@@ -228,8 +228,7 @@ def _largest_of_products(blocks: Sequence[Implicit], norm: int) -> float | None:
     """The largest column power of a stack of products over the same attributes; None for any other stack."""
     products = [_as_product(block, norm) for block in blocks]
     factored = [product for product in products if product is not None]
-    sizes = {tuple(part.size for part in parts) for _, parts in factored}
-    if len(factored) < len(blocks) or len(sizes) > 1:
+    if len(factored) < len(blocks) or len({tuple(part.size for part in parts) for _, parts in factored}) > 1:
         return None
     powers = []  # per attribute (cells that count, blocks)
     for at in range(len(factored[0][1])):

@@ -282,8 +282,7 @@ class Padded(Implicit):
 
     def _wide(self, values: Array) -> Array:
         """Values with zeros for the other cells, along the last axis."""
-        zeros = np.zeros((*values.shape[:-1], self.size - self.inner.size))
-        return np.concatenate([values, zeros], axis=-1)
+        return np.concatenate([values, np.zeros((*values.shape[:-1], self.size - self.inner.size))], axis=-1)
 
     def _square(self, values: Array) -> Array:
         return self._wide(self._wide(values).T)

@@ -308,8 +308,7 @@ def reflected_ranges(n: int) -> tuple[Array, Array]:
     if n % 2:
         even[:, -1] /= np.sqrt(2.0)  # the cell in the middle has no mirror image
     b = n - 1.0 - 2.0 * np.arange(n // 2)
-    odd = np.triu(np.outer(np.sqrt((n + 1.0) / (b * (b + 2.0))), b))
-    return even, odd
+    return even, np.triu(np.outer(np.sqrt((n + 1.0) / (b * (b + 2.0))), b))
 
 
 class Haar(Independent):
@@ -340,9 +339,7 @@ class Haar(Independent):
         start, length = self._blocks(index)
         off = np.arange(self.size) - start[:, None]
         half = np.where(index > 0, length // 2, length)[:, None]
-        first = (off >= 0) & (off < half)
-        second = (off >= half) & (off < length[:, None])
-        return first.astype(np.float64) - second
+        return ((off >= 0) & (off < half)).astype(np.float64) - ((off >= half) & (off < length[:, None]))
 
     def _gram(self) -> Array:
         # Cells that first part at level l agree at all coarser ones and differ in sign there: 1 + l - 1.
