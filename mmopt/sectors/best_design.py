@@ -155,8 +155,9 @@ class Search:
         if self.queries is None or isinstance(strategy, _Given):
             return strategy.bound
         total = np.zeros(len(self.queries.sizes))
-        each = zip(self.queries.rows, strategy.parts, self.multiplicities, strict=True)
-        for at, (rows, part, multiplicity) in enumerate(each):
+        for at, (rows, part, multiplicity) in enumerate(
+            zip(self.queries.rows, strategy.parts, self.multiplicities, strict=True)
+        ):
             values, vectors = eigh(part)
             if not values.min(initial=np.inf) > LEAST_DEFINITE * values.max(initial=0.0):
                 return np.inf
@@ -373,8 +374,9 @@ def target_designs(space: RowSpace, queries: QueryShares, seed: int = 0) -> Iter
     measure, shares = Mixture(np.ones(1), tuple(uniform[None] for uniform in space.uniform)), queries.even
     design: Design | None = None
     for _ in range(ROUNDS):
-        rising = products_of_rising_t(queries.weighing(space, shares), measure)
-        *_, (measure, strategy) = itertools.islice(rising, STEPS_A_ROUND)
+        *_, (measure, strategy) = itertools.islice(
+            products_of_rising_t(queries.weighing(space, shares), measure), STEPS_A_ROUND
+        )
         before = strategy.total
         shares, strategy = search.with_shares(strategy.moments, shares)
         cells, heights = search.cells(strategy, measure, cells)

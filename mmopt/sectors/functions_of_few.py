@@ -344,8 +344,9 @@ def component_root(
     if component.dim == 1:
         number = math.hypot(*(_number(component, products[at]) for at in component.products))
         return np.array([[number]]), 4 * EPS
-    rows = [_product_rows(component, products[at]) for at in component.products]
-    triangle, lost = _eliminated(component, rows)
+    triangle, lost = _eliminated(
+        component, [_product_rows(component, products[at]) for at in component.products]
+    )
     if len(triangle) == component.dim and _is_well_conditioned(triangle):
         return triangle, lost
     _, lengths, directions = np.linalg.svd(triangle, full_matrices=False)
@@ -362,8 +363,9 @@ def _is_well_conditioned(triangle: Array) -> bool:
 def _number(component: SectorComponent, product: ProductCoefficients) -> float:
     """The length of a product's coefficients on a component without contrasts."""
     rests = dict(component.rests)
-    each = (f.rests[rests[i]] if i in rests else f.constant for i, f in product.factors.items())
-    return product.scale * math.prod(each)
+    return product.scale * math.prod(
+        f.rests[rests[i]] if i in rests else f.constant for i, f in product.factors.items()
+    )
 
 
 def _product_rows(component: SectorComponent, product: ProductCoefficients) -> Rows:

@@ -201,8 +201,9 @@ class QueryShares:
     def weighing(self, space: RowSpace, shares: Array) -> RowSpace:
         """The row space with the queries of these shares (o,) for its root."""
         roots = np.sqrt(shares / (self.sizes * self.targets) + self.constant * float(shares.sum()))
-        pairs = zip(self.rows, self.orbits, strict=True)
-        return with_root(space, [rows * roots[orbit, None] for rows, orbit in pairs])
+        return with_root(
+            space, [rows * roots[orbit, None] for rows, orbit in zip(self.rows, self.orbits, strict=True)]
+        )
 
     def seen(self, spectrum: MomentSpectrum) -> tuple[Array, ...]:
         """By component (m, r), each row times Pᵀ."""
@@ -212,8 +213,9 @@ class QueryShares:
     def slopes(self, spectrum: MomentSpectrum, multiplicities: Sequence[float]) -> Array:
         """(o,) the variance at N of each orbit next to its target, over t²: its mean by the shares is 1."""
         total = np.zeros(len(self.sizes))
-        each = zip(self.seen(spectrum), spectrum.roots, multiplicities, strict=True)
-        for at, (seen, root, multiplicity) in enumerate(each):
+        for at, (seen, root, multiplicity) in enumerate(
+            zip(self.seen(spectrum), spectrum.roots, multiplicities, strict=True)
+        ):
             total += multiplicity / spectrum.total * self.by_shares(np.square(seen) @ (1.0 / root), at)
         return total
 

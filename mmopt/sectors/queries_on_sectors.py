@@ -378,8 +378,9 @@ QueryOrbits = tuple[list[tuple[Array, Ints]], Array, Array]
 
 def as_targets(workload: Workload) -> Workload:
     """The queries unweighted, each product with the weight 1 / target: swaps then keep targets, too."""
-    products = [replace(p.unweighted(), weight=1.0 / p.target) for p in workload.products or ()]
-    return Workload.from_products(workload.domain, products)
+    return Workload.from_products(
+        workload.domain, [replace(p.unweighted(), weight=1.0 / p.target) for p in workload.products or ()]
+    )
 
 
 def sources_with_targets(rows: RowSpace, cells: Space, workload: Workload) -> dict[str, Split | Level] | str:
@@ -419,8 +420,9 @@ def matrix_of(rows: RowSpace, cells: Space, workload: Workload) -> Split | str:
     if isinstance(orbits, str):
         return orbits
     scales = 1.0 / np.sqrt(orbits[2])
-    parts = tuple(part * scales[label, None] for part, label in orbits[0])
-    return Split(_space(orbits, cells, workload), cells, parts)
+    return Split(
+        _space(orbits, cells, workload), cells, tuple(part * scales[label, None] for part, label in orbits[0])
+    )
 
 
 def _space(orbits: QueryOrbits, cells: Space, workload: Workload) -> Space:

@@ -222,8 +222,9 @@ def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> d
         keyed = list(zip(product.attributes, map(id, product.grams), strict=True))
         for size in range(len(keyed) + 1):
             for chosen in itertools.combinations(keyed, size):
-                others = math.prod(means[key] for key in keyed if key not in chosen)
-                weights[tuple(i for i, _ in chosen)][chosen] += product.weight * others
+                weights[tuple(i for i, _ in chosen)][chosen] += product.weight * math.prod(
+                    means[key] for key in keyed if key not in chosen
+                )
     return weights
 
 
@@ -346,8 +347,9 @@ def _product_strategy(
     error = math.inf
     for _ in range(rounds):
         for i, each in enumerate(factors):
-            others = weights * np.delete(costs, i, axis=0).prod(axis=0)
-            designs[i] = design(_sum(others, each), start=designs[i].measure)
+            designs[i] = design(
+                _sum(weights * np.delete(costs, i, axis=0).prod(axis=0), each), start=designs[i].measure
+            )
             costs[i] = _costs(each, designs[i])
         last, error = error, float(weights @ costs.prod(axis=0))
         if error >= last * (1 - ROUND_GAIN):
@@ -476,8 +478,9 @@ def _of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[R
         for one in inside:
             for other in inside:
                 blocks = (x[PARTS[i in one], PARTS[i in other]] for i, x in sorted(free.items()))
-                block = reduce(np.kron, blocks, np.full((1, 1), weight))
-                part[component.places[one], component.places[other]] += block
+                part[component.places[one], component.places[other]] += reduce(
+                    np.kron, blocks, np.full((1, 1), weight)
+                )
     return part
 
 

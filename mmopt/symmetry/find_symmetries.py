@@ -278,8 +278,9 @@ class SymmetricWorkload:
         sources = {name: source for name, source in self.sources.items() if name in names}
         root = self.sources.get("workload.root")
         if isinstance(root, Split) and "workload.gram" in names:
-            parts = tuple(part.T @ part for part in root.parts)
-            sources["workload.gram"] = Split(root.columns, root.columns, parts)
+            sources["workload.gram"] = Split(
+                root.columns, root.columns, tuple(part.T @ part for part in root.parts)
+            )
         return sources
 
     def in_basis(self, basis: Split) -> SymmetricWorkload:

@@ -60,8 +60,9 @@ def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) 
     all images of the terms. There may be up to 2 d rows then, of which only sums are needed: QR costs more.
     """
     stacks: dict[Key, list[Array]] = {}
-    pieces = [term.pieces for term in terms]
-    roots = made_of(joint, pieces, lambda attribute, piece: Local(_roots(piece, attribute, mean)))
+    roots = made_of(
+        joint, [term.pieces for term in terms], lambda attribute, piece: Local(_roots(piece, attribute, mean))
+    )
     for term, local in zip(terms, roots, strict=True):
         scale = math.sqrt(term.weight)
         for key, rows in combined(local):
@@ -101,8 +102,9 @@ def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> np.typing.NDArray[
     """(d, d): False where the Gram matrix of every term on a component is exactly zero."""
     linked = np.zeros((joint.dim(key),) * 2, dtype=bool)
     for term in terms:
-        each = [_local(*one) for one in zip(term.pieces, joint.attributes, key, strict=True)]
-        linked |= reduce(np.kron, each)
+        linked |= reduce(
+            np.kron, [_local(*one) for one in zip(term.pieces, joint.attributes, key, strict=True)]
+        )
     return linked
 
 

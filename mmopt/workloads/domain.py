@@ -234,8 +234,9 @@ class Domain(Displayed):
         """
         from mmopt.request import read_entry
 
-        chosen = {"ways": ways, "each": each} | ({} if of is None else {"of": of})
-        return read_entry(self, "products", chosen, options)
+        return read_entry(
+            self, "products", {"ways": ways, "each": each} | ({} if of is None else {"of": of}), options
+        )
 
     def product(self, blocks: Any = None, /, **more: object) -> Workload:
         """Every combination of the queries of blocks, one block per attribute; attributes not named: total.

@@ -213,8 +213,9 @@ class Product(Group):
         require_memory((self.m,), f"list of the weights of {self!r}")
         if not self.has_row_weights:
             return np.full(self.m, self.weight)
-        by_factor = [np.ones(f.rows) if f.row_weights is None else f.row_weights for f in self.factors]
-        return self.weight * kron(by_factor)
+        return self.weight * kron(
+            [np.ones(f.rows) if f.row_weights is None else f.row_weights for f in self.factors]
+        )
 
     @property
     def has_row_weights(self) -> bool:

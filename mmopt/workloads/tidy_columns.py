@@ -101,8 +101,9 @@ def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, C
     for name, (attribute, each) in zip(names, restricted, strict=True):
         columns[name] = each.texts
         if isinstance(attribute.encoding, Bins):
-            ends = _ends(attribute.encoding, attribute.size, each.low, each.high)
-            for end, values in zip(("low", "high"), ends, strict=True):
+            for end, values in zip(
+                ("low", "high"), _ends(attribute.encoding, attribute.size, each.low, each.high), strict=True
+            ):
                 columns[_free(f"{attribute.name}_{end}", used)] = values
     return columns
 
@@ -136,8 +137,9 @@ def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
         return _RowMeanings(_objects(texts), low, high)
     if isinstance(factor, Sparse):
         return _of_sets(factor, attribute, [_sparse_sets(factor.values)])
-    step = max(1, _ENTRIES // factor.size)
-    return _of_sets(factor, attribute, [_dense_sets(rows) for rows in factor.chunks(step)])
+    return _of_sets(
+        factor, attribute, [_dense_sets(rows) for rows in factor.chunks(max(1, _ENTRIES // factor.size))]
+    )
 
 
 class _Sets(NamedTuple):

@@ -442,8 +442,9 @@ def _again(w: Workload, targets: Array) -> Workload:
 
 def _cells_twice(w: Workload, rng: Random) -> Workload:
     again = rng.permutation(w.n)[: max(1, w.n // 4)]
-    columns = np.hstack([w.queries, w.queries[:, again], np.zeros((w.m, 1))])
-    return Workload.from_matrix(columns, w.targets, w.weights)
+    return Workload.from_matrix(
+        np.hstack([w.queries, w.queries[:, again], np.zeros((w.m, 1))]), w.targets, w.weights
+    )
 
 
 TWISTS: tuple[Twist, ...] = (
