@@ -248,9 +248,7 @@ def _chosen(stack: Sequence[Ints | None], kept: Ints) -> Ints | None:
     if not len(rows):
         return rows
     rank = int(np.linalg.matrix_rank(rows / np.linalg.norm(rows.astype(np.float64), axis=1)[:, None]))
-    if rank == len(kept):
-        return np.eye(rank, dtype=np.int64)
-    return independent_rows(rows, rank)
+    return np.eye(rank, dtype=np.int64) if rank == len(kept) else independent_rows(rows, rank)
 
 
 # Above this many cells a workload without symmetry is not searched for blocks.

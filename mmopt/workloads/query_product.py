@@ -522,9 +522,7 @@ def whole_rows(rows: Array) -> Ints | None:
     size = np.abs(rows)
     flat = ((size == 0) | (size == size.max(axis=1, keepdims=True))).all(axis=1, keepdims=True)
     rows = np.where(flat, np.sign(rows), rows)
-    if not (rows == np.rint(rows)).all() or np.abs(rows).max() > 2**53:
-        return None
-    return rows.astype(np.int64)
+    return None if not (rows == np.rint(rows)).all() or np.abs(rows).max() > 2**53 else rows.astype(np.int64)
 
 
 def independent_rows(rows: Ints, rank: int) -> Ints | None:
