@@ -75,8 +75,6 @@ smaller. Where a number is not finite nothing is proved: the bound is 0.
 **The best measure.** The total error is bounded at the best product of measures that a few trials find.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import defaultdict

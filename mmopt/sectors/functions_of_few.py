@@ -23,8 +23,6 @@ what remains touches later sectors only. Rows of pairs of attributes are never s
 little is left of them. No Gram matrix is formed.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -23,8 +23,6 @@ Programming, 1972). Where all attributes are linked, this visits all cells; wher
 table decides the cost.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math

@@ -52,8 +52,6 @@ cell, and the least error is (Σ_χ √H_χχ)² with H_χχ = Σ over products 
 baseline by name. Where a sector is one Kronecker product its best strategy is no worse.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import defaultdict

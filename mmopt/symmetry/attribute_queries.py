@@ -13,8 +13,6 @@ weights decide, entry by entry as they were given. (A rotation of the rows, by n
 represents, is not seen.)
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections import Counter

@@ -6,8 +6,6 @@ the point of a solve leave no room: there the two numbers agree to many digits. 
 points and multipliers are of the declared types, from one generator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -9,8 +9,6 @@ and size, and two bounds in closed form that hold for any workload. All are on t
 of a program share (``Solution.value``).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import statistics

@@ -9,8 +9,6 @@ caller has to make sure that they come from a code book, and not from the data a
 ``astype("category")``.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from numbers import Integral, Real

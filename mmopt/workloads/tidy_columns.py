@@ -4,8 +4,6 @@ It comes from the factors of the products: the meaning of a row of a factor is c
 queries have it. ``attribute_uses`` tells which attributes the queries need: other columns need not be read.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """Kronecker products of implicit matrices, and stacks of matrices over the same cells."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from functools import reduce

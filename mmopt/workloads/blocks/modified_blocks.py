@@ -5,8 +5,6 @@ A workload holds ``RowWeighted``: its rows are the queries themselves, in all th
 cells of another one in another order, or with further cells after them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 

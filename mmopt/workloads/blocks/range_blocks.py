@@ -7,8 +7,6 @@ the cells a to b, xᵀ G x = Σ u(a, b) (c_{b+1} - c_a)², the Laplacian of a co
 The Haar wavelet and hierarchies split the cells again and again.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 
