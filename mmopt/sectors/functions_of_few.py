@@ -25,7 +25,7 @@ little is left of them. No Gram matrix is formed.
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -148,17 +148,13 @@ def coefficients(basis: AttributeBasis, piece: Piece) -> Coefficients:
     if piece.kind == "identity":
         return Coefficients(scale * np.eye(basis.orbits), dict.fromkeys(several, float(scale)))
     root = piece.root()
-    if (root == root[:, :1]).all() and _is_constant(piece):
+    # Whether every query gives all values the same is decided by the rows themselves.
+    if (root == root[:, :1]).all() and all((rows == rows[:, :1]).all() for rows in piece.blocks()):
         return Coefficients(np.array([[float(np.linalg.norm(root[:, 0]))]]), {})
     sums = symmetry.sums(root)
     even, *rests = (symmetry.root(part, root, sums, piece.blocks, mean=False) for part in symmetry.parts)
     on_rests = {o: float(scale * rest[0, 0]) for o, rest in zip(several, rests, strict=True) if len(rest)}
     return Coefficients(basis.turned(scale * even), on_rests)
-
-
-def _is_constant(piece: Piece) -> bool:
-    """Whether every query gives all values the same, decided by the rows themselves."""
-    return all(bool((rows == rows[:, :1]).all()) for rows in piece.blocks())
 
 
 Sector = tuple[int, ...]
@@ -226,6 +222,14 @@ class SectorComponent:
         return values
 
 
+def sets_of(attributes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """All subsets of these sets of attributes, each once: small ones first, then by number."""
+    subsets = {
+        part for one in attributes for w in range(len(one) + 1) for part in itertools.combinations(one, w)
+    }
+    return tuple(sorted(subsets, key=lambda one: (len(one), one)))
+
+
 def components_of(
     bases: Sequence[AttributeBasis], products: Iterable[ProductCoefficients]
 ) -> list[SectorComponent]:
@@ -242,10 +246,12 @@ def components_of(
     sectors: dict[Rests, set[Sector]] = {}
     members: dict[Rests, list[int]] = {}
     for looked, numbers in alike.items():
-        for rests in _choices(looked):
+        options = [[(), *(((i, o),) for o in orbits)] for i, orbits, _ in looked]
+        for picked in itertools.product(*options):  # at most one orbit an attribute
+            rests = tuple(itertools.chain.from_iterable(picked))
             taken = {i for i, _ in rests}
             free = [i for i, _, has_contrasts in looked if has_contrasts and i not in taken]
-            sectors.setdefault(rests, set()).update(_subsets(free))
+            sectors.setdefault(rests, set()).update(sets_of([tuple(free)]))
             members.setdefault(rests, []).extend(numbers)
             if len(sectors) > MOST_COMPONENTS:
                 raise TooLargeError(
@@ -256,16 +262,6 @@ def components_of(
         _component(bases, rests, sectors[rests], members[rests])
         for rests in sorted(sectors, key=lambda r: (len(r), r))
     ]
-
-
-def _choices(looked: Looked) -> Iterator[Rests]:
-    """Every choice of rests: at most one orbit an attribute."""
-    for picked in itertools.product(*[[(), *(((i, o),) for o in orbits)] for i, orbits, _ in looked]):
-        yield tuple(itertools.chain.from_iterable(picked))
-
-
-def _subsets(free: Sequence[int]) -> Iterator[Sector]:
-    return itertools.chain.from_iterable(itertools.combinations(free, n) for n in range(len(free) + 1))
 
 
 def _component(
@@ -295,7 +291,8 @@ def require_blocks(
         (count for count in orders if blocks_fit(bases, [p for p in products if len(p.factors) <= count])), 0
     )
     raise TooLargeError(
-        f"the row space of these queries has {sum(_count(bases, one) for one in components):,} dimensions, "
+        "the row space of these queries has "
+        f"{sum(one.dim * copies(bases, one.rests) for one in components):,} dimensions, "
         f"{most:,} of them in one block: "
         f"{ARRAYS_AT_ONCE} matrices of {8 * most**2 / 2**30:,.1f} GiB each are more than fits",
         hint=(
@@ -310,10 +307,6 @@ def blocks_fit(bases: Sequence[AttributeBasis], products: Sequence[ProductCoeffi
     """Whether the matrices of the largest component fit in memory. Raises as ``components_of``."""
     most = max((component.dim for component in components_of(bases, products)), default=0)
     return fits_memory((most, most), ARRAYS_AT_ONCE)
-
-
-def _count(bases: Sequence[AttributeBasis], component: SectorComponent) -> int:
-    return component.dim * copies(bases, component.rests)
 
 
 def copies(bases: Sequence[AttributeBasis], rests: Rests) -> int:
@@ -345,17 +338,12 @@ def component_root(
     triangle, lost = _eliminated(
         component, [_product_rows(component, products[at]) for at in component.products]
     )
-    if len(triangle) == component.dim and _is_well_conditioned(triangle):
+    if len(triangle) == component.dim and scipy.linalg.lapack.dtrcon(triangle)[0] > LEAST_DIAGONAL:
         return triangle, lost
     _, lengths, directions = np.linalg.svd(triangle, full_matrices=False)
     kept = lengths > 8 * component.dim * EPS * lengths.max(initial=0.0)
     lost += 16 * component.dim**1.5 * EPS  # of the decomposition, and of the rows left out
     return np.asarray(lengths[kept, None] * directions[kept]), lost
-
-
-def _is_well_conditioned(triangle: Array) -> bool:
-    reciprocal, _ = scipy.linalg.lapack.dtrcon(triangle)
-    return bool(reciprocal > LEAST_DIAGONAL)
 
 
 def _number(component: SectorComponent, product: ProductCoefficients) -> float:

@@ -176,7 +176,15 @@ def scattered(sizes: tuple[int, ...], count: int) -> Ints:
 def climbed(tables: TableSum, cells: Ints) -> Ints:
     """(c, k) cells from which no change of one attribute's value leads higher."""
     cells = cells.copy()
-    lines = {axis: _lines_of(tables, axis) for axis, size in enumerate(tables.sizes) if size > 1}
+    lines = {  # the tables of each attribute, with it last, and their other attributes
+        axis: [
+            (tuple(other for other in axes if other != axis), np.moveaxis(array, axes.index(axis), -1))
+            for axes, array in tables.arrays.items()
+            if axis in axes
+        ]
+        for axis, size in enumerate(tables.sizes)
+        if size > 1
+    }
     for _ in range(MOST_ROUNDS):
         before = cells.copy()
         for axis, arrays in lines.items():
@@ -189,15 +197,6 @@ def climbed(tables: TableSum, cells: Ints) -> Ints:
         if np.array_equal(cells, before):
             break
     return cells
-
-
-def _lines_of(tables: TableSum, axis: int) -> list[tuple[tuple[int, ...], Array]]:
-    """The tables of an attribute, with it last, and their other attributes."""
-    return [
-        (tuple(other for other in axes if other != axis), np.moveaxis(array, axes.index(axis), -1))
-        for axes, array in tables.arrays.items()
-        if axis in axes
-    ]
 
 
 def separators(sets: Iterable[Axes]) -> dict[Axes, list[Axes]]:

@@ -44,7 +44,7 @@ import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import GROW, gamma
-from mmopt.sectors.functions_of_few import Sector, SectorComponent
+from mmopt.sectors.functions_of_few import Sector, SectorComponent, sets_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +250,7 @@ class ProfileFunctions:
     @cached_property
     def sets(self) -> tuple[Axes, ...]:
         """The sets of the tables and all their subsets, the empty one first."""
-        subsets = {v for u in self.unions for n in range(len(u) + 1) for v in itertools.combinations(u, n)}
-        return tuple(sorted(subsets, key=lambda u: (len(u), u)))
+        return sets_of(self.unions)
 
     @cached_property
     def places(self) -> dict[Axes, slice]:

@@ -34,7 +34,7 @@ from mmopt.errors import OptionError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
 from mmopt.numerics.split_arrays import Level, Space, Split
-from mmopt.sectors.functions_of_few import AttributeBasis, Rests, SectorComponent
+from mmopt.sectors.functions_of_few import AttributeBasis, Rests, SectorComponent, sets_of as sets_of
 from mmopt.sectors.row_space import RowSpace
 from mmopt.symmetry.attribute_queries import Piece, interchangeable, terms_of
 from mmopt.symmetry.split_workloads import row_orbits
@@ -122,7 +122,10 @@ class SectorLayout:
     def values(self, codes: Ints) -> Array:
         """(r, c) all functions at cells (c, k) of values."""
         require_memory((self.size, len(codes)), "values of the functions of a row space")
-        each = [functions[:, label[codes[:, i]]] for i, (functions, label) in enumerate(self._pairs())]
+        each = [
+            functions[:, label[codes[:, i]]]
+            for i, (functions, label) in enumerate(zip(self.functions, self.labels, strict=True))
+        ]
         blocks = []
         for one in self.sets:
             block = np.ones((1, len(codes)))
@@ -130,9 +133,6 @@ class SectorLayout:
                 block = (block[:, None] * each[i][None]).reshape(-1, len(codes))
             blocks.append(block)
         return np.concatenate(blocks)
-
-    def _pairs(self) -> zip[tuple[Array, Ints]]:
-        return zip(self.functions, self.labels, strict=True)
 
     @cached_property
     def _inverses(self) -> dict[int, Array]:
@@ -187,14 +187,6 @@ def change_of_functions(layout: SectorLayout, other: SectorLayout) -> Array:
 def active(product: Product) -> tuple[int, ...]:
     """The attributes that a product does not sum over."""
     return tuple(i for i, factor in enumerate(product.factors) if factor.kind != "total")
-
-
-def sets_of(attributes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """All subsets of these sets of attributes, each once: small ones first, then by number."""
-    subsets = {
-        part for one in attributes for w in range(len(one) + 1) for part in itertools.combinations(one, w)
-    }
-    return tuple(sorted(subsets, key=lambda one: (len(one), one)))
 
 
 @dataclass(frozen=True, eq=False)

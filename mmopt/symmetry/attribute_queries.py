@@ -13,11 +13,11 @@ weights decide, entry by entry as they were given. (A rotation of the rows, by n
 represents, is not seen.)
 """
 
-import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -103,7 +103,10 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     else:
         products = tuple(p.weighed() for p in products)
     factors = {id(f): f for p in products for f in p.factors}
-    equal = {f: _piece(f) for f in factors.values()}  # equal factors are one piece
+    equal = {  # equal factors are one piece
+        f: Piece(f.size, f.kind, f.root, f.gram, partial(_groups, f), partial(_blocks, f), _is_whole(f))
+        for f in factors.values()
+    }
     pieces = {number: equal[f] for number, f in factors.items()}
     return sizes, tuple(Term(tuple([pieces[id(f)] for f in p.factors]), p.weight, p.target) for p in products)
 
@@ -154,11 +157,6 @@ def _rows_of(matrix: Array, targets: Array) -> Term:
         _are_integers(matrix),
     )
     return Term((piece,), 1.0, None if np.isfinite(targets).all() else math.inf)
-
-
-def _piece(factor: Factor) -> Piece:
-    rows, blocks = functools.partial(_groups, factor), functools.partial(_blocks, factor)
-    return Piece(factor.size, factor.kind, factor.root, factor.gram, rows, blocks, _is_whole(factor))
 
 
 def _is_whole(factor: Factor) -> bool:

@@ -99,11 +99,6 @@ def rectangles(side: int, m: int, rng: np.random.Generator) -> Array:
     return (one[:, :, None] * other[:, None, :]).reshape(m, side * side)
 
 
-def large_and_small(n: int) -> Array:
-    """Prefix sums whose rows differ in size by a factor of 100."""
-    return np.asarray(np.diag(10.0 ** np.linspace(-1, 1, n)) @ np.tri(n))
-
-
 def low_rank() -> Array:
     """Three rows of a rank-two matrix and their sums: rank 3 over 7 cells, 8 queries."""
     rows = np.array(
@@ -114,31 +109,9 @@ def low_rank() -> Array:
     return np.asarray(mix @ rows)
 
 
-def table_margins() -> Array:
-    """Both one-way marginals, the total and the cells of a 3 × 3 table."""
-    return marginal_rows((3, 3), ((1, 0), (0, 1), (0, 0), (1, 1)))
-
-
 def signed() -> Array:
     """Differences of neighbours and of halves, over 6 cells."""
     return np.vstack([np.eye(6) - np.eye(6, k=1), [1, 1, 1, -1, -1, -1], [0.5, -2, 0, 3, 0, -1]])
-
-
-def zero_columns() -> Array:
-    """Prefix sums of five cells among eight; no query touches the others."""
-    out = np.zeros((5, 8))
-    out[:, [0, 2, 3, 5, 6]] = np.tri(5)
-    return out
-
-
-def duplicated_rows() -> Array:
-    """Prefix sums over five cells, two of them more than once."""
-    return np.repeat(np.tri(5), [1, 3, 1, 2, 1], axis=0)
-
-
-def duplicated_columns() -> Array:
-    """Prefix sums over five values, two of which have several cells."""
-    return np.repeat(np.tri(5), [1, 3, 1, 1, 2], axis=1)
 
 
 Random = np.random.Generator
@@ -211,8 +184,7 @@ def _root(n: int, power: int) -> int:
 
 
 def _cube(n: int, rng: Random) -> Workload:
-    side = _root(n, 3)
-    make = (factors.total, factors.identity)
+    side, make = _root(n, 3), (factors.total, factors.identity)
     return _products(*([make[kept](side) for kept in kind] for kind in ONE_AND_TWO_WAY))
 
 
@@ -309,15 +281,36 @@ PROBLEMS: tuple[Problem, ...] = (
         "prefix sums of unequal size",
         5,
         "badly scaled, targets",
-        lambda n, rng: varied_targets(large_and_small(n)),
+        # rows differ in size by a factor of 100
+        lambda n, rng: varied_targets(np.diag(10.0 ** np.linspace(-1, 1, n)) @ np.tri(n)),
     ),
     _small("example-4", "PVLDB 2012, Example 4", "rank deficient", lambda: EXAMPLE_4),
-    _small("marginals", "margins and cells of a 3 × 3 table", "marginals", table_margins),
+    _small(
+        "marginals",
+        "margins and cells of a 3 × 3 table",
+        "marginals",
+        lambda: marginal_rows((3, 3), ((1, 0), (0, 1), (0, 0), (1, 1))),
+    ),
     _small("rank-deficient", "rank 3 over 7 cells", "rank deficient", low_rank),
-    _small("duplicated-rows", "queries asked again", "duplicated queries", duplicated_rows),
-    _small("duplicated-columns", "cells written again", "duplicated cells", duplicated_columns),
+    _small(
+        "duplicated-rows",
+        "queries asked again",
+        "duplicated queries",
+        lambda: np.repeat(np.tri(5), [1, 3, 1, 2, 1], axis=0),
+    ),
+    _small(
+        "duplicated-columns",
+        "cells written again",
+        "duplicated cells",
+        lambda: np.repeat(np.tri(5), [1, 3, 1, 1, 2], axis=1),
+    ),
     _small("signed", "differences", "signed", signed),
-    _small("zero-columns", "three cells that no query touches", "zero columns", zero_columns),
+    _small(
+        "zero-columns",
+        "three cells that no query touches",
+        "zero columns",
+        lambda: np.tri(5) @ np.eye(8)[[0, 2, 3, 5, 6]],
+    ),
     _small("single-total", "one query of 12 cells", "rank deficient", lambda: np.ones((1, 12))),
     _small("single-cell", "one query of one cell", "one cell", lambda: [[3.0]]),
     _small("two-queries-of-one-cell", "rank 1", "one cell, duplicated queries", lambda: [[1.0], [2.0]]),

@@ -68,18 +68,6 @@ class Attribute(Displayed):
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", self.column or self.name)
         object.__setattr__(self, "groups", {name: tuple(cells) for name, cells in self.groups.items()})
-        self._check_cells()
-        self._check_groups()
-        for key in ("outside", "missing"):
-            choice = getattr(self, key)
-            if choice not in ("", "refuse", "drop", *self.labels):
-                raise WorkloadError(
-                    f"attribute '{self.name}': {key} is '{choice}', "
-                    "expected refuse, drop or one of its labels",
-                    hint=suggest(choice, ["refuse", "drop", *self.labels]),
-                )
-
-    def _check_cells(self) -> None:
         if not self.name:
             raise WorkloadError("an attribute has an empty name")
         if not self.labels:
@@ -95,8 +83,6 @@ class Attribute(Displayed):
                 f"attribute '{self.name}' has {self.size} labels, "
                 f"but its encoding has {self.encoding.size} cells"
             )
-
-    def _check_groups(self) -> None:
         for name, cells in self.groups.items():
             if not cells:
                 raise WorkloadError(f"attribute '{self.name}': group '{name}' is empty")
@@ -106,6 +92,14 @@ class Attribute(Displayed):
                         f"attribute '{self.name}': group '{name}' has cell {cell}, "
                         f"expected 0 to {self.size - 1}"
                     )
+        for key in ("outside", "missing"):
+            choice = getattr(self, key)
+            if choice not in ("", "refuse", "drop", *self.labels):
+                raise WorkloadError(
+                    f"attribute '{self.name}': {key} is '{choice}', "
+                    "expected refuse, drop or one of its labels",
+                    hint=suggest(choice, ["refuse", "drop", *self.labels]),
+                )
 
     def __repr__(self) -> str:
         return f"Attribute({self.name}: {self.size:,} cell{'s' * (self.size > 1)})"

@@ -348,13 +348,11 @@ class Workload(Tabular):
         held = sum(min(block.m, block.n) if isinstance(block, Product) else block.m for block in self.blocks)
         return max(block.root_rounding for block in self.blocks) + rounding_of_root(held, self._merged.count)
 
-    @property
+    @cached_property
     def unweighted(self) -> Workload:
         """These queries with all weights 1; the workload itself where they are 1."""
-        return self if all(block.is_plain for block in self.blocks) else self._unweighted
-
-    @cached_property
-    def _unweighted(self) -> Workload:
+        if all(block.is_plain for block in self.blocks):
+            return self
         return Workload(self.domain, tuple(block.unweighted() for block in self.blocks))
 
     @cached_property

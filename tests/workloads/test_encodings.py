@@ -19,7 +19,7 @@ DAY = datetime.date.fromisoformat
 
 
 def dates(*edges: str | None) -> Bins:
-    return Bins.of_dates(*(DAY(edge) if edge else None for edge in edges))
+    return Bins.between_dates(*(DAY(edge) if edge else None for edge in edges))
 
 
 def test_ends_of_numbers_and_dates_none_where_open() -> None:

@@ -173,7 +173,9 @@ def _contradicted(
 ) -> Iterator[tuple[str, float, float]]:
     # A difference of two values cannot be better than the rounding of the values.
     rounding = 1e-6 * float(np.linalg.norm(function(at)))
-    for number, direction in enumerate(_directions(at, rng)):
+    for number in range(DIRECTIONS):
+        drawn = rng.normal(size=at.shape)
+        direction = np.where(at == 0, 1.0, np.abs(at)) * drawn / np.abs(drawn).max()
         expected = np.atleast_1d(_difference(function, at, direction))
         computed = np.atleast_1d(derivative @ direction)
         size = float(np.linalg.norm(derivative) * np.linalg.norm(direction))
@@ -181,12 +183,6 @@ def _contradicted(
             worst = int(np.argmax(np.abs(computed - expected)))
             entry = f", entry {worst}" if derivative.ndim == 2 else ""
             yield f"{what} along direction {number}{entry}", float(expected[worst]), float(computed[worst])
-
-
-def _directions(at: Array, rng: np.random.Generator) -> Iterator[Array]:
-    for _ in range(DIRECTIONS):
-        direction = rng.normal(size=at.shape)
-        yield np.where(at == 0, 1.0, np.abs(at)) * direction / np.abs(direction).max()
 
 
 def _difference(function: Callable[[Array], Any], at: Array, direction: Array) -> Array:

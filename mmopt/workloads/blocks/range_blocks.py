@@ -254,9 +254,8 @@ class AllRange(Independent, Ranges):
         covariance = directions @ directions.T
         before = sums_from(np.triu(covariance, 1).T).T  # (i, j): from cell i to the one before j
         added = 2.0 * before + np.diagonal(covariance)
-        return np.maximum(
-            np.concatenate([np.cumsum(added[first, first:]) for first in range(self.size)]), 0.0
-        )
+        lengths = [np.cumsum(added[first, first:]) for first in range(self.size)]
+        return np.maximum(np.concatenate(lengths), 0.0)
 
     def _adjoint(self, y: Array) -> Array:
         total = np.zeros((*y.shape[:-1], self.size))
