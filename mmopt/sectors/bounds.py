@@ -94,7 +94,7 @@ from mmopt.numerics.split_arrays import Moments
 from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
 from mmopt.sectors.row_space import RowSpace
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 
 
 def moments_of(space: RowSpace, mixture: Mixture) -> Moments:

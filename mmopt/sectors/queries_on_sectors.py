@@ -39,7 +39,7 @@ from mmopt.sectors.row_space import RowSpace
 from mmopt.symmetry.attribute_queries import Piece, interchangeable, terms_of
 from mmopt.symmetry.split_workloads import row_orbits
 from mmopt.workloads import Implicit, Product, Workload
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from mmopt.numerics.outward import check_norm
 from mmopt.strategies.dense_strategy import StrategyForm
 from mmopt.strategies.product_strategy import products_of
 from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 from mmopt.workloads.query_product import answers_of_product, identity, total
 
 CANCELLED_SHARE = 1e-6  # of the squared length of a query: a smaller difference has too few digits left

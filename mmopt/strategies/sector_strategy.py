@@ -38,7 +38,7 @@ from mmopt.strategies.product_strategy import products_of
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
 from mmopt.strategies.set_cells import SetCells
 from mmopt.workloads import Dense, Implicit, Product, Workload
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 
 ADDED = 1e-6
 """The most that is added to the mean squared length of A's columns under the uniform measure, relatively."""

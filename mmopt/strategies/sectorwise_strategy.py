@@ -31,7 +31,7 @@ from mmopt.numerics.pseudoinverse import has_full_rank
 from mmopt.strategies.dense_strategy import StrategyForm
 from mmopt.strategies.product_strategy import products_of
 from mmopt.workloads import Dense, Implicit, Kron, Product, Scaled, Stack, Workload
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 from mmopt.workloads.query_product import total
 
 OUTSIDE = 1e-18

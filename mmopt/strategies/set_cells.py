@@ -45,7 +45,7 @@ from mmopt.sectors.residual_strategies import FewProduct, products_of_few, share
 from mmopt.strategies.dense_strategy import normalise
 from mmopt.strategies.sectorwise_strategy import SectorwiseStrategy
 from mmopt.workloads import Implicit, Product, Workload
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 
 GRAM = 16
 """Roundings of a Gram matrix of weighted rows, in addition to those of its sums."""

@@ -23,9 +23,8 @@ import numpy as np
 
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, stacked_root
+from mmopt.workloads.blocks.combined_blocks import Padded, Reordered, ScaledRows, Union
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor, refine
-from mmopt.workloads.blocks.kronecker_products import Union
-from mmopt.workloads.blocks.modified_blocks import Padded, Reordered, ScaledRows
 from mmopt.workloads.blocks.range_blocks import AllRange, Ranges
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.workload import Workload

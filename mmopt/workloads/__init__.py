@@ -11,10 +11,9 @@
 - ``tidy_columns.py``: the meaning of each query for each attribute, as columns
 """
 
+from mmopt.workloads.blocks.combined_blocks import Kron, Scaled, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor
-from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
-from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.encodings import Bins, Categories, Values
 from mmopt.workloads.query_product import Product, Wish

@@ -15,6 +15,7 @@ import scipy.sparse
 from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
+from mmopt.workloads.blocks.combined_blocks import Scaled
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.matrix_blocks import (
     AnyMatrix,
@@ -24,7 +25,6 @@ from mmopt.workloads.blocks.matrix_blocks import (
     per_query,
     spelled_out,
 )
-from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.domain import Domain
 
 

@@ -29,10 +29,9 @@ from mmopt.errors import WorkloadError, whole
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, stacked_root, svd
 from mmopt.numerics.pseudoinverse import counted, has_independent_columns, spectrum
+from mmopt.workloads.blocks.combined_blocks import Kron, Padded, Reordered, Scaled, Union, kron, unit_rows
 from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor, refine
-from mmopt.workloads.blocks.kronecker_products import Kron, Union, kron
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse, positive, spelled_out
-from mmopt.workloads.blocks.modified_blocks import Padded, Reordered, Scaled, unit_rows
 from mmopt.workloads.blocks.range_blocks import AllRange, Haar, Hierarchy, Identity, Prefix, Total, WidthRange
 from mmopt.workloads.domain import Domain, join
 from mmopt.workloads.encodings import describe_number, refuse_repeated

@@ -14,10 +14,9 @@ import scipy.sparse
 
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints
+from mmopt.workloads.blocks.combined_blocks import Padded, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import Sparse
-from mmopt.workloads.blocks.modified_blocks import Padded
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins

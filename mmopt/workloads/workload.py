@@ -22,8 +22,8 @@ from mmopt.limits import require_memory
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root
 from mmopt.workloads.arrays_and_frames import check_labels, labelled
+from mmopt.workloads.blocks.combined_blocks import Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest, positive, spelled_out
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.query_group import Explicit

@@ -32,7 +32,7 @@ from mmopt.strategies import SectorwiseStrategy, set_cells
 from mmopt.strategies.set_cells import SetCells, _below, best_by_sets
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
-from mmopt.workloads.blocks.modified_blocks import RowWeighted
+from mmopt.workloads.blocks.combined_blocks import RowWeighted
 
 NEAR = 1e-3
 """Relative: the bound on a nuclear norm loses 3e-4 (tests/sectors/test_root_trace.py)."""

@@ -10,7 +10,7 @@ from random_workloads import random_factor, random_workload
 
 from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Product, Workload
-from mmopt.workloads.blocks.modified_blocks import Padded
+from mmopt.workloads.blocks.combined_blocks import Padded
 from mmopt.workloads.query_product import (
     all_range,
     haar,
