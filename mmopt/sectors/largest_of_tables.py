@@ -77,20 +77,32 @@ def along(array: Array, axes: Axes, within: Axes) -> Array:
 
 def tables_of(shape: Sequence[int], tables: Mapping[Axes, Array], rounding: float) -> TableSum:
     """The sum of tables over ascending axes, each an array of their sizes; it is off by ``rounding``."""
-    short: dict[Axes, Array] = {}
-    constant = lost = 0.0
+    parts = []
     for axes, given in tables.items():
         kept = tuple(axis for axis in axes if shape[axis] > 1)
-        array = np.asarray(given, dtype=float).reshape([shape[axis] for axis in kept])
-        if not kept:
-            constant += float(array)
+        parts.append((kept, np.asarray(given, dtype=float).reshape([shape[axis] for axis in kept])))
+    return _gathered(tuple(shape), parts, rounding=rounding)
+
+
+def _gathered(
+    sizes: tuple[int, ...],
+    parts: Iterable[tuple[Axes, Array]],
+    constant: float = 0.0,
+    lost: float = 0.0,
+    rounding: float = 0.0,
+) -> TableSum:
+    """The sum of tables, perhaps several of the same attributes or of none, and of ``constant``."""
+    arrays: dict[Axes, Array] = {}
+    for axes, part in parts:
+        if not axes:
+            constant += float(part)
             lost += U * abs(constant)
-        elif kept in short:
-            short[kept] = short[kept] + array
-            lost += U * size_of(short[kept])
+        elif axes in arrays:
+            arrays[axes] = arrays[axes] + part
+            lost += U * size_of(arrays[axes])
         else:
-            short[kept] = array
-    return spread(TableSum(tuple(shape), short, constant, rounding + lost))
+            arrays[axes] = part
+    return spread(TableSum(sizes, arrays, constant, rounding + lost))
 
 
 def spread(tables: TableSum) -> TableSum:
@@ -120,21 +132,15 @@ def spread(tables: TableSum) -> TableSum:
 
 def fixed(tables: TableSum, axis: int, value: int) -> TableSum:
     """The sum at one value of an attribute."""
-    arrays: dict[Axes, Array] = {}
-    constant, lost = tables.constant, tables.lost
-    for axes, array in tables.arrays.items():
-        kept = tuple(other for other in axes if other != axis)
-        part = array if len(kept) == len(axes) else np.asarray(array.take(value, axis=axes.index(axis)))
-        if not kept:
-            constant += float(part)
-            lost += U * abs(constant)
-        elif kept in arrays:
-            arrays[kept] = arrays[kept] + part
-            lost += U * size_of(arrays[kept])
-        else:
-            arrays[kept] = part
+    parts = [
+        (
+            tuple(other for other in axes if other != axis),
+            np.asarray(array.take(value, axis=axes.index(axis))) if axis in axes else array,
+        )
+        for axes, array in tables.arrays.items()
+    ]
     sizes = tuple(1 if other == axis else size for other, size in enumerate(tables.sizes))
-    return spread(TableSum(sizes, arrays, constant, lost))
+    return _gathered(sizes, parts, tables.constant, tables.lost)
 
 
 def uppers(tables: TableSum, axis: int) -> Array:
@@ -230,17 +236,16 @@ def _connected(subset: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]])
 def shifted(tables: TableSum, shares: dict[Axes, list[Axes]], rounds: int, enough: float) -> TableSum:
     """The sum after ``rounds`` over all shared sets, fewer where the bound falls by less than ``enough``."""
     arrays = {axes: array.copy() for axes, array in tables.arrays.items()}
-    lost, before = tables.lost, tables.upper
+    moved, lost, upper = tables, tables.lost, tables.upper
     for _ in range(rounds):
         sizes = {axes: size_of(array) for axes, array in arrays.items()}
         for subset, holders in shares.items():
             lost += _levelled(arrays, sizes, subset, holders)
         moved = TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
-        now = moved.upper
-        if before - now < enough:
-            return moved
-        before = now
-    return TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
+        last, upper = upper, moved.upper
+        if last - upper < enough:
+            break
+    return moved
 
 
 def _levelled(

@@ -24,7 +24,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -74,6 +74,8 @@ class SectorLayout:
     labels: tuple[Ints, ...]
     functions: tuple[Array, ...]
     sets: tuple[tuple[int, ...], ...]
+    # The inverses of (1, functions) over classes, by the object of the functions.
+    _inverses: dict[int, Array] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         for label, functions in zip(self.labels, self.functions, strict=True):
@@ -133,11 +135,6 @@ class SectorLayout:
                 block = (block[:, None] * each[i][None]).reshape(-1, len(codes))
             blocks.append(block)
         return np.concatenate(blocks)
-
-    @cached_property
-    def _inverses(self) -> dict[int, Array]:
-        """The inverses of (1, functions) over classes, by the object of the functions."""
-        return {}
 
     def inverse(self, attribute: int) -> Array:
         """(oᵢ, oᵢ), by which queries on classes become combinations of (1, functions)."""
@@ -252,10 +249,10 @@ class QueriesOnSectors:
 
     layout: SectorLayout
     components: Mapping[Rests, RestComponent]
-
-    @cached_property
-    def _computed(self) -> dict[Hashable, Array]:
-        return {}
+    _computed: dict[Hashable, Array] = field(init=False, repr=False, default_factory=dict)
+    _kept: dict[tuple[int, int, Implicit], AttributeRows] = field(
+        init=False, repr=False, default_factory=dict
+    )
 
     def variances(self, product: Product) -> Array:
         """Variances (m,) of a product's queries; those of equal factors are computed once."""
@@ -276,10 +273,6 @@ class QueriesOnSectors:
 
     def _rows_of(self, product: Product, which: tuple[int, ...]) -> list[AttributeRows]:
         return [self._attribute_rows(i, product.factors[i].plain) for i in which]
-
-    @cached_property
-    def _kept(self) -> dict[tuple[int, int, Implicit], AttributeRows]:
-        return {}
 
     def _attribute_rows(self, i: int, factor: Implicit) -> AttributeRows:
         key = (id(self.layout.functions[i]), id(self.layout.labels[i]), factor)

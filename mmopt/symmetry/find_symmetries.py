@@ -48,12 +48,11 @@ from mmopt.symmetry.split_workloads import (
     is_connected,
     root_of,
 )
-from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor, refine
-from mmopt.workloads.blocks.matrix_blocks import Dense
+from mmopt.workloads import Dense, Factor, Workload
+from mmopt.workloads.blocks.implicit_matrix import refine
 from mmopt.workloads.blocks.range_blocks import Identity
 from mmopt.workloads.query_group import no_targets, undetermined
 from mmopt.workloads.query_product import independent_rows, whole_rows
-from mmopt.workloads.workload import Workload
 
 WEIGHTED, PLAIN, UNIT = "weighted", "plain", "unit"
 

@@ -45,9 +45,8 @@ from mmopt.symmetry.components import (
     made_of,
     mixed,
 )
+from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.range_blocks import AllRange, reflected_ranges
-from mmopt.workloads.query_product import Product
-from mmopt.workloads.workload import Workload
 
 MATRICES = 8
 """The most matrices of the size of an attribute in a search for its links."""
