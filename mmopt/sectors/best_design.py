@@ -214,18 +214,14 @@ class Search:
         """The best shares for these moments, more or less, and the spectrum."""
         columns = Columns(tuple(q[None] for q in moments), tuple(np.zeros((0, len(q))) for q in moments))
         at = self.weighed(columns, np.ones(1), shares)
+        assert self.queries is not None
         for _ in range(NEWTON_STEPS):
-            new = self.stepped(at)
-            is_done = new is at or self.worst(new.strategy) <= 1.0 + TARGETS_CLOSE
-            at = new
-            if is_done:
+            last, at = at, self.stepped(at)
+            # The largest variance at N next to its target, over t².
+            worst = float(self.queries.slopes(at.strategy, self.multiplicities).max())
+            if at is last or worst <= 1.0 + TARGETS_CLOSE:
                 break
         return at.shares, at.strategy
-
-    def worst(self, strategy: MomentSpectrum) -> float:
-        """The largest variance at N next to its target, over t²."""
-        assert self.queries is not None
-        return float(self.queries.slopes(strategy, self.multiplicities).max())
 
     def columns(self, design: Design, mixture: Mixture, shares: Array, cells: Ints) -> Iterator[Design]:
         """Designs from cells added to products of measures, and all weights and shares made the best."""

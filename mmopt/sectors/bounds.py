@@ -184,14 +184,8 @@ class _Leaf:
     terms: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Local:
-    """Products on one set: their block of the hub, their leaf, their trace, and by how much they are off."""
-
-    block: Array
-    leaf: _Leaf | None
-    trace: float
-    off: float
+_Local = tuple[Array, _Leaf | None, float, float]
+"""Products on one set: their block of the hub, their leaf, their trace, and by how much they are off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,15 +312,15 @@ def _gram(products: Sequence[FewProduct], measures: Sequence[Array], off: float)
         key = is_leaf, *((weight, *map(id, each)) for weight, each in every)
         if key not in distinct:
             distinct[key] = _local(every, subs, is_leaf)
-        local = distinct[key]
+        block, leaf, of_set, off_by = distinct[key]
         place = np.concatenate([rows[tuple(itertools.compress(attributes, sub))] for sub in subs])
-        hub[place[:, None], place] += local.block
-        if local.leaf:
-            local.leaf.places.append(place)
-        count, trace, tau = count + len(every), trace + local.trace, tau + local.off
+        hub[place[:, None], place] += block
+        if leaf:
+            leaf.places.append(place)
+        count, trace, tau = count + len(every), trace + of_set, tau + off_by
         by_turns = max(by_turns, *(sum(one.off for one in each) for _, each in every))
     tau = 1.02 * tau + factors * (off + 8 * EPS) * trace  # the latter of attributes of one value
-    leaf_list = [local.leaf for local in distinct.values() if local.leaf]
+    leaf_list = [leaf for _, leaf, *_ in distinct.values() if leaf]
     return _Gram(hub, leaf_list, size, exponent, trace, tau, by_turns, count) if trace > 0 else None
 
 
@@ -510,7 +504,7 @@ def _local(every: list[tuple[float, list[_Turned]]], subs: list[Set], is_leaf: b
         at = np.concatenate([np.flatnonzero((inside == sub).all(axis=1)) for sub in subs])
         rest = np.flatnonzero(inside.all(axis=1))
         leaf, off = _dense_leaf(whole[np.ix_(rest, rest)], whole[np.ix_(at, rest)])
-        return _Local(whole[np.ix_(at, at)], leaf, trace, tau + off)
+        return whole[np.ix_(at, at)], leaf, trace, tau + off
     sizes = [math.prod(d - 1 for d, has in zip(dims, sub, strict=True) if has) for sub in subs]
     starts = [0, *itertools.accumulate(sizes)]
     block = np.zeros((starts[-1],) * 2)
@@ -521,7 +515,7 @@ def _local(every: list[tuple[float, list[_Turned]]], subs: list[Set], is_leaf: b
         for weight, each in every:
             factors = [one.block[parts[a], parts[b]] for one, a, b in zip(each, x, y, strict=True)]
             block[slice(*rows), slice(*columns)] += kron([np.full((1, 1), weight), *factors])
-    return _Local(block, _plain_leaf(*every[0], subs, starts) if is_leaf else None, trace, tau)
+    return block, _plain_leaf(*every[0], subs, starts) if is_leaf else None, trace, tau
 
 
 def _plain_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: list[int]) -> _Leaf:

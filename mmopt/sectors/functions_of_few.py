@@ -126,9 +126,7 @@ def _turned(measure: Array) -> Array:
 
 def basis_of(size: int, pieces: Sequence[Piece]) -> AttributeBasis:
     """The functions of an attribute with these queries; values are swapped where each piece allows it."""
-    classes = np.zeros(size, dtype=np.int64)
-    for piece in pieces:
-        classes = refine([classes, interchangeable(piece)])
+    classes = refine([np.zeros(size, dtype=np.int64), *map(interchangeable, pieces)])
     return AttributeBasis(AttributeSymmetry.of(classes, reversal=False))
 
 

@@ -389,9 +389,7 @@ def _is_connected(term: Term) -> bool:
 
 def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> AttributeSymmetry:
     """The classes and the reversal that all pieces allow; each with whether its queries have targets."""
-    classes = np.zeros(size, dtype=np.int64)
-    for piece, has_target in pieces:
-        classes = refine([classes, interchangeable(piece, has_target)])
+    classes = refine([np.zeros(size, dtype=np.int64), *(interchangeable(*each) for each in pieces)])
     return AttributeSymmetry.of(classes, all(reverses(piece, has_target) for piece, has_target in pieces))
 
 

@@ -465,10 +465,9 @@ class AskedProduct:
 
     def sizes(self) -> list[int]:
         """Queries in each orbit."""
-        out = [math.prod([len(o.labels) for o in self.orbits if o.size == 1])]
-        for o in self._several:
-            out = [a * b for a in out for b in o.counts.tolist()]
-        return out
+        first = math.prod([len(o.labels) for o in self.orbits if o.size == 1])
+        each = itertools.product(*(o.counts.tolist() for o in self._several))
+        return [math.prod(counts, start=first) for counts in each]
 
     def targets(self) -> Array:
         """(count,) of each orbit."""
@@ -476,10 +475,8 @@ class AskedProduct:
 
     def lengths(self) -> Array:
         """(count,) the length of a query of each orbit."""
-        out = np.array([math.prod([o.lengths[0] for o in self.orbits if o.size == 1])])
-        for o in self._several:
-            out = np.multiply.outer(out, o.lengths).ravel()
-        return out
+        first = np.array(math.prod([o.lengths[0] for o in self.orbits if o.size == 1]))
+        return np.asarray(reduce(np.multiply.outer, [o.lengths for o in self._several], first)).ravel()
 
     def orbit_of(self) -> Ints:
         """The orbit of each query."""
