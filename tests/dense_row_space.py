@@ -11,10 +11,10 @@ import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.split_arrays import Space, Split
-from mmopt.sectors.largest import Largest
+from mmopt.sectors.largest_of_tables import Largest
 from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.row_space import RowSpace
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 
 

@@ -11,6 +11,7 @@ from mmopt.testing import problem_registry
 from mmopt.testing.problem_registry import problem, varied_targets
 from mmopt.workloads import Workload
 from mmopt.workloads.query_product import all_range
+from tests.examples.scripts import script
 
 NAMED = (
     "prefix",
@@ -28,6 +29,7 @@ NAMED = (
     "large and small",
 )
 
+census = script("peers/census_queries.py").census
 EXAMPLE_4 = Workload.from_matrix(problem_registry.EXAMPLE_4)
 
 with_targets = varied_targets

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mmopt.sectors.measured import RestComponent, SectorLayout, sets_of
+from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout, sets_of
 from mmopt.strategies import SectorStrategy
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, prefix, total
 

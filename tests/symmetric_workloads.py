@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Factor, Product, Workload, query_product as f
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt import OptionError, Workload
-from mmopt.testing.census_workloads import domain_of, products_on
+from mmopt.testing.problem_registry import domain_of, products_on
 from mmopt.workloads import Factor, Product
 from mmopt.workloads.query_product import all_range, identity, predicates, prefix, reordered
 

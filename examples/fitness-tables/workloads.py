@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt import Workload
-from mmopt.testing import census_workloads
-from mmopt.testing.problem_registry import marginals
+from mmopt.testing.problem_registry import marginal_rows, marginals
 
 Array = NDArray[np.float64]
 Random = np.random.RandomState
@@ -23,7 +22,7 @@ PL94 = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1))
 
 def pl94(races: int = 63) -> Workload:
     """Voting age, ethnicity, sets of races, and the cells; 2 x 2 x 63 cells, 319 queries."""
-    return Workload.from_matrix(marginals((2, 2, races), PL94), targets=1.0)
+    return Workload.from_matrix(marginal_rows((2, 2, races), PL94), targets=1.0)
 
 
 def age_pyramids(ages: int = 116, adult: int = 18) -> Workload:
@@ -35,7 +34,7 @@ def age_pyramids(ages: int = 116, adult: int = 18) -> Workload:
 
 def cubes(t: int) -> Workload:
     """All one- and two-way marginals over t x t x t cells."""
-    return census_workloads.marginals((t, t, t), (1, 2), target=1.0)
+    return marginals((t, t, t), (1, 2), target=1.0)
 
 
 def ranges(rng: Random, d: int, highest: int) -> tuple[Array, Array]:

@@ -18,10 +18,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from census_queries import census
 
 from mmopt import OptionError, Workload
 from mmopt.errors import suggest
-from mmopt.testing.census_workloads import census, domain_of, marginals, products_on
+from mmopt.testing.problem_registry import domain_of, marginals, products_on
 from mmopt.workloads import Factor, Product, query_product as f
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import baseline, evaluate
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product
 
 __all__ = ["ITEMS", "all_ranges", "columns", "drawn", "table"]

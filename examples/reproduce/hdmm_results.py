@@ -17,8 +17,7 @@ from studies import study_files
 from mmopt import Workload, solve
 from mmopt.driver.templates import marginal_strategy, product
 from mmopt.strategies.baselines import evaluate
-from mmopt.testing.census_workloads import domain_of, marginals
-from mmopt.testing.problem_registry import singular_value_bound
+from mmopt.testing.problem_registry import domain_of, marginals, singular_value_bound
 from mmopt.workloads import Product, query_product as f
 from mmopt.workloads.workload import only, rest_of, weighted
 

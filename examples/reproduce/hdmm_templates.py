@@ -14,8 +14,7 @@ from mmopt import Strategy, Workload, solve
 from mmopt.driver.templates import marginal_strategy, product, union
 from mmopt.strategies import MarginalStrategy, ProductStrategy
 from mmopt.strategies.baselines import evaluate
-from mmopt.testing.census_workloads import domain_of, marginals
-from mmopt.testing.problem_registry import singular_value_bound
+from mmopt.testing.problem_registry import domain_of, marginals, singular_value_bound
 from mmopt.workloads import Product, query_product as f
 
 __all__ = ["ADULT", "ITEMS"]

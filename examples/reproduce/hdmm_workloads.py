@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from mmopt import Workload
 from mmopt.request import load_request
 from mmopt.strategies.baselines import evaluate
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
 from mmopt.workloads.workload import only
 

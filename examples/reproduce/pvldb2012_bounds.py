@@ -10,7 +10,7 @@ from instances import DRAWS, random_rotation, random_rows, squares
 from item import Item, Row, worst
 
 from mmopt import Strategy, Workload, solve
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 from mmopt.workloads import query_product
 
 __all__ = ["ITEMS"]

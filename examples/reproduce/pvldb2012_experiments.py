@@ -15,7 +15,7 @@ from studies import study_files
 
 from mmopt import Workload, baseline, solve
 from mmopt.strategies.baselines import design_rows
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 from mmopt.workloads import query_product
 
 __all__ = ["ITEMS"]

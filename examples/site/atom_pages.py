@@ -11,10 +11,11 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
+from atom_examples import example_program, example_workload
+
 from mmopt import Program, solve
 from mmopt.language import ATOMS, Atom
 from mmopt.language.atoms.argument_types import SCALAR, Curvature, Dim, RuleError, Type, column, matrix
-from mmopt.testing.certificate_trials import example_program, example_workload
 
 __all__ = ["atom_entry", "atoms_page", "kept", "shapes"]
 

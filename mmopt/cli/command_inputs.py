@@ -17,7 +17,7 @@ from mmopt.report.charts import check_chart
 from mmopt.request import Request, load_request
 from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
 from mmopt.workloads import Workload
-from mmopt.workloads.python_forms import SUFFIXES, read_array
+from mmopt.workloads.arrays_and_frames import SUFFIXES, read_array
 
 
 def read_request(path: str | Path, table: str | None = None) -> Request:

@@ -39,7 +39,7 @@ from mmopt.strategies import AnyStrategy, Strategy, as_dense
 from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
 from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE
 from mmopt.workloads import Workload
-from mmopt.workloads.python_forms import SUFFIXES, read_array
+from mmopt.workloads.arrays_and_frames import SUFFIXES, read_array
 
 CONIC, SEARCHED, SOLVED = ("convex", "rank"), ("rank", "smooth"), ("convex", "rank", "smooth")
 # The other options, with the classes of programs that read them.

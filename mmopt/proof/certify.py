@@ -71,7 +71,7 @@ from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver
 from mmopt.strategies import Strategy, as_dense, normalise
 from mmopt.workloads import Workload
-from mmopt.workloads.python_forms import read_array
+from mmopt.workloads.arrays_and_frames import read_array
 
 # Two points that differ by less than this, relatively, differ by rounding and by the floor of psd matrices.
 SAME = 1e-9

@@ -12,8 +12,8 @@ from mmopt.errors import Location, TooLargeError, WorkloadError, placed
 from mmopt.request.domain_keys import DomainNode
 from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, ListNode, Map, Scalar, YamlNode, check_text, resolve
 from mmopt.workloads import Domain
+from mmopt.workloads.arrays_and_frames import Plain, listed, plain_value
 from mmopt.workloads.encodings import label_of
-from mmopt.workloads.frame_labels import Plain, listed, plain_value
 
 FILE_KEYS = "the keys of a workload file"
 

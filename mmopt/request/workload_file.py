@@ -49,8 +49,8 @@ from mmopt.resources import programs_folder
 from mmopt.strategies import Neighbours
 from mmopt.strategies.baselines import is_baseline
 from mmopt.workloads import Domain, Workload
+from mmopt.workloads.arrays_and_frames import is_frame
 from mmopt.workloads.blocks.matrix_blocks import AnyMatrix
-from mmopt.workloads.frame_labels import is_frame
 
 _OF_A_PERSON = ("rows", "participation")
 _NEIGHBOURS = (

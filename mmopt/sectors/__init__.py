@@ -13,10 +13,10 @@ and W = L B the queries.
 - ``row_space.py``: this space, values of an attribute swapped where they can be
 - ``functions_of_few.py``: what it is made of: functions of attributes, and the queries in them
 - ``profiles.py``: measures on the cells, their moments, and squared lengths of columns
-- ``largest.py``: the largest squared length, proved
+- ``largest_of_tables.py``: the largest squared length, proved
 - ``mixtures.py``, ``best_design.py``: measures and strategies, better and better
 - ``bounds.py``: lower bounds on the total error
-- ``residual.py``: strategies by sets of attributes, also where the space is too large for one matrix
-- ``measured.py``: variances and answers of queries
+- ``residual_strategies.py``: strategies by sets of attributes, also where one matrix would be too large
+- ``queries_on_sectors.py``: variances and answers of queries
 - ``sector_cells.py``: the cells of a row space, on which programs are evaluated without listing them
 """

@@ -16,7 +16,6 @@ shares for its moments; then columns, and Newton steps of all weights together.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -38,9 +37,9 @@ from mmopt.sectors.mixtures import (
     columns_of,
     columns_of_cells,
     high_neighbours,
+    integrals_and_curvature,
     level_strategies,
     mixtures_of_rising_t,
-    slopes_and_curvature,
     spectrum,
 )
 from mmopt.sectors.profiles import Mixture
@@ -56,9 +55,15 @@ MIXED_RISE = 0.02  # of the gap, that a mixture has to rise by for the next
 STARTS = 48  # cells that each search starts from, of each kind
 MOST_ADDED = 300  # columns a round
 MOST_COLUMNS = 3000
-LEAST_SHARE = 0.1  # of its weight that a column keeps in a step
+LEAST_SHARE = 0.1  # of its weight that a column or an orbit keeps in a step
 DROPPED = 1e-11
 CLOSE = 1e-9
+ROUNDS = 20
+STEPS_A_ROUND = 3  # of the product of measures
+NEWTON_STEPS = 6  # of the shares, for moments that are held
+TARGETS_CLOSE = 1e-3  # of the largest slope to 1, from which the next step is worth more
+LEAST_OF_QUERY = 1e-10  # so that every query is seen
+LEAST_DEFINITE = 1e-12  # of the smallest eigenvalue to the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +111,26 @@ class _Given:
 
 
 @dataclass(frozen=True, eq=False)
+class _WeightedColumns:
+    """Columns and weights, shares of the orbits of queries (none for total error), and the spectrum."""
+
+    columns: Columns
+    weights: Array
+    shares: Array
+    strategy: MomentSpectrum
+
+
+@dataclass(frozen=True, eq=False)
 class Search:
-    """The search for long columns: the space, and the generator of its random starts."""
+    """The search for long columns and better weights.
+
+    space : the row space. rng : the generator of random starts. queries : those that have targets, whose
+    shares are searched for, too; None for total error.
+    """
 
     space: RowSpace
     rng: np.random.Generator
+    queries: QueryShares | None = None
 
     def cells(self, strategy: MomentSpectrum | _Given, measure: Mixture, last: Ints) -> tuple[Ints, Array]:
         """Cells to which no neighbour is better, and their f, descending; from draws and the last cells."""
@@ -120,24 +140,111 @@ class Search:
             for measures in measure.factors
         ]
         anywhere = [self.rng.integers(o, size=STARTS) for o in self.space.shape]
-        starts = [np.array(drawn).T, np.array(anywhere).T, last[:STARTS]]
-        profile = self.space.profile(strategy.parts)
-        return climbed(profile, self.space.shape, np.concatenate(starts))
+        starts = np.concatenate([np.array(drawn).T, np.array(anywhere).T, last[:STARTS]])
+        return climbed(self.space.profile(strategy.parts), self.space.shape, starts)
+
+    @property
+    def multiplicities(self) -> list[float]:
+        """μ of each component."""
+        return list(map(float, self.space.space.multiplicities))
+
+    def total(self, strategy: MomentSpectrum | _Given) -> float:
+        """The total error where the longest column is 1; with targets the largest variance next to its target
+        of N as it is, infinity where it is singular.
+        """
+        if self.queries is None or isinstance(strategy, _Given):
+            return strategy.bound
+        total = np.zeros(len(self.queries.sizes))
+        for at, (rows, part, multiplicity) in enumerate(
+            zip(self.queries.rows, strategy.parts, self.multiplicities, strict=True)
+        ):
+            values, vectors = eigh(part)
+            if not values.min(initial=np.inf) > LEAST_DEFINITE * values.max(initial=0.0):
+                return np.inf
+            total += multiplicity * self.queries.by_shares(np.square(rows @ vectors) @ (1.0 / values), at)
+        return float(total.max())
 
     def better(
         self,
-        design: Design,
+        design: Design | None,
         strategy: MomentSpectrum | _Given,
         heights: Array,
         measure: Mixture | None = None,
+        shares: Array | None = None,
     ) -> Design:
-        """The design with the bound of the measure, and the value by the heights, where they are better."""
+        """The design with what is better: the bound of the measure and shares, the value by the heights."""
+        total = self.total(strategy)
+        value = total * float(heights[0])
+        if design is None:
+            assert measure is not None
+            return Design(measure, strategy.bound, strategy.parts, total, value, shares)
         if measure is not None and strategy.bound > design.bound:
-            design = replace(design, measure=measure, bound=strategy.bound)
-        value = strategy.bound * float(heights.max())
+            design = replace(design, measure=measure, shares=shares, bound=strategy.bound)
         if value >= design.value:
             return design
-        return replace(design, parts=strategy.parts, total=strategy.bound, value=value)
+        return replace(design, parts=strategy.parts, total=total, value=value)
+
+    def weighed(self, columns: Columns, weights: Array, shares: Array) -> _WeightedColumns:
+        """The columns at weights, and at shares of the queries, scaled to sum 1; and the spectrum."""
+        space = self.space
+        if self.queries is not None:
+            weights, shares = weights / weights.sum(), np.maximum(shares, LEAST_OF_QUERY)
+            shares = shares / shares.sum()
+            space = self.queries.weighing(space, shares)
+        return _WeightedColumns(columns, weights, shares, spectrum(space, columns.moments(weights)))
+
+    def stepped(self, at: _WeightedColumns) -> _WeightedColumns:
+        """A Newton step of weights and shares, halved until t does not fall; the same if none is better."""
+        slopes, curvature = integrals_and_curvature(
+            at.columns, at.strategy, self.multiplicities, self.queries
+        )
+        place = np.concatenate([at.weights, at.shares])
+        gradient = at.strategy.total / 2.0 * slopes - curvature @ place
+        kept = LEAST_SHARE * place
+        mass = (1.0 if self.queries is None else 2.0) * (1.0 - LEAST_SHARE)
+        moved = kept + best_on_simplex(gradient + curvature @ kept, curvature, mass)
+        while float(np.abs(moved - place).max()) > DROPPED:
+            new = self.weighed(at.columns, *np.split(moved, [len(at.weights)]))
+            if new.strategy.total >= at.strategy.total:
+                return new
+            moved = (place + moved) / 2.0
+        return at
+
+    def with_shares(self, moments: Sequence[Array], shares: Array) -> tuple[Array, MomentSpectrum]:
+        """The best shares for these moments, more or less, and the spectrum."""
+        columns = Columns(tuple(q[None] for q in moments), tuple(np.zeros((0, len(q))) for q in moments))
+        at = self.weighed(columns, np.ones(1), shares)
+        assert self.queries is not None
+        for _ in range(NEWTON_STEPS):
+            last, at = at, self.stepped(at)
+            # The largest variance at N next to its target, over t².
+            worst = float(self.queries.slopes(at.strategy, self.multiplicities).max())
+            if at is last or worst <= 1.0 + TARGETS_CLOSE:
+                break
+        return at.shares, at.strategy
+
+    def columns(self, design: Design, mixture: Mixture, shares: Array, cells: Ints) -> Iterator[Design]:
+        """Designs from cells added to products of measures, and all weights and shares made the best."""
+        at = self.weighed(columns_of(self.space, mixture), mixture.weights, shares)
+        while True:
+            cells, heights = self.cells(at.strategy, mixture, cells)
+            design = self.better(design, at.strategy, heights, mixture, at.shares)
+            yield design
+            if design.gap <= CLOSE:
+                return
+            added = added_cells(self, at.strategy, mixture, cells, heights)
+            if len(added):
+                mixture = mixture.with_cells(added)
+                columns = at.columns.joined(columns_of_cells(self.space, added))
+                at = replace(at, columns=columns, weights=mixture.weights)
+            new = self.stepped(at)
+            if new is at and not len(added):
+                return
+            kept = new.weights > DROPPED
+            kept[0] = True  # the product, so that every query is seen
+            weights = new.weights[kept] / new.weights[kept].sum()
+            mixture = Mixture(weights, tuple(factor[kept] for factor in mixture.factors))
+            at = replace(new, columns=new.columns.kept(kept), weights=weights)
 
 
 def designs(
@@ -162,18 +269,15 @@ def designs(
     cells = np.zeros((0, len(space.shape)), dtype=np.int64)
     for measure, strategy in products_of_rising_t(space, uniform):
         cells, heights = search.cells(strategy, measure, cells)
-        parts, value = strategy.parts, strategy.bound * float(heights[0])
-        start = design or Design(measure, strategy.bound, parts, strategy.bound, value)
-        new = search.better(start, strategy, heights, measure)
-        if design is None and (initial := first()) is not None:
+        is_first, design = design is None, search.better(design, strategy, heights, measure)
+        if is_first and (initial := first()) is not None:
             given = _Given.of(space, initial)
             cells, heights = search.cells(given, measure, cells)
-            new = search.better(new, given, heights)
-        design = new
+            design = search.better(design, given, heights)
         yield design
     assert design is not None
     product = design.measure
-    for design in level_designs(search, design, product, search.better):  # noqa: B020 - each from the last
+    for design in level_designs(search, design, product):  # noqa: B020 - each from the last
         yield design
     if design.gap > CLOSE:
         for mixture, strategy in mixtures_of_rising_t(space, product, search.rng):
@@ -183,26 +287,21 @@ def designs(
             yield design
             if 0.0 < rise < MIXED_RISE * design.gap:
                 break
-        yield from _columns(search, design, product, cells)
+        yield from search.columns(design, product, np.zeros(0), cells)
 
 
 def level_designs(
-    search: Search,
-    design: Design,
-    product: Mixture,
-    better: Callable[[Design, MomentSpectrum, Array], Design],
-    solved: Solved | None = None,
+    search: Search, design: Design, product: Mixture, solved: Solved | None = None
 ) -> Iterator[Design]:
     """Designs from level strategies about a product of measures, of densities that may be negative.
 
-    better : improves the design by a spectrum and its heights of f, where it can. solved : the spectrum at
-    moments.
+    solved : the spectrum at moments.
     """
     profiles = search.space.profiles([measures[0] for measures in product.factors])
     cells, since, least = np.zeros((0, len(search.space.shape)), dtype=np.int64), 0, math.inf
     for step, strategy in enumerate(level_strategies(search.space, profiles, product, solved)):
         cells, heights = search.cells(strategy, product, cells)
-        new = better(design, strategy, heights)
+        new = search.better(design, strategy, heights)
         # Where shares move, too, a flatter strategy need not be better.
         is_flatter = solved is None and heights[0] < least
         is_better = is_flatter or new.gap < design.gap * (1.0 - LEVEL_FALL)
@@ -243,33 +342,6 @@ def _product_of(logarithms: Array, shape: Sequence[int]) -> Mixture:
     return Mixture(np.ones(1), tuple(factor / factor.sum() for factor in factors))
 
 
-def _columns(search: Search, design: Design, mixture: Mixture, cells: Ints) -> Iterator[Design]:
-    """Cells added to products of measures, and their weights made the best."""
-    space = search.space
-    often = space.space.multiplicities.tolist()
-    columns = columns_of(space, mixture)
-    strategy = spectrum(space, columns.moments(mixture.weights))
-    while True:
-        cells, heights = search.cells(strategy, mixture, cells)
-        design = search.better(design, strategy, heights, mixture)
-        yield design
-        if heights[0] <= 1.0 + CLOSE or design.gap <= CLOSE:
-            return
-        added = added_cells(search, strategy, mixture, cells, heights)
-        if len(added):
-            mixture = mixture.with_cells(added)
-            columns = columns.joined(columns_of_cells(space, added))
-        weights, next_strategy = _reweighted(space, columns, mixture.weights, strategy, often)
-        if next_strategy is strategy and not len(added):
-            return
-        kept = weights > DROPPED
-        kept[0] = True  # the product, so that every query is seen
-        mixture = Mixture(
-            weights[kept] / weights[kept].sum(), tuple(factor[kept] for factor in mixture.factors)
-        )
-        columns, strategy = columns.kept(kept), next_strategy
-
-
 def added_cells(
     search: Search, strategy: MomentSpectrum, mixture: Mixture, cells: Ints, heights: Array
 ) -> Ints:
@@ -284,105 +356,6 @@ def added_cells(
     return np.array(new, dtype=np.int64).reshape(len(new), cells.shape[1])
 
 
-def _reweighted(
-    space: RowSpace, columns: Columns, weights: Array, strategy: MomentSpectrum, often: Sequence[float]
-) -> tuple[Array, MomentSpectrum]:
-    """A Newton step of the weights, halved until t does not fall."""
-    slopes, curvature = slopes_and_curvature(columns, strategy, often)
-    gradient = strategy.total / 2.0 * slopes - curvature @ weights
-    kept = LEAST_SHARE * weights
-    moved = kept + best_on_simplex(gradient + curvature @ kept, curvature, 1.0 - LEAST_SHARE)
-    while True:
-        new = spectrum(space, columns.moments(moved))
-        if new.total >= strategy.total:
-            return moved, new
-        moved = (weights + moved) / 2.0
-        if float(np.abs(moved - weights).max()) <= DROPPED:
-            return weights, strategy
-
-
-ROUNDS = 20
-STEPS_A_ROUND = 3  # of the product of measures
-NEWTON_STEPS = 6  # of the shares, for moments that are held
-TARGETS_CLOSE = 1e-3  # of the largest slope to 1, from which the next step is worth more
-LEAST_KEPT = 0.1  # of its weight that a column or an orbit keeps in a step
-LEAST_OF_QUERY = 1e-10  # so that every query is seen
-FLAT = 1e-9
-LEAST_DEFINITE = 1e-12  # of the smallest eigenvalue to the largest
-
-
-@dataclass(frozen=True, eq=False)
-class _WeightedColumns:
-    """Columns with their weights, shares of the orbits, and the spectrum of both."""
-
-    columns: Columns
-    weights: Array
-    shares: Array
-    strategy: MomentSpectrum
-
-
-@dataclass(frozen=True, eq=False)
-class _Targets:
-    """The space of a search with targets, its queries, and the search for long columns."""
-
-    space: RowSpace
-    queries: QueryShares
-    search: Search
-
-    @property
-    def often(self) -> list[float]:
-        return [float(often) for often in self.space.space.multiplicities]
-
-    def weighed(self, columns: Columns, weights: Array, shares: Array) -> _WeightedColumns:
-        """The columns at weights and shares scaled to sum 1, and the spectrum."""
-        weights, shares = weights / weights.sum(), np.maximum(shares, LEAST_OF_QUERY)
-        shares = shares / shares.sum()
-        strategy = spectrum(self.queries.weighing(self.space, shares), columns.moments(weights))
-        return _WeightedColumns(columns, weights, shares, strategy)
-
-    def stepped(self, at: _WeightedColumns) -> _WeightedColumns:
-        """A Newton step of weights and shares, halved until t does not fall; the same if none is better."""
-        slopes, curvature = slopes_and_curvature(at.columns, at.strategy, self.often, self.queries)
-        place = np.concatenate([at.weights, at.shares])
-        gradient = at.strategy.total / 2.0 * slopes - curvature @ place
-        kept = LEAST_KEPT * place
-        moved = kept + best_on_simplex(gradient + curvature @ kept, curvature, 2.0 * (1.0 - LEAST_KEPT))
-        while float(np.abs(moved - place).max()) > DROPPED:
-            new = self.weighed(at.columns, *np.split(moved, [len(at.weights)]))
-            if new.strategy.total >= at.strategy.total:
-                return new
-            moved = (place + moved) / 2.0
-        return at
-
-    def with_shares(self, moments: Sequence[Array], shares: Array) -> tuple[Array, MomentSpectrum]:
-        """The best shares for these moments, more or less, and the spectrum."""
-        columns = Columns(tuple(q[None] for q in moments), tuple(np.zeros((0, len(q))) for q in moments))
-        at = self.weighed(columns, np.ones(1), shares)
-        for _ in range(NEWTON_STEPS):
-            new = self.stepped(at)
-            is_done = new is at or self.worst(new.strategy) <= 1.0 + TARGETS_CLOSE
-            at = new
-            if is_done:
-                break
-        return at.shares, at.strategy
-
-    def worst(self, strategy: MomentSpectrum) -> float:
-        """The largest variance at N next to its target, over t²."""
-        return float(self.queries.slopes(strategy, self.often).max())
-
-    def largest(self, strategy: MomentSpectrum) -> float:
-        """The largest variance next to its target of N as it is; infinity where it is singular."""
-        total = np.zeros(len(self.queries.sizes))
-        for at, (rows, part, often) in enumerate(
-            zip(self.queries.rows, strategy.parts, self.often, strict=True)
-        ):
-            values, vectors = eigh(part)
-            if not values.min(initial=np.inf) > LEAST_DEFINITE * values.max(initial=0.0):
-                return np.inf
-            total += often * self.queries.joined(np.square(rows @ vectors) @ (1.0 / values), at)
-        return float(total.max())
-
-
 def target_designs(space: RowSpace, queries: QueryShares, seed: int = 0) -> Iterator[Design]:
     """Designs, each no worse than the one before; they end where nothing improves.
 
@@ -392,76 +365,30 @@ def target_designs(space: RowSpace, queries: QueryShares, seed: int = 0) -> Iter
     ------
     TimeLimitError : beyond the time limit (``mmopt.limits.deadline``); the caller may stop at any time.
     """
-    targets = _Targets(space, queries, Search(space, np.random.default_rng(seed)))
+    search = Search(space, np.random.default_rng(seed), queries)
     cells = np.zeros((0, len(space.shape)), dtype=np.int64)
     measure, shares = Mixture(np.ones(1), tuple(uniform[None] for uniform in space.uniform)), queries.even
     design: Design | None = None
     for _ in range(ROUNDS):
-        rising = products_of_rising_t(queries.weighing(space, shares), measure)
-        *_, (measure, strategy) = itertools.islice(rising, STEPS_A_ROUND)
+        *_, (measure, strategy) = itertools.islice(
+            products_of_rising_t(queries.weighing(space, shares), measure), STEPS_A_ROUND
+        )
         before = strategy.total
-        shares, strategy = targets.with_shares(strategy.moments, shares)
-        cells, heights = targets.search.cells(strategy, measure, cells)
-        design = _better(targets, design, strategy, heights, (measure, shares))
+        shares, strategy = search.with_shares(strategy.moments, shares)
+        cells, heights = search.cells(strategy, measure, cells)
+        design = search.better(design, strategy, heights, measure, shares)
         yield design
         if strategy.total <= before * (1.0 + TARGETS_CLOSE / 100.0):
             break
     assert design is not None
-    product, of_product = measure, shares
+    of_product = shares
 
     def solved(moments: Sequence[Array]) -> MomentSpectrum:
         """The spectrum at the best shares for these moments, starting from the last shares."""
         nonlocal shares
-        shares, strategy = targets.with_shares(moments, shares)
+        shares, strategy = search.with_shares(moments, shares)
         return strategy
 
-    better = functools.partial(_better, targets)
-    for design in level_designs(targets.search, design, product, better, solved):  # noqa: B020 - as above
+    for design in level_designs(search, design, measure, solved):  # noqa: B020 - as above
         yield design
-    yield from _target_columns(targets, design, product, of_product, cells)
-
-
-def _better(
-    targets: _Targets,
-    design: Design | None,
-    strategy: MomentSpectrum,
-    heights: Array,
-    bounding: tuple[Mixture, Array] | None = None,
-) -> Design:
-    """The design with what is better: the bound of a measure and shares, the value of the strategy."""
-    total = targets.largest(strategy)
-    value = total * float(heights[0])
-    if design is None:
-        assert bounding is not None
-        return Design(bounding[0], strategy.bound, strategy.parts, total, value, shares=bounding[1])
-    if bounding is not None and strategy.bound > design.bound:
-        design = replace(design, measure=bounding[0], shares=bounding[1], bound=strategy.bound)
-    return replace(design, parts=strategy.parts, total=total, value=value) if value < design.value else design
-
-
-def _target_columns(
-    targets: _Targets, design: Design, mixture: Mixture, shares: Array, cells: Ints
-) -> Iterator[Design]:
-    """Cells added to a product of measures, and all weights and shares made the best."""
-    space = targets.space
-    at = targets.weighed(columns_of(space, mixture), mixture.weights, shares)
-    while True:
-        cells, heights = targets.search.cells(at.strategy, mixture, cells)
-        design = _better(targets, design, at.strategy, heights, (mixture, at.shares))
-        yield design
-        if design.gap <= FLAT:
-            return
-        added = added_cells(targets.search, at.strategy, mixture, cells, heights)
-        if len(added):
-            mixture = mixture.with_cells(added)
-            at = replace(
-                at, columns=at.columns.joined(columns_of_cells(space, added)), weights=mixture.weights
-            )
-        new = targets.stepped(at)
-        if new is at and not len(added):
-            return
-        kept = new.weights > DROPPED
-        kept[0] = True  # the product, so that every query is seen
-        weights = new.weights[kept] / new.weights[kept].sum()
-        mixture = Mixture(weights, tuple(factor[kept] for factor in mixture.factors))
-        at = replace(new, columns=new.columns.kept(kept), weights=weights)
+    yield from search.columns(design, measure, of_product, cells)

@@ -75,8 +75,6 @@ smaller. Where a number is not finite nothing is proved: the bound is 0.
 **The best measure.** The total error is bounded at the best product of measures that a few trials find.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import defaultdict
@@ -85,9 +83,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-import scipy.linalg
-import scipy.optimize
+from scipy import linalg, optimize
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory, time_left
@@ -96,9 +92,9 @@ from mmopt.numerics.ball_functions import below_eigenvalues
 from mmopt.numerics.balls import GROW, exact, matmul, norm, sub
 from mmopt.numerics.split_arrays import Moments
 from mmopt.sectors.profiles import Mixture
-from mmopt.sectors.residual import FewProduct, attribute_design, contrast_gram
+from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
 from mmopt.sectors.row_space import RowSpace
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 
 
 def moments_of(space: RowSpace, mixture: Mixture) -> Moments:
@@ -117,7 +113,7 @@ def root_of_moments(moments: Array, off: float) -> tuple[Array, float]:
     if moments.shape == (1, 1):
         value = float(moments[0, 0])
         return (np.sqrt(moments), (off / value + 4 * EPS) * GROW) if value > off else nothing
-    lower, failed = scipy.linalg.lapack.dpotrf(moments, lower=1, clean=1)
+    lower, failed = linalg.lapack.dpotrf(moments, lower=1, clean=1)
     if failed:
         return nothing
     wrong = (off + norm(sub(exact(moments), matmul(exact(lower), exact(lower.T))))) * GROW
@@ -134,7 +130,7 @@ NONE = 1e-200  # of the largest measure, or weight: smaller ones are left out
 MOST_LOST = 1e-3  # of a factor: with more nothing is proved
 
 Set = tuple[int, ...]
-Split = tuple[npt.NDArray[np.bool_], Array]
+Split = tuple[np.typing.NDArray[np.bool_], Array]
 """A mask of the values of an attribute that have a measure, and v (d,) on these."""
 Terms = list[tuple[tuple[Array, ...], float]]
 """Products on one set of attributes: Gram matrices and weight."""
@@ -188,14 +184,8 @@ class _Leaf:
     terms: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Local:
-    """Products on one set: their block of the hub, their leaf, their trace, and by how much they are off."""
-
-    block: Array
-    leaf: _Leaf | None
-    trace: float
-    off: float
+_Local = tuple[Array, _Leaf | None, float, float]
+"""Products on one set: their block of the hub, their leaf, their trace, and by how much they are off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +223,7 @@ class _Gram:
         charged += n * np.log1p(part * size / (math.sqrt(n) * s))
         total *= 1 - (self.size + 1000) * EPS
         for j, matrix in enumerate(schur):
-            upper, failed = scipy.linalg.lapack.dpotrf(matrix.T, overwrite_a=1)
+            upper, failed = linalg.lapack.dpotrf(matrix.T, overwrite_a=1)
             logs = 2 * np.log(upper.diagonal() / math.sqrt(s[j])) if not failed else np.full(1, -math.inf)
             charged[j] += 2 * n * EPS * (4 + float(np.abs(logs).sum()))
             total[j] += logs.sum()
@@ -322,15 +312,15 @@ def _gram(products: Sequence[FewProduct], measures: Sequence[Array], off: float)
         key = is_leaf, *((weight, *map(id, each)) for weight, each in every)
         if key not in distinct:
             distinct[key] = _local(every, subs, is_leaf)
-        local = distinct[key]
+        block, leaf, of_set, off_by = distinct[key]
         place = np.concatenate([rows[tuple(itertools.compress(attributes, sub))] for sub in subs])
-        hub[place[:, None], place] += local.block
-        if local.leaf:
-            local.leaf.places.append(place)
-        count, trace, tau = count + len(every), trace + local.trace, tau + local.off
+        hub[place[:, None], place] += block
+        if leaf:
+            leaf.places.append(place)
+        count, trace, tau = count + len(every), trace + of_set, tau + off_by
         by_turns = max(by_turns, *(sum(one.off for one in each) for _, each in every))
     tau = 1.02 * tau + factors * (off + 8 * EPS) * trace  # the latter of attributes of one value
-    leaf_list = [local.leaf for local in distinct.values() if local.leaf]
+    leaf_list = [leaf for _, leaf, *_ in distinct.values() if leaf]
     return _Gram(hub, leaf_list, size, exponent, trace, tau, by_turns, count) if trace > 0 else None
 
 
@@ -471,7 +461,7 @@ def _factor(gram: Array, v: Array, off: float) -> _Factor | None:
     along = v.copy()
     along[0] += 1.0
     rest = (np.eye(d) - np.outer(along, along / along[0]))[:, 1:]  # of a Householder reflection
-    basis = np.column_stack([v, rest @ scipy.linalg.eigh(rest.T @ matrix @ rest)[1]])
+    basis = np.column_stack([v, rest @ linalg.eigh(rest.T @ matrix @ rest)[1]])
     inside = basis.T @ matrix @ basis
     inside = (inside + inside.T) / 2
     values = np.maximum(inside.diagonal()[1:], 0.0)
@@ -514,7 +504,7 @@ def _local(every: list[tuple[float, list[_Turned]]], subs: list[Set], is_leaf: b
         at = np.concatenate([np.flatnonzero((inside == sub).all(axis=1)) for sub in subs])
         rest = np.flatnonzero(inside.all(axis=1))
         leaf, off = _dense_leaf(whole[np.ix_(rest, rest)], whole[np.ix_(at, rest)])
-        return _Local(whole[np.ix_(at, at)], leaf, trace, tau + off)
+        return whole[np.ix_(at, at)], leaf, trace, tau + off
     sizes = [math.prod(d - 1 for d, has in zip(dims, sub, strict=True) if has) for sub in subs]
     starts = [0, *itertools.accumulate(sizes)]
     block = np.zeros((starts[-1],) * 2)
@@ -525,7 +515,7 @@ def _local(every: list[tuple[float, list[_Turned]]], subs: list[Set], is_leaf: b
         for weight, each in every:
             factors = [one.block[parts[a], parts[b]] for one, a, b in zip(each, x, y, strict=True)]
             block[slice(*rows), slice(*columns)] += kron([np.full((1, 1), weight), *factors])
-    return _Local(block, _plain_leaf(*every[0], subs, starts) if is_leaf else None, trace, tau)
+    return block, _plain_leaf(*every[0], subs, starts) if is_leaf else None, trace, tau
 
 
 def _plain_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: list[int]) -> _Leaf:
@@ -596,7 +586,7 @@ def _both_sides(matrix: Array, each: list[_Turned], subs: list[Set], starts: lis
 def _dense_leaf(block: Array, coupling: Array) -> tuple[_Leaf, float]:
     """A leaf of several products, C (m, m) decomposed; and by how much it and E (·, m) are off then."""
     m, rows = len(block), len(coupling)
-    values, vectors = scipy.linalg.eigh(block)
+    values, vectors = linalg.eigh(block)
     skew = float(np.linalg.norm(vectors.T @ vectors - np.eye(m))) + (m + 1) ** 2 * EPS
     residual = float(np.linalg.norm(block @ vectors - vectors * values))
     residual += (m + 4) * EPS * math.sqrt(m) * float(np.linalg.norm(block))
@@ -656,7 +646,7 @@ def best_measure_bound(
         return -bound
 
     if mixed and time_left() > 0:
-        scipy.optimize.minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"maxiter": TRIALS})
+        optimize.minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"maxiter": TRIALS})
     else:
         loss(0.0)
     return max(bounds, key=lambda one: one[0])

@@ -23,14 +23,11 @@ what remains touches later sectors only. Rows of pairs of attributes are never s
 little is left of them. No Gram matrix is formed.
 """
 
-from __future__ import annotations
-
-import functools
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 import scipy.linalg
@@ -129,9 +126,7 @@ def _turned(measure: Array) -> Array:
 
 def basis_of(size: int, pieces: Sequence[Piece]) -> AttributeBasis:
     """The functions of an attribute with these queries; values are swapped where each piece allows it."""
-    classes = np.zeros(size, dtype=np.int64)
-    for piece in pieces:
-        classes = refine([classes, interchangeable(piece)])
+    classes = refine([np.zeros(size, dtype=np.int64), *map(interchangeable, pieces)])
     return AttributeBasis(AttributeSymmetry.of(classes, reversal=False))
 
 
@@ -151,17 +146,13 @@ def coefficients(basis: AttributeBasis, piece: Piece) -> Coefficients:
     if piece.kind == "identity":
         return Coefficients(scale * np.eye(basis.orbits), dict.fromkeys(several, float(scale)))
     root = piece.root()
-    if (root == root[:, :1]).all() and _is_constant(piece):
+    # Whether every query gives all values the same is decided by the rows themselves.
+    if (root == root[:, :1]).all() and all((rows == rows[:, :1]).all() for rows in piece.blocks()):
         return Coefficients(np.array([[float(np.linalg.norm(root[:, 0]))]]), {})
     sums = symmetry.sums(root)
     even, *rests = (symmetry.root(part, root, sums, piece.blocks, mean=False) for part in symmetry.parts)
     on_rests = {o: float(scale * rest[0, 0]) for o, rest in zip(several, rests, strict=True) if len(rest)}
     return Coefficients(basis.turned(scale * even), on_rests)
-
-
-def _is_constant(piece: Piece) -> bool:
-    """Whether every query gives all values the same, decided by the rows themselves."""
-    return all(bool((rows == rows[:, :1]).all()) for rows in piece.blocks())
 
 
 Sector = tuple[int, ...]
@@ -229,6 +220,14 @@ class SectorComponent:
         return values
 
 
+def sets_of(attributes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """All subsets of these sets of attributes, each once: small ones first, then by number."""
+    subsets = {
+        part for one in attributes for w in range(len(one) + 1) for part in itertools.combinations(one, w)
+    }
+    return tuple(sorted(subsets, key=lambda one: (len(one), one)))
+
+
 def components_of(
     bases: Sequence[AttributeBasis], products: Iterable[ProductCoefficients]
 ) -> list[SectorComponent]:
@@ -245,10 +244,12 @@ def components_of(
     sectors: dict[Rests, set[Sector]] = {}
     members: dict[Rests, list[int]] = {}
     for looked, numbers in alike.items():
-        for rests in _choices(looked):
+        options = [[(), *(((i, o),) for o in orbits)] for i, orbits, _ in looked]
+        for picked in itertools.product(*options):  # at most one orbit an attribute
+            rests = tuple(itertools.chain.from_iterable(picked))
             taken = {i for i, _ in rests}
             free = [i for i, _, has_contrasts in looked if has_contrasts and i not in taken]
-            sectors.setdefault(rests, set()).update(_subsets(free))
+            sectors.setdefault(rests, set()).update(sets_of([tuple(free)]))
             members.setdefault(rests, []).extend(numbers)
             if len(sectors) > MOST_COMPONENTS:
                 raise TooLargeError(
@@ -259,17 +260,6 @@ def components_of(
         _component(bases, rests, sectors[rests], members[rests])
         for rests in sorted(sectors, key=lambda r: (len(r), r))
     ]
-
-
-def _choices(looked: Looked) -> Iterator[Rests]:
-    """Every choice of rests: at most one orbit an attribute."""
-    options = [[(), *(((i, o),) for o in orbits)] for i, orbits, _ in looked]
-    for picked in itertools.product(*options):
-        yield tuple(itertools.chain.from_iterable(picked))
-
-
-def _subsets(free: Sequence[int]) -> Iterator[Sector]:
-    return itertools.chain.from_iterable(itertools.combinations(free, n) for n in range(len(free) + 1))
 
 
 def _component(
@@ -295,12 +285,12 @@ def require_blocks(
         return components
     # Only orders that some product has: others are not counted.
     orders = sorted({len(product.factors) for product in products}, reverse=True)[1:]
-    fitting = (
-        count for count in orders if blocks_fit(bases, [p for p in products if len(p.factors) <= count])
+    order = next(
+        (count for count in orders if blocks_fit(bases, [p for p in products if len(p.factors) <= count])), 0
     )
-    order = next(fitting, 0)
     raise TooLargeError(
-        f"the row space of these queries has {sum(_count(bases, one) for one in components):,} dimensions, "
+        "the row space of these queries has "
+        f"{sum(one.dim * copies(bases, one.rests) for one in components):,} dimensions, "
         f"{most:,} of them in one block: "
         f"{ARRAYS_AT_ONCE} matrices of {8 * most**2 / 2**30:,.1f} GiB each are more than fits",
         hint=(
@@ -315,10 +305,6 @@ def blocks_fit(bases: Sequence[AttributeBasis], products: Sequence[ProductCoeffi
     """Whether the matrices of the largest component fit in memory. Raises as ``components_of``."""
     most = max((component.dim for component in components_of(bases, products)), default=0)
     return fits_memory((most, most), ARRAYS_AT_ONCE)
-
-
-def _count(bases: Sequence[AttributeBasis], component: SectorComponent) -> int:
-    return component.dim * copies(bases, component.rests)
 
 
 def copies(bases: Sequence[AttributeBasis], rests: Rests) -> int:
@@ -347,9 +333,10 @@ def component_root(
     if component.dim == 1:
         number = math.hypot(*(_number(component, products[at]) for at in component.products))
         return np.array([[number]]), 4 * EPS
-    rows = [_product_rows(component, products[at]) for at in component.products]
-    triangle, lost = _eliminated(component, rows)
-    if len(triangle) == component.dim and _is_well_conditioned(triangle):
+    triangle, lost = _eliminated(
+        component, [_product_rows(component, products[at]) for at in component.products]
+    )
+    if len(triangle) == component.dim and scipy.linalg.lapack.dtrcon(triangle)[0] > LEAST_DIAGONAL:
         return triangle, lost
     _, lengths, directions = np.linalg.svd(triangle, full_matrices=False)
     kept = lengths > 8 * component.dim * EPS * lengths.max(initial=0.0)
@@ -357,16 +344,12 @@ def component_root(
     return np.asarray(lengths[kept, None] * directions[kept]), lost
 
 
-def _is_well_conditioned(triangle: Array) -> bool:
-    reciprocal, _ = scipy.linalg.lapack.dtrcon(triangle)
-    return bool(reciprocal > LEAST_DIAGONAL)
-
-
 def _number(component: SectorComponent, product: ProductCoefficients) -> float:
     """The length of a product's coefficients on a component without contrasts."""
     rests = dict(component.rests)
-    each = (f.rests[rests[i]] if i in rests else f.constant for i, f in product.factors.items())
-    return product.scale * math.prod(each)
+    return product.scale * math.prod(
+        f.rests[rests[i]] if i in rests else f.constant for i, f in product.factors.items()
+    )
 
 
 def _product_rows(component: SectorComponent, product: ProductCoefficients) -> Rows:
@@ -375,7 +358,7 @@ def _product_rows(component: SectorComponent, product: ProductCoefficients) -> R
     scale = product.scale * math.prod(product.factors[i].rests[o] for i, o in component.rests)
     free = sorted(i for i in product.factors if i not in rests)
     flats = [product.factors[i].flat for i in free]
-    rows = functools.reduce(np.kron, flats, np.full((1, 1), scale))
+    rows = reduce(np.kron, flats, np.full((1, 1), scale))
     columns = np.arange(rows.shape[1]).reshape([flat.shape[1] for flat in flats])
     parts: dict[Sector, Array] = {}
     for has in itertools.product((False, True), repeat=len(free)):

@@ -50,15 +50,12 @@ integral equations, J. ACM 12, 1965; Walker and Ni, SIAM J. Numer. Anal. 49, 201
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
-import scipy.linalg
-from scipy.optimize import minimize
+from scipy import linalg, optimize
 
 from mmopt.limits import require_time
 from mmopt.numerics.arrays import EPS, Array, Ints, qr
@@ -102,15 +99,14 @@ def spectrum(space: RowSpace, moments: Sequence[Array]) -> MomentSpectrum:
     for moment, root in zip(moments, space.root.parts, strict=True):
         require_time()
         squares, directions = eigh(root @ moment @ root.T)
-        least = len(squares) * EPS * float(squares.max(initial=0.0))
-        roots.append(np.sqrt(np.maximum(squares, least)))
+        roots.append(np.sqrt(np.maximum(squares, len(squares) * EPS * float(squares.max(initial=0.0)))))
         turned.append(directions.T @ root)
-    often = space.space.multiplicities.tolist()
-    total = sum(m * float(root.sum()) for m, root in zip(often, roots, strict=True))
+    multiplicities = space.space.multiplicities.tolist()
+    total = sum(m * float(root.sum()) for m, root in zip(multiplicities, roots, strict=True))
     return MomentSpectrum(tuple(roots), tuple(turned), total, tuple(moments))
 
 
-COUNT = 24
+PRODUCTS = 24
 WAVES, HEIGHT = 4, 0.3  # of the logits that tell the parts apart to begin with
 LEAST_LOGIT = -40.0
 FIRST_STEPS, STEPS = 10, 40  # before the first mixture, and between two
@@ -121,12 +117,15 @@ LEAST_RISE = 1e-6  # of t² in so many steps
 def mixtures_of_rising_t(
     space: RowSpace, product: Mixture, rng: np.random.Generator
 ) -> Iterator[tuple[Mixture, MomentSpectrum]]:
-    """Mixtures of ``COUNT`` products near the one given, of rising t; ends where it rises no more."""
-    logits = [np.zeros(COUNT), *(np.log(factor) + _waves(factor.shape[1], rng) for factor in product.factors)]
+    """Mixtures of ``PRODUCTS`` products near the one given, of rising t; ends where it rises no more."""
+    logits = [
+        np.zeros(PRODUCTS),
+        *(np.log(factor) + _waves(factor.shape[1], rng) for factor in product.factors),
+    ]
     place, before = np.concatenate([np.maximum(part, LEAST_LOGIT).ravel() for part in logits]), 0.0
     while True:
-        optimum = minimize(
-            lambda place: logit_slopes(space, place),
+        optimum = optimize.minimize(
+            lambda logits: negative_log_t(space, logits),
             place,
             jac=True,
             method="L-BFGS-B",
@@ -146,12 +145,12 @@ def mixtures_of_rising_t(
         before = at.bound
 
 
-def logit_slopes(space: RowSpace, place: Array) -> tuple[float, Array]:
+def negative_log_t(space: RowSpace, logits: Array) -> tuple[float, Array]:
     """-log t of the mixture with these logits, and its derivatives by them, in their order.
 
-    place : (COUNT + COUNT Σo,) the logits of the weights, then of each attribute's measures, part by part.
+    logits : (PRODUCTS + PRODUCTS Σo,) those of the weights, then of each attribute's measures, part by part.
     """
-    mixture = _mixture(space, place)
+    mixture = _mixture(space, logits)
     strategy = spectrum(space, space.moments(mixture))
     weights, means = mixture.weights, space.means(mixture, strategy.parts)
     each = [(factor * mean).sum(axis=1) for factor, mean in zip(mixture.factors, means, strict=True)]
@@ -161,10 +160,9 @@ def logit_slopes(space: RowSpace, place: Array) -> tuple[float, Array]:
     return -float(np.log(strategy.total)), -0.5 * np.concatenate(slopes)
 
 
-def _mixture(space: RowSpace, place: Array) -> Mixture:
-    tops = COUNT * np.cumsum([1, *space.shape])[:-1]
-    first, *each = np.split(place, tops)
-    return Mixture(_softmax(first), tuple(_softmax(logits.reshape(COUNT, -1)) for logits in each))
+def _mixture(space: RowSpace, logits: Array) -> Mixture:
+    first, *each = np.split(logits, PRODUCTS * np.cumsum([1, *space.shape])[:-1])
+    return Mixture(_softmax(first), tuple(_softmax(part.reshape(PRODUCTS, -1)) for part in each))
 
 
 def _softmax(logits: Array) -> Array:
@@ -173,9 +171,9 @@ def _softmax(logits: Array) -> Array:
 
 
 def _waves(count: int, rng: np.random.Generator) -> Array:
-    """(COUNT, count) for each product, a sum of a few random waves along the values."""
+    """(PRODUCTS, count) for each product, a sum of a few random waves along the values."""
     places = np.pi * np.linspace(-0.5, 0.5, count)
-    heights, phases = rng.normal(size=(2, COUNT, WAVES, 1))
+    heights, phases = rng.normal(size=(2, PRODUCTS, WAVES, 1))
     turns = np.arange(1, WAVES + 1)[:, None]
     return np.asarray(HEIGHT * (heights * np.cos(turns * places + 2 * np.pi * phases)).sum(axis=1))
 
@@ -184,7 +182,7 @@ def _waves(count: int, rng: np.random.Generator) -> Array:
 class QueryShares:
     """Orbits of queries with targets, which shares of the orbits turn into weighted queries.
 
-    rows : by component (m, d), as in ``sectors.measured``. orbits : by component (m,) the orbit of each
+    rows : by component (m, d), as in ``queries_on_sectors.py``. orbits : by component (m,) the orbit of each
     row. sizes, targets : (o,) of each orbit. constant : what each query's weight has in
     addition, for each unit of Σ shares.
     """
@@ -203,8 +201,9 @@ class QueryShares:
     def weighing(self, space: RowSpace, shares: Array) -> RowSpace:
         """The row space with the queries of these shares (o,) for its root."""
         roots = np.sqrt(shares / (self.sizes * self.targets) + self.constant * float(shares.sum()))
-        pairs = zip(self.rows, self.orbits, strict=True)
-        return with_root(space, [rows * roots[orbit, None] for rows, orbit in pairs])
+        return with_root(
+            space, [rows * roots[orbit, None] for rows, orbit in zip(self.rows, self.orbits, strict=True)]
+        )
 
     def seen(self, spectrum: MomentSpectrum) -> tuple[Array, ...]:
         """By component (m, r), each row times Pᵀ."""
@@ -214,12 +213,13 @@ class QueryShares:
     def slopes(self, spectrum: MomentSpectrum, multiplicities: Sequence[float]) -> Array:
         """(o,) the variance at N of each orbit next to its target, over t²: its mean by the shares is 1."""
         total = np.zeros(len(self.sizes))
-        each = zip(self.seen(spectrum), spectrum.roots, multiplicities, strict=True)
-        for at, (seen, root, often) in enumerate(each):
-            total += often / spectrum.total * self.joined(np.square(seen) @ (1.0 / root), at)
+        for at, (seen, root, multiplicity) in enumerate(
+            zip(self.seen(spectrum), spectrum.roots, multiplicities, strict=True)
+        ):
+            total += multiplicity / spectrum.total * self.by_shares(np.square(seen) @ (1.0 / root), at)
         return total
 
-    def joined(self, values: Array, component: int) -> Array:
+    def by_shares(self, values: Array, component: int) -> Array:
         """Derivatives by shares (J + o, …) from (J + m, …), the last m by weights of a component's rows."""
         orbit = self.orbits[component]
         count = len(values) - len(orbit)
@@ -261,7 +261,7 @@ class Columns:
             moments.append(np.tensordot(first, matrices, axes=1) + vectors.T @ (rest[:, None] * vectors))
         return tuple(moments)
 
-    def kept(self, which: npt.NDArray[np.bool_]) -> Columns:
+    def kept(self, which: np.typing.NDArray[np.bool_]) -> Columns:
         """The columns of a mask (J,) alone."""
         count = len(self.matrices[0])
         return Columns(
@@ -292,7 +292,7 @@ def columns_of(space: RowSpace, mixture: Mixture) -> Columns:
     return Columns(matrices, tuple(np.zeros((0, d)) for d in space.space.dims))
 
 
-def slopes_and_curvature(
+def integrals_and_curvature(
     columns: Columns,
     spectrum: MomentSpectrum,
     multiplicities: Sequence[float],
@@ -304,10 +304,9 @@ def slopes_and_curvature(
     """
     rows = None if queries is None else queries.seen(spectrum)
     slopes, curvature = [], []
-    each = zip(
-        columns.matrices, columns.vectors, spectrum.roots, spectrum.turned, multiplicities, strict=True
-    )
-    for at, (matrices, vectors, roots, turned, often) in enumerate(each):
+    for at, (matrices, vectors, roots, turned, multiplicity) in enumerate(
+        zip(columns.matrices, columns.vectors, spectrum.roots, spectrum.turned, multiplicities, strict=True)
+    ):
         squares = turned @ matrices @ turned.T  # (p, r, r)
         seen = vectors @ turned.T  # (c, r)
         if rows is not None:
@@ -315,9 +314,10 @@ def slopes_and_curvature(
         slope = np.concatenate([np.einsum("jaa,a->j", squares, 1.0 / roots), np.square(seen) @ (1.0 / roots)])
         second = _curvature(squares, seen, roots)
         if queries is not None:
-            slope, second = queries.joined(slope, at), queries.joined(queries.joined(second, at).T, at)
-        slopes.append(often / spectrum.total * slope)
-        curvature.append(-0.5 * often * second)
+            slope = queries.by_shares(slope, at)
+            second = queries.by_shares(queries.by_shares(second, at).T, at)
+        slopes.append(multiplicity / spectrum.total * slope)
+        curvature.append(-0.5 * multiplicity * second)
     summed = np.sum(curvature, axis=0)
     if queries is not None:
         signs = np.ones(len(summed))
@@ -339,8 +339,7 @@ def _curvature(squares: Array, seen: Array, roots: Array) -> Array:
     if cells:
         scaled = seen / np.sqrt(roots)
         low = -np.log(2.0 * roots[-1]) - NODES_BEFORE
-        high = -np.log(2.0 * roots[0]) + NODES_AFTER
-        for node in np.exp(np.arange(low, high + NODE_STEP, NODE_STEP)):
+        for node in np.exp(np.arange(low, -np.log(2.0 * roots[0]) + NODES_AFTER + NODE_STEP, NODE_STEP)):
             rows = scaled * np.exp(-node / 2.0 * roots)
             curvature[count:, count:] += NODE_STEP * node * np.square(rows @ rows.T)
     return curvature
@@ -366,18 +365,17 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
     shift = 0.0
     ridge = 1e-13 * float(np.abs(np.diag(curvature)).max(initial=0.0))
     for _ in range(MOST_STEPS):
-        gradient = slopes + curvature @ x
-        off = gradient + dual - shift
+        off = slopes + curvature @ x + dual - shift
         gap = float(x @ dual) / count
         if gap * count <= CLOSE * scale * mass and float(np.abs(off).max()) <= CLOSE * scale:
             break
         factor, ridge = _factor(np.diag(dual / x) - curvature, ridge)
         right = off + CENTRING * gap / x - dual
-        one, moved = scipy.linalg.cho_solve(factor, np.column_stack([np.ones(count), right])).T
+        one, moved = linalg.cho_solve(factor, np.column_stack([np.ones(count), right])).T
         change = float((moved.sum() + x.sum() - mass) / one.sum())
         step = moved - change * one
         step_dual = CENTRING * gap / x - dual - dual / x * step
-        most = min(_way(x, step), _way(dual, step_dual))
+        most = min(_part_of_step(x, step), _part_of_step(dual, step_dual))
         x, dual, shift = x + most * step, dual + most * step_dual, shift + most * change
     return np.asarray(x * (mass / x.sum()))
 
@@ -386,14 +384,14 @@ def _factor(system: Array, ridge: float) -> tuple[tuple[Array, bool], float]:
     """A Cholesky factor with as much of a ridge as rounding of the curvature needs, and the ridge."""
     while True:
         try:
-            return scipy.linalg.cho_factor(system + ridge * np.eye(len(system)), check_finite=False), ridge
-        except scipy.linalg.LinAlgError:
+            return linalg.cho_factor(system + ridge * np.eye(len(system)), check_finite=False), ridge
+        except linalg.LinAlgError:
             ridge = max(GROWTH * ridge, EPS * float(np.abs(np.diag(system)).max()))
             if not np.isfinite(ridge):
                 raise
 
 
-def _way(point: Array, step: Array) -> float:
+def _part_of_step(point: Array, step: Array) -> float:
     """The part of a step that a positive point can take and stay so, at most 1."""
     falls = step < 0
     return min(1.0, BACK * float((point[falls] / -step[falls]).min(initial=np.inf)))
@@ -405,7 +403,7 @@ RIDGE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class MixedSteps:
-    """The last places (v,) and the plain step from each, which is zero at the fixed point."""
+    """The last places (v,) and the miss of each: the plain step from it, which is zero at the fixed point."""
 
     places: tuple[Array, ...] = ()
     misses: tuple[Array, ...] = ()
@@ -427,11 +425,11 @@ class MixedSteps:
         return np.asarray(place + miss - np.linalg.solve(gram, changes @ miss) @ (steps + changes))
 
 
-Profile = Callable[[Ints], Array]
+HeightOfCells = Callable[[Ints], Array]
 """f at cells (c, k)."""
 
 MOST_SWEEPS = 50
-NEARLY = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach
+PART_OF_EXCESS = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach
 
 
 def neighbours(cells: Ints, shape: Sequence[int]) -> Ints:
@@ -443,7 +441,7 @@ def neighbours(cells: Ints, shape: Sequence[int]) -> Ints:
     return near
 
 
-def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, Array]:
+def climbed(profile: HeightOfCells, shape: Sequence[int], cells: Ints) -> tuple[Ints, Array]:
     """The cells (c, k) moved to the best neighbour until none is better; once each, and f, descending."""
     best = np.unique(cells, axis=0)
     heights = profile(best)
@@ -452,12 +450,12 @@ def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, 
         if not moving.any():
             break
         near = neighbours(best[moving], shape)
-        lengths = profile(near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
-        at, longest = np.arange(len(near)), lengths.argmax(axis=1)
-        rises = lengths[at, longest] > heights[moving] * (1.0 + 1e-12)
+        near_heights = profile(near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
+        at, highest = np.arange(len(near)), near_heights.argmax(axis=1)
+        rises = near_heights[at, highest] > heights[moving] * (1.0 + 1e-12)
         which = np.flatnonzero(moving)
-        best[which] = near[at, longest]
-        heights[which] = np.maximum(lengths[at, longest], heights[which])
+        best[which] = near[at, highest]
+        heights[which] = np.maximum(near_heights[at, highest], heights[which])
         moving[which] = rises
         best, kept = np.unique(best, axis=0, return_index=True)
         heights, moving = heights[kept], moving[kept]
@@ -465,13 +463,12 @@ def climbed(profile: Profile, shape: Sequence[int], cells: Ints) -> tuple[Ints, 
     return best[order], heights[order]
 
 
-def high_neighbours(profile: Profile, shape: Sequence[int], cells: Ints, heights: Array) -> Ints:
-    """Neighbours at which f - 1 is above ``NEARLY`` of its largest in ``heights``, the highest first."""
+def high_neighbours(profile: HeightOfCells, shape: Sequence[int], cells: Ints, heights: Array) -> Ints:
+    """Neighbours at which f - 1 is above ``PART_OF_EXCESS`` of its largest in ``heights``; highest first."""
     near = np.unique(neighbours(cells, shape).reshape(-1, cells.shape[1]), axis=0)
-    lengths = profile(near)
-    high = lengths > 1.0 + NEARLY * (float(heights.max()) - 1.0)
-    order = np.argsort(-lengths[high], kind="stable")
-    return np.asarray(near[high][order])
+    near_heights = profile(near)
+    high = near_heights > 1.0 + PART_OF_EXCESS * (float(heights.max()) - 1.0)
+    return np.asarray(near[high][np.argsort(-near_heights[high], kind="stable")])
 
 
 Solved = Callable[[Sequence[Array]], MomentSpectrum]
@@ -479,7 +476,7 @@ Solved = Callable[[Sequence[Array]], MomentSpectrum]
 
 POWER = 2.0
 SHORTER = 0.5  # part of a step that is tried where the moments are not definite
-LEAST_ROOT = 1e-5  # of ``_smallest`` at the start: below it the step was too long
+LEAST_ROOT = 1e-5  # of ``_smallest_ratio`` at the start: below it the step was too long
 FLAT = 1e-12  # of 2 (f - 1), root mean square
 
 
@@ -491,9 +488,9 @@ def level_strategies(
     ``solved``: the spectrum at moments; by default that of the space's own queries. Ends where f is flat to
     rounding.
     """
-    moments, solved = space.moments(measure), solved or functools.partial(spectrum, space)
+    moments, solved = space.moments(measure), solved or partial(spectrum, space)
     strategy = solved(moments)
-    least = LEAST_ROOT * _smallest(strategy)
+    least = LEAST_ROOT * _smallest_ratio(strategy)
     off = POWER * profiles.coordinates(strategy.parts)
     off[0] -= POWER
     place = np.zeros(len(off))
@@ -505,7 +502,7 @@ def level_strategies(
             mass = 1.0 + float(target[0])
             # The moments have this total mass; where it is not positive the step was too long.
             strategy = solved([(q + more) / mass for q, more in zip(moments, added, strict=True)])
-            if mass > 0.0 and _smallest(strategy) > least:
+            if mass > 0.0 and _smallest_ratio(strategy) > least:
                 break
             target = place + SHORTER * (target - place)
         place = target
@@ -515,6 +512,6 @@ def level_strategies(
         yield strategy
 
 
-def _smallest(strategy: MomentSpectrum) -> float:
+def _smallest_ratio(strategy: MomentSpectrum) -> float:
     """The smallest root, next to the largest of its component."""
     return min(float(roots[0] / roots[-1]) for roots in strategy.roots if len(roots))

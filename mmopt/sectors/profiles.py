@@ -34,18 +34,17 @@ measure; these make up all moments of the (signed) measure with this density.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import GROW, gamma
-from mmopt.sectors.functions_of_few import Sector, SectorComponent
+from mmopt.sectors.functions_of_few import Sector, SectorComponent, sets_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +139,7 @@ def basis_rounding(basis: Array, sizes: Array) -> float:
     orthonormalised by (G')^{-1/2}, which moves them by at most ‖G - I‖ each.
     """
     shares = sizes / sizes.sum()
-    gram = (basis * shares) @ basis.T
-    off = float(np.linalg.norm(gram - np.eye(len(basis))))
+    off = float(np.linalg.norm((basis * shares) @ basis.T - np.eye(len(basis))))
     lost = (gamma(len(sizes) + 6) + 4 * EPS) * float(np.linalg.norm(basis * np.sqrt(shares))) ** 2
     return 2 * (off + lost) * GROW
 
@@ -187,8 +185,7 @@ def add_component(
             both = _at_orbits(rows[component.places[second]], second, functions)  # first's orbits, second's
             union = tuple(sorted({*first, *second, *rests}))
             labels = [union.index(i) for i in (*first, *second)]
-            kept = [i for i in union if i not in rests]
-            entries = _diagonal(both, labels, [union.index(i) for i in kept])
+            entries = _diagonal(both, labels, [union.index(i) for i in union if i not in rests])
             if union not in tables:
                 tables[union] = np.zeros([shape[i] for i in union])
             place = tuple(rests.get(i, slice(None)) for i in union)
@@ -227,14 +224,13 @@ def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> lis
         mean = float(_mean(table, measures))
         whole += mean
         for axis, i in enumerate(union):
-            moved = np.moveaxis(table, axis, 0)
-            means[i] += _mean(moved, measures[:axis] + measures[axis + 1 :]) - mean
+            means[i] += _mean(np.moveaxis(table, axis, 0), measures[:axis] + measures[axis + 1 :]) - mean
     return [part + whole for part in means]
 
 
 def _mean(table: Array, measures: Sequence[Array]) -> Array:
     """The table contracted with measures of its last axes."""
-    return np.asarray(functools.reduce(np.matmul, reversed(measures), table))
+    return np.asarray(reduce(np.matmul, reversed(measures), table))
 
 
 Axes = tuple[int, ...]
@@ -254,8 +250,7 @@ class ProfileFunctions:
     @cached_property
     def sets(self) -> tuple[Axes, ...]:
         """The sets of the tables and all their subsets, the empty one first."""
-        subsets = {v for u in self.unions for n in range(len(u) + 1) for v in itertools.combinations(u, n)}
-        return tuple(sorted(subsets, key=lambda u: (len(u), u)))
+        return sets_of(self.unions)
 
     @cached_property
     def places(self) -> dict[Axes, slice]:
@@ -274,8 +269,7 @@ class ProfileFunctions:
         coordinates = np.zeros(self.size)
         for union, table in tables.items():
             for i in union:  # the first axis goes, and comes back as the last
-                weighed = self.measures[i][:, None] * self.functions[i]
-                table = np.tensordot(table, weighed, axes=(0, 0))
+                table = np.tensordot(table, self.measures[i][:, None] * self.functions[i], axes=(0, 0))
             for axes, has in _subsets(union):
                 coordinates[self.places[axes]] += table[_slices(has)].ravel()
         return coordinates

@@ -27,7 +27,7 @@ from mmopt.sectors.functions_of_few import (
     orthonormal_functions,
     require_blocks,
 )
-from mmopt.sectors.largest import Largest, largest_of_tables
+from mmopt.sectors.largest_of_tables import Largest, largest_of_tables
 from mmopt.sectors.profiles import (
     Mixture,
     ProfileFunctions,

@@ -36,7 +36,7 @@ from mmopt.numerics.outward import not_below, root_up, rounded, times_up
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Level, Space, Split, lift
 from mmopt.sectors.functions_of_few import Rests
-from mmopt.sectors.measured import QueriesOnSectors, RestComponent, SectorLayout, active, sets_of
+from mmopt.sectors.queries_on_sectors import QueriesOnSectors, RestComponent, SectorLayout, active, sets_of
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE, Strategy, StrategyForm, as_dense
@@ -45,7 +45,7 @@ from mmopt.strategies.set_strategy import SectorwiseStrategy, SetCells, padded, 
 from mmopt.symmetry.components import Cells, Key
 from mmopt.symmetry.find_symmetries import check_fit, mean_roots, query_rows
 from mmopt.workloads import Dense, Implicit, Product, Workload
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 
 # -- on the components of the cells
 

@@ -28,7 +28,7 @@ from mmopt.numerics.outward import check_norm, times_up
 from mmopt.numerics.pseudoinverse import pinv, pseudo_factors
 from mmopt.strategies.dense_strategy import Strategy, StrategyForm
 from mmopt.workloads import Attribute, Dense, Domain, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 from mmopt.workloads.query_product import answers_of_product, identity, total
 
 # -- products and unions of them

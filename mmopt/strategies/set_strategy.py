@@ -53,11 +53,11 @@ from mmopt.numerics.pseudoinverse import has_full_rank
 from mmopt.numerics.split_arrays import Moments, Space, Spanned, Split
 from mmopt.sectors.bounds import check_size, root_trace_below
 from mmopt.sectors.profiles import Mixture
-from mmopt.sectors.residual import FewProduct, products_of_few, shared_designs, with_best_bases
+from mmopt.sectors.residual_strategies import FewProduct, products_of_few, shared_designs, with_best_bases
 from mmopt.strategies.dense_strategy import normalise
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
 from mmopt.workloads import Dense, Implicit, Kron, Product, Scaled, Stack, Workload
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 from mmopt.workloads.query_product import total
 
 OUTSIDE = 1e-18

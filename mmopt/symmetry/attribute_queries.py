@@ -13,21 +13,18 @@ weights decide, entry by entry as they were given. (A rotation of the rows, by n
 represents, is not seen.)
 """
 
-from __future__ import annotations
-
-import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, stacked_root
+from mmopt.workloads.blocks.combined_blocks import Padded, Reordered, ScaledRows, Union
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor, refine
-from mmopt.workloads.blocks.kronecker_products import Union
-from mmopt.workloads.blocks.modified_blocks import Padded, Reordered, ScaledRows
 from mmopt.workloads.blocks.range_blocks import AllRange, Ranges
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.workload import Workload
@@ -105,10 +102,12 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     else:
         products = tuple(p.weighed() for p in products)
     factors = {id(f): f for p in products for f in p.factors}
-    equal = {f: _piece(f) for f in factors.values()}  # equal factors are one piece
+    equal = {  # equal factors are one piece
+        f: Piece(f.size, f.kind, f.root, f.gram, partial(_groups, f), partial(_blocks, f), _is_whole(f))
+        for f in factors.values()
+    }
     pieces = {number: equal[f] for number, f in factors.items()}
-    terms = tuple(Term(tuple([pieces[id(f)] for f in p.factors]), p.weight, p.target) for p in products)
-    return sizes, terms
+    return sizes, tuple(Term(tuple([pieces[id(f)] for f in p.factors]), p.weight, p.target) for p in products)
 
 
 def _whole(workload: Workload) -> Term:
@@ -116,8 +115,7 @@ def _whole(workload: Workload) -> Term:
     assert isinstance(block, Explicit)
     is_plain = bool((weights == weights[0]).all())
     counted = workload.unweighted if is_plain else workload
-    entries = block.queries.arrays[-1]
-    is_whole = is_plain and _are_integers(entries)
+    is_whole = is_plain and _are_integers(block.queries.arrays[-1])
     kind = "matrix" if is_whole or fits_memory(workload.shape) else UNKNOWN
     piece = Piece(
         n,
@@ -158,11 +156,6 @@ def _rows_of(matrix: Array, targets: Array) -> Term:
         _are_integers(matrix),
     )
     return Term((piece,), 1.0, None if np.isfinite(targets).all() else math.inf)
-
-
-def _piece(factor: Factor) -> Piece:
-    rows, blocks = functools.partial(_groups, factor), functools.partial(_blocks, factor)
-    return Piece(factor.size, factor.kind, factor.root, factor.gram, rows, blocks, _is_whole(factor))
 
 
 def _is_whole(factor: Factor) -> bool:
@@ -312,8 +305,7 @@ def keys(matrix: Array, targets: Array) -> list[bytes]:
     out: list[bytes] = []
     for start in range(0, len(matrix), ROWS_AT_A_TIME):
         rows = matrix[start : start + ROWS_AT_A_TIME]
-        lead = np.argmax(rows != 0, axis=1)
-        signs = np.where(rows[np.arange(len(rows)), lead] < 0, -1.0, 1.0)
+        signs = np.where(rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)] < 0, -1.0, 1.0)
         shared = targets[start : start + ROWS_AT_A_TIME]
         whole = np.column_stack([rows * signs[:, None], shared]) + 0.0  # minus zero equals zero
         out += [row.tobytes() for row in whole]

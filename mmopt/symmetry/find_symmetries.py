@@ -48,12 +48,11 @@ from mmopt.symmetry.split_workloads import (
     is_connected,
     root_of,
 )
-from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor, refine
-from mmopt.workloads.blocks.matrix_blocks import Dense
+from mmopt.workloads import Dense, Factor, Workload
+from mmopt.workloads.blocks.implicit_matrix import refine
 from mmopt.workloads.blocks.range_blocks import Identity
 from mmopt.workloads.query_group import no_targets, undetermined
 from mmopt.workloads.query_product import independent_rows, whole_rows
-from mmopt.workloads.workload import Workload
 
 WEIGHTED, PLAIN, UNIT = "weighted", "plain", "unit"
 
@@ -156,8 +155,7 @@ def _of_factor(attribute: AttributeSymmetry, factor: Factor) -> _Distinct:
 
 def _distinct(attribute: AttributeSymmetry, rows: Array) -> _Distinct:
     whole, labels = np.unique(np.hstack(attribute.coordinates(rows)), axis=0, return_inverse=True)
-    ends = np.cumsum([part.dim for part in attribute.parts])
-    local = Local.of(np.split(whole, ends[:-1], axis=1))
+    local = Local.of(np.split(whole, np.cumsum([part.dim for part in attribute.parts])[:-1], axis=1))
     return _Distinct(local, len(whole), np.asarray(labels, dtype=np.int64).reshape(-1))
 
 
@@ -208,8 +206,7 @@ def _coordinates(attribute: AttributeSymmetry, part: AttributePart, rows: Ints) 
         by_class = [rows[:, attribute.classes == c] for c in classes]
         varies = any(bool((columns != columns[:, :1]).any()) for columns in by_class)
         return np.ones((int(varies), 1), dtype=np.int64)
-    member = np.equal.outer(attribute.classes, np.arange(len(attribute.mirror))).astype(np.int64)
-    sums = rows @ member
+    sums = rows @ np.equal.outer(attribute.classes, np.arange(len(attribute.mirror))).astype(np.int64)
     if part.kind == "even":
         whole = np.equal.outer(attribute.orbit_of_class, np.arange(part.dim)).astype(np.int64)
         sums, sizes = sums @ whole, attribute.sizes
@@ -250,9 +247,7 @@ def _chosen(stack: Sequence[Ints | None], kept: Ints) -> Ints | None:
     if not len(rows):
         return rows
     rank = int(np.linalg.matrix_rank(rows / np.linalg.norm(rows.astype(np.float64), axis=1)[:, None]))
-    if rank == len(kept):
-        return np.eye(rank, dtype=np.int64)
-    return independent_rows(rows, rank)
+    return np.eye(rank, dtype=np.int64) if rank == len(kept) else independent_rows(rows, rank)
 
 
 # Above this many cells a workload without symmetry is not searched for blocks.
@@ -280,8 +275,9 @@ class SymmetricWorkload:
         sources = {name: source for name, source in self.sources.items() if name in names}
         root = self.sources.get("workload.root")
         if isinstance(root, Split) and "workload.gram" in names:
-            parts = tuple(part.T @ part for part in root.parts)
-            sources["workload.gram"] = Split(root.columns, root.columns, parts)
+            sources["workload.gram"] = Split(
+                root.columns, root.columns, tuple(part.T @ part for part in root.parts)
+            )
         return sources
 
     def in_basis(self, basis: Split) -> SymmetricWorkload:
@@ -339,11 +335,10 @@ def symmetry(workload: Workload, with_targets: bool, largest: float = math.inf) 
     """
     sizes, terms = terms_of(workload, with_targets)
     has_targets = [with_targets and term.has_target for term in terms]
-    columns = zip(*(term.pieces for term in terms), strict=True)
     joint = Joint(
         tuple(
             _attribute(size, dict.fromkeys(zip(pieces, has_targets, strict=True)))
-            for size, pieces in zip(sizes, columns, strict=True)
+            for size, pieces in zip(sizes, zip(*(term.pieces for term in terms), strict=True), strict=True)
         )
     )
     if joint.is_trivial and math.prod(sizes) > MOST_CELLS_OF_BLOCKS:
@@ -394,9 +389,7 @@ def _is_connected(term: Term) -> bool:
 
 def _attribute(size: int, pieces: Collection[tuple[Piece, bool]]) -> AttributeSymmetry:
     """The classes and the reversal that all pieces allow; each with whether its queries have targets."""
-    classes = np.zeros(size, dtype=np.int64)
-    for piece, has_target in pieces:
-        classes = refine([classes, interchangeable(piece, has_target)])
+    classes = refine([np.zeros(size, dtype=np.int64), *(interchangeable(*each) for each in pieces)])
     return AttributeSymmetry.of(classes, all(reverses(piece, has_target) for piece, has_target in pieces))
 
 

@@ -19,18 +19,15 @@ a query of orbit o is Σ_κ μ_κ/size_o t_oᵀ Σ_κ t_o.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse
-from numpy.typing import NDArray
+from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from mmopt.limits import fits_memory, require_memory, require_time
@@ -48,9 +45,8 @@ from mmopt.symmetry.components import (
     made_of,
     mixed,
 )
+from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.range_blocks import AllRange, reflected_ranges
-from mmopt.workloads.query_product import Product
-from mmopt.workloads.workload import Workload
 
 MATRICES = 8
 """The most matrices of the size of an attribute in a search for its links."""
@@ -63,8 +59,9 @@ def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) 
     all images of the terms. There may be up to 2 d rows then, of which only sums are needed: QR costs more.
     """
     stacks: dict[Key, list[Array]] = {}
-    pieces = [term.pieces for term in terms]
-    roots = made_of(joint, pieces, lambda attribute, piece: Local(_roots(piece, attribute, mean)))
+    roots = made_of(
+        joint, [term.pieces for term in terms], lambda attribute, piece: Local(_roots(piece, attribute, mean))
+    )
     for term, local in zip(terms, roots, strict=True):
         scale = math.sqrt(term.weight)
         for key, rows in combined(local):
@@ -100,12 +97,13 @@ def blocks_of(joint: Joint, terms: Sequence[Term]) -> list[tuple[Chosen, Array]]
     return out
 
 
-def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> NDArray[np.bool_]:
+def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> np.typing.NDArray[np.bool_]:
     """(d, d): False where the Gram matrix of every term on a component is exactly zero."""
     linked = np.zeros((joint.dim(key),) * 2, dtype=bool)
     for term in terms:
-        each = [_local(*one) for one in zip(term.pieces, joint.attributes, key, strict=True)]
-        linked |= functools.reduce(np.kron, each)
+        linked |= reduce(
+            np.kron, [_local(*one) for one in zip(term.pieces, joint.attributes, key, strict=True)]
+        )
     return linked
 
 
@@ -134,7 +132,7 @@ def _touches_and_links(attribute: AttributeSymmetry, piece: Piece) -> tuple[bool
     return touches, touches and len(connected(linked)) == 1
 
 
-def _local(piece: Piece, attribute: AttributeSymmetry, k: int) -> NDArray[np.bool_]:
+def _local(piece: Piece, attribute: AttributeSymmetry, k: int) -> np.typing.NDArray[np.bool_]:
     """(dim, dim) of a piece: exact for integers; else whether some query touches both orbits."""
     part = attribute.parts[k]
     if piece.kind == "identity":
@@ -219,7 +217,7 @@ def revealed(rows: Array) -> Array:
     tiny = 8 * max(rows.shape) * EPS
     if rows.shape[0] >= rows.shape[1]:
         rows = qr(rows)
-        if scipy.linalg.lapack.dtrcon(rows)[0] > tiny:  # a condition number far from a loss of rank
+        if linalg.lapack.dtrcon(rows)[0] > tiny:  # a condition number far from a loss of rank
             return rows
     values, right = svd(rows)
     kept = values > tiny * values[0]
@@ -241,7 +239,7 @@ def independent(root: Array) -> list[Ints]:
     return _reached(np.flatnonzero(lengths), lambda new, old: np.abs(unit[:, new].T @ unit[:, old]) > tiny)
 
 
-def connected(linked: NDArray[np.bool_]) -> list[Ints]:
+def connected(linked: np.typing.NDArray[np.bool_]) -> list[Ints]:
     """Columns by blocks, from the pairs that are linked (d, d); only those linked to themselves."""
     return _reached(np.flatnonzero(linked.diagonal()), lambda new, old: linked[np.ix_(new, old)])
 
@@ -347,7 +345,7 @@ def _basis(space: Space, cells: Space, rows: Array, at: int, matrix: Array) -> A
     for t, label in zip(rows, space.labels[at], strict=True):
         column = np.einsum("iac,a->ic", image, t) / float(t @ t)
         columns.append(np.where((orbit == label)[:, None], column, 0.0))
-    return scipy.sparse.csr_array(np.hstack(columns))
+    return sparse.csr_array(np.hstack(columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -399,8 +397,7 @@ def _labels(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
         low, high = factor.ends(index)
         last = factor.size - 1
         other_low, other_high = last - high, last - low
-        first = np.minimum(low * factor.size + high, other_low * factor.size + other_high)
-        return np.asarray(first)
+        return np.asarray(np.minimum(low * factor.size + high, other_low * factor.size + other_high))
     return index  # one total; prefixes and ranges of values that stay in place
 
 
@@ -423,15 +420,14 @@ def _joined(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
             (numbers, np.array([places[k][copy[at]] for at, k in zip(numbers, images, strict=True)]))
         )
     tails, heads = (np.concatenate(ends).astype(np.int64) for ends in zip(*edges, strict=True))
-    graph = scipy.sparse.coo_array((np.ones(len(tails)), (tails, heads)), shape=(count, count))
+    graph = sparse.coo_array((np.ones(len(tails)), (tails, heads)), shape=(count, count))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 def _images(matrix: Array, attribute: AttributeSymmetry) -> Iterator[tuple[Ints, Array]]:
     """The numbers of the rows that each generator of the group changes, and the changed rows."""
     for c in range(len(attribute.mirror)):
-        values = np.flatnonzero(attribute.classes == c)
-        for v, w in itertools.pairwise(values):
+        for v, w in itertools.pairwise(np.flatnonzero(attribute.classes == c)):
             yield swapped(matrix, int(v), int(w))
     if attribute.is_mirrored:
         yield np.arange(len(matrix)), matrix[:, ::-1]
@@ -469,10 +465,9 @@ class AskedProduct:
 
     def sizes(self) -> list[int]:
         """Queries in each orbit."""
-        out = [math.prod([len(o.labels) for o in self.orbits if o.size == 1])]
-        for o in self._several:
-            out = [a * b for a in out for b in o.counts.tolist()]
-        return out
+        first = math.prod([len(o.labels) for o in self.orbits if o.size == 1])
+        each = itertools.product(*(o.counts.tolist() for o in self._several))
+        return [math.prod(counts, start=first) for counts in each]
 
     def targets(self) -> Array:
         """(count,) of each orbit."""
@@ -480,10 +475,8 @@ class AskedProduct:
 
     def lengths(self) -> Array:
         """(count,) the length of a query of each orbit."""
-        out = np.array([math.prod([o.lengths[0] for o in self.orbits if o.size == 1])])
-        for o in self._several:
-            out = np.multiply.outer(out, o.lengths).ravel()
-        return out
+        first = np.array(math.prod([o.lengths[0] for o in self.orbits if o.size == 1]))
+        return np.asarray(reduce(np.multiply.outer, [o.lengths for o in self._several], first)).ravel()
 
     def orbit_of(self) -> Ints:
         """The orbit of each query."""

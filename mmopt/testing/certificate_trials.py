@@ -1,16 +1,11 @@
-"""Trials of certificates: random multipliers against random feasible points; the examples of the atoms.
+"""Trials of certificates: random multipliers against random feasible points.
 
 A certificate is its author's claim that for any multipliers >= 0 its value is at most the objective at any
 feasible point (weak duality). A test cannot prove that. It finds most mistakes, because the multipliers and
 the point of a solve leave no room: there the two numbers agree to many digits. Random workloads, givens,
 points and multipliers are of the declared types, from one generator.
-
-The example of an atom, the line in its row of the table, becomes a program that can be solved.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +20,6 @@ from mmopt.driver.judge.bound_claims import BOUND_ROUNDING, RefutedError, Sought
 from mmopt.driver.judge.score_point import Candidate, bound_of, candidate, named_multipliers
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check
-from mmopt.language.atoms.atom import Atom
 from mmopt.language.syntax.syntax_tree import Declaration, Multiplier, Number
 from mmopt.numerics.arrays import Array
 from mmopt.testing.problem_registry import random_ranges
@@ -113,59 +107,6 @@ def draw_multiplier(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     kept = rng.random(shape) < 0.3
     kept.flat[rng.integers(kept.size)] = True
     return np.where(kept, value, 0.0)
-
-
-# Names in the lines: givens come from the workload, the others are chosen.
-GIVENS = {
-    "W": "matrix[m, n] = workload.matrix",
-    "G": "psd[n, n] = workload.gram",
-    "w": "vector[m] = workload.weights",
-}
-CHOSEN = {"x": "vector[n]", "y": "vector[m]", "d": "vector[n] >= 0", "X": "psd[n, n]"}
-_FORM = re.compile(r"(minimize|maximize) (.+) where (.+?)(?: with (.+))?")
-
-
-def example_workload() -> Workload:
-    """Three cumulative counts."""
-    return Workload.from_matrix(np.tri(3))
-
-
-def example_program(atom: Atom) -> str:
-    """The text of a program: the names in the line are declared, its relations and lets become lines.
-
-    Raises
-    ------
-    ValueError : the line is not ``minimize … where …; … with …; …`` (the last part may be missing), or
-        has no name that is chosen.
-    """
-    form = _FORM.fullmatch(atom.example)
-    if form is None:
-        raise ValueError(f"the example of '{atom.name}' is not 'minimize … where …': {atom.example!r}")
-    sense, objective, relations, lets = form.groups()
-    names = set(re.findall(r"[A-Za-z_]\w*", atom.example))
-    chosen = {name: kind for name, kind in CHOSEN.items() if name in names}
-    if not chosen:
-        raise ValueError(f"the example of '{atom.name}' chooses nothing: {atom.example!r}")
-    givens = {name: kind for name, kind in GIVENS.items() if name in names}
-    introduced = {dim for kind in givens.values() for dim in _dims(kind)}
-    if not givens or not {dim for kind in chosen.values() for dim in _dims(kind)} <= introduced:
-        givens["W"] = GIVENS["W"]  # which has both dimensions
-    sections = [
-        ("given", [f"{name}: {givens[name]}" for name in sorted(givens)]),
-        ("let", [let.strip() for let in (lets or "").split(";") if let]),
-        ("choose", [f"{name}: {kind}" for name, kind in chosen.items()]),
-        (sense, [objective]),
-        ("subject to", [f"limit{i or ''}: {line.strip()}" for i, line in enumerate(relations.split(";"))]),
-    ]
-    lines = ["program example"]
-    for section, statements in sections:
-        lines += [section, *(f"    {statement}" for statement in statements)] if statements else []
-    return "\n".join([*lines, ""])
-
-
-def _dims(kind: str) -> set[str]:
-    """The dimensions that a declaration names."""
-    return set(re.findall(r"\b[mn]\b", kind.partition("=")[0]))
 
 
 POINTS = 6  # random points of each instance, which the program repairs
@@ -397,10 +338,9 @@ def _bound_instance(
 def _random_multipliers(
     rng: np.random.Generator, stated: Sequence[Multiplier], sizes: Mapping[str, int]
 ) -> dict[str, Array]:
-    declared = [m.declaration for m in stated]
     return {
         d.name: draw_multiplier(rng, d.shape(sizes)) if d.sign else draw_value(rng, d, sizes)
-        for d in declared
+        for d in [m.declaration for m in stated]
     }
 
 

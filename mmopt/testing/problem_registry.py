@@ -2,24 +2,22 @@
 
 The registry has problems by name, for conformance checks and for benchmarks. A problem is a workload of about
 a given number of cells, a query a row, or a small one that is hard in one way. All queries have targets, and
-most programs apply to every problem.
+most programs apply to every problem. Besides them, marginals over attributes of given sizes, for benchmarks.
 
 Known figures about the optimum of a program on a problem are published and long computed numbers by problem
 and size, and two bounds in closed form that hold for any workload. All are on the scale that the formulations
 of a program share (``Solution.value``).
 """
 
-from __future__ import annotations
-
 import itertools
+import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike
 
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
@@ -41,7 +39,7 @@ EXAMPLE_4: tuple[tuple[int, ...], ...] = (
 ONE_AND_TWO_WAY = tuple(kind for kind in itertools.product((0, 1), repeat=3) if 0 < sum(kind) < 3)
 
 
-def marginals(sizes: Sequence[int], kinds: Sequence[Sequence[int]]) -> Array:
+def marginal_rows(sizes: Sequence[int], kinds: Sequence[Sequence[int]]) -> Array:
     """The marginals over a product of attributes, each kind a 1 for every attribute that is kept."""
 
     def one(kind: Sequence[int]) -> Array:
@@ -51,6 +49,34 @@ def marginals(sizes: Sequence[int], kinds: Sequence[Sequence[int]]) -> Array:
         return rows
 
     return np.vstack([one(kind) for kind in kinds])
+
+
+def domain_of(*sizes: int) -> Domain:
+    """Attributes a0, a1, … of these sizes, each with values v0, v1, …."""
+    return Domain(
+        tuple(Attribute(f"a{i}", tuple(f"v{j}" for j in range(size))) for i, size in enumerate(sizes))
+    )
+
+
+def marginals(sizes: Sequence[int], ways: Sequence[int], target: float = math.inf) -> Workload:
+    """All marginals over sets whose numbers of attributes are in ``ways``."""
+    sets = [chosen for way in ways for chosen in itertools.combinations(range(len(sizes)), way)]
+    return products_on(sizes, sets, target=target)
+
+
+def products_on(
+    sizes: Sequence[int],
+    sets: Iterable[Sequence[int]],
+    block: Callable[[int], Factor] = factors.identity,
+    target: float = math.inf,
+) -> Workload:
+    """A product for each set of attributes: ``block`` on those, totals on the others."""
+    each_set = (
+        [block(n) if i in chosen else factors.total(n) for i, n in enumerate(sizes)] for chosen in sets
+    )
+    return Workload.from_products(
+        domain_of(*sizes), [Product(tuple(each), target=target) for each in each_set]
+    )
 
 
 def windows(n: int, width: int) -> Array:
@@ -73,11 +99,6 @@ def rectangles(side: int, m: int, rng: np.random.Generator) -> Array:
     return (one[:, :, None] * other[:, None, :]).reshape(m, side * side)
 
 
-def large_and_small(n: int) -> Array:
-    """Prefix sums whose rows differ in size by a factor of 100."""
-    return np.asarray(np.diag(10.0 ** np.linspace(-1, 1, n)) @ np.tri(n))
-
-
 def low_rank() -> Array:
     """Three rows of a rank-two matrix and their sums: rank 3 over 7 cells, 8 queries."""
     rows = np.array(
@@ -88,31 +109,9 @@ def low_rank() -> Array:
     return np.asarray(mix @ rows)
 
 
-def table_margins() -> Array:
-    """Both one-way marginals, the total and the cells of a 3 × 3 table."""
-    return marginals((3, 3), ((1, 0), (0, 1), (0, 0), (1, 1)))
-
-
 def signed() -> Array:
     """Differences of neighbours and of halves, over 6 cells."""
     return np.vstack([np.eye(6) - np.eye(6, k=1), [1, 1, 1, -1, -1, -1], [0.5, -2, 0, 3, 0, -1]])
-
-
-def zero_columns() -> Array:
-    """Prefix sums of five cells among eight; no query touches the others."""
-    out = np.zeros((5, 8))
-    out[:, [0, 2, 3, 5, 6]] = np.tri(5)
-    return out
-
-
-def duplicated_rows() -> Array:
-    """Prefix sums over five cells, two of them more than once."""
-    return np.repeat(np.tri(5), [1, 3, 1, 2, 1], axis=0)
-
-
-def duplicated_columns() -> Array:
-    """Prefix sums over five values, two of which have several cells."""
-    return np.repeat(np.tri(5), [1, 3, 1, 1, 2], axis=1)
 
 
 Random = np.random.Generator
@@ -164,7 +163,7 @@ def problems_named(names: Sequence[str] | None) -> tuple[Problem, ...]:
     return PROBLEMS if names is None else tuple(problem(name) for name in names)
 
 
-def varied_targets(rows: ArrayLike) -> Workload:
+def varied_targets(rows: np.typing.ArrayLike) -> Workload:
     """The rows with targets that differ: 1, 2, 3, 1, 2, 3, … times their squared norms."""
     matrix = np.asarray(rows, dtype=float)
     return Workload.from_matrix(matrix, targets=(1.0 + np.arange(len(matrix)) % 3) * (matrix**2).sum(axis=1))
@@ -185,8 +184,7 @@ def _root(n: int, power: int) -> int:
 
 
 def _cube(n: int, rng: Random) -> Workload:
-    side = _root(n, 3)
-    make = (factors.total, factors.identity)
+    side, make = _root(n, 3), (factors.total, factors.identity)
     return _products(*([make[kept](side) for kept in kind] for kind in ONE_AND_TWO_WAY))
 
 
@@ -227,7 +225,7 @@ def _problem(
     return Problem(name, about, build, size, frozenset(tags.split(", ")))
 
 
-def _small(name: str, about: str, tags: str, rows: Callable[[], ArrayLike]) -> Problem:
+def _small(name: str, about: str, tags: str, rows: Callable[[], np.typing.ArrayLike]) -> Problem:
     size = int(np.shape(rows())[1])
     return replace(_problem(name, about, size, tags, lambda n, rng: varied_targets(rows())), fixed=True)
 
@@ -283,15 +281,36 @@ PROBLEMS: tuple[Problem, ...] = (
         "prefix sums of unequal size",
         5,
         "badly scaled, targets",
-        lambda n, rng: varied_targets(large_and_small(n)),
+        # rows differ in size by a factor of 100
+        lambda n, rng: varied_targets(np.diag(10.0 ** np.linspace(-1, 1, n)) @ np.tri(n)),
     ),
     _small("example-4", "PVLDB 2012, Example 4", "rank deficient", lambda: EXAMPLE_4),
-    _small("marginals", "margins and cells of a 3 × 3 table", "marginals", table_margins),
+    _small(
+        "marginals",
+        "margins and cells of a 3 × 3 table",
+        "marginals",
+        lambda: marginal_rows((3, 3), ((1, 0), (0, 1), (0, 0), (1, 1))),
+    ),
     _small("rank-deficient", "rank 3 over 7 cells", "rank deficient", low_rank),
-    _small("duplicated-rows", "queries asked again", "duplicated queries", duplicated_rows),
-    _small("duplicated-columns", "cells written again", "duplicated cells", duplicated_columns),
+    _small(
+        "duplicated-rows",
+        "queries asked again",
+        "duplicated queries",
+        lambda: np.repeat(np.tri(5), [1, 3, 1, 2, 1], axis=0),
+    ),
+    _small(
+        "duplicated-columns",
+        "cells written again",
+        "duplicated cells",
+        lambda: np.repeat(np.tri(5), [1, 3, 1, 1, 2], axis=1),
+    ),
     _small("signed", "differences", "signed", signed),
-    _small("zero-columns", "three cells that no query touches", "zero columns", zero_columns),
+    _small(
+        "zero-columns",
+        "three cells that no query touches",
+        "zero columns",
+        lambda: np.tri(5) @ np.eye(8)[[0, 2, 3, 5, 6]],
+    ),
     _small("single-total", "one query of 12 cells", "rank deficient", lambda: np.ones((1, 12))),
     _small("single-cell", "one query of one cell", "one cell", lambda: [[3.0]]),
     _small("two-queries-of-one-cell", "rank 1", "one cell, duplicated queries", lambda: [[1.0], [2.0]]),

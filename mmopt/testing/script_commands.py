@@ -1,7 +1,5 @@
 """Parts of mmopt's command line for scripts: options, lists, tables, charts, and errors as messages."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,22 +1,19 @@
 """The queries: domain, blocks of queries kept implicit, Workload. Never strategies, never privacy.
 
-- ``domain.py``: attributes, their cells, and the one order of cells
+- ``domain.py``: attributes, their cells, the one order of cells, and readable texts for queries
 - ``encodings.py``: the cell of a table value: by values, or by bins of numbers, days and periods
 - ``blocks/``: blocks of queries, kept implicit
 - ``workload.py``: ``Workload``: queries, weights, targets; sums and variants of workloads
 - ``query_group.py``: groups of queries, and those given as a matrix
 - ``query_product.py``: products of factors, one block on each attribute; their answers from small tables, and
   their roots
-- ``python_forms.py``: domains and workloads written in Python, and arrays in files
-- ``frame_labels.py``: labels and entries of data frames, series and arrays
+- ``arrays_and_frames.py``: labels and entries of data frames, series and arrays, also of arrays in files
 - ``tidy_columns.py``: the meaning of each query for each attribute, as columns
-- ``query_labels.py``: readable texts for queries
 """
 
+from mmopt.workloads.blocks.combined_blocks import Kron, Scaled, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor
-from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
-from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.encodings import Bins, Categories, Values
 from mmopt.workloads.query_product import Product, Wish

@@ -1,24 +1,33 @@
-"""The domain: attributes, their cells, and the one place that defines the order of cells.
+"""The domain: attributes, their cells, the one place that defines the order of cells, and texts of queries.
 
 A domain is the cross product of its attributes. Cells are numbered in **row-major** order: the last
 attribute varies fastest, as in ``numpy.ravel`` with order "C". Every Kronecker product of this package
 lists its factors in the order of the attributes, so that it agrees with this numbering.
+
+Domains written in Python, and queries over them, are read by the reader of workload files; the reference is
+in ``mmopt/request/__init__.py``. ``mmopt.request`` is above this folder: it is imported when called, because
+users hold a Domain or a Workload.
+
+A query has a readable text: "age in [18, 25)", "age < 25", "25 <= exper < 40", "sex=Female".
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import TooLargeError, WorkloadError, counted, suggest, whole
 from mmopt.limits import require_memory
 from mmopt.notebook import Displayed
 from mmopt.workloads.encodings import Bins, Categories, Values, refuse_repeated
-from mmopt.workloads.python_forms import DomainForms
+
+if TYPE_CHECKING:
+    from mmopt.workloads.workload import Workload
 
 UNSAID = Values(())
 LABEL_SIZE = 16  # of its memory in doubles
@@ -59,18 +68,6 @@ class Attribute(Displayed):
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", self.column or self.name)
         object.__setattr__(self, "groups", {name: tuple(cells) for name, cells in self.groups.items()})
-        self._check_cells()
-        self._check_groups()
-        for key in ("outside", "missing"):
-            choice = getattr(self, key)
-            if choice not in ("", "refuse", "drop", *self.labels):
-                raise WorkloadError(
-                    f"attribute '{self.name}': {key} is '{choice}', "
-                    "expected refuse, drop or one of its labels",
-                    hint=suggest(choice, ["refuse", "drop", *self.labels]),
-                )
-
-    def _check_cells(self) -> None:
         if not self.name:
             raise WorkloadError("an attribute has an empty name")
         if not self.labels:
@@ -78,16 +75,14 @@ class Attribute(Displayed):
         refuse_repeated(self.labels, lambda label: f"attribute '{self.name}' has the label '{label}' twice")
         if not self.encoding.size:
             object.__setattr__(self, "encoding", Values(self.labels))
-        others = self.labels[self.declared :]
         if self.declared > self.size or any(
-            label in ("refuse", "drop") or label not in (self.outside, self.missing) for label in others
+            label in ("refuse", "drop") or label not in (self.outside, self.missing)
+            for label in self.labels[self.declared :]
         ):
             raise WorkloadError(
                 f"attribute '{self.name}' has {self.size} labels, "
                 f"but its encoding has {self.encoding.size} cells"
             )
-
-    def _check_groups(self) -> None:
         for name, cells in self.groups.items():
             if not cells:
                 raise WorkloadError(f"attribute '{self.name}': group '{name}' is empty")
@@ -97,6 +92,14 @@ class Attribute(Displayed):
                         f"attribute '{self.name}': group '{name}' has cell {cell}, "
                         f"expected 0 to {self.size - 1}"
                     )
+        for key in ("outside", "missing"):
+            choice = getattr(self, key)
+            if choice not in ("", "refuse", "drop", *self.labels):
+                raise WorkloadError(
+                    f"attribute '{self.name}': {key} is '{choice}', "
+                    "expected refuse, drop or one of its labels",
+                    hint=suggest(choice, ["refuse", "drop", *self.labels]),
+                )
 
     def __repr__(self) -> str:
         return f"Attribute({self.name}: {self.size:,} cell{'s' * (self.size > 1)})"
@@ -113,7 +116,7 @@ class Attribute(Displayed):
 
 
 @dataclass(frozen=True, repr=False)
-class Domain(DomainForms, Displayed):
+class Domain(Displayed):
     """The cross product of attributes; n = ``size`` cells. ``Domain.of`` builds one.
 
     Raises
@@ -129,6 +132,133 @@ class Domain(DomainForms, Displayed):
         if self.size > LARGEST_DOMAIN:
             raise TooLargeError(f"the domain has more than {counted(LARGEST_DOMAIN, 'cell')}")
         refuse_repeated(self.names, lambda name: f"the domain has the attribute '{name}' twice")
+
+    @staticmethod
+    def of(attributes: Mapping[str, object] | None = None, /, **more: object) -> Domain:
+        """A domain from attributes as in a workload file, in their order; the last one varies fastest.
+
+        Parameters
+        ----------
+        attributes, more : by name, a form of the workload file as a dictionary ({"bins": [0, 18, 65]},
+            {"range": [0, 60], "width": 5}, {"categories": {…}}, with column, groups, outside, missing if
+            wanted), or a list of table values. A tuple, range, array or series will do for a list, if it
+            holds each value once: one that repeats values is data, and which values occur in data is
+            confidential. A categorical (pandas, polars ``Enum``) gives its categories, in their order;
+            where these were taken from the data, as ``astype("category")`` does, they are facts of the data,
+            and no differential privacy covers their publication.
+
+        Raises
+        ------
+        WorkloadError : as for a workload file, with the place, as ``domain.age.bins[2]``.
+        TooLargeError : too many cells.
+
+        >>> import mmopt
+        >>> d = mmopt.Domain.of(sex=["Female", "Male"], age={"bins": [0, 18, 65, 115]})
+        >>> d
+        Domain(sex 2 × age 3: 6 cells)
+        """
+        from mmopt.request import read_attributes
+
+        return read_attributes(attributes, more)
+
+    def marginal(self, *attributes: Any, **options: object) -> Workload:
+        """Every combination of the cells of some attributes: one query each.
+
+        Parameters
+        ----------
+        attributes : names, or one list of them.
+        options : the further keys of an entry in a workload file: name, weight, max_variance, subworkload.
+
+        Raises
+        ------
+        WorkloadError : an unknown attribute or option (the nearest is named), or a value out of range.
+
+        >>> import mmopt
+        >>> d = mmopt.Domain.of(sex=["Female", "Male"], age={"bins": [0, 18, 65, 115]})
+        >>> d.marginal("sex", "age", weight=2.0) + d.marginal("age")
+        Workload(9 queries over 6 cells, 2 products)
+        """
+        from mmopt.request import read_entry
+
+        names = attributes[0] if len(attributes) == 1 and not isinstance(attributes[0], str) else attributes
+        return read_entry(self, "marginal", names, options)
+
+    def marginals(
+        self,
+        ways: Any,
+        of: Any = None,
+        **options: object,
+    ) -> Workload:
+        """All marginals of so many attributes.
+
+        Parameters
+        ----------
+        ways : a number, or a list of numbers; 0 is the number of all rows.
+        of : the attributes that they are taken from; by default all.
+        options : as for ``marginal``.
+
+        Raises
+        ------
+        WorkloadError, TooLargeError : as ``marginal``; more products than a workload may have.
+
+        >>> import mmopt
+        >>> mmopt.Domain.of(a=[1, 2], b=[1, 2, 3], c=[1, 2]).marginals(ways=2)
+        Workload(16 queries over 12 cells, 3 products)
+        """
+        from mmopt.request import read_entry
+
+        chosen = {"ways": ways} if of is None else {"ways": ways, "of": of}
+        return read_entry(self, "marginals", chosen, options)
+
+    def products(self, ways: Any, each: Any, of: Any = None, **options: object) -> Workload:
+        """Every product of so many attributes, each with the same block.
+
+        Parameters
+        ----------
+        ways, of : as ``marginals``. each : a block as in a workload file, such as "prefix".
+        options : as for ``marginal``.
+
+        Raises
+        ------
+        WorkloadError, TooLargeError : as ``marginals``.
+
+        >>> import mmopt
+        >>> mmopt.Domain.of(**{name: range(10) for name in "abcd"}).products(ways=[1, 2], each="prefix")
+        Workload(640 queries over 10,000 cells, 10 products)
+        """
+        from mmopt.request import read_entry
+
+        return read_entry(
+            self, "products", {"ways": ways, "each": each} | ({} if of is None else {"of": of}), options
+        )
+
+    def product(self, blocks: Any = None, /, **more: object) -> Workload:
+        """Every combination of the queries of blocks, one block per attribute; attributes not named: total.
+
+        Parameters
+        ----------
+        blocks, more : by attribute, a block as in a workload file: "identity", "prefix", {"width_range": 2},
+            a group, [["[0, 18)", "[18, 65)"]]. Among ``more`` are the options of ``marginal``; an attribute
+            with the name of an option is given in ``blocks``.
+
+        Raises
+        ------
+        WorkloadError : as ``marginal``, with the place, as ``product.age[0]``. TooLargeError : long lists.
+
+        >>> import mmopt
+        >>> d = mmopt.Domain.of(sex=["Female", "Male"], age={"bins": [0, 18, 65, 115]})
+        >>> young = d.product(sex="identity", age=[["[0, 18)", "[18, 65)"]], max_variance=50.0)
+        >>> young.labels()
+        ['sex=Female, age in [0, 18) or [18, 65)', 'sex=Male, age in [0, 18) or [18, 65)']
+        >>> d.product(agee="prefix")
+        Traceback (most recent call last):
+        ...
+        mmopt.errors.WorkloadError: product.agee: the domain has no attribute 'agee'
+          did you mean 'age'?
+        """
+        from mmopt.request import read_product
+
+        return read_product(self, blocks, more)
 
     @staticmethod
     def anonymous(n: int) -> Domain:
@@ -215,7 +345,7 @@ class Domain(DomainForms, Displayed):
             i += attribute.labels.index(label) * stride
         return i
 
-    def ravel(self, codes: Sequence[npt.ArrayLike]) -> npt.NDArray[np.int64]:
+    def ravel(self, codes: Sequence[np.typing.ArrayLike]) -> np.typing.NDArray[np.int64]:
         """Cell numbers of rows of data, from one array of codes (positions of cells) per attribute."""
         if len(codes) != len(self.attributes):
             raise WorkloadError(f"expected codes for {len(self.attributes)} attributes, found {len(codes)}")
@@ -229,3 +359,54 @@ class Domain(DomainForms, Displayed):
                 )
             total = total + array * stride
         return total
+
+
+def cell_label(attribute: Attribute, cell: int) -> str:
+    """The query for one cell."""
+    encoding = attribute.encoding
+    if not isinstance(encoding, Bins) or cell >= encoding.size:
+        return f"{attribute.name}={attribute.labels[cell]}"
+    if None in encoding.ends(cell, cell):
+        return _within(attribute.name, encoding, cell, cell)
+    return f"{attribute.name} in {attribute.labels[cell]}"
+
+
+def range_labels(attribute: Attribute, ranges: Iterable[tuple[int | None, int]]) -> list[str]:
+    """The queries for cells low to high, both included; from the first cell if low is None."""
+    name, labels, encoding = attribute.name, attribute.labels, attribute.encoding
+    compared = isinstance(encoding, Values) and _increasing(encoding.values)
+    texts = []
+    for low, high in ranges:
+        is_declared = high < encoding.size
+        if isinstance(encoding, Bins) and is_declared:
+            whole = f"known {name}" if encoding.size < attribute.size else name
+            texts.append(_within(name, encoding, low, high, whole))
+        elif low == high:
+            texts.append(cell_label(attribute, high))
+        elif compared and is_declared:
+            start = "" if low is None else f"{labels[low]} <= "
+            texts.append(f"{start}{name} <= {labels[high]}")
+        else:
+            start = "up" if low is None else f"from {labels[low]}"
+            texts.append(f"{name} {start} to {labels[high]}")
+    return texts
+
+
+def _within(name: str, bins: Bins, low: int | None, high: int, whole: str = "") -> str:
+    """The range from bin low (None: from below) to the end of bin high; ``whole``: a name for all."""
+    is_from_below = low is None or bins.edges[low] == -math.inf
+    start, end = "" if low is None else bins.edge_text(bins.edges[low]), bins.edge_text(bins.edges[high + 1])
+    if bins.edges[high + 1] == math.inf:
+        return f"any {whole or name}" if is_from_below else f"{name} >= {start}"
+    return f"{name} < {end}" if is_from_below else f"{start} <= {name} < {end}"
+
+
+def join(parts: tuple[str, ...]) -> str:
+    """One text for a query on several attributes; totals are left out."""
+    return ", ".join(part for part in parts if part) or "everyone"
+
+
+def _increasing(values: tuple[object, ...]) -> bool:
+    """Whether all values are numbers in increasing order, so that "<=" describes a range of cells."""
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    return len(numbers) == len(values) and all(a < b for a, b in itertools.pairwise(numbers))

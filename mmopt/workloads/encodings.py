@@ -141,9 +141,16 @@ class Bins:
                 "bin edges must be finite numbers, but for a first -inf and a last inf, "
                 f"found {list(self.edges)}"
             )
-        if self.dates:
-            for edge in inner:
-                _check_day(edge)
+        for edge in inner if self.dates else ():
+            try:
+                is_day = float(edge).is_integer() and bool(date_of(edge))
+            except (ValueError, OverflowError):
+                is_day = False
+            if not is_day:
+                raise WorkloadError(
+                    "edges of dates are whole days since 1970-01-01, of the years 1 to 9999, "
+                    f"found {edge:.12g}"
+                )
         for low, high in itertools.pairwise(self.edges):
             if not low < high:
                 raise WorkloadError(
@@ -151,7 +158,7 @@ class Bins:
                 )
 
     @staticmethod
-    def of_dates(*edges: datetime.date | None) -> Bins:
+    def between_dates(*edges: datetime.date | None) -> Bins:
         """Bins between these dates; None for a first or a last edge that is open."""
         open_ends = {0: -math.inf, len(edges) - 1: math.inf}
         return Bins(
@@ -237,14 +244,3 @@ def describe_number(value: float) -> str:
 
 def _describe_value(value: TableValue) -> list[object]:
     return [type(value).__name__, describe_number(value) if isinstance(value, float) else value]
-
-
-def _check_day(edge: float) -> None:
-    try:
-        is_day = float(edge).is_integer() and bool(date_of(edge))
-    except (ValueError, OverflowError):
-        is_day = False
-    if not is_day:
-        raise WorkloadError(
-            f"edges of dates are whole days since 1970-01-01, of the years 1 to 9999, found {edge:.12g}"
-        )

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
+from mmopt.workloads.blocks.combined_blocks import Scaled
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.matrix_blocks import (
     AnyMatrix,
@@ -25,7 +25,6 @@ from mmopt.workloads.blocks.matrix_blocks import (
     per_query,
     spelled_out,
 )
-from mmopt.workloads.blocks.modified_blocks import Scaled
 from mmopt.workloads.domain import Domain
 
 
@@ -91,8 +90,8 @@ class Explicit(Group):
     @staticmethod
     def read(
         matrix: AnyMatrix,
-        targets: npt.ArrayLike | None = None,
-        weights: npt.ArrayLike | None = None,
+        targets: np.typing.ArrayLike | None = None,
+        weights: np.typing.ArrayLike | None = None,
         names: Sequence[str] = (),
     ) -> Explicit:
         """Check and copy a matrix; WorkloadError as in ``Workload.from_matrix``. names : of the queries."""

@@ -23,22 +23,19 @@ from statistics import NormalDist
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from mmopt.errors import WorkloadError, whole
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, stacked_root, svd
 from mmopt.numerics.pseudoinverse import counted, has_independent_columns, spectrum
+from mmopt.workloads.blocks.combined_blocks import Kron, Padded, Reordered, Scaled, Union, kron, unit_rows
 from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor, refine
-from mmopt.workloads.blocks.kronecker_products import Kron, Union, kron
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse, positive, spelled_out
-from mmopt.workloads.blocks.modified_blocks import Padded, Reordered, Scaled, unit_rows
 from mmopt.workloads.blocks.range_blocks import AllRange, Haar, Hierarchy, Identity, Prefix, Total, WidthRange
-from mmopt.workloads.domain import Domain
+from mmopt.workloads.domain import Domain, join
 from mmopt.workloads.encodings import describe_number, refuse_repeated
 from mmopt.workloads.query_group import Explicit, Group
-from mmopt.workloads.query_labels import join
 
 identity = Identity
 """identity(n): one query per cell."""
@@ -85,7 +82,7 @@ sparse_predicates = Sparse.read
 """sparse_predicates(matrix, labels=()): ``predicates`` of a scipy sparse matrix, kept sparse; same errors."""
 
 
-def reordered(block: Factor, order: Sequence[int] | npt.ArrayLike) -> Factor:
+def reordered(block: Factor, order: Sequence[int] | np.typing.ArrayLike) -> Factor:
     """The block over the cells in another order: its first column is cell ``order[0]``, and so on.
 
     Ranges of a reordered attribute, for instance. WorkloadError unless ``order`` has every cell once.
@@ -215,8 +212,9 @@ class Product(Group):
         require_memory((self.m,), f"list of the weights of {self!r}")
         if not self.has_row_weights:
             return np.full(self.m, self.weight)
-        by_factor = [np.ones(f.rows) if f.row_weights is None else f.row_weights for f in self.factors]
-        return self.weight * kron(by_factor)
+        return self.weight * kron(
+            [np.ones(f.rows) if f.row_weights is None else f.row_weights for f in self.factors]
+        )
 
     @property
     def has_row_weights(self) -> bool:
@@ -521,17 +519,13 @@ def whole_rows(rows: Array) -> Ints | None:
     A row that is one number times a row of -1, 0 and 1 counts as that row.
     """
     size = np.abs(rows)
-    largest = size.max(axis=1, keepdims=True)
-    flat = ((size == 0) | (size == largest)).all(axis=1, keepdims=True)
+    flat = ((size == 0) | (size == size.max(axis=1, keepdims=True))).all(axis=1, keepdims=True)
     rows = np.where(flat, np.sign(rows), rows)
-    if not (rows == np.rint(rows)).all() or np.abs(rows).max() > 2**53:
-        return None
-    return rows.astype(np.int64)
+    return None if not (rows == np.rint(rows)).all() or np.abs(rows).max() > 2**53 else rows.astype(np.int64)
 
 
 def independent_rows(rows: Ints, rank: int) -> Ints | None:
     """``rank`` independent rows, chosen by QR with pivoting; None if it finds another rank."""
     triangle, pivots = scipy.linalg.qr(rows.T.astype(np.float64), mode="r", pivoting=True)
-    diagonal = np.abs(np.diag(triangle))
-    reached = int(counted(diagonal, rows.shape).sum())
+    reached = int(counted(np.abs(np.diag(triangle)), rows.shape).sum())
     return rows[np.sort(pivots[:rank])] if reached == rank else None

@@ -4,29 +4,25 @@ It comes from the factors of the products: the meaning of a row of a factor is c
 queries have it. ``attribute_uses`` tells which attributes the queries need: other columns need not be read.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints
+from mmopt.workloads.blocks.combined_blocks import Padded, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import Sparse
-from mmopt.workloads.blocks.modified_blocks import Padded
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins
 from mmopt.workloads.workload import Workload
 
-Column = npt.NDArray[Any]
+Column = np.typing.NDArray[Any]
 
 _ENTRIES = 2**20  # of a factor's rows that are computed together
 _NAMED = 3  # cells that are listed for a set without a name
@@ -102,8 +98,9 @@ def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, C
     for name, (attribute, each) in zip(names, restricted, strict=True):
         columns[name] = each.texts
         if isinstance(attribute.encoding, Bins):
-            ends = _ends(attribute.encoding, attribute.size, each.low, each.high)
-            for end, values in zip(("low", "high"), ends, strict=True):
+            for end, values in zip(
+                ("low", "high"), _ends(attribute.encoding, attribute.size, each.low, each.high), strict=True
+            ):
                 columns[_free(f"{attribute.name}_{end}", used)] = values
     return columns
 
@@ -137,8 +134,9 @@ def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
         return _RowMeanings(_objects(texts), low, high)
     if isinstance(factor, Sparse):
         return _of_sets(factor, attribute, [_sparse_sets(factor.values)])
-    step = max(1, _ENTRIES // factor.size)
-    return _of_sets(factor, attribute, [_dense_sets(rows) for rows in factor.chunks(step)])
+    return _of_sets(
+        factor, attribute, [_dense_sets(rows) for rows in factor.chunks(max(1, _ENTRIES // factor.size))]
+    )
 
 
 class _Sets(NamedTuple):
@@ -147,7 +145,7 @@ class _Sets(NamedTuple):
     low: Ints
     high: Ints
     held: Ints
-    is_set: npt.NDArray[np.bool_]
+    is_set: np.typing.NDArray[np.bool_]
     few: list[list[int]]
 
 

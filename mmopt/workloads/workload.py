@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse
-from scipy.linalg import polar
+from scipy import linalg, sparse
 
 from mmopt.errors import OptionError, WorkloadError, suggest, whole
 from mmopt.limits import require_memory
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root
+from mmopt.workloads.arrays_and_frames import check_labels, labelled
+from mmopt.workloads.blocks.combined_blocks import Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.kronecker_products import Stack
 from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest, positive, spelled_out
 from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.frame_labels import check_labels, labelled
-from mmopt.workloads.python_forms import WorkloadForms
 from mmopt.workloads.query_group import Explicit
 from mmopt.workloads.query_product import (
     TOO_LARGE_HINT,
@@ -39,42 +36,6 @@ from mmopt.workloads.query_product import (
     eigen,
     with_shared_factors,
 )
-
-
-class Summand:
-    """The sum of two workloads."""
-
-    __array_ufunc__ = None  # else numpy would add a workload to each entry of an array
-
-    def __add__(self, other: object) -> Workload:
-        """The queries of both, the first workload first; ``sum`` adds up a list.
-
-        The sum of products keeps them. With a matrix on either side it is one matrix, of at most the memory
-        limit; labels of queries stay, names of groups do not.
-
-        Raises
-        ------
-        TooLargeError : products that do not fit in memory as a matrix.
-        WorkloadError : no Workload, one over another domain (the attribute that differs is named), a name
-            in both, or a normalised one and a plain one.
-
-        >>> import mmopt
-        >>> d = mmopt.Domain.of(sex=["Female", "Male"], age={"bins": [0, 18, 65, 115]})
-        >>> sum(d.marginal(name) for name in d.names)
-        Workload(5 queries over 6 cells, 2 products)
-        """
-        if not isinstance(other, Summand):
-            raise WorkloadError(
-                f"a {type(other).__name__} cannot be added to a Workload, expected another Workload",
-                hint="write Workload.from_matrix(matrix) for a matrix, request.workload for a request",
-            )
-        first = cast("Workload", self)
-        return replace(first, blocks=_joined(first, cast("Workload", other)))
-
-    def __radd__(self, other: object) -> Workload:
-        if isinstance(other, int) and other == 0:  # where sum() starts
-            return cast("Workload", self)
-        return self.__add__(other)
 
 
 def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:
@@ -108,8 +69,8 @@ def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:
 def _stacked(blocks: Sequence[Block], domain: Domain) -> Explicit:
     """The queries of blocks as one matrix: nothing splits or reduces a mixture of matrices and products."""
     values = [b.rows(0, b.m) if isinstance(b, Product) else b.queries.values for b in blocks]
-    is_sparse = any(scipy.sparse.issparse(each) for each in values)
-    matrix = scipy.sparse.vstack(values, format="csr") if is_sparse else np.vstack(values)
+    is_sparse = any(sparse.issparse(each) for each in values)
+    matrix = sparse.vstack(values, format="csr") if is_sparse else np.vstack(values)
     is_named = any(isinstance(b, Product) or b.queries.names for b in blocks)
     names = [label for b in blocks for label in b.labels(domain)] if is_named else []
     targets, weights = (np.concatenate([getattr(b, each) for b in blocks]) for each in ("targets", "weights"))
@@ -153,7 +114,7 @@ def _other(difference: str) -> WorkloadError:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Workload(WorkloadForms, Summand, Tabular):
+class Workload(Tabular):
     """m linear counting queries over n cells. Build it with ``load``, ``of``, a method of a ``Domain``,
     ``from_matrix`` or ``from_products``; ``+`` adds up workloads over one domain.
 
@@ -164,10 +125,72 @@ class Workload(WorkloadForms, Summand, Tabular):
     domain: Domain
     blocks: tuple[Block, ...]
     is_normalised: bool = False
+    __array_ufunc__ = None  # else numpy would add a workload to each entry of an array
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Workload:
+        """The workload of a workload file; errors name the place in the file."""
+        from mmopt.request import load_request
+
+        return load_request(path).workload
+
+    @staticmethod
+    def of(described: Mapping[str, object] | None = None, /, **keys: object) -> Workload:
+        """The workload of a dictionary with the keys of a workload file; its privacy is ignored.
+
+        Parameters
+        ----------
+        described, keys : domain and workload, and predicates, normalise, data if wanted, as in the file.
+            ``domain`` may be a ``Domain`` too. Values as for ``Domain.of``.
+
+        Raises
+        ------
+        WorkloadError : as for a file, with the place, as ``workload[2].product.age``.
+        PrivacyError : invalid privacy parameters. TooLargeError : more than a limit allows.
+
+        >>> import mmopt
+        >>> mmopt.Workload.of(
+        ...     domain={"age": {"range": [0, 60], "width": 5}},
+        ...     workload=[{"product": {"age": "prefix"}, "max_variance": 50.0}],
+        ... )
+        Workload(12 queries over 12 cells, 1 product, 12 with a target)
+        """
+        from mmopt.request import Request
+
+        return Request.of(described, **keys).workload
+
+    def __add__(self, other: object) -> Workload:
+        """The queries of both, the first workload first; ``sum`` adds up a list.
+
+        The sum of products keeps them. With a matrix on either side it is one matrix, of at most the memory
+        limit; labels of queries stay, names of groups do not.
+
+        Raises
+        ------
+        TooLargeError : products that do not fit in memory as a matrix.
+        WorkloadError : no Workload, one over another domain (the attribute that differs is named), a name
+            in both, or a normalised one and a plain one.
+
+        >>> import mmopt
+        >>> d = mmopt.Domain.of(sex=["Female", "Male"], age={"bins": [0, 18, 65, 115]})
+        >>> sum(d.marginal(name) for name in d.names)
+        Workload(5 queries over 6 cells, 2 products)
+        """
+        if not isinstance(other, Workload):
+            raise WorkloadError(
+                f"a {type(other).__name__} cannot be added to a Workload, expected another Workload",
+                hint="write Workload.from_matrix(matrix) for a matrix, request.workload for a request",
+            )
+        return replace(self, blocks=_joined(self, other))
+
+    def __radd__(self, other: object) -> Workload:
+        return self if isinstance(other, int) and other == 0 else self + other  # sum() starts at 0
 
     @staticmethod
     def from_matrix(
-        matrix: AnyMatrix, targets: npt.ArrayLike | None = None, weights: npt.ArrayLike | None = None
+        matrix: AnyMatrix,
+        targets: np.typing.ArrayLike | None = None,
+        weights: np.typing.ArrayLike | None = None,
     ) -> Workload:
         """A workload from a matrix (m, n), an array, scipy sparse or a data frame: one query a row.
 
@@ -260,7 +283,7 @@ class Workload(WorkloadForms, Summand, Tabular):
         """Whether every query has a finite target."""
         return all(np.isfinite(b.target if isinstance(b, Product) else b.targets).all() for b in self.blocks)
 
-    def answers(self, x: npt.ArrayLike) -> Array:
+    def answers(self, x: np.typing.ArrayLike) -> Array:
         """The true answers (m,) for a data vector x (n,), or (m, c) for columns (n, c), without W."""
         array = np.asarray(x, dtype=np.float64)
         if array.ndim not in (1, 2) or array.shape[0] != self.n:
@@ -282,8 +305,7 @@ class Workload(WorkloadForms, Summand, Tabular):
 
     def groups(self) -> list[tuple[str, slice]]:
         """Name and rows of each product; a product without a name is named by its attributes."""
-        ends = itertools.accumulate(block.m for block in self.blocks)
-        blocks = zip(self.blocks, ends, strict=True)
+        blocks = zip(self.blocks, itertools.accumulate(block.m for block in self.blocks), strict=True)
         return [(block.title(self.domain), slice(end - block.m, end)) for block, end in blocks]
 
     @cached_property
@@ -324,16 +346,13 @@ class Workload(WorkloadForms, Summand, Tabular):
         0 where R is the unchanged rows of W.
         """
         held = sum(min(block.m, block.n) if isinstance(block, Product) else block.m for block in self.blocks)
-        each = max(block.root_rounding for block in self.blocks)
-        return each + rounding_of_root(held, self._merged.count)
-
-    @property
-    def unweighted(self) -> Workload:
-        """These queries with all weights 1; the workload itself where they are 1."""
-        return self if all(block.is_plain for block in self.blocks) else self._unweighted
+        return max(block.root_rounding for block in self.blocks) + rounding_of_root(held, self._merged.count)
 
     @cached_property
-    def _unweighted(self) -> Workload:
+    def unweighted(self) -> Workload:
+        """These queries with all weights 1; the workload itself where they are 1."""
+        if all(block.is_plain for block in self.blocks):
+            return self
         return Workload(self.domain, tuple(block.unweighted() for block in self.blocks))
 
     @cached_property
@@ -484,7 +503,7 @@ def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
                 f"(shape {current.shape}): it is off by {off:.1e}"
             )
         if name == "basis":  # L B is W for the workload's rows rotated, whatever the error of the given ones
-            rows = current if workload.rank == workload.n else polar(rows @ current.T)[0] @ current
+            rows = current if workload.rank == workload.n else linalg.polar(rows @ current.T)[0] @ current
         replacement = frozen(np.array(rows, dtype=np.float64))
         kept["basis" if name == "basis" else "_spectrum"] = (
             replacement if name == "basis" else (workload.eigenvalues, replacement)
@@ -497,8 +516,7 @@ def _off(workload: Workload, name: str, rows: Array) -> float:
     skewed = float(np.abs(rows @ rows.T - np.eye(len(rows))).max())
     if name == "basis":
         root = workload.unit_root
-        outside = float(np.linalg.norm(root - root @ rows.T @ rows) / np.linalg.norm(root))
-        return max(skewed, outside)
+        return max(skewed, float(np.linalg.norm(root - root @ rows.T @ rows) / np.linalg.norm(root)))
     image = workload.root @ rows.T
     values = workload.eigenvalues
     return max(skewed, float(np.abs(image.T @ image - np.diag(values)).max() / values[0]))

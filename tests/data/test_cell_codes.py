@@ -246,8 +246,8 @@ def test_infinite_dates_of_a_database_fall_into_open_bins(kind: str) -> None:
         f"CREATE TABLE t AS SELECT unnest(['-infinity', '2019-12-31', '2020-01-01', 'infinity'])::{kind} AS a"
     )
     for bins, codes in (
-        (Bins.of_dates(None, datetime.date(2020, 1, 1), None), [0, 0, 1, 1]),
-        (Bins.of_dates(datetime.date(2019, 1, 1), datetime.date(2020, 1, 1)), [1, 0, 1, 1]),
+        (Bins.between_dates(None, datetime.date(2020, 1, 1), None), [0, 0, 1, 1]),
+        (Bins.between_dates(datetime.date(2019, 1, 1), datetime.date(2020, 1, 1)), [1, 0, 1, 1]),
     ):
         attribute = Attribute("a", bins.labels(), encoding=bins)
         code = code_of(attribute, reading_of(attribute, ibis.table({"a": kind.lower()}, name="t").a, "t"))
@@ -263,14 +263,14 @@ def test_a_day_ends_at_midnight() -> None:
         datetime.datetime(2020, 1, 31, 23, 59, 59, 999_999),
         datetime.datetime(2020, 2, 1),
     ]
-    january = Bins.of_dates(datetime.date(2020, 1, 1), datetime.date(2020, 2, 1))
+    january = Bins.between_dates(datetime.date(2020, 1, 1), datetime.date(2020, 2, 1))
     assert counts(parquet(a=pa.array(column, pa.timestamp("us"))), january, outside="o") == [2, 2]
     assert counts(parquet(a=[str(time) for time in column]), january, outside="o") == [2, 2]
 
 
 def test_a_text_that_is_no_date_is_outside_even_where_both_ends_are_open() -> None:
     file = parquet(a=["2020-01-01", "1999-12-31", "9999-12-31", "0001-01-01", "", "soon", None])
-    halves = Bins.of_dates(None, datetime.date(2020, 1, 1), None)
+    halves = Bins.between_dates(None, datetime.date(2020, 1, 1), None)
     assert counts(file, halves, outside="other", missing="none") == [2, 2, 2, 1]
     with pytest.raises(DataError) as caught:
         counts(file, halves, missing="drop")
@@ -280,7 +280,7 @@ def test_a_text_that_is_no_date_is_outside_even_where_both_ends_are_open() -> No
 
 
 def test_columns_that_are_no_dates() -> None:
-    year = Bins.of_dates(datetime.date(2020, 1, 1), datetime.date(2021, 1, 1))
+    year = Bins.between_dates(datetime.date(2020, 1, 1), datetime.date(2021, 1, 1))
     other = "declare values of the column's type in the workload file, or convert the column first"
     for kind, shown, hint in (
         (

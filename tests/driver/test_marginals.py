@@ -15,7 +15,7 @@ import tolerances
 
 from mmopt import Solution, Workload, solve, verify
 from mmopt.strategies import ComponentStrategy
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 from mmopt.workloads import Product
 
 ADULT = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)

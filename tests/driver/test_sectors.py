@@ -1,6 +1,6 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/measured.py, results/solution.py, strategies/component_strategy.py.
+Guards sectors/queries_on_sectors.py, results/solution.py, strategies/component_strategy.py.
 """
 
 import json
@@ -28,15 +28,15 @@ from mmopt.limits import hard_limit
 from mmopt.numerics.split_arrays import Measure, Split
 from mmopt.results.saved_fields import pack, write_npz
 from mmopt.sectors import best_design
-from mmopt.sectors.measured import as_targets
 from mmopt.sectors.mixtures import spectrum
 from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.queries_on_sectors import as_targets
 from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
 from mmopt.strategies import SectorStrategy
 from mmopt.strategies.component_strategy import strategy_on
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
 
 GAP = 3e-3

@@ -25,7 +25,7 @@ from mmopt.limits import Stop
 from mmopt.numerics.split_arrays import Level, Measure, Split
 from mmopt.sectors.profiles import Mixture
 from mmopt.strategies import SectorStrategy, SectorwiseStrategy, Strategy
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
 
 GIVENS: dict[str, dict[str, float]] = {

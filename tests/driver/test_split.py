@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tolerances
 from edited_programs import edited
+from named_workloads import census
 from symmetric_workloads import random_products, random_symmetric_matrix
 
 from mmopt import Program, Solution, SolverError, Strategy, TooLargeError, Workload, certify, solve, verify
@@ -14,7 +15,7 @@ from mmopt.driver.solve_plan import plan_solve
 from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.strategies import ComponentStrategy, as_dense
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import census, domain_of, marginals
+from mmopt.testing.problem_registry import domain_of, marginals
 from mmopt.workloads import Product, query_product
 
 PROGRAMS = (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mmopt import Program, baseline
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 from tests.examples.scripts import scripts
 
 reproduce = scripts("reproduce")

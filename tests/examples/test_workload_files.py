@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import tolerances
 from command_line import called
+from named_workloads import census
 
 from mmopt import Privacy, Solution, Strategy, Workload, data_vector, load_request, plan, solve, verify
 from mmopt.language import Program, evaluate
@@ -24,7 +25,7 @@ from mmopt.numerics.split_arrays import Level, Split
 from mmopt.request import parse_request
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import census, marginals
+from mmopt.testing.problem_registry import marginals
 from tests.examples.scripts import EXAMPLES
 
 SURVEY, ADULT = EXAMPLES / "marginals" / "workload.yaml", EXAMPLES / "marginals" / "adult.yaml"

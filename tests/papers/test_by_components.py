@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 import tolerances
+from named_workloads import census
 from symmetric_workloads import random_products
 
 from mmopt import Program, Workload
 from mmopt.language import evaluate, evaluate_ball, worst
 from mmopt.numerics.split_arrays import Level, Space, Split, floored
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import census, marginals
+from mmopt.testing.problem_registry import marginals
 
 
 def halves(parts: tuple[np.ndarray, ...]) -> tuple[list[np.ndarray], list[np.ndarray], list[float]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mmopt import Strategy, Workload
-from mmopt.testing.problem_registry import ONE_AND_TWO_WAY, marginals
+from mmopt.testing.problem_registry import ONE_AND_TWO_WAY, marginal_rows
 from tests.examples.scripts import scripts
 
 tables, workloads = scripts("fitness-tables").printed, scripts("fitness-tables").workloads
@@ -201,7 +201,7 @@ def test_tables_4_and_10_stand_on_an_alpha_above_the_optimum(subtests: pytest.Su
         *((10, t, ((t,) * 3, ONE_AND_TWO_WAY), above) for t, above in ((2, 1.007), (4, 1.013), (6, 1.016))),
     ):
         with subtests.test(f"Table {table}, {size}"):
-            rows, paper = marginals(sizes, kinds), tables.printed(table, size)["IP"]
+            rows, paper = marginal_rows(sizes, kinds), tables.printed(table, size)["IP"]
             low, high = input_perturbation(rows, np.ones(len(rows)), 15)
             assert low > paper + 0.005  # the printed α is not the optimum
             assert low * 0.999 < above * paper < high * 1.001 and high < 1.02 * low

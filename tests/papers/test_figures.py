@@ -16,7 +16,7 @@ from tolerances import FITNESS, PRINTED, PRINTED_3, PUBLISHED, ROUNDING
 
 from mmopt import Workload, solve
 from mmopt.language import program_names
-from mmopt.testing.problem_registry import ONE_AND_TWO_WAY, Figure, holds, marginals
+from mmopt.testing.problem_registry import ONE_AND_TWO_WAY, Figure, holds, marginal_rows
 from mmopt.workloads.query_product import all_range
 
 slow = pytest.mark.slow
@@ -51,7 +51,7 @@ def identity_and_total(d: int) -> Rows:
 
 
 def cube(t: int) -> Rows:
-    return lambda: marginals((t,) * 3, ONE_AND_TWO_WAY)
+    return lambda: marginal_rows((t,) * 3, ONE_AND_TWO_WAY)
 
 
 def example_4() -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 from mmopt import Solution, Workload, solve, verify
 from mmopt.numerics.split_arrays import Level, Split
 from mmopt.strategies import ComponentStrategy
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 from mmopt.workloads import query_product as f
 from mmopt.workloads.query_product import Product
 

@@ -16,7 +16,7 @@ from mmopt.ledger import Account, Entry, Ledger, Terms
 from mmopt.numerics.split_arrays import Split
 from mmopt.strategies.baselines import Cost
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 
 EVIL = "<script>alert('&')</script>"
 

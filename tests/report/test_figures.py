@@ -15,7 +15,7 @@ from mmopt.numerics.split_arrays import Split
 from mmopt.report.charts import coarsened, empty_figure, error_figure, picture
 from mmopt.strategies import Neighbours, ProductStrategy
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 
 W = Workload.from_matrix(np.tri(5))
 

@@ -17,7 +17,7 @@ from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
 from mmopt.workloads.query_product import all_range, identity, predicates, prefix, total
 
 BINS = Bins((0.0, 10.0, 20.0, 50.0))
-DAYS = Bins.of_dates(*(datetime.date(2020, month, 1) for month in (1, 2, 4, 5)))
+DAYS = Bins.between_dates(*(datetime.date(2020, month, 1) for month in (1, 2, 4, 5)))
 
 
 def frame_of(*products: Product, encoding: Bins = BINS, simulate: int | None = 1) -> Frame:

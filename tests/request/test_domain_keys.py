@@ -30,9 +30,9 @@ FORMS: dict[str, tuple[object, tuple[str, ...]]] = {
     "{range: [0.5, 2.5], width: 1}": (Bins((0.5, 1.5, 2.5)), ("[0.5, 1.5)", "[1.5, 2.5)")),
     "{bins: [-.inf, 18, .inf]}": (Bins((-math.inf, 18.0, math.inf)), ("< 18", ">= 18")),
     "{bins: [0.5, open]}": (Bins((0.5, math.inf)), (">= 0.5",)),
-    "{bins: [open, 2020-01-01]}": (Bins.of_dates(None, date(2020, 1, 1)), ("< 2020-01-01",)),
+    "{bins: [open, 2020-01-01]}": (Bins.between_dates(None, date(2020, 1, 1)), ("< 2020-01-01",)),
     "{bins: [2020-01-01, '2020-04-01', 2021-01-01]}": (
-        Bins.of_dates(date(2020, 1, 1), date(2020, 4, 1), date(2021, 1, 1)),
+        Bins.between_dates(date(2020, 1, 1), date(2020, 4, 1), date(2021, 1, 1)),
         ("2020-Q1", "[2020-04-01, 2021-01-01)"),
     ),
     "{categories: {North: [ME, NH], South: GA, 3: [1, 2]}}": (
@@ -71,7 +71,7 @@ def test_ranges_of_dates(rng: np.random.Generator) -> None:
         edges.append(first.replace(year=year, month=month + 1) + timedelta(days))
     width = f"{often} {unit}s" if often > 1 else unit
     a = attribute(f"{{range: [{edges[0]}, {edges[-1]}], width: {width}}}")
-    assert a.encoding == Bins.of_dates(*edges)
+    assert a.encoding == Bins.between_dates(*edges)
 
 
 def test_a_period_names_the_cells_that_make_it_up() -> None:

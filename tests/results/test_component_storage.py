@@ -15,7 +15,7 @@ from mmopt import ResultError, Solution, WorkloadError, solve
 from mmopt.numerics.split_arrays import Level, Space, Split, lift
 from mmopt.results.saved_fields import pack, plain, restored, unpack, write_npz
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 
 
 def values(rng: np.random.Generator) -> dict[str, Split | Level]:

@@ -1,6 +1,6 @@
 """Queries by orbits: squares add up to the workload's, a variance is that of each query of an orbit.
 
-Guards measured.py.
+Guards queries_on_sectors.py.
 """
 
 import math
@@ -13,10 +13,10 @@ from dense_row_space import few_of_many, swapped
 from tolerances import SHAPE
 
 from mmopt.numerics.split_arrays import Level, Split
-from mmopt.sectors.measured import as_targets, matrix_of, sources_with_targets
+from mmopt.sectors.queries_on_sectors import as_targets, matrix_of, sources_with_targets
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.sector_cells import SectorCells
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 
 

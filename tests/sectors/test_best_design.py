@@ -13,13 +13,13 @@ from tolerances import PUBLISHED, SHAPE
 
 from mmopt.sectors.best_design import Design, designs
 from mmopt.sectors.mixtures import (
-    COUNT,
+    PRODUCTS,
     best_on_simplex,
     columns_of,
     columns_of_cells,
-    logit_slopes,
+    integrals_and_curvature,
     mixtures_of_rising_t,
-    slopes_and_curvature,
+    negative_log_t,
     spectrum,
 )
 from mmopt.sectors.profiles import Mixture
@@ -88,7 +88,7 @@ def test_slopes_and_curvature_are_derivatives_of_t(rng: np.random.Generator) -> 
 
     def at(weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         found = spectrum(space, columns.moments(weights))
-        slopes, curvature = slopes_and_curvature(columns, found, space.space.multiplicities.tolist())
+        slopes, curvature = integrals_and_curvature(columns, found, space.space.multiplicities.tolist())
         return found.total, found.total / 2.0 * slopes, curvature
 
     _, slopes, curvature = at(weights)
@@ -125,10 +125,10 @@ STEP = 1e-5
 def test_slopes_are_those_of_t(rng: np.random.Generator) -> None:
     for _ in range(2):
         space = row_space_of(few_ways(*next(iter(MIXED.values()))))
-        place, way = rng.normal(size=(2, COUNT * (1 + sum(space.shape))))
-        (above, _), (below, _) = (logit_slopes(space, place + sign * STEP * way) for sign in (1, -1))
+        place, way = rng.normal(size=(2, PRODUCTS * (1 + sum(space.shape))))
+        (above, _), (below, _) = (negative_log_t(space, place + sign * STEP * way) for sign in (1, -1))
         assert (above - below) / (2 * STEP) == pytest.approx(
-            way @ logit_slopes(space, place)[1], rel=1e-4, abs=1e-7
+            way @ negative_log_t(space, place)[1], rel=1e-4, abs=1e-7
         )
 
 

@@ -1,6 +1,6 @@
 """The largest sum of tables is not below that of any cell, in exact arithmetic, however it is found.
 
-Guards largest.py.
+Guards largest_of_tables.py.
 """
 
 import itertools
@@ -11,8 +11,7 @@ import pytest
 from tolerances import ROUNDING
 
 from mmopt.numerics.arrays import Array
-from mmopt.sectors import largest
-from mmopt.sectors.largest import (
+from mmopt.sectors.largest_of_tables import (
     Axes,
     TableSum,
     climbed,
@@ -62,7 +61,7 @@ def test_no_cell_is_larger_and_one_is_as_large(
 ) -> None:
     """By elimination at once, by branching down to few cells, and by branching alone."""
     for easy in [2e6, 12.0, 0.0]:
-        monkeypatch.setattr(largest, "EASY", easy)
+        monkeypatch.setattr("mmopt.sectors.largest_of_tables.EASY", easy)
         with subtests.test(easy=easy):
             for _ in range(8):
                 shape = shape_of(rng)
@@ -80,7 +79,7 @@ def test_no_cell_is_larger_and_one_is_as_large(
 
 @pytest.mark.quick
 def test_without_time_the_bound_is_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(largest, "EASY", 0.0)
+    monkeypatch.setattr("mmopt.sectors.largest_of_tables.EASY", 0.0)
     for _ in range(10):
         shape = (3, 4, 2, 3)
         tables = drawn(rng, shape, most=2)

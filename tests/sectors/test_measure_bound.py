@@ -12,7 +12,7 @@ from few_attributes import few_ways, up_to
 from mmopt.limits import deadline
 from mmopt.sectors import bounds
 from mmopt.sectors.bounds import best_measure_bound, root_trace_below
-from mmopt.sectors.residual import best_residual_strategy, products_of_few
+from mmopt.sectors.residual_strategies import best_residual_strategy, products_of_few
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
 from mmopt.workloads.query_product import all_range, predicates, prefix
 

@@ -1,6 +1,6 @@
 """Sectors solved one by one: errors and lengths over the cells, bases near the optimum, shared designs.
 
-Guards residual.py.
+Guards residual_strategies.py.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from few_attributes import MIXED, dense, few_ways, up_to
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.limits import deadline
-from mmopt.sectors.residual import (
+from mmopt.sectors.residual_strategies import (
     ResidualStrategy,
     asked_of_characters,
     best_residual_strategy,
@@ -23,7 +23,7 @@ from mmopt.sectors.residual import (
     slopes_of_error,
     strategy_at,
 )
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 from mmopt.workloads.query_product import all_range, identity, prefix, total
 

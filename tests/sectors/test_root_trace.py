@@ -21,7 +21,7 @@ from mmopt.limits import deadline
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.sectors import bounds
 from mmopt.sectors.bounds import root_trace_below
-from mmopt.sectors.residual import FewProduct, products_of_few
+from mmopt.sectors.residual_strategies import FewProduct, products_of_few
 
 NEAR = 3e-4
 """Relative: twice the error of the trapezoid rule is 7e-5, and small roots below the first node are lost."""

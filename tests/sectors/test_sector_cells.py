@@ -1,6 +1,6 @@
 """A bound on a diagonal's largest entry serves its near multiples, and stays proved.
 
-Guards sectors/residual.py.
+Guards sectors/residual_strategies.py.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Functions of sectors in one vector: their values, and queries as combinations of them.
 
-Guards measured.py.
+Guards queries_on_sectors.py.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import tolerances
 from sector_strategies import layout, prefixes
 
 from mmopt.errors import OptionError
-from mmopt.sectors.measured import SectorLayout, active, sets_of
+from mmopt.sectors.queries_on_sectors import SectorLayout, active, sets_of
 from mmopt.workloads.blocks.matrix_blocks import Dense
 from mmopt.workloads.query_product import identity, predicates, prefix, total
 

@@ -9,9 +9,15 @@ from dense_row_space import ways
 from tolerances import SHAPE
 
 from mmopt.sectors.best_design import target_designs
-from mmopt.sectors.measured import as_targets, sources_with_targets
-from mmopt.sectors.mixtures import QueryShares, columns_of, columns_of_cells, slopes_and_curvature, spectrum
+from mmopt.sectors.mixtures import (
+    QueryShares,
+    columns_of,
+    columns_of_cells,
+    integrals_and_curvature,
+    spectrum,
+)
 from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.queries_on_sectors import as_targets, sources_with_targets
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.workloads import Workload
@@ -60,7 +66,7 @@ def test_derivatives_by_shares_are_those_of_t(rng: np.random.Generator) -> None:
     def at(place: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         found = spectrum(asked.weighing(space, place[5:]), columns.moments(place[:5]))
         often = space.space.multiplicities.tolist()
-        slopes, curvature = slopes_and_curvature(columns, found, often, asked)
+        slopes, curvature = integrals_and_curvature(columns, found, often, asked)
         assert slopes[5:] == pytest.approx(asked.slopes(found, often), rel=1e-9)
         return found.total, found.total / 2.0 * slopes, curvature
 

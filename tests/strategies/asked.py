@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from symmetric_workloads import random_products
 
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Factor, Product, Workload, query_product as f
 
 

@@ -12,7 +12,7 @@ from mmopt import OptionError, Strategy, TooLargeError, Workload
 from mmopt.numerics.split_arrays import Space, Split, lift
 from mmopt.strategies import ComponentStrategy, Neighbours, as_dense, normalise
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 from mmopt.workloads import Product
 
 # A random strategy may be nearly singular, which both ways of computing feel.

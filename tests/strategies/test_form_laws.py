@@ -17,7 +17,7 @@ from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
 from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
 from mmopt.results.saved_fields import pack, plain, read_npz, restored_strategy, unpack, write_npz
-from mmopt.sectors.measured import RestComponent, SectorLayout
+from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout
 from mmopt.strategies import (
     FORMS,
     ComponentStrategy,
@@ -32,7 +32,7 @@ from mmopt.strategies import (
     normalise,
 )
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, total
 from tests.privacy.rounding.test_integer_products import columns_normalised

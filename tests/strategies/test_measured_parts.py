@@ -11,7 +11,7 @@ from sector_strategies import prefixes
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.strategies import SectorStrategy
 from mmopt.strategies.component_strategy import definite_parts, measured_parts
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, predicates, prefix, total
 

@@ -21,7 +21,7 @@ from mmopt.strategies.factor_strategies import (
     supersets,
     volumes,
 )
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 
 

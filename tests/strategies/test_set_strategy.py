@@ -27,12 +27,12 @@ from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.split_arrays import Level, Measure, Split
 from mmopt.sectors.profiles import Mixture
-from mmopt.sectors.residual import FewProduct
+from mmopt.sectors.residual_strategies import FewProduct
 from mmopt.strategies import SectorwiseStrategy, set_strategy
 from mmopt.strategies.set_strategy import SetCells, _below, best_by_sets
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
-from mmopt.workloads.blocks.modified_blocks import RowWeighted
+from mmopt.workloads.blocks.combined_blocks import RowWeighted
 
 NEAR = 1e-3
 """Relative: the bound on a nuclear norm loses 3e-4 (tests/sectors/test_root_trace.py)."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tolerances
 from few_attributes import few_ways
+from named_workloads import census
 from symmetric_workloads import nearly, random_products, random_symmetric_matrix
 
 from mmopt.errors import TooLargeError, WorkloadError
@@ -20,7 +21,7 @@ from mmopt.symmetry import SymmetricWorkload, find_symmetries, symmetry
 from mmopt.symmetry.attribute_queries import terms_of
 from mmopt.symmetry.components import AttributeSymmetry, Joint
 from mmopt.symmetry.split_workloads import is_connected
-from mmopt.testing.census_workloads import census, domain_of, marginals
+from mmopt.testing.problem_registry import domain_of, marginals
 from mmopt.workloads import Product, Workload, query_product as f
 
 

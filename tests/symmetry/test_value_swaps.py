@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mmopt.symmetry.attribute_queries import Piece, interchangeable, keys, reverses, swappable_rows, terms_of
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
 

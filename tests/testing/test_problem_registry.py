@@ -1,6 +1,6 @@
 """The registry: every problem can be built, and what is known of it is so.
 
-Guards census_workloads.py, problem_registry.py.
+Guards problem_registry.py.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tolerances import GAP_INTERIOR
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.testing import PROBLEMS, Problem, problem
-from mmopt.testing.problem_registry import EXACT, known_figures, marginals, meets, rectangles, windows
+from mmopt.testing.problem_registry import EXACT, known_figures, marginal_rows, meets, rectangles, windows
 
 NAMES = [p.name for p in PROBLEMS]
 SMALL = 16  # cells up to which a known number is solved for here
@@ -67,7 +67,7 @@ def test_tags_are_true(subtests: pytest.Subtests) -> None:
 
 def test_matrices() -> None:
     assert windows(4, 2).tolist() == [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
-    assert marginals((2, 2), [(1, 0), (0, 1)]).tolist() == [
+    assert marginal_rows((2, 2), [(1, 0), (0, 1)]).tolist() == [
         [1, 1, 0, 0],
         [0, 0, 1, 1],
         [1, 0, 1, 0],

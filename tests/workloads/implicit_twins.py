@@ -9,8 +9,8 @@ import scipy.sparse.linalg
 from tolerances import ROUNDING
 
 from mmopt.workloads import Attribute, Factor, query_product as f
+from mmopt.workloads.blocks.combined_blocks import RowWeighted
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.modified_blocks import RowWeighted
 
 BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "identity": lambda rng, n: f.identity(n),

@@ -1,6 +1,6 @@
 """Cells are in row-major order, and an attribute is what it was declared.
 
-Guards python_forms.py.
+Guards domain.py.
 """
 
 import itertools

@@ -1,6 +1,6 @@
-"""Bins of numbers and dates: ends, labels (query_labels) and errors; calendar_periods by Python's dates.
+"""Bins of numbers and dates: ends, labels and errors; calendar_periods by Python's dates.
 
-Guards encodings.py, query_labels.py.
+Guards encodings.py, domain.py.
 """
 
 import datetime
@@ -12,14 +12,14 @@ import pytest
 
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
+from mmopt.workloads.domain import cell_label, range_labels
 from mmopt.workloads.encodings import date_of, day_of, later, period_days, period_name
-from mmopt.workloads.query_labels import cell_label, range_labels
 
 DAY = datetime.date.fromisoformat
 
 
 def dates(*edges: str | None) -> Bins:
-    return Bins.of_dates(*(DAY(edge) if edge else None for edge in edges))
+    return Bins.between_dates(*(DAY(edge) if edge else None for edge in edges))
 
 
 def test_ends_of_numbers_and_dates_none_where_open() -> None:

@@ -1,6 +1,6 @@
 """Matrices are read from CSV and numpy files as they stand there, and others are refused.
 
-Guards python_forms.py.
+Guards arrays_and_frames.py.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mmopt import OptionError
-from mmopt.workloads.python_forms import read_array
+from mmopt.workloads.arrays_and_frames import read_array
 
 
 def test_read(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from random_workloads import random_factor, random_workload
 
 from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Product, Workload
-from mmopt.workloads.blocks.modified_blocks import Padded
+from mmopt.workloads.blocks.combined_blocks import Padded
 from mmopt.workloads.query_product import (
     all_range,
     haar,
@@ -26,7 +26,7 @@ from mmopt.workloads.query_product import (
 from mmopt.workloads.tidy_columns import query_columns, tidy_columns
 
 AGE = Bins((0.0, 18.0, 25.0, 65.0))
-MONTHS = Bins.of_dates(None, *(datetime.date(2020, month, 1) for month in (1, 2, 3)), None)
+MONTHS = Bins.between_dates(None, *(datetime.date(2020, month, 1) for month in (1, 2, 3)), None)
 
 
 def of_one(factor, attribute: Attribute) -> dict[str, list[object]]:

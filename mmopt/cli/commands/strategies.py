@@ -64,7 +64,7 @@ from mmopt.results.rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE
 from mmopt.strategies.baselines import CATALOGUE, baseline_names, evaluate, read
 from mmopt.workloads import Workload
-from mmopt.workloads.python_forms import read_array
+from mmopt.workloads.arrays_and_frames import read_array
 from mmopt.workloads.workload import subworkloads
 
 

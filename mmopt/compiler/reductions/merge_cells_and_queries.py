@@ -58,8 +58,8 @@ from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import Strategy, as_dense
 from mmopt.symmetry.components import mixed
 from mmopt.workloads import Attribute, Domain, Product, Workload, query_product as factors
+from mmopt.workloads.blocks.combined_blocks import RowWeighted
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor, refine
-from mmopt.workloads.blocks.modified_blocks import RowWeighted
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -45,8 +45,8 @@ from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.number_systems import without_form
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.numerics.split_arrays import Level, Split, lift
-from mmopt.sectors.measured import as_targets, matrix_of, sources_with_targets
-from mmopt.sectors.residual import MOST_ATTRIBUTES as MOST_OF_SETS
+from mmopt.sectors.queries_on_sectors import as_targets, matrix_of, sources_with_targets
+from mmopt.sectors.residual_strategies import MOST_ATTRIBUTES as MOST_OF_SETS
 from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import MOST_OF_A_ROW_SPACE, SECONDS_OF_LARGEST, SectorCells, why_not_of_few
 from mmopt.strategies import SectorwiseStrategy, as_dense

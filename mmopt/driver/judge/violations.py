@@ -35,7 +35,7 @@ from mmopt.numerics.split_arrays import (
     is_finite,
     is_structured,
 )
-from mmopt.workloads.query_labels import cell_label, join
+from mmopt.workloads.domain import cell_label, join
 
 SYMMETRIC = ("psd", "symmetric")  # kinds of square matrices that are equal to their transpose
 # Relative to the largest entry: a given point may be so far from symmetric by rounding.

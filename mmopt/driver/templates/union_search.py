@@ -32,7 +32,7 @@ from mmopt.driver.templates.product_search import FEW_FACTORS, Effort, UnionTerm
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.limits import time_left
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.sectors.residual import ResidualStrategy, best_residual_strategy, products_of_few
+from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
 from mmopt.strategies import SectorwiseStrategy, normalise
 from mmopt.strategies.factor_strategies import (
     MarginalStrategy,

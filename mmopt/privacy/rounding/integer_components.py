@@ -63,8 +63,8 @@ from mmopt.privacy.rounding.integer_strategy import (
     maximal,
 )
 from mmopt.sectors.functions_of_few import Rests
-from mmopt.sectors.largest import largest_of_tables
-from mmopt.sectors.measured import RestComponent, SectorLayout, change_of_functions
+from mmopt.sectors.largest_of_tables import largest_of_tables
+from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout, change_of_functions
 from mmopt.strategies import ComponentStrategy, Neighbours, SectorStrategy, as_dense
 from mmopt.symmetry.components import AttributePart, AttributeSymmetry, Chosen, Joint
 from mmopt.symmetry.find_symmetries import spanning_rows

@@ -23,7 +23,7 @@ import scipy.optimize
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import not_below, plus_up
-from mmopt.sectors.residual import (
+from mmopt.sectors.residual_strategies import (
     MOST_ATTRIBUTES,
     RANK,
     AttributeDesign,

@@ -1,7 +1,5 @@
 """``python -m mmopt.testing.conformance --solver NAME``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator
 
 from mmopt.errors import WorkloadError
@@ -18,7 +17,6 @@ from mmopt.limits import fits_memory, require_memory
 from mmopt.numerics.arrays import Array, Ints, rounding_of_root, stacked_root
 from mmopt.numerics.outward import check_norm, root_up
 from mmopt.workloads.domain import Attribute
-from mmopt.workloads.query_labels import group_label
 
 NUMBERS_AT_A_TIME = 2**21  # numbers of a product that are kept where only their squares are needed
 NUMBER_BYTES = 8
@@ -68,18 +66,18 @@ class Implicit(ABC):
         self.root_rounding = rounding_of_root(*self.shape)
         """γ with R = Qᵀ (M + E), Q orthonormal and ‖E‖ <= γ ‖M‖ (Frobenius), M the queries, R ``root()``."""
 
-    def apply(self, x: npt.ArrayLike) -> Array:
+    def apply(self, x: np.typing.ArrayLike) -> Array:
         """M x along the last axis: (…, size) to (…, rows); x itself where M is the identity.
 
         WorkloadError for vectors of another length, TooLargeError for a result beyond the memory limit.
         """
         return self._apply(self._vectors(x, self.size, self.rows))
 
-    def adjoint(self, y: npt.ArrayLike) -> Array:
+    def adjoint(self, y: np.typing.ArrayLike) -> Array:
         """Mᵀ y along the last axis: (…, rows) to (…, size); errors as for ``apply``."""
         return self._adjoint(self._vectors(y, self.rows, self.size))
 
-    def _vectors(self, x: npt.ArrayLike, length: int, result: int) -> Array:
+    def _vectors(self, x: np.typing.ArrayLike, length: int, result: int) -> Array:
         vectors = np.asarray(x, dtype=np.float64)
         if vectors.shape[-1:] != (length,):
             raise WorkloadError(
@@ -252,8 +250,9 @@ class Implicit(ABC):
 
     def labels(self, attribute: Attribute) -> list[str]:
         """One text per query; empty for the total."""
-        names = self.names or (f"predicate {i}" for i in range(self.rows))
-        return [group_label(attribute, name) for name in names]
+        return [
+            f"{attribute.name} in {n}" for n in self.names or (f"predicate {i}" for i in range(self.rows))
+        ]
 
     def holdings(self) -> Iterator[tuple[int, int]]:
         """The storage of the matrix: an identity of each piece, and its bytes.

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
 from mmopt.errors import WorkloadError
@@ -22,7 +21,7 @@ from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.numerics.outward import column_powers
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered
 
-AnyMatrix: TypeAlias = npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
+AnyMatrix: TypeAlias = np.typing.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
 SMALLEST_NUMBER, LARGEST_NUMBER = 1e-100, 1e100
 """Range of the numbers taken: their squares and products stay far from overflow and underflow."""
 
@@ -45,7 +44,7 @@ class Given(Implicit):
 
     @property
     @abstractmethod
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+    def arrays(self) -> tuple[np.typing.NDArray[Any], ...]:
         """The arrays that determine the entries."""
 
     def entrywise(self, norm: int) -> Implicit:
@@ -71,7 +70,7 @@ class Dense(Given):
     values: Array
 
     @staticmethod
-    def read(matrix: npt.ArrayLike, labels: Sequence[str] = ()) -> Dense:
+    def read(matrix: np.typing.ArrayLike, labels: Sequence[str] = ()) -> Dense:
         """A checked, read-only copy of a matrix of queries.
 
         Raises
@@ -103,7 +102,7 @@ class Dense(Given):
         return Dense(frozen(dense), labels)
 
     @property
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+    def arrays(self) -> tuple[np.typing.NDArray[Any], ...]:
         return (self.values,)
 
     def _take(self, index: Ints) -> Array:
@@ -160,7 +159,7 @@ class Sparse(Given):
         return Sparse(values, labels)
 
     @property
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+    def arrays(self) -> tuple[np.typing.NDArray[Any], ...]:
         """The arrays, with rows sorted and no stored zeros."""
         return self.values.indptr, self.values.indices, self.values.data
 
@@ -238,7 +237,7 @@ def positive(value: float, what: str, infinite: bool = False) -> float:
     return float(value)
 
 
-def per_query(values: npt.ArrayLike | None, m: int, what: str, default: float) -> Array:
+def per_query(values: np.typing.ArrayLike | None, m: int, what: str, default: float) -> Array:
     """One positive number per query, (m,), from an array, one number for all, or None for the default.
 
     A default of infinity allows infinity.
@@ -285,7 +284,7 @@ def digest(pieces: Iterable[str]) -> str:
     return sha.hexdigest()
 
 
-def describe_array(array: npt.ArrayLike) -> list[object]:
+def describe_array(array: np.typing.ArrayLike) -> list[object]:
     """Shape and SHA-256 of the values as little-endian doubles in row-major order, for hashes."""
     values = np.ascontiguousarray(np.asarray(array, dtype="<f8") + 0.0)
     return [list(values.shape), hashlib.sha256(values.tobytes()).hexdigest()]

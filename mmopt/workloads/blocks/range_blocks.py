@@ -7,8 +7,6 @@ the cells a to b, xᵀ G x = Σ u(a, b) (c_{b+1} - c_a)², the Laplacian of a co
 The Haar wavelet and hierarchies split the cells again and again.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 
@@ -20,8 +18,7 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered
 from mmopt.workloads.blocks.matrix_blocks import Sparse
-from mmopt.workloads.domain import Attribute
-from mmopt.workloads.query_labels import cell_label, range_labels
+from mmopt.workloads.domain import Attribute, cell_label, range_labels
 
 
 class Independent(Implicit):
@@ -309,8 +306,7 @@ def reflected_ranges(n: int) -> tuple[Array, Array]:
     if n % 2:
         even[:, -1] /= np.sqrt(2.0)  # the cell in the middle has no mirror image
     b = n - 1.0 - 2.0 * np.arange(n // 2)
-    odd = np.triu(np.outer(np.sqrt((n + 1.0) / (b * (b + 2.0))), b))
-    return even, odd
+    return even, np.triu(np.outer(np.sqrt((n + 1.0) / (b * (b + 2.0))), b))
 
 
 class Haar(Independent):
@@ -341,9 +337,7 @@ class Haar(Independent):
         start, length = self._blocks(index)
         off = np.arange(self.size) - start[:, None]
         half = np.where(index > 0, length // 2, length)[:, None]
-        first = (off >= 0) & (off < half)
-        second = (off >= half) & (off < length[:, None])
-        return first.astype(np.float64) - second
+        return ((off >= 0) & (off < half)).astype(np.float64) - ((off >= half) & (off < length[:, None]))
 
     def _gram(self) -> Array:
         # Cells that first part at level l agree at all coarser ones and differ in sign there: 1 + l - 1.

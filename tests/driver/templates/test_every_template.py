@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from named_workloads import census
 
 from mmopt import Workload, solve
 from mmopt.driver.templates import TEMPLATES, templates, tune_templates
 from mmopt.errors import OptionError, UnsuitableError, WorkloadError
 from mmopt.request import load_request
-from mmopt.testing.census_workloads import census, domain_of, marginals
-from mmopt.testing.problem_registry import Figure, holds
+from mmopt.testing.problem_registry import Figure, domain_of, holds, marginals
 from mmopt.workloads import Product, query_product as f
 
 

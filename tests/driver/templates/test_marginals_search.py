@@ -12,7 +12,7 @@ from mmopt import Workload, solve
 from mmopt.driver.templates.union_search import _MarginalWeights, marginal_strategy
 from mmopt.errors import TooLargeError
 from mmopt.strategies.factor_strategies import MarginalStrategy, energies, volumes
-from mmopt.testing.census_workloads import domain_of, marginals
+from mmopt.testing.problem_registry import domain_of, marginals
 from mmopt.workloads import Product, query_product as f
 
 ADULT = (2, 5, 16, 20, 75)

@@ -13,7 +13,7 @@ from mmopt import Workload, solve
 from mmopt.driver.templates import every_template, multipliers_of, product, product_bound
 from mmopt.strategies import Strategy
 from mmopt.strategies.factor_strategies import ProductStrategy
-from mmopt.testing.census_workloads import domain_of, marginals
+from mmopt.testing.problem_registry import domain_of, marginals
 from mmopt.workloads import Product, query_product as f
 
 

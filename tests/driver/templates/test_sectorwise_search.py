@@ -15,7 +15,7 @@ from mmopt.driver.templates import every_template, sectorwise, templates
 from mmopt.errors import OptionError
 from mmopt.limits import deadline
 from mmopt.numerics.arrays import EPS
-from mmopt.sectors.residual import ResidualStrategy, best_residual_strategy
+from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy
 from mmopt.workloads import Workload
 from mmopt.workloads.query_product import predicates, prefix
 

@@ -6,6 +6,7 @@ Guards product_search.py.
 import numpy as np
 import pytest
 from few_attributes import up_to
+from named_workloads import census
 from tolerances import RECOMPUTED
 
 from mmopt import Attribute, Domain, Workload, solve
@@ -13,7 +14,6 @@ from mmopt.driver.templates import UnionTerms, product, union as best_union
 from mmopt.driver.templates.union_search import shares_of
 from mmopt.errors import OptionError, TooLargeError, UnsuitableError
 from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
-from mmopt.testing.census_workloads import census
 from mmopt.workloads import Product, query_product as f
 
 

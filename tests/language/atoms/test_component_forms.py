@@ -23,7 +23,7 @@ from mmopt.language.syntax.syntax_tree import Apply, Name, Span
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.split_arrays import Level, Space, Split, lift
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 
 HERE = Span(1, 1)

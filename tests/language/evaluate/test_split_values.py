@@ -20,7 +20,7 @@ from mmopt.numerics.balls import Ball
 from mmopt.numerics.matrix_functions import Diagonal
 from mmopt.numerics.split_arrays import Level, Space, Split, lift
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 
 
 def drawn(rng: np.random.Generator) -> Split:

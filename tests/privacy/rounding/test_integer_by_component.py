@@ -21,7 +21,7 @@ from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 from mmopt.workloads import Product, query_product
 from tests.privacy.rounding.test_integer_dense import UNSUPPORTED
 

@@ -23,9 +23,9 @@ from mmopt.privacy.rounding.integer_dense import (
 )
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Neighbours, Strategy
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Domain, Product, Workload
-from mmopt.workloads.blocks.kronecker_products import Kron
+from mmopt.workloads.blocks.combined_blocks import Kron
 from mmopt.workloads.blocks.range_blocks import Identity
 from mmopt.workloads.query_product import all_range, identity, total
 

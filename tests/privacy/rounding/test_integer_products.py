@@ -23,7 +23,7 @@ from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import privacy_rows
 from mmopt.strategies import SectorwiseStrategy, Strategy
 from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy, UnionStrategy
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import all_range, identity, prefix, total
 from tests.privacy.rounding.test_integer_dense import UNSUPPORTED

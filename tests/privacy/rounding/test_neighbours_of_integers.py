@@ -20,7 +20,7 @@ from mmopt.strategies import (
     Strategy,
     UnionStrategy,
 )
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product
 from mmopt.workloads.query_product import identity, total
 from tests.numerics.test_participation import block, patterns

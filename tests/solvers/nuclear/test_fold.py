@@ -11,7 +11,7 @@ from mmopt.solvers.nuclear.ascent import fold_of
 from mmopt.solvers.nuclear.nuclear_kernel import FORMS
 from mmopt.solvers.nuclear.nuclear_problem import NuclearProblem, QueryComponent
 from mmopt.symmetry import symmetry
-from mmopt.testing.census_workloads import marginals
+from mmopt.testing.problem_registry import marginals
 
 
 def problem_of(workload: Workload) -> NuclearProblem:

@@ -13,7 +13,7 @@ from tolerances import FINE, ROUNDING
 
 from mmopt.strategies.baselines import evaluate, read
 from mmopt.strategies.baselines.marginal_baselines import query_smasher, weighted_fourier
-from mmopt.testing.census_workloads import domain_of, marginals
+from mmopt.testing.problem_registry import domain_of, marginals
 from mmopt.workloads import Product, Workload, query_product as f
 from tests.strategies.asked import line, marginals_of
 

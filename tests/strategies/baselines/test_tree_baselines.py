@@ -11,7 +11,7 @@ from tolerances import FINE, ROUNDING
 from mmopt.strategies import Strategy
 from mmopt.strategies.baselines import baseline, evaluate
 from mmopt.strategies.baselines.attribute_baselines import best_branching, best_share, same_throughout
-from mmopt.testing.census_workloads import domain_of
+from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 from tests.strategies.asked import line, marginals_of
 

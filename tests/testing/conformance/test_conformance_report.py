@@ -1,10 +1,10 @@
 """The report of a conformance check says what holds, what does not and what was not checked.
 
-Guards solution_checks.py.
+Guards every_problem.py.
 """
 
 from mmopt.testing import Failure, Report, Skip
-from mmopt.testing.conformance.solution_checks import NOTES_SHOWN, PLACES_SHOWN
+from mmopt.testing.conformance.every_problem import NOTES_SHOWN, PLACES_SHOWN
 
 
 def test_everything_in_words() -> None:

@@ -1,6 +1,6 @@
 """Conformance: good solvers pass, and for every check there is a broken one that fails it.
 
-Guards solution_checks.py.
+Guards every_problem.py.
 """
 
 import zlib

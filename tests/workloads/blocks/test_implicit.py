@@ -1,4 +1,4 @@
-"""Implicit matrices against dense twins: kronecker_products, scales (modified_blocks), classes of columns
+"""Implicit matrices against dense twins: Kronecker products, scales, classes of columns
 (implicit_matrix, matrix_blocks), and what passes the limit of memory.
 """
 
@@ -11,10 +11,9 @@ import scipy.sparse
 from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.workloads import query_product as f
+from mmopt.workloads.blocks.combined_blocks import Kron, Scaled, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
-from mmopt.workloads.blocks.kronecker_products import Kron, Stack
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse, column_classes
-from mmopt.workloads.blocks.modified_blocks import Scaled
 from tests.workloads.implicit_twins import BLOCKS, random_block
 
 

@@ -1,6 +1,6 @@
 """Every kind of block against its matrix written out: a new kind is refused until it stands in this table.
 
-Guards implicit_matrix.py, kronecker_products.py, modified_blocks.py and range_blocks.py.
+Guards combined_blocks.py, implicit_matrix.py and range_blocks.py.
 """
 
 import inspect
@@ -11,9 +11,8 @@ import pytest
 import scipy.sparse
 
 from mmopt.workloads import query_product as f
+from mmopt.workloads.blocks.combined_blocks import Kron, RowWeighted, Scaled, ScaledRows, Stack, Union
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.kronecker_products import Kron, Stack, Union
-from mmopt.workloads.blocks.modified_blocks import RowWeighted, Scaled, ScaledRows
 from tests.workloads.implicit_twins import TWINS, check_block, random_rows
 
 Twin = tuple[Implicit, np.ndarray]

@@ -23,15 +23,12 @@ Programming, 1972). Where all attributes are linked, this visits all cells; wher
 table decides the cost.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 
@@ -80,20 +77,32 @@ def along(array: Array, axes: Axes, within: Axes) -> Array:
 
 def tables_of(shape: Sequence[int], tables: Mapping[Axes, Array], rounding: float) -> TableSum:
     """The sum of tables over ascending axes, each an array of their sizes; it is off by ``rounding``."""
-    short: dict[Axes, Array] = {}
-    constant = lost = 0.0
+    parts = []
     for axes, given in tables.items():
         kept = tuple(axis for axis in axes if shape[axis] > 1)
-        array = np.asarray(given, dtype=float).reshape([shape[axis] for axis in kept])
-        if not kept:
-            constant += float(array)
+        parts.append((kept, np.asarray(given, dtype=float).reshape([shape[axis] for axis in kept])))
+    return _gathered(tuple(shape), parts, rounding=rounding)
+
+
+def _gathered(
+    sizes: tuple[int, ...],
+    parts: Iterable[tuple[Axes, Array]],
+    constant: float = 0.0,
+    lost: float = 0.0,
+    rounding: float = 0.0,
+) -> TableSum:
+    """The sum of tables, perhaps several of the same attributes or of none, and of ``constant``."""
+    arrays: dict[Axes, Array] = {}
+    for axes, part in parts:
+        if not axes:
+            constant += float(part)
             lost += U * abs(constant)
-        elif kept in short:
-            short[kept] = short[kept] + array
-            lost += U * size_of(short[kept])
+        elif axes in arrays:
+            arrays[axes] = arrays[axes] + part
+            lost += U * size_of(arrays[axes])
         else:
-            short[kept] = array
-    return spread(TableSum(tuple(shape), short, constant, rounding + lost))
+            arrays[axes] = part
+    return spread(TableSum(sizes, arrays, constant, rounding + lost))
 
 
 def spread(tables: TableSum) -> TableSum:
@@ -123,21 +132,15 @@ def spread(tables: TableSum) -> TableSum:
 
 def fixed(tables: TableSum, axis: int, value: int) -> TableSum:
     """The sum at one value of an attribute."""
-    arrays: dict[Axes, Array] = {}
-    constant, lost = tables.constant, tables.lost
-    for axes, array in tables.arrays.items():
-        kept = tuple(other for other in axes if other != axis)
-        part = array if len(kept) == len(axes) else np.asarray(array.take(value, axis=axes.index(axis)))
-        if not kept:
-            constant += float(part)
-            lost += U * abs(constant)
-        elif kept in arrays:
-            arrays[kept] = arrays[kept] + part
-            lost += U * size_of(arrays[kept])
-        else:
-            arrays[kept] = part
+    parts = [
+        (
+            tuple(other for other in axes if other != axis),
+            np.asarray(array.take(value, axis=axes.index(axis))) if axis in axes else array,
+        )
+        for axes, array in tables.arrays.items()
+    ]
     sizes = tuple(1 if other == axis else size for other, size in enumerate(tables.sizes))
-    return spread(TableSum(sizes, arrays, constant, lost))
+    return _gathered(sizes, parts, tables.constant, tables.lost)
 
 
 def uppers(tables: TableSum, axis: int) -> Array:
@@ -179,7 +182,15 @@ def scattered(sizes: tuple[int, ...], count: int) -> Ints:
 def climbed(tables: TableSum, cells: Ints) -> Ints:
     """(c, k) cells from which no change of one attribute's value leads higher."""
     cells = cells.copy()
-    lines = {axis: _lines_of(tables, axis) for axis, size in enumerate(tables.sizes) if size > 1}
+    lines = {  # the tables of each attribute, with it last, and their other attributes
+        axis: [
+            (tuple(other for other in axes if other != axis), np.moveaxis(array, axes.index(axis), -1))
+            for axes, array in tables.arrays.items()
+            if axis in axes
+        ]
+        for axis, size in enumerate(tables.sizes)
+        if size > 1
+    }
     for _ in range(MOST_ROUNDS):
         before = cells.copy()
         for axis, arrays in lines.items():
@@ -194,15 +205,6 @@ def climbed(tables: TableSum, cells: Ints) -> Ints:
     return cells
 
 
-def _lines_of(tables: TableSum, axis: int) -> list[tuple[tuple[int, ...], Array]]:
-    """The tables of an attribute, with it last, and their other attributes."""
-    return [
-        (tuple(other for other in axes if other != axis), np.moveaxis(array, axes.index(axis), -1))
-        for axes, array in tables.arrays.items()
-        if axis in axes
-    ]
-
-
 def separators(sets: Iterable[Axes]) -> dict[Axes, list[Axes]]:
     """Sets of attributes that tables share, with these tables; without those that larger sets make needless.
 
@@ -211,7 +213,7 @@ def separators(sets: Iterable[Axes]) -> dict[Axes, list[Axes]]:
     holders: dict[Axes, list[Axes]] = {}
     for axes in sets:
         for count in range(1, len(axes)):
-            for subset in combinations(axes, count):
+            for subset in itertools.combinations(axes, count):
                 holders.setdefault(subset, []).append(axes)
     shared = {subset: tables for subset, tables in holders.items() if len(tables) > 1}
     return {subset: tables for subset, tables in shared.items() if not _connected(subset, tables, shared)}
@@ -225,8 +227,7 @@ def _connected(subset: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]])
         axes = reached.pop()
         others = [axis for axis in axes if axis not in subset]
         for axis in others:  # sets of one more suffice: larger ones contain such
-            larger = tuple(sorted((*subset, axis)))
-            new = [other for other in shared.get(larger, ()) if other in left]
+            new = [other for other in shared.get(tuple(sorted((*subset, axis))), ()) if other in left]
             left.difference_update(new)
             reached += new
     return not left
@@ -235,17 +236,16 @@ def _connected(subset: Axes, tables: list[Axes], shared: dict[Axes, list[Axes]])
 def shifted(tables: TableSum, shares: dict[Axes, list[Axes]], rounds: int, enough: float) -> TableSum:
     """The sum after ``rounds`` over all shared sets, fewer where the bound falls by less than ``enough``."""
     arrays = {axes: array.copy() for axes, array in tables.arrays.items()}
-    lost, before = tables.lost, tables.upper
+    moved, lost, upper = tables, tables.lost, tables.upper
     for _ in range(rounds):
         sizes = {axes: size_of(array) for axes, array in arrays.items()}
         for subset, holders in shares.items():
             lost += _levelled(arrays, sizes, subset, holders)
         moved = TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
-        now = moved.upper
-        if before - now < enough:
-            return moved
-        before = now
-    return TableSum(tables.sizes, arrays, tables.constant, lost * GROW)
+        last, upper = upper, moved.upper
+        if last - upper < enough:
+            break
+    return moved
 
 
 def _levelled(
@@ -254,16 +254,14 @@ def _levelled(
     """Give each table the mean of their maxima; returns at least how far rounding moved their sum."""
     most = []
     for axes in holders:
-        others = tuple(at for at, axis in enumerate(axes) if axis not in subset)
-        most.append(arrays[axes].max(axis=others))
+        most.append(arrays[axes].max(axis=tuple(at for at, axis in enumerate(axes) if axis not in subset)))
     mean = sum(most) / len(most)
     lost = 0.0
     total = 0.0
     for axes, largest in zip(holders, most, strict=True):
         change = mean - largest
         arrays[axes] += along(change, subset, axes)
-        size = size_of(change)
-        sizes[axes] = (sizes[axes] + size) * GROW
+        sizes[axes] = (sizes[axes] + size_of(change)) * GROW
         total += sizes[axes] + size_of(largest)
         lost += U * sizes[axes]
     # The changes sum to zero but for rounding of the mean, a sum of len(most) terms, and of each difference.

@@ -52,22 +52,18 @@ cell, and the least error is (Σ_χ √H_χχ)² with H_χχ = Σ over products 
 baseline by name. Where a sector is one Kronecker product its best strategy is no worse.
 """
 
-from __future__ import annotations
-
-import functools
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
+from scipy import linalg, optimize
 
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.limits import require_memory, time_left
@@ -128,7 +124,7 @@ def attribute_design(
     measure = np.full(d, 1.0 / d) if start is None else start
     for step in range(steps):
         root = np.sqrt(measure)
-        values, vectors = scipy.linalg.eigh(root[:, None] * gram * root)
+        values, vectors = linalg.eigh(root[:, None] * gram * root)
         singular = np.sqrt(np.where(values > RANK * values[-1], values, 0.0))
         t = float(singular.sum())
         lengths = (vectors**2 @ singular) / (measure * t) if t else np.zeros(d)
@@ -177,17 +173,6 @@ def products_of_few(workload: Workload) -> tuple[FewProduct, ...]:
     """
     grams: dict[Implicit, Array] = {}
     weights: dict[tuple[tuple[int, ...], tuple[Implicit, ...]], float] = defaultdict(float)
-    for attributes, factors, weight in _looks(workload):
-        weights[attributes, factors] += weight
-    for _, factors in weights:
-        grams |= {factor: factor.gram() for factor in factors if factor not in grams}
-    return tuple(
-        FewProduct(attributes, tuple(grams[f] for f in factors), weight)
-        for (attributes, factors), weight in weights.items()
-    )
-
-
-def _looks(workload: Workload) -> Iterator[tuple[tuple[int, ...], tuple[Implicit, ...], float]]:
     if workload.products is None:
         raise WorkloadError(
             "some queries are given as a matrix, expected products alone",
@@ -202,7 +187,21 @@ def _looks(workload: Workload) -> Iterator[tuple[tuple[int, ...], tuple[Implicit
                 f"expected {MOST_ATTRIBUTES} at most",
                 hint="queries are taken apart by the sets of their attributes; ask for fewer at a time",
             )
-        yield attributes, tuple(factors[i] for i in attributes), product.weight
+        weights[attributes, tuple(factors[i] for i in attributes)] += product.weight
+    for _, factors in weights:
+        grams |= {factor: factor.gram() for factor in factors if factor not in grams}
+    return tuple(
+        FewProduct(attributes, tuple(grams[f] for f in factors), weight)
+        for (attributes, factors), weight in weights.items()
+    )
+
+
+def _contrasts(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[Key, Array]:
+    """The Gram matrices of contrasts; attributes of one base share them, and so designs."""
+    keyed = {(i, id(gram)): gram for p in products for i, gram in zip(p.attributes, p.grams, strict=True)}
+    distinct = {(key, bases[i].tobytes()): (gram, bases[i]) for (i, key), gram in keyed.items()}
+    made = {key: contrast_gram(*pair) for key, pair in distinct.items()}
+    return {(i, key): made[key, bases[i].tobytes()] for i, key in keyed}
 
 
 def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[tuple[int, ...], Terms]:
@@ -221,8 +220,9 @@ def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> d
         keyed = list(zip(product.attributes, map(id, product.grams), strict=True))
         for size in range(len(keyed) + 1):
             for chosen in itertools.combinations(keyed, size):
-                others = math.prod(means[key] for key in keyed if key not in chosen)
-                weights[tuple(i for i, _ in chosen)][chosen] += product.weight * others
+                weights[tuple(i for i, _ in chosen)][chosen] += product.weight * math.prod(
+                    means[key] for key in keyed if key not in chosen
+                )
     return weights
 
 
@@ -297,15 +297,7 @@ def strategy_at(
     last : the strategy at bases nearby, whose measures are good to start from. is_rough : for a search of
     bases, less near the best.
     """
-    contrasts: dict[Key, Array] = {}
-    shared: dict[tuple[int, bytes], Array] = {}
-    for product in products:
-        for i, gram in zip(product.attributes, product.grams, strict=True):
-            if (i, id(gram)) not in contrasts:  # attributes of one base share designs
-                base = bases[i].tobytes()
-                if (id(gram), base) not in shared:
-                    shared[id(gram), base] = contrast_gram(gram, bases[i])
-                contrasts[i, id(gram)] = shared[id(gram), base]
+    contrasts = _contrasts(products, bases)
     starts = {
         (space.attributes, i): design.measure
         for space in (last.spaces if last else ())
@@ -353,8 +345,9 @@ def _product_strategy(
     error = math.inf
     for _ in range(rounds):
         for i, each in enumerate(factors):
-            others = weights * np.delete(costs, i, axis=0).prod(axis=0)
-            designs[i] = design(_sum(others, each), start=designs[i].measure)
+            designs[i] = design(
+                _sum(weights * np.delete(costs, i, axis=0).prod(axis=0), each), start=designs[i].measure
+            )
             costs[i] = _costs(each, designs[i])
         last, error = error, float(weights @ costs.prod(axis=0))
         if error >= last * (1 - ROUND_GAIN):
@@ -412,7 +405,7 @@ def with_best_bases(
 
     start = np.concatenate([np.full(size, 1 / size) for size in sizes] if last is None else last.bases)
     with suppress(_TimeIsOver):
-        scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxfun": steps})
+        optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxfun": steps})
     return best[0]
 
 
@@ -459,6 +452,10 @@ def _cost(gram: Array, base: Array, inverse: Array) -> tuple[float, Array]:
     return float(np.vdot(contrast_gram(gram, base), inverse)), slope
 
 
+PARTS = slice(0, 1), slice(1, None)
+"""The constant, and the contrasts."""
+
+
 def residual_parts(rows: RowSpace, strategy: ResidualStrategy) -> tuple[Array, ...]:
     """N (d, d) of each component."""
     return tuple(_of_component(rows, component, strategy.spaces) for component in rows.components)
@@ -478,14 +475,11 @@ def _of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[R
         inside = [sector for sector in component.sectors if set(sector) <= set(free)]
         for one in inside:
             for other in inside:
-                blocks = (matrix[_part(i in one), _part(i in other)] for i, matrix in sorted(free.items()))
-                block = functools.reduce(np.kron, blocks, np.full((1, 1), weight))
-                part[component.places[one], component.places[other]] += block
+                blocks = (x[PARTS[i in one], PARTS[i in other]] for i, x in sorted(free.items()))
+                part[component.places[one], component.places[other]] += reduce(
+                    np.kron, blocks, np.full((1, 1), weight)
+                )
     return part
-
-
-def _part(has_contrast: bool) -> slice:
-    return slice(1, None) if has_contrast else slice(0, 1)
 
 
 def _on_flat(rows: RowSpace, i: int, strategy: Array) -> Array:
@@ -497,8 +491,7 @@ def _on_flat(rows: RowSpace, i: int, strategy: Array) -> Array:
 
 def _on_rest(rows: RowSpace, i: int, orbit: int, strategy: Array) -> float:
     """The number by which X multiplies functions of the orbit's values with sum zero, over d."""
-    values = np.flatnonzero(rows.bases[i].symmetry.orbit_of == orbit)
-    v, w = values[:2]
+    v, w = np.flatnonzero(rows.bases[i].symmetry.orbit_of == orbit)[:2]
     return float(strategy[v, v] - strategy[v, w]) / rows.bases[i].size
 
 
@@ -527,12 +520,7 @@ def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> Sh
     ------
     TooLargeError : a factor beyond the memory limit.
     """
-    sectors = terms_by_sector(products, bases)
-    grams: dict[Key, Array] = {}
-    for product in products:
-        for i, gram in zip(product.attributes, product.grams, strict=True):
-            if (i, id(gram)) not in grams:
-                grams[i, id(gram)] = contrast_gram(gram, bases[i])
+    sectors, grams = terms_by_sector(products, bases), _contrasts(products, bases)
     keys: dict[int, list[Key]] = {}
     for key in grams:
         keys.setdefault(key[0], []).append(key)
@@ -541,27 +529,31 @@ def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> Sh
     }
     costs = {key: _design_cost(gram, designs[key[0]]) for key, gram in grams.items()}
     several = {i: each for i, each in keys.items() if len(each) > 1}
-    error = _error(sectors, costs)
+    roots = _roots_of_errors(sectors, costs)
+    error = math.fsum(roots.values()) ** 2
     for _ in range(SHARED_ROUNDS if several else 0):
         for i, each in several.items():
             designs[i] = attribute_design(_sum_of_grams(grams, _slopes(sectors, costs, each)))
             costs |= {key: _design_cost(grams[key], designs[i]) for key in each}
-        last, error = error, _error(sectors, costs)
+        roots = _roots_of_errors(sectors, costs)
+        last, error = error, math.fsum(roots.values()) ** 2
         if error >= last * (1 - SHARED_GAIN) or time_left() <= 0:
             break
-    roots = {one: math.sqrt(_error_in(terms, costs)) for one, terms in sectors.items()}
-    total = math.fsum(roots.values())
-    roots = {one: max(root, LEAST_SHARE * total) for one, root in roots.items()}
+    least = LEAST_SHARE * math.fsum(roots.values())
+    roots = {one: max(root, least) for one, root in roots.items()}
     whole = math.fsum(roots.values())
     return SharedDesigns(designs, {one: root / whole for one, root in roots.items()}, error)
 
 
-def _error_in(terms: Terms, costs: Mapping[Key, float]) -> float:
-    return math.fsum(weight * math.prod(costs[key] for key in keys) for keys, weight in terms.items())
-
-
-def _error(sectors: Mapping[tuple[int, ...], Terms], costs: Mapping[Key, float]) -> float:
-    return math.fsum(math.sqrt(_error_in(terms, costs)) for terms in sectors.values()) ** 2
+def _roots_of_errors(
+    sectors: Mapping[tuple[int, ...], Terms], costs: Mapping[Key, float]
+) -> dict[tuple[int, ...], float]:
+    """√E of each sector."""
+    each = {
+        sector: [weight * math.prod(costs[key] for key in keys) for keys, weight in terms.items()]
+        for sector, terms in sectors.items()
+    }
+    return {sector: math.sqrt(math.fsum(errors)) for sector, errors in each.items()}
 
 
 def _slopes(
@@ -569,9 +561,8 @@ def _slopes(
 ) -> dict[Key, float]:
     """The derivative of the error in the costs of these keys, over Σ √E."""
     slopes = dict.fromkeys(keys, 0.0)
-    for terms in sectors.values():
-        root = math.sqrt(_error_in(terms, costs))
-        for factors, weight in terms.items() if root else ():
+    for sector, root in _roots_of_errors(sectors, costs).items():
+        for factors, weight in sectors[sector].items() if root else ():
             for key in factors:
                 if key in slopes:
                     slopes[key] += weight * math.prod(costs[k] for k in factors if k != key) / root
@@ -602,18 +593,15 @@ def asked_of_characters(workload: Workload) -> dict[tuple[int, ...], Array]:
     )
     by_sector = {}
     for sector, parts in terms.items():
-        diagonal = np.zeros([sizes[i] - 1 for i in sector])
-        for keys, weight in parts.items():
-            product = np.full((), weight)
-            for _, key in keys:
-                product = np.multiply.outer(product, spectra[key])
-            diagonal = diagonal + product
-        by_sector[sector] = diagonal
+        diagonals = [
+            reduce(np.multiply.outer, [spectra[key] for _, key in keys], np.asarray(weight))
+            for keys, weight in parts.items()
+        ]
+        by_sector[sector] = np.asarray(sum(diagonals))
     return by_sector
 
 
 def _spectrum(gram: Array) -> Array:
     """χ* G χ / d² for each character but the constant, (d - 1,)."""
-    d = len(gram)
-    spectrum = np.fft.ifft(np.fft.fft(gram, axis=0), axis=1).diagonal().real / d
+    spectrum = np.fft.ifft(np.fft.fft(gram, axis=0), axis=1).diagonal().real / len(gram)
     return np.asarray(np.maximum(spectrum[1:], 0.0))

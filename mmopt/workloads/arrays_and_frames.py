@@ -1,4 +1,6 @@
-"""Labels and entries of data frames, series and arrays. Their libraries are not imported.
+"""Labels and entries of data frames, series and arrays, also of arrays in files (.npy and .csv).
+
+The libraries of frames are not imported.
 
 A series or an array counts as a list of labels where each occurs once. One that repeats a label is data: the
 labels that occur in data are a fact of the data, and confidential, so that none are read from it. A
@@ -7,20 +9,45 @@ caller has to make sure that they come from a code book, and not from the data a
 ``astype("category")``.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mmopt.errors import TooLargeError, WorkloadError
+from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.encodings import TableValue, Values, label_of, refuse_repeated
 
 Plain = TableValue | None
+SUFFIXES = (".npy", ".csv")
+
+
+def read_array(path: Path, what: str) -> np.typing.NDArray[Any]:
+    """The array in a NumPy file, or the table of numbers (2-D) in a file with commas.
+
+    ``what`` says in messages what the file is for.
+
+    Raises
+    ------
+    OptionError : no such file, an empty one, or one that holds something else.
+    """
+    if not path.is_file():
+        raise OptionError(f"there is no file '{path}' for {what}")
+    is_numpy = path.suffix.lower() == ".npy"
+    try:
+        if is_numpy:
+            with path.open("rb") as file:  # np.load would take an archive of arrays too
+                return np.lib.format.read_array(file, allow_pickle=False)
+        if not path.read_text(encoding="utf-8").strip():
+            raise OptionError(f"the file '{path}' for {what} is empty")
+        return np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8")
+    except (OSError, ValueError, EOFError) as error:
+        kind = "a NumPy array" if is_numpy else "a table of numbers, separated by commas"
+        reason = str(error).split("\n", maxsplit=1)[0]
+        raise OptionError(f"the file '{path}' for {what} is not {kind}: {reason}") from None
 
 
 def plain_value(value: object) -> Plain:

@@ -1,40 +1,15 @@
-"""Workloads of census size, for checks and benchmarks: marginals, and one like Summary File 1."""
+"""A workload like the census Summary File 1."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from mmopt.workloads import Attribute, Domain, Factor, Product, Workload, query_product as f
-
-
-def domain_of(*sizes: int) -> Domain:
-    """Attributes a0, a1, … of these sizes, each with values v0, v1, …."""
-    return Domain(
-        tuple(Attribute(f"a{i}", tuple(f"v{j}" for j in range(size))) for i, size in enumerate(sizes))
-    )
-
-
-def marginals(sizes: Sequence[int], ways: Sequence[int], target: float = math.inf) -> Workload:
-    """All marginals over sets whose numbers of attributes are in ``ways``."""
-    sets = [chosen for way in ways for chosen in itertools.combinations(range(len(sizes)), way)]
-    return products_on(sizes, sets, target=target)
-
-
-def products_on(
-    sizes: Sequence[int],
-    sets: Iterable[Sequence[int]],
-    block: Callable[[int], Factor] = f.identity,
-    target: float = math.inf,
-) -> Workload:
-    """A product for each set of attributes: ``block`` on those, totals on the others."""
-    factors = ([block(n) if i in chosen else f.total(n) for i, n in enumerate(sizes)] for chosen in sets)
-    return Workload.from_products(
-        domain_of(*sizes), [Product(tuple(each), target=target) for each in factors]
-    )
+from mmopt.testing.problem_registry import domain_of
+from mmopt.workloads import Factor, Product, Workload, query_product as f
 
 
 def _groups(size: int, groups: Sequence[Sequence[int]]) -> Factor:

@@ -1,6 +1,6 @@
 """The law of the examples of atoms: each uses its atom, is convex, and ends at a value with a small gap.
 
-Guards certificate_trials.py.
+Guards examples/site/atom_examples.py.
 """
 
 from dataclasses import replace
@@ -10,9 +10,11 @@ import pytest
 from mmopt import Program, solve
 from mmopt.language import ATOMS, check
 from mmopt.language.syntax.syntax_tree import Apply, walk
-from mmopt.testing.certificate_trials import example_program, example_workload
+from tests.examples.scripts import script
 
 CERTIFIED = 1e-5
+atom_examples = script("site/atom_examples.py")
+example_program, example_workload = atom_examples.example_program, atom_examples.example_workload
 
 
 def used(program: Program) -> set[str]:

@@ -24,23 +24,22 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mmopt.errors import OptionError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
 from mmopt.numerics.split_arrays import Level, Space, Split
-from mmopt.sectors.functions_of_few import AttributeBasis, Rests, SectorComponent
+from mmopt.sectors.functions_of_few import AttributeBasis, Rests, SectorComponent, sets_of as sets_of
 from mmopt.sectors.row_space import RowSpace
 from mmopt.symmetry.attribute_queries import Piece, interchangeable, terms_of
 from mmopt.symmetry.split_workloads import row_orbits
 from mmopt.workloads import Implicit, Product, Workload
-from mmopt.workloads.blocks.kronecker_products import kron
+from mmopt.workloads.blocks.combined_blocks import kron
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class AttributeRows:
     """
 
     flat: Array
-    varies: npt.NDArray[np.bool_]
+    varies: np.typing.NDArray[np.bool_]
     rest: Array
 
 
@@ -75,6 +74,8 @@ class SectorLayout:
     labels: tuple[Ints, ...]
     functions: tuple[Array, ...]
     sets: tuple[tuple[int, ...], ...]
+    # The inverses of (1, functions) over classes, by the object of the functions.
+    _inverses: dict[int, Array] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         for label, functions in zip(self.labels, self.functions, strict=True):
@@ -112,8 +113,7 @@ class SectorLayout:
 
     def place(self, attributes: tuple[int, ...]) -> Ints:
         """Places of all products of (1, functions) of the attributes, in row-major order, (Π oᵢ,)."""
-        shape = [len(self.functions[i]) + 1 for i in attributes]
-        places = np.empty(shape, dtype=np.int64)
+        places = np.empty([len(self.functions[i]) + 1 for i in attributes], dtype=np.int64)
         for chosen in itertools.product((False, True), repeat=len(attributes)):
             sector = tuple(i for i, one in zip(attributes, chosen, strict=True) if one)
             at = tuple(slice(1, None) if one else 0 for one in chosen)
@@ -124,7 +124,10 @@ class SectorLayout:
     def values(self, codes: Ints) -> Array:
         """(r, c) all functions at cells (c, k) of values."""
         require_memory((self.size, len(codes)), "values of the functions of a row space")
-        each = [functions[:, label[codes[:, i]]] for i, (functions, label) in enumerate(self._pairs())]
+        each = [
+            functions[:, label[codes[:, i]]]
+            for i, (functions, label) in enumerate(zip(self.functions, self.labels, strict=True))
+        ]
         blocks = []
         for one in self.sets:
             block = np.ones((1, len(codes)))
@@ -132,14 +135,6 @@ class SectorLayout:
                 block = (block[:, None] * each[i][None]).reshape(-1, len(codes))
             blocks.append(block)
         return np.concatenate(blocks)
-
-    def _pairs(self) -> zip[tuple[Array, Ints]]:
-        return zip(self.functions, self.labels, strict=True)
-
-    @cached_property
-    def _inverses(self) -> dict[int, Array]:
-        """The inverses of (1, functions) over classes, by the object of the functions."""
-        return {}
 
     def inverse(self, attribute: int) -> Array:
         """(oᵢ, oᵢ), by which queries on classes become combinations of (1, functions)."""
@@ -189,14 +184,6 @@ def change_of_functions(layout: SectorLayout, other: SectorLayout) -> Array:
 def active(product: Product) -> tuple[int, ...]:
     """The attributes that a product does not sum over."""
     return tuple(i for i, factor in enumerate(product.factors) if factor.kind != "total")
-
-
-def sets_of(attributes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """All subsets of these sets of attributes, each once: small ones first, then by number."""
-    subsets = {
-        part for one in attributes for w in range(len(one) + 1) for part in itertools.combinations(one, w)
-    }
-    return tuple(sorted(subsets, key=lambda one: (len(one), one)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,10 +249,10 @@ class QueriesOnSectors:
 
     layout: SectorLayout
     components: Mapping[Rests, RestComponent]
-
-    @cached_property
-    def _computed(self) -> dict[Hashable, Array]:
-        return {}
+    _computed: dict[Hashable, Array] = field(init=False, repr=False, default_factory=dict)
+    _kept: dict[tuple[int, int, Implicit], AttributeRows] = field(
+        init=False, repr=False, default_factory=dict
+    )
 
     def variances(self, product: Product) -> Array:
         """Variances (m,) of a product's queries; those of equal factors are computed once."""
@@ -277,20 +264,15 @@ class QueriesOnSectors:
 
     def _choices(self, which: tuple[int, ...], each: list[AttributeRows]) -> Iterator[tuple[Choice, Rests]]:
         """The rests on which a product's queries are not all zero: one class of an attribute or none."""
-        labels = [self.layout.labels[i] for i in which]
         options: list[list[int | None]] = [
             [None, *np.unique(label[(queries.rest != 0).any(axis=0)]).tolist()]
-            for queries, label in zip(each, labels, strict=True)
+            for queries, label in zip(each, [self.layout.labels[i] for i in which], strict=True)
         ]
         for choice in itertools.product(*options):
             yield choice, tuple((i, o) for i, o in zip(which, choice, strict=True) if o is not None)
 
     def _rows_of(self, product: Product, which: tuple[int, ...]) -> list[AttributeRows]:
         return [self._attribute_rows(i, product.factors[i].plain) for i in which]
-
-    @cached_property
-    def _kept(self) -> dict[tuple[int, int, Implicit], AttributeRows]:
-        return {}
 
     def _attribute_rows(self, i: int, factor: Implicit) -> AttributeRows:
         key = (id(self.layout.functions[i]), id(self.layout.labels[i]), factor)
@@ -381,8 +363,9 @@ QueryOrbits = tuple[list[tuple[Array, Ints]], Array, Array]
 
 def as_targets(workload: Workload) -> Workload:
     """The queries unweighted, each product with the weight 1 / target: swaps then keep targets, too."""
-    products = [replace(p.unweighted(), weight=1.0 / p.target) for p in workload.products or ()]
-    return Workload.from_products(workload.domain, products)
+    return Workload.from_products(
+        workload.domain, [replace(p.unweighted(), weight=1.0 / p.target) for p in workload.products or ()]
+    )
 
 
 def sources_with_targets(rows: RowSpace, cells: Space, workload: Workload) -> dict[str, Split | Level] | str:
@@ -422,8 +405,9 @@ def matrix_of(rows: RowSpace, cells: Space, workload: Workload) -> Split | str:
     if isinstance(orbits, str):
         return orbits
     scales = 1.0 / np.sqrt(orbits[2])
-    parts = tuple(part * scales[label, None] for part, label in orbits[0])
-    return Split(_space(orbits, cells, workload), cells, parts)
+    return Split(
+        _space(orbits, cells, workload), cells, tuple(part * scales[label, None] for part, label in orbits[0])
+    )
 
 
 def _space(orbits: QueryOrbits, cells: Space, workload: Workload) -> Space:
@@ -487,10 +471,9 @@ def _orbits_of(rows: RowSpace, workload: Workload, targets: Sequence[float]) -> 
     require_memory((entries,), "queries in the space that they span")
     parts = []
     for component in rows.components:
-        blocks = [
-            _on_component(component, factors[at], rows.products[at].factors) for at in component.products
-        ]
-        stacked = np.vstack(blocks)
+        stacked = np.vstack(
+            [_on_component(component, factors[at], rows.products[at].factors) for at in component.products]
+        )
         labels = np.concatenate([np.arange(starts[at], starts[at + 1]) for at in component.products])
         has_any = stacked.any(axis=1)
         parts.append((stacked[has_any], labels[has_any]))
@@ -508,8 +491,7 @@ def _on_component(
 ) -> Array:
     """(q, dim) rows t of the orbits of a product; ``varying``: attributes of which it tells values apart."""
     rests = dict(component.rests)
-    count = math.prod(len(orbits.counts) for orbits in factors.values())
-    rows = np.zeros((count, component.dim))
+    rows = np.zeros((math.prod(len(orbits.counts) for orbits in factors.values()), component.dim))
     for sector, place in component.places.items():
         if not set(sector) <= set(varying):
             continue
