@@ -52,7 +52,7 @@ def test_every_command_has_help_within_80_columns(run: Any, subtests: pytest.Sub
 
 
 def test_every_function_takes_the_parameters_of_its_row(subtests: pytest.Subtests) -> None:
-    """With these types; what it does not name are options of a solve."""
+    """Arguments of these types; options of a solve are not named."""
     for name, command in [*COMMANDS.items(), *LEDGER_COMMANDS.items()]:
         with subtests.test(name):
             function = command.load()
