@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
-from mmopt.driver.diagnosis.diagnose import explain_failure
+from mmopt.driver.diagnose import explain_failure
 from mmopt.driver.judge.assemble_solution import adopt, assemble
-from mmopt.driver.run_solver import Best, not_scaled
+from mmopt.driver.run_solver import Best, unscaled_warning
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
@@ -153,10 +153,7 @@ class _RankSearch:
         for number in range(1, rounds + 1):
             row = {"start": start, "round": number, "penalty": weight}
             z = self.solve(weight * direction, row)
-            if z is None or self.is_over:
-                return
-            residual = row["residual"]
-            if residual <= REACHED:
+            if z is None or self.is_over or (residual := row["residual"]) <= REACHED:
                 return
             if residual > HALVED * before:
                 weight *= RAISED
@@ -280,7 +277,8 @@ def solve_rank(task: Task) -> Solution:
         compile=clock.started - started,
         solve=clock.elapsed,
         scaling=problem.scaling.scales,
-        warnings=not_scaled(instance, problem.scaling) + NO_BETTER * (not start and best.plain is offered),
+        warnings=unscaled_warning(instance, problem.scaling)
+        + NO_BETTER * (not start and best.uncharged is offered),
         history=search.history,
     )
     return assemble(instance, point.env, ending)

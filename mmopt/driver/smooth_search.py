@@ -1,5 +1,9 @@
 """Searches by gradients for smooth programs that are not convex: from several starts, the best end kept.
 
+The chosen variables are one vector of free (or nonnegative) numbers. A psd matrix is LᵀL with L triangular,
+so that every vector gives one (Burer & Monteiro 2003, A nonlinear programming algorithm for solving
+semidefinite programs via low-rank factorization); a symmetric one is its triangle.
+
 A search without constraints is L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995). Constraints g(x) <= 0 and h(x) = 0 go
 into an augmented Lagrangian (Nocedal & Wright, Numerical Optimization, chapter 17), whose multipliers
 start a certificate; at the end the point is moved onto the constraints that it misses by rounding. abs,
@@ -14,6 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,16 +26,17 @@ import scipy.optimize
 
 from mmopt.compiler import Instance, Scaling, scale
 from mmopt.compiler.to_cones import line
-from mmopt.driver.free_vector import Coordinates, draw
-from mmopt.driver.judge.assemble_solution import assemble
+from mmopt.driver.judge.assemble_solution import assemble, assigned
+from mmopt.driver.judge.check_claims import draw
 from mmopt.driver.judge.score_point import Candidate
 from mmopt.driver.run_solver import Best
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import SolverError
-from mmopt.language import Tape, evaluate
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Name, Number, Relation
+from mmopt.language import Tape
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 from mmopt.results import Solution
 from mmopt.solvers import LBFGS, Clock, Options
 
@@ -45,6 +51,78 @@ MISSED = 1e-9  # a constraint may be missed by this much before it is restored
 MARGIN = 1e-12
 RESTORED = 400  # constraints that are restored at once, at most
 FAR = 1e10  # in place of an objective without a value
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The declarations of the chosen variables, with the sizes of the dimensions."""
+
+    declarations: Sequence[Declaration]
+    sizes: Mapping[str, int]
+
+    def length(self, d: Declaration) -> int:
+        shape = d.shape(self.sizes)
+        return shape[0] * (shape[0] + 1) // 2 if d.kind in ("psd", "symmetric") else int(np.prod(shape))
+
+    def lower(self) -> Array:
+        """The least value of each number: a little above zero for ``> 0``, -infinity where it is free."""
+        least = {"": -np.inf, ">=": 0.0, ">": EIGENVALUE_FLOOR}
+        each = [np.full(self.length(d), least[d.sign if d.kind != "psd" else ""]) for d in self.declarations]
+        return np.concatenate(each)
+
+    def pack(self, values: Mapping[str, Array]) -> Array:
+        """The numbers of a point; declared signs are clipped, psd matrices lifted to positive definite."""
+        pieces = [self._flat(d, np.asarray(values[d.name], dtype=float)) for d in self.declarations]
+        return np.asarray(np.maximum(np.concatenate(pieces), self.lower()))
+
+    def _flat(self, d: Declaration, value: Array) -> Array:
+        if d.kind not in ("psd", "symmetric"):
+            return value.ravel()
+        if d.kind == "psd":
+            lifted = psd_floor(value)
+            tiny = EIGENVALUE_FLOOR * (1.0 + float(np.abs(lifted).max(initial=0.0)))
+            whole = np.linalg.cholesky(lifted + tiny * np.eye(len(value))).T
+        else:
+            whole = (value + value.T) / 2
+        return np.asarray(whole[np.triu_indices(len(value))])
+
+    def _pieces(self, x: Array) -> list[tuple[Declaration, Array]]:
+        ends = np.cumsum([self.length(d) for d in self.declarations])
+        return list(zip(self.declarations, np.split(x, ends[:-1]), strict=True))
+
+    def unpack(self, x: Array) -> dict[str, Array]:
+        """The point of the numbers."""
+        out: dict[str, Array] = {}
+        for d, piece in self._pieces(x):
+            if d.kind == "psd":
+                factor = self._triangle(d, piece)
+                out[d.name] = factor.T @ factor
+            elif d.kind == "symmetric":
+                upper = self._triangle(d, piece)
+                out[d.name] = upper + np.triu(upper, 1).T
+            else:
+                out[d.name] = piece.reshape(d.shape(self.sizes))
+        return out
+
+    def _triangle(self, d: Declaration, piece: Array) -> Array:
+        out = np.zeros(d.shape(self.sizes))
+        out[np.triu_indices(len(out))] = piece
+        return out
+
+    def pull(self, x: Array, gradients: Mapping[str, Array]) -> Array:
+        """The derivative by the numbers, from those by the variables as full matrices."""
+        parts = []
+        for d, piece in self._pieces(x):
+            if d.name not in gradients:
+                parts.append(np.zeros(piece.size))
+                continue
+            by = gradients[d.name]
+            if d.kind == "psd":
+                by = self._triangle(d, piece) @ (by + by.T)
+            elif d.kind == "symmetric":
+                by = by + by.T - np.diag(np.diag(by))
+            parts.append(by[np.triu_indices(len(by))] if d.kind in ("psd", "symmetric") else by.ravel())
+        return np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -70,72 +148,54 @@ class RecordedProblem:
     instance: Instance
     point: Mapping[str, Array]
     coordinates: Coordinates
-    objective: Tape = field(init=False)
-    limits: tuple[_Limit, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        env = {**self.instance.env, **self.point}
-        names = [d.name for d in self.instance.program.choose]
-        object.__setattr__(self, "objective", Tape(self.instance.program.objective, env, names))
-        constraints = [*self.instance.program.constraints, *_signs(self.instance)]
-        limits = tuple(_limit(self.instance, c, env, names) for c in constraints)
-        object.__setattr__(self, "limits", limits)
+    @cached_property
+    def objective(self) -> Tape:
+        return self.tape(self.instance.program.objective, {})
+
+    @cached_property
+    def limits(self) -> tuple[_Limit, ...]:
+        """The constraints and the signs of psd matrices, whose triangular factors do not keep them."""
+        chosen = self.instance.program.choose
+        signed = [d for d in chosen if d.kind == "psd" and d.sign]
+        at_least = [Relation(Name(d.name, d.span), ">=", Number(0.0, d.span), d.span) for d in signed]
+        signs = (Constraint(d.name, line, d.span) for d, line in zip(signed, at_least, strict=True))
+        return tuple(map(self.limit, (*self.instance.program.constraints, *signs)))
+
+    def tape(self, expr: Expr, index: Mapping[str, int]) -> Tape:
+        """An expression recorded, at an index of a family."""
+        env = {**self.instance.env, **self.point, **index}
+        return Tape(expr, env, [d.name for d in self.instance.program.choose])
+
+    def limit(self, c: Constraint) -> _Limit:
+        decided = line(self.instance.checked, c)
+        r, loop = decided.relation, c.family if decided.loop else None
+        sides: tuple[Expr, Expr] = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
+        count = 0 if loop is None else loop.dim.value(self.instance.sizes())
+        indices = [{}] if loop is None else [{loop.index: i} for i in range(count)]
+        difference = Apply("sub", sides, r.span)
+        return _Limit(c.name, r.op == "==", tuple(self.tape(difference, index) for index in indices))
 
     @property
     def is_rough(self) -> bool:
         return self.objective.is_rough or any(t.is_rough for limit in self.limits for t in limit.tapes)
 
 
-def _signs(instance: Instance) -> list[Constraint]:
-    """The entries of a psd matrix declared >= 0: its triangular factor does not keep their signs."""
-    out = []
-    for d in instance.program.choose:
-        if d.kind == "psd" and d.sign:
-            relation = Relation(Name(d.name, d.span), ">=", Number(0.0, d.span), d.span)
-            out.append(Constraint(d.name, relation, d.span))
-    return out
-
-
-def _limit(instance: Instance, c: Constraint, env: Mapping[str, object], names: list[str]) -> _Limit:
-    decided = line(instance.checked, c)
-    r = decided.relation
-    sides: tuple[Expr, Expr] = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
-    difference = Apply("sub", sides, r.span)
-    if not decided.loop or c.family is None:
-        return _Limit(c.name, r.op == "==", (Tape(difference, env, names),))
-    every = range(c.family.dim.value(instance.sizes()))
-    tapes = tuple(Tape(difference, {**env, c.family.index: i}, names) for i in every)
-    return _Limit(c.name, r.op == "==", tapes)
-
-
-@dataclass(frozen=True)
-class End:
-    """The end of a search.
-
-    ``gradient`` is the largest entry of the projected gradient, of an objective scaled to one at the start;
-    ``stop`` is set where the clock or the budget ended the search.
-    """
-
-    x: Array
-    multipliers: Mapping[str, Array]
-    iterations: int
-    gradient: float
-    stop: Stop | None
-    raw: str
-
-
 @dataclass
 class _SmoothSearch:
+    """The search from one start."""
+
     problem: RecordedProblem
     clock: Clock
     budget: int
-    size: float  # of the objective at the start
-    multipliers: dict[str, Array] = field(default_factory=dict)
+    size: float = 1.0  # of the objective at the start
+    multipliers: dict[str, Array] = field(default_factory=dict)  # in the end those of the problem
     weight: float = 10.0
     used: int = 0
     raw: str = ""
-    gradient: float = np.inf
+    gradient: float = np.inf  # the largest entry, projected, of an objective scaled to one at the start
     out: bool = False  # whether a run ended by its number of iterations
+    stop: Stop | None = None  # set where the clock or the budget ended the search
 
     def lagrangian(self, x: Array, rounding: float) -> tuple[float, Array]:
         """The augmented Lagrangian and its gradient."""
@@ -236,22 +296,21 @@ class _SmoothSearch:
             x = np.maximum(x + step, c.lower())
         return x
 
-
-def search(problem: RecordedProblem, start: Array, clock: Clock, budget: int) -> End | None:
-    """The end of the search from a start; None where the objective has no value there."""
-    value, _ = problem.objective.run(problem.coordinates.unpack(start))
-    if not np.isfinite(value):
-        return None
-    run = _SmoothSearch(problem, clock, budget, abs(float(value)) or 1.0)
-    for limit in problem.limits:
-        run.multipliers[limit.name] = np.zeros(limit.values(problem.point, 0.0).shape)
-    x = start
-    roundings = [run.size * r for r in ROUNDINGS] if problem.is_rough else [0.0]
-    for rounding in roundings:
-        x = run.constrained(x, rounding, OUTER if rounding == roundings[-1] else 2)
-    x = run.restore(x)
-    multipliers = {name: np.squeeze(m) * run.size for name, m in run.multipliers.items()}
-    return End(x, multipliers, run.used, run.gradient, clock.stop(spent=run.out), run.raw)
+    def run(self, start: Array) -> Array | None:
+        """The end of the search from a start; None where the objective has no value there."""
+        problem = self.problem
+        value, _ = problem.objective.run(problem.coordinates.unpack(start))
+        if not np.isfinite(value):
+            return None
+        self.size = abs(float(value)) or 1.0
+        self.multipliers = {n.name: np.zeros(n.values(problem.point, 0.0).shape) for n in problem.limits}
+        x, roundings = start, [self.size * r for r in ROUNDINGS] if problem.is_rough else [0.0]
+        for rounding in roundings:
+            x = self.constrained(x, rounding, OUTER if rounding == roundings[-1] else 2)
+        x = self.restore(x)
+        self.multipliers = {name: np.squeeze(m) * self.size for name, m in self.multipliers.items()}
+        self.stop = self.clock.stop(spent=self.out)
+        return x
 
 
 STARTS = 5
@@ -272,9 +331,9 @@ class _Ends:
     def iterations(self) -> int:
         return int(sum(row["iterations"] for row in self.rows))
 
-    def add(self, number: int, end: End, repaired: Candidate | None) -> None:
+    def add(self, number: int, end: _SmoothSearch, repaired: Candidate | None) -> None:
         objective = np.inf if repaired is None else repaired.objective
-        row = {"start": float(number), "objective": objective, "iterations": float(end.iterations)}
+        row = {"start": float(number), "objective": objective, "iterations": float(end.used)}
         self.rows.append({**row, "gradient norm": end.gradient})
         self.stops.append(end.stop)
         if repaired is not None and repaired.is_feasible:
@@ -309,20 +368,21 @@ def solve_smooth(task: Task) -> Solution:
     budget = options.max_iterations or ITERATIONS
     with Clock(options.time_limit) as clock:
         for number, (name, values) in enumerate(points, 1):
-            end = search(problem, coordinates.pack(values), clock, budget - ends.iterations)
-            if end is None:
+            search = _SmoothSearch(problem, clock, budget - ends.iterations)
+            if (x := search.run(coordinates.pack(values))) is None:
                 ends.left_out.append(f"the objective has no value at the start '{name}', which was left out")
                 continue
-            ends.add(number, end, best.offer(*scaling.undone(coordinates.unpack(end.x), end.multipliers)))
+            point = scaling.undone(coordinates.unpack(x), search.multipliers)
+            ends.add(number, search, best.offer(*point))
             best.tell(task, LBFGS.name, clock.elapsed, ends.iterations)
             if best.gap <= options.tolerance or clock.stop(spent=ends.iterations >= budget):
                 break
         stop = best.stop(options, clock) or (
             Stop.ITERATIONS if Stop.ITERATIONS in ends.stops else ends.summary()
         )
-    point = best.feasible(clock, lambda: _no_point(program.name, best.point, ends))
+    certified = best.feasible(clock, lambda: _no_point(program.name, best.point, ends))
     ending = best.ending(
-        point,
+        certified,
         stop=stop,
         solver=(LBFGS.name, LBFGS.version),
         word=ends.raw,
@@ -334,7 +394,7 @@ def solve_smooth(task: Task) -> Solution:
         warnings=tuple(ends.left_out),
         history=ends.rows,
     )
-    return assemble(instance, point.env, ending)
+    return assemble(instance, certified.env, ending)
 
 
 def _starts(
@@ -351,36 +411,23 @@ def _starts(
     assert options.starts is not None and options.seed is not None
     program = instance.program
     named = [s for s in program.starts if s.values] if start is None else []
-    wanted = options.starts
-    if start is not None or (named and len(named) == len(program.starts)):
-        wanted = min(wanted, max(1, len(named)))
-    for number in range(wanted):
+    is_limited = start is not None or (named and len(named) == len(program.starts))
+    for number in range(min(options.starts, max(1, len(named))) if is_limited else options.starts):
         rng = np.random.default_rng([options.seed, number])
         values = {d.name: draw(rng, d, d.shape(coordinates.sizes)) for d in program.choose}
         name, given = ("random", {}) if start is None else ("given", start)
         if number < len(named):
-            name, given = named[number].name, _values(instance, named[number].values)
-        for key, value in given.items():
-            values[key] = np.asarray(value, dtype=float) / scaling.variables[key]
-        yield name, values
-
-
-def _values(instance: Instance, assignments: Sequence[Any]) -> dict[str, Any]:
-    """The values of a named start; a later one may use an earlier one."""
-    env: dict[str, Any] = dict(instance.env)
-    for a in assignments:
-        env[a.name] = evaluate(a.expr, env)
-    return {a.name: env[a.name] for a in assignments}
+            name, given = named[number].name, assigned(named[number].values, instance.env)
+        scaled = {key: np.asarray(v, dtype=float) / scaling.variables[key] for key, v in given.items()}
+        yield name, {**values, **scaled}
 
 
 def _no_point(program: str, best: Candidate | None, ends: _Ends) -> SolverError:
     if not ends.rows:
         message = f"the objective of '{program}' has no value at any start"
         return SolverError(message, hint="give it a 'start' at which it has one")
-    detail = "no point"
-    if best is not None:
-        detail = f"a point that misses a constraint by {best.after:.1e} after its repair"
+    missed = "" if best is None else f"a point that misses a constraint by {best.after:.1e} after its repair"
     return SolverError(
-        f"{LBFGS.name} returned {detail} for '{program}' ({ends.raw})",
+        f"{LBFGS.name} returned {missed or 'no point'} for '{program}' ({ends.raw})",
         hint="allow more time or iterations, ask for more starts, or give the program a 'repair'",
     )

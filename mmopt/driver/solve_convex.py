@@ -24,10 +24,13 @@ import numpy as np
 
 from mmopt.compiler.reductions import SolvedPart
 from mmopt.compiler.same_program import is_shipped
+from mmopt.driver.derive_bound import derive_bound, unknown_errors
+from mmopt.driver.diagnose import endless, find_endless
 from mmopt.driver.judge.assemble_solution import Ending, adopt, assemble
-from mmopt.driver.judge.bound_claims import Derived, refuted
+from mmopt.driver.judge.check_claims import refuted
+from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move, meaning
-from mmopt.driver.run_solver import Best, run_solver
+from mmopt.driver.run_solver import Best, able_solvers, later, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
 from mmopt.limits import Stop, time_left
@@ -45,6 +48,8 @@ SECONDS_OF_A_LATE_PART = 1e-3
 # rounds.
 BETTER, MOST_ROUNDS = 1e-7, 4
 SECONDS_OF_ANOTHER = 1.0  # for a solver of another method, where the first gives no feasible point
+NEAR_THE_GAP = 100.0  # times the tolerance: at a larger gap a solver of lower precision is no help
+SECONDS_NEAR_THE_GAP = 1.0  # that it may take there; if the first took longer, as long as that
 SECONDS_UNASKED = 60.0  # the longest forecast at which a slower way is taken unasked
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
@@ -90,7 +95,7 @@ def _go_on(task: Task, first: Solution) -> Solution:
         if not isinstance(plan, SolvePlan):
             why = plan.message if isinstance(plan, TooLargeError) else plan
             return replace(first, warnings=(f"{_gap_words(first)}; the search ends there: {why}",))
-        if (why := _too_long(task, plan)) and first.gap is not None:
+        if (why := _why_too_long(task, plan)) and first.gap is not None:
             return replace(first, warnings=(f"{_gap_words(first)}; {why}",))
         overrides = {**task.overrides, "time_limit": left} if left < np.inf else dict(task.overrides)
         if "max_iterations" in overrides:  # in all
@@ -99,47 +104,40 @@ def _go_on(task: Task, first: Solution) -> Solution:
                 return replace(first, status=replace(first.status, stop=Stop.ITERATIONS))
         second = solve_convex(replace(task, plan=plan, overrides=overrides))
     except TimeLimitError as error:
-        stopped = replace(first.status, stop=Stop.TIME)
-        return replace(first, status=stopped, warnings=(error.message,))
+        return replace(first, status=replace(first.status, stop=Stop.TIME), warnings=(error.message,))
     except (SolverError, TooLargeError) as error:
         return replace(first, warnings=(*first.warnings, error.message))
     except KeyboardInterrupt:
         return replace(first, status=replace(first.status, stop=Stop.INTERRUPTED), warnings=())
-    best = second
-    if _open_gap(second) > _open_gap(first):
-        best = replace(first, status=replace(first.status, stop=second.status.stop))
-    warnings: tuple[str, ...] = ()
-    if best.status.stop != Stop.REACHED:
-        # The warnings of a second way are about a limit of its own where its time was over.
-        is_its_own = best is second and second.status.stop != Stop.TIME
-        warnings = second.warnings if is_its_own else (_ended(task, best),)
+    is_worse, stop = _open_gap(second) > _open_gap(first), second.status.stop
+    best = replace(first, status=replace(first.status, stop=second.status.stop)) if is_worse else second
+    # The warnings of a second way are about a limit of its own where its time was over.
+    warnings = (_ending_words(task, best),) if is_worse or stop == Stop.TIME else second.warnings
     return replace(
         best,
         reductions=(*first.reductions, *second.reductions),
         seconds={name: first.seconds[name] + second.seconds[name] for name in second.seconds},
         iterations=total([first.iterations, second.iterations]),
-        history=(*first.history, *(_after(first, row) for row in second.history)),
-        warnings=warnings,
+        history=(
+            *first.history,
+            *later(
+                second.history,
+                iteration=first.iterations or 0,
+                seconds=first.seconds["compile"] + first.seconds["solve"],
+            ),
+        ),
+        warnings=() if stop == Stop.REACHED else warnings,
     )
 
 
-def _after(first: Solution, row: Mapping[str, float | bool]) -> Mapping[str, float | bool]:
-    """A row of the history of a second way, counted from the start of the first."""
-    before = {
-        "iteration": first.iterations or 0,
-        "seconds": first.seconds["compile"] + first.seconds["solve"],
-    }
-    return {name: value + before[name] if name in before else value for name, value in row.items()}
-
-
-def _ended(task: Task, last: Solution) -> str:
+def _ending_words(task: Task, last: Solution) -> str:
     """How the last way ended, with the gap that is left and what to do."""
     limit = task.overrides.get("time_limit")
     more = f" ({limit:g} s): allow more time" if last.status.stop == Stop.TIME and limit else ""
     return f"{last.status.stop}{more}; {_gap_words(last)}"
 
 
-def _too_long(task: Task, plan: SolvePlan) -> str:
+def _why_too_long(task: Task, plan: SolvePlan) -> str:
     """In words, why a slower way is not taken unasked: its forecast; "" where it is taken."""
     if {"tolerance", "time_limit"} & task.overrides.keys():
         return ""
@@ -180,7 +178,7 @@ def _better(
     task: Task, point: Candidate, ends: Sequence[Mapping[str, Any]], started: float
 ) -> Candidate | None:
     """The best of the points of problems with numbers near one, if better by more than rounding."""
-    instance, best = task.instance, Best(task.instance, plain=point, point=point)
+    instance, best = task.instance, Best(task.instance, uncharged=point, point=point)
     # The point of a named solver is not replaced.
     for values in filter(None, ends if may_move(instance) and task.solver is None else ()):
         best.offer(values, {})
@@ -197,9 +195,6 @@ def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:
     """Raise SolverError for a user's program whose objective improves without end."""
     if task.plan.split or stop == Stop.INTERRUPTED or is_shipped(task.instance.checked):
         return
-    from mmopt.driver.diagnosis.diagnose import endless
-    from mmopt.driver.diagnosis.growth import find_endless
-
     growth = find_endless(task.instance, point.variables)
     if growth is not None:
         raise endless(task.instance, growth)
@@ -214,13 +209,11 @@ def with_derived(
 ) -> Ending:
     """The ending with a bound read off the program's lines, where the task derives one.
 
-    ``ends`` collects points, as ``points`` of ``derive``.
+    ``ends`` collects points, as ``points`` of ``derive_bound``.
     """
     if not task.derives or ending.stop == Stop.INTERRUPTED:
         return ending
-    from mmopt.driver.derive import derive
-
-    derived = derive(task, point.variables, ending.objective, started, ending.multipliers, ends)
+    derived = derive_bound(task, point.variables, ending.objective, started, ending.multipliers, ends)
     if derived.why and refuted(ending.objective, derived.bound, task.instance.program.sense):
         derived = Derived(None, why=derived.why)  # an estimate may be above, which is no error
     if derived.bound is None:
@@ -243,8 +236,6 @@ def _stop_with(task: Task, ending: Ending, derived: Derived) -> tuple[str, tuple
     tolerance = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
     if gap <= tolerance:
         return Stop.REACHED, ()
-    from mmopt.driver.derive import unknown_errors
-
     wider = f", or ask for a tolerance of {rounded(gap, 1, up=True, layout='e')}" if gap < 0.5 else ""
     return Stop.MISSED, (
         f"the bound derived from the program's lines leaves a gap of {rounded(gap, 2, up=True, layout='e')}, "
@@ -253,7 +244,11 @@ def _stop_with(task: Task, ending: Ending, derived: Derived) -> tuple[str, tuple
 
 
 def _run(task: Task) -> tuple[Candidate, Ending]:
-    """Run the task's solver; one of another method where it gives no point, or ends just short of the gap."""
+    """Run the task's solver; one of another method where it gives no point, or ends just short of the gap.
+
+    Near the gap, the point and ending of the other solver are taken where it reaches the gap or is
+    interrupted. Nothing is tried where the caller named the solver or limited its iterations.
+    """
     started = time.monotonic()
     row = choose_solver(task.instance, task.solver)
     if task.plan.split and not isinstance(row, Claim):
@@ -265,20 +260,41 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
     try:
         point, ending = run_solver(task, row, best, started)
     except SolverError as error:
-        from mmopt.driver.run_solver import another  # off the usual way
-
-        other = None if isinstance(row, Claim) or task.solver else another(task.instance, row)
         is_open = best.point is not None or isinstance(error, UndecidedError)
-        if is_open and other is not None and may_move(task.instance):
+        if is_open and may_move(task.instance) and (other := _other_solver(task, row)) is not None:
             overrides = {"time_limit": SECONDS_OF_ANOTHER, **task.overrides}
             with suppress(SolverError, TooLargeError):
                 return run_solver(replace(task, overrides=overrides), other, best, started)
         raise
-    if ending.stop != Stop.MISSED:
+    options = ending.options
+    assert isinstance(options, Options)
+    used = time.monotonic() - started
+    seconds = min(max(used, SECONDS_NEAR_THE_GAP), options.time_limit - used)
+    is_near = ending.stop == Stop.MISSED and best.gap <= NEAR_THE_GAP * options.tolerance
+    other = _other_solver(task, row) if is_near and seconds > 0 and not options.max_iterations else None
+    if other is None:
         return point, ending
-    from mmopt.driver.run_solver import nearer  # off the usual way
+    overrides = {**task.overrides, "tolerance": options.tolerance, "time_limit": seconds}
+    with suppress(SolverError, TooLargeError):
+        reached, last = run_solver(replace(task, overrides=overrides), other, best, started)
+        if last.stop in (Stop.REACHED, Stop.INTERRUPTED):
+            runs = max((int(row["run"]) for row in ending.history if "run" in row), default=0)
+            return reached, replace(
+                last,
+                options=options,
+                iterations=total([ending.iterations, last.iterations]),
+                compile=ending.compile,
+                solve=last.compile + last.solve - ending.compile,
+                history=[*ending.history, *later(last.history, run=runs, iteration=ending.iterations or 0)],
+            )
+    return point, ending
 
-    return nearer(task, row, best, point, ending, started)
+
+def _other_solver(task: Task, row: SolverRow | Claim) -> SolverRow | None:
+    """The first solver of another method that has the cones; None where the caller named one."""
+    if isinstance(row, Claim) or task.solver is not None:
+        return None
+    return next((able for able in able_solvers(task.instance) if able.method != row.method), None)
 
 
 @dataclass
@@ -355,14 +371,9 @@ class Parts:
             point, leaf = _run(replace(self.whole, plan=plan, overrides=overrides))
         self.leaves.append(leaf)
         self.ends.append((leaf.stop, leaf.warnings))
-        self.history += [{"part": len(self.leaves), **_later(row, began)} for row in leaf.history]
+        self.history += [{"part": len(self.leaves), **row} for row in later(leaf.history, seconds=began)]
         strategy, _, _ = meaning(plan.instance, point.env, leaf.multipliers)
         return SolvedPart(strategy, leaf.multipliers, leaf.bound)
-
-
-def _later(row: Mapping[str, float | bool], began: float) -> dict[str, float | bool]:
-    """The row of a part whose solve began after these seconds, counted from the start of the whole."""
-    return {name: value + began if name == "seconds" else value for name, value in row.items()}
 
 
 def _default_tolerance(plan: SolvePlan, solver: str | SolverRow | None) -> float:

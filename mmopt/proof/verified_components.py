@@ -13,7 +13,8 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.judge.bound_on_total_error import l2_by_component, l2_by_sectors, l2_by_sets
+from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
+from mmopt.driver.judge.bound_on_total_error import l2_by_component, l2_of_few
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.errors import ResultError
 from mmopt.language import Checked
@@ -182,13 +183,13 @@ def _same_cells(one: Cells, two: Cells) -> bool:
 def proved_by_component(
     workload: Workload, multipliers: Any, strategy: ComponentStrategy | StrategyOfFew
 ) -> float | None:
-    """The bound by ``l2_strategy``'s certificate at the multipliers of ``bound_by_component``."""
+    """The bound by ``l2_strategy``'s certificate at the multipliers of ``bound_in_form``."""
     offered = {"sensitivity": multipliers}
     if isinstance(multipliers, Measure):
-        if isinstance(strategy, SectorwiseStrategy):
-            instance = l2_by_sets(workload, strategy)
-        else:
-            instance = l2_by_sectors(workload, 0.0)
+        is_by_sets = isinstance(strategy, SectorwiseStrategy)
+        instance = (
+            l2_of_few(workload, by_sets, strategy) if is_by_sets else l2_of_few(workload, by_sectors, 0.0)
+        )
         return bound_of(instance, placed_multipliers(instance, offered))
     instance, by_component = l2_by_component(workload)
     return bound_of(instance, placed_multipliers(instance, offered) if by_component else offered)

@@ -5,7 +5,7 @@ but the kernel that improves a bound.
 - ``violations.py``: constraints that a point misses, by how much, and nearby points that keep them
 - ``bound_on_total_error.py``: the lower bound next to every strategy's error
 - ``charge_for_root.py``: the charge for the rounding of the workload's root
-- ``bound_claims.py``: the assumptions of a bound, bounds without certificates, and points that contradict
-  them
+- ``derived_bound.py``: bounds without certificates, from multipliers and slopes of any origin
+- ``check_claims.py``: the grades of figures, and the tests of claims: points that contradict them
 - ``assemble_solution.py``: a ``Solution`` from a certified point: its strategy, cost and bound
 """

@@ -5,7 +5,7 @@ A strategy from anywhere becomes a point of a program by the section ``from stra
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,8 +13,11 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import incoming, norm_of, opened
-from mmopt.driver.judge.bound_claims import (
-    Derived,
+from mmopt.driver.judge.bound_on_total_error import (
+    bound_in_form,
+    error_bound,
+)
+from mmopt.driver.judge.check_claims import (
     bounds_error,
     check_derived,
     check_figures,
@@ -23,12 +26,7 @@ from mmopt.driver.judge.bound_claims import (
     refuted,
     survived,
 )
-from mmopt.driver.judge.bound_on_total_error import (
-    bound_by_component,
-    bound_by_sectors,
-    bound_by_sets,
-    error_bound,
-)
+from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_point import (
     Candidate,
     charged,
@@ -44,7 +42,7 @@ from mmopt.driver.judge.score_point import (
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, evaluate, program_names
 from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.syntax.syntax_tree import Adoption
+from mmopt.language.syntax.syntax_tree import Adoption, Assignment
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Split, as_value
@@ -113,12 +111,17 @@ def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
     env: dict[str, Any] = {**instance.env, adoption.strategy.name: strategy.matrix}
     if rows.name:
         env[rows.name] = strategy.p
-    values: dict[str, Array] = {}
-    for assignment in adoption.values:
-        env[assignment.name] = evaluate(assignment.expr, env)
-        values[assignment.name] = np.asarray(env[assignment.name], dtype=float)
+    values = {n: np.asarray(v, dtype=float) for n, v in assigned(adoption.values, env).items()}
     for d in program.choose:
         values.setdefault(d.name, np.zeros(d.shape(sizes)))
+    return values
+
+
+def assigned(assignments: Iterable[Assignment], env: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of assignments; a later one may use an earlier one."""
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        values[assignment.name] = evaluate(assignment.expr, {**env, **values})
     return values
 
 
@@ -152,14 +155,12 @@ def _bases(instance: Instance) -> dict[str, Value]:
     """The rows that the program took from the workload, which does not determine them uniquely."""
     program, workload = instance.program, instance.workload
     used = {d.source for d in program.givens if d.name not in instance.passed}
-    bases: dict[str, Value] = {}
     if splits(instance.env):
-        for name in (d.name for d in program.givens if d.source == "workload.basis"):
-            basis = instance.env[name]
-            # The rows of a part that has all dimensions are those of the identity.
-            if isinstance(basis, Split) and basis.rows.dims != basis.columns.dims:
-                bases["basis"] = basis
-        return bases
+        rows = (instance.env[d.name] for d in program.givens if d.source == "workload.basis")
+        # The rows of a part that has all dimensions are those of the identity.
+        taken = [b for b in rows if isinstance(b, Split) and b.rows.dims != b.columns.dims]
+        return {"basis": taken[-1]} if taken else {}
+    bases: dict[str, Value] = {}
     # Over all cells the basis is the identity.
     if used & {"workload.basis", "workload.representation"} and workload.rank < workload.n:
         bases["basis"] = workload.basis
@@ -225,12 +226,8 @@ def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending:
     if ending.bound is not None and "sensitivity" in multipliers and bounds_error(instance):
         named = named_multipliers(instance, multipliers)  # the bound of the program is one already
         certified = (ending.bound, as_value(named["d"])) if "d" in named else None
-    if isinstance(strategy, ComponentStrategy):
-        return certified or bound_by_component(workload)
-    if isinstance(strategy, SectorStrategy):
-        return certified or bound_by_sectors(workload)
-    if isinstance(strategy, SectorwiseStrategy):
-        return certified or bound_by_sets(workload)
+    if isinstance(strategy, ComponentStrategy | SectorStrategy | SectorwiseStrategy):
+        return certified or bound_in_form(workload, type(strategy))
     if certified is None and instance.error_bound is not None:
         return instance.error_bound
     duals = [d for d in map(np.asarray, multipliers.values()) if d.shape == (workload.n,)]

@@ -12,7 +12,7 @@ nuclear-norm kernel.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
+from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.errors import UnsuitableError
 from mmopt.language import shipped
@@ -27,7 +28,14 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import eigh
 from mmopt.solvers import Clock, Options, nuclear, sector_kernel
 from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs
-from mmopt.strategies import ADD_REMOVE, Neighbours, SectorwiseStrategy, Strategy
+from mmopt.strategies import (
+    ADD_REMOVE,
+    AnyStrategy,
+    ComponentStrategy,
+    Neighbours,
+    SectorwiseStrategy,
+    Strategy,
+)
 from mmopt.workloads import Workload
 
 STEPS_OF_BOUND = 40
@@ -99,23 +107,17 @@ def error_bound(
     goal /= 1 if neighbours == ADD_REMOVE else (neighbours.times or 1) ** 2
     steps = int(min(STEPS_OF_BOUND, WORK_OF_BOUND / (DECOMPOSITION * root.size * min(root.shape))))
     is_large = steps < FEWEST_STEPS
-    uniform = np.ones(workload.n)
-    instance = bind(shipped("l2_strategy"), workload)
-
-    def certified(d: Array) -> tuple[float, Array]:
-        bound = bound_of(instance, {"sensitivity": d})
-        assert bound is not None
-        return bound, d
+    uniform, instance = np.ones(workload.n), bind(shipped("l2_strategy"), workload)
 
     is_enough = is_large and earlier is not None and earlier[0] * (1.0 + ENOUGH_OF_BOUND) >= goal
     bounds = [] if earlier is None else [earlier]
     if not is_enough:
         first = [d for d in map(_usable, (strategy.prices(workload), *starts, uniform)) if d is not None]
         strategy.drop_factors()  # before the next step needs as much memory
-        bounds.append(certified(first[0] if is_large else _improved(root, first, steps, goal)))
+        bounds.append(_at(instance, first[0] if is_large else _improved(root, first, steps, goal)))
     best = max(bound for bound, _ in bounds)
     if is_large and best * (1.0 + ENOUGH_OF_BOUND) < goal and best < _uniform(root):
-        bounds.append(certified(uniform))
+        bounds.append(_at(instance, uniform))
     return max(((for_neighbours(b, d, neighbours), d) for b, d in bounds), key=lambda pair: pair[0])
 
 
@@ -138,49 +140,37 @@ MOST_ITERATIONS, MOST_SECONDS = 25, 60.0  # iterations, and seconds by forecast
 GAP_BY_COMPONENT, GAP_BY_SECTORS = 1e-6, 1e-2
 
 
-def bound_by_component(workload: Workload) -> tuple[float, Any]:
-    """A proved lower bound on the total error of every strategy, and its multipliers by orbit of cells.
+def bound_in_form(workload: Workload, form: type[AnyStrategy]) -> tuple[float, Any]:
+    """A proved lower bound on the total error of every strategy, and its multipliers, in the space of a form.
 
-    Where the weights of a matrix's rows break the symmetry that its targets have, it is the singular value
-    bound, with uniform multipliers (n,).
+    By component they are by orbit of cells. Where the weights of a matrix's rows break the symmetry that its
+    targets have, it is the singular value bound, with uniform multipliers (n,). By sets of attributes, and in
+    the space of the queries, they are a measure of the cells; errors as ``l2_of_few``.
     """
-    instance, by_component = l2_by_component(workload)
-    multipliers: Mapping[str, Any] = {"sensitivity": np.ones(workload.n)} if not by_component else {}
-    if by_component:
+    if form is ComponentStrategy:
+        instance, is_split = l2_by_component(workload)
+        if not is_split:
+            return _at(instance, np.ones(workload.n))
         each = needs("l2_strategy", instance.env)[1] / TYPICAL_ITERATIONS[False]
         options = Options(
             tolerance=GAP_BY_COMPONENT, max_iterations=max(1, min(MOST_ITERATIONS, int(MOST_SECONDS / each)))
         )
-        with closing(nuclear.points("l2_strategy", instance.env, options, Clock(math.inf))) as points:
-            # The tolerance is on the kernel's own gap: its first point is as good as its count says.
-            multipliers = next(point.multipliers for point in points if point.multipliers)
-    bound = bound_of(instance, multipliers)
+        # The tolerance is on the kernel's own gap: its first point is as good as its count says.
+        points = nuclear.points("l2_strategy", instance.env, options, Clock(math.inf))
+    else:
+        is_by_sets = form is SectorwiseStrategy
+        instance = l2_of_few(workload, by_sets) if is_by_sets else l2_of_few(workload, by_sectors, 0.0)
+        options = Options(tolerance=GAP_BY_SECTORS, max_iterations=MOST_ITERATIONS)
+        points = sector_kernel.points("l2_strategy", instance.env, options, Clock(MOST_SECONDS))
+    with closing(points):
+        return _at(instance, next(p.multipliers["sensitivity"] for p in points if p.multipliers))
+
+
+def _at(instance: Instance, multipliers: Any) -> tuple[float, Any]:
+    """The certificate of total error at multipliers, and these."""
+    bound = bound_of(instance, {"sensitivity": multipliers})
     assert bound is not None
-    return bound, multipliers["sensitivity"]
-
-
-def bound_by_sectors(workload: Workload) -> tuple[float, Any]:
-    """A proved lower bound in the space of the queries, and its multipliers, a measure of the cells.
-
-    Errors as ``l2_by_sectors``.
-    """
-    instance = l2_by_sectors(workload, 0.0)
-    options = Options(tolerance=GAP_BY_SECTORS, max_iterations=MOST_ITERATIONS)
-    clock = Clock(MOST_SECONDS)
-    with closing(sector_kernel.points("l2_strategy", instance.env, options, clock)) as points:
-        multipliers = next(point.multipliers for point in points if point.multipliers)
-    bound = bound_of(instance, multipliers)
-    assert bound is not None
-    return bound, multipliers["sensitivity"]
-
-
-def bound_by_sets(workload: Workload) -> tuple[float, Any]:
-    """A proved bound at a product of measures of the attributes, and its multipliers."""
-    instance = l2_by_sets(workload)
-    (point,) = sector_kernel.points("l2_strategy", instance.env, Options(), Clock(MOST_SECONDS))
-    bound = bound_of(instance, point.multipliers)
-    assert bound is not None
-    return bound, point.multipliers["sensitivity"]
+    return bound, multipliers
 
 
 def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
@@ -194,31 +184,20 @@ def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
     return (bind(program, workload), False) if reduced is None else (reduced[0], True)
 
 
-def l2_by_sets(workload: Workload, strategy: SectorwiseStrategy | None = None) -> Instance:
-    """``l2_strategy`` by sets of attributes, those of a strategy or of a good one.
+def l2_of_few(
+    workload: Workload, reduction: Callable[..., tuple[Instance, str] | str], *arguments: Any
+) -> Instance:
+    """``l2_strategy`` for queries of few attributes, by a reduction (``by_sets`` or ``by_sectors``).
 
-    Raises
-    ------
-    UnsuitableError : a workload that does not split by sets.
-    """
-    from mmopt.compiler.reductions.split_symmetric import by_sets  # off the usual way
-
-    reduced = by_sets(shipped("l2_strategy"), workload, {}, strategy)
-    if isinstance(reduced, str):
-        raise UnsuitableError(f"the workload is not solved by sets of attributes: {reduced}")
-    return reduced[0]
-
-
-def l2_by_sectors(workload: Workload, seconds: float) -> Instance:
-    """``l2_strategy`` in the space of the queries; ``seconds``: for the search of a largest entry.
+    arguments : of the reduction: for ``by_sets`` the strategy whose sets it takes, by default a good one's;
+    for ``by_sectors`` the seconds for the search of a largest entry.
 
     Raises
     ------
     UnsuitableError : a workload without such a form.
     """
-    from mmopt.compiler.reductions.split_symmetric import by_sectors  # off the usual way
-
-    reduced = by_sectors(shipped("l2_strategy"), workload, {}, seconds)
+    reduced = reduction(shipped("l2_strategy"), workload, {}, *arguments)
     if isinstance(reduced, str):
-        raise UnsuitableError(f"the workload is not solved in the space of the queries: {reduced}")
+        way = "by sets of attributes" if reduction is by_sets else "in the space of the queries"
+        raise UnsuitableError(f"the workload is not solved {way}: {reduced}")
     return reduced[0]

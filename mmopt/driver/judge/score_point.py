@@ -17,7 +17,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.charge_for_root import charged_for_the_queries, for_the_queries, wide_names
-from mmopt.driver.judge.violations import SYMMETRIC, as_declared, undefined_objective, violations
+from mmopt.driver.judge.violations import SYMMETRIC, as_declared, undefined_part, violations
 from mmopt.language import Checked, evaluate, evaluate_ball
 from mmopt.language.evaluate.evaluate_constraint import charge, cleared, excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
@@ -197,7 +197,7 @@ def scored(
         after = _worst(instance, env, memo) if finite else np.inf
         minimized = program.sense == "minimize"
         objective, proved = np.inf if minimized else -np.inf, False
-        if finite and not undefined_objective(instance, env):
+        if finite and not undefined_part(instance, env):
             e = program.objective
             loss, proved = upper_value(e if minimized else Apply("neg", (e,), e.span), env)
             loss, proved = charged_for_the_queries(instance, env, loss, proved)

@@ -17,11 +17,10 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.language import Program, Tape, to_source, worst
-from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.exact_rewriting import vectorised
 from mmopt.language.check.relation_checks import AXES
-from mmopt.language.evaluate.evaluate_constraint import beside_psd
+from mmopt.language.evaluate.evaluate_constraint import beside_psd, undefined, undefined_in
 from mmopt.language.evaluate.evaluator import OF_PART, Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, walk
@@ -45,18 +44,18 @@ ROUNDED_APART = 1e-8
 OF_DEFINITE = frozenset({"inv", "root", "logdet", "factor"})
 # Times the rows (plus 4) and the trace: an eigenvalue that Cholesky's algorithm proves to be positive.
 SEMIDEFINITE_FLOOR = 8 * EPS
-MOST_ROWS_NAMED = 4  # rows named one by one
-PLURAL = {"query": "queries", "cell": "cells", "entry": "entries"}
 
 
-def _axis(instance: Instance, dim: Dim) -> str:
-    """The thing that a dimension counts, by the source of the first given that has it."""
-    for d in instance.program.givens:
-        if d.name not in instance.passed:
-            for axis, given_dim in zip(AXES.get(d.source, ()), d.dims, strict=False):
-                if given_dim == dim:
-                    return axis
-    return ""
+def _axis(instance: Instance, c: Constraint) -> str:
+    """The thing that the rows of a constraint are, by the source of the first given of their number.
+
+    Rows are those of its family, or the entries of its sides.
+    """
+    vectors = (t.dims[0] for t in instance.checked.constraints[c.name] if t.is_vector)
+    dim = next(vectors, None) if c.family is None else c.family.dim
+    given = (d for d in instance.program.givens if d.name not in instance.passed)
+    axes = (pair for d in given for pair in zip(AXES.get(d.source, ()), d.dims, strict=False))
+    return next((axis for axis, given_dim in axes if given_dim == dim), "")
 
 
 def _label(instance: Instance, axis: str, i: int) -> tuple[str, str]:
@@ -77,27 +76,6 @@ def _label(instance: Instance, axis: str, i: int) -> tuple[str, str]:
     return "entry", str(i)
 
 
-def _rows_of(instance: Instance, c: Constraint) -> Dim | None:
-    """The dimension that counts the rows of a constraint: its family, or the length of its sides."""
-    if c.family is not None:
-        return c.family.dim
-    vectors = [t.dims[0] for t in instance.checked.constraints[c.name] if t.is_vector]
-    return vectors[0] if vectors else None
-
-
-def named_rows(instance: Instance, name: str, rows: Sequence[int] | None) -> str:
-    """The rows of a line in brackets, " (queries 3, 7)"; nothing for a whole line."""
-    if not rows:
-        return ""
-    c = next((c for c in instance.program.constraints if c.name == name), None)
-    dim = _rows_of(instance, c) if c is not None else None
-    axis = _axis(instance, dim) if dim is not None else ""
-    labels = [_label(instance, axis, i) for i in rows[:MOST_ROWS_NAMED]]
-    noun = labels[0][0]
-    rest = f" and {len(rows) - MOST_ROWS_NAMED} more" if len(rows) > MOST_ROWS_NAMED else ""
-    return f" ({noun if len(rows) == 1 else PLURAL[noun]} {', '.join(text for _, text in labels)}{rest})"
-
-
 def place(instance: Instance, c: Constraint, entry: tuple[int, ...]) -> str:
     """One entry: " for j = 3 (query 'total')", " (cell 3)", " at entry 3, 1"; nothing for a number.
 
@@ -107,8 +85,7 @@ def place(instance: Instance, c: Constraint, entry: tuple[int, ...]) -> str:
         return ""
     if splits(instance.env):
         return f" at orbit {entry[0]}"
-    dim = _rows_of(instance, c)
-    noun, label = _label(instance, _axis(instance, dim) if dim is not None else "", entry[0])
+    noun, label = _label(instance, _axis(instance, c), entry[0])
     words = f" ({noun} {label})" if noun != "entry" else ""
     inner = entry[1:] if c.family is not None or words else entry
     text = f" for {c.family.index} = {entry[0]}" if c.family is not None else ""
@@ -173,37 +150,24 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
 
 
 def _of_line(instance: Instance, c: Constraint, env: Mapping[str, Any], memo: Memo | None) -> Violation:
-    if _has_domain(c.relation.left) or _has_domain(c.relation.right):
-        from mmopt.language.evaluate.evaluate_constraint import undefined_in  # off the usual way
-
-        words = _in_words(undefined_in(c, env, {d.name for d in instance.program.choose}))
-        if words:
-            return Violation(c.name, "constraint", np.inf, (), words)
+    if words := undefined_part(instance, env, c):
+        return Violation(c.name, "constraint", np.inf, (), words)
     chosen = frozenset(d.name for d in instance.program.choose)
     return Violation(c.name, "constraint", *worst(c, env, chosen, memo))
 
 
-def undefined_objective(instance: Instance, env: Mapping[str, Any]) -> str:
-    """The part of the objective that has no value at a point, in words; "" if there is none."""
-    if not _has_domain(instance.program.objective):
+def undefined_part(instance: Instance, env: Mapping[str, Any], c: Constraint | None = None) -> str:
+    """The part of a line, or of the objective, without a value at a point, in words; "" if there is none."""
+    sides = (instance.program.objective,) if c is None else (c.relation.left, c.relation.right)
+    # Whether an atom has no value at some numbers.
+    if not any(isinstance(part, Apply) and part.atom in OF_PART for side in sides for part in walk(side)):
         return ""
-    from mmopt.language.evaluate.evaluate_constraint import undefined
-
     chosen = {d.name for d in instance.program.choose}
-    return _in_words(undefined(instance.program.objective, env, chosen))
-
-
-def _has_domain(expr: Expr) -> bool:
-    """Whether an atom of the expression has no value at some numbers."""
-    return any(isinstance(part, Apply) and part.atom in OF_PART for part in walk(expr))
-
-
-def _in_words(undefined: tuple[Apply, tuple[int, ...]] | None) -> str:
-    if undefined is None:
+    first = undefined(sides[0], env, chosen) if c is None else undefined_in(c, env, chosen)
+    if first is None:
         return ""
-    part, entry = undefined
-    at = f" at entry {', '.join(map(str, entry))}" if entry else ""
-    return f"'{to_source(part)}' has none{at}"
+    at = f" at entry {', '.join(map(str, first[1]))}" if first[1] else ""
+    return f"'{to_source(first[0])}' has none{at}"
 
 
 def asymmetric(instance: Instance, point: Mapping[str, Any]) -> str:
@@ -211,12 +175,9 @@ def asymmetric(instance: Instance, point: Mapping[str, Any]) -> str:
 
     Rounding does not count: the symmetric part is used.
     """
-    for d in instance.program.choose:
-        if d.kind in SYMMETRIC:
-            for part in arrays_of(point[d.name]):
-                if off := asymmetry(part, ROUNDED_APART):
-                    return f"'{d.name}' is declared {d.kind} and {off}"
-    return ""
+    declared = [d for d in instance.program.choose if d.kind in SYMMETRIC]
+    offs = ((d, asymmetry(part, ROUNDED_APART)) for d in declared for part in arrays_of(point[d.name]))
+    return next((f"'{d.name}' is declared {d.kind} and {off}" for d, off in offs if off), "")
 
 
 def worst_line(
@@ -266,13 +227,12 @@ def as_declared(d: Declaration, value: Any, program: Program) -> Any:
 
 def is_inverted(name: str, program: Program) -> bool:
     """Whether a program needs a nonsingular matrix here, or has a repair, which may invert it."""
-    means = () if program.meaning.kind == "none" else (program.meaning.expr,)
-    lines = (side for c in program.constraints for side in (c.relation.left, c.relation.right))
-    objective: Expr | None = program.objective
-    written = (*lines, *means, *(() if objective is None else (objective,)))
+    written: list[Expr | None] = [program.objective]
+    written += [] if program.meaning.kind == "none" else [program.meaning.expr]
+    written += [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
     return bool(program.repair) or any(
         isinstance(part, Apply) and part.atom in OF_DEFINITE and mentions(part, name)
-        for expr in written
+        for expr in filter(None, written)
         for part in walk(expr)
     )
 
@@ -291,10 +251,6 @@ MOST_DERIVATIVES = 10**6  # entries of the matrix of a step
 # A step aims this far beyond an inequality: a part of its miss, and for each number in it a part of the size
 # of its terms, so that it holds after rounding.
 INSIDE, ROUNDED = 1e-3, 4 * EPS
-
-
-def _difference(c: Constraint) -> Apply:
-    return Apply("sub", (c.relation.left, c.relation.right), c.span)
 
 
 def nearby(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -369,7 +325,7 @@ def _tapes(instance: Instance, values: Mapping[str, Any]) -> Iterator[tuple[str,
     """Left minus right of every line of numbers that has derivatives; one for each index of a family."""
     env, chosen = {**instance.env, **values}, list(values)
     for c in instance.program.constraints:
-        written: Expr = _difference(c)
+        written = Apply("sub", (c.relation.left, c.relation.right), c.span)
         atoms = {part.atom for part in walk(written) if isinstance(part, Apply)}
         if c.relation.op not in KEPT or any(ATOMS[atom].gradient is None for atom in atoms):
             continue

@@ -1,33 +1,21 @@
-"""The assumptions of a bound, bounds without certificates, and points that contradict them.
+"""The grades of bounds and objectives, and the tests of claims: points that contradict them.
 
-**Derived bounds** need no certificate: they follow from multipliers and slopes of any origin. The Lagrangian
-is at least c + Σ <R, x> (``duality.lagrangian``). Here each term is bounded by the range of x: nothing is
-lost where R is in the dual cone (psd for a psd variable, >= 0 for a nonnegative one); otherwise R is charged
-with the range of the variable, which follows from the lines and from the level up to which points count
-(``duality.ranges``).
-
-**Grades and tests.** A shipped certificate is proved in its file. Any other is its author's claim, and is
-tested: feasible points are drawn and searched without the program's ``repair``, which may pull every point to
-where the claim holds.
+A shipped certificate is proved in its file. Any other is its author's claim, and is tested: feasible points
+are drawn and searched without the program's ``repair``, which may pull every point to where the claim holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.duality.intervals import Range
-from mmopt.compiler.duality.lagrangian import AffineBound, Multipliers, Slopes, inside, ranges_by_cuts, read
-from mmopt.compiler.duality.nodes import Nodes, nodes_of
-from mmopt.compiler.duality.ranges import ranges_of
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.free_vector import draw
-from mmopt.driver.judge.charge_for_root import for_the_queries, names_with_errors, rests_on_rounded
+from mmopt.driver.judge.charge_for_root import rests_on_rounded
 from mmopt.driver.judge.score_point import (
     Candidate,
     charged,
@@ -38,186 +26,13 @@ from mmopt.driver.judge.score_point import (
     scored,
     without_rounding,
 )
-from mmopt.errors import ContradictionError, Error, ResultError
+from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
 from mmopt.language.syntax.syntax_tree import Declaration, Name, names_in
-from mmopt.numerics import ball_functions, balls
-from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.balls import Ball
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import as_value, each_array, is_structured, plain
 from mmopt.results import Grade
 from mmopt.strategies import ADD_REMOVE
-
-# The level is this far above the objective of the feasible point, relatively: the bound is below that anyhow.
-ABOVE = 1e-3
-MARGIN = 1e-9  # relative: the rounding of sums of charges
-LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.kept``, before a name or places
-
-
-@dataclass(frozen=True)
-class Derived:
-    """A bound, None where there is none, and its grade.
-
-    kept : the level, and the multipliers and slopes, from which ``recomputed`` makes the bound again.
-    why : in words, why there is none, or why it is an estimate.
-    """
-
-    bound: float | None
-    grade: Grade | None = None
-    kept: Mapping[str, Array] = field(default_factory=dict)
-    why: str = ""
-
-    @property
-    def multipliers(self) -> dict[str, Array]:
-        """The kept multipliers, by line."""
-        return {key.removeprefix(f"{LINE} "): y for key, y in self.kept.items() if key.startswith(f"{LINE} ")}
-
-
-@dataclass(frozen=True)
-class Reader:
-    """An instance with the nodes of its lines at a point, and the ranges of its variables up to a level.
-
-    is_charged : whether bounds are charged for the rounding of the queries, as those of shipped programs are.
-    """
-
-    nodes: Nodes
-    level: float
-    ranges: Mapping[str, Range]
-    grade: Grade
-    is_charged: bool
-    why: str = ""  # the bound is an estimate, where there is more to say
-
-    @np.errstate(all="ignore")
-    def derived(self, multipliers: Multipliers, slopes: Slopes) -> Derived:
-        """The bound at multipliers and slopes: at most a least optimum, at least a largest one.
-
-        Those of another shape than their line or argument are left out.
-        """
-        instance = self.nodes.instance
-        shapes = self.nodes.shapes_of_multipliers()
-        multipliers = {name: y for name, y in multipliers.items() if np.shape(y) == shapes.get(name)}
-        slopes = {at: s for at, s in slopes.items() if np.shape(s) == self.nodes.shape_of_argument(*at)}
-        proper = inside(self.nodes, multipliers)
-        affine = read(self.nodes, proper, slopes)
-        missing = [
-            name for name in affine.residuals if not np.isfinite(self.least(affine, name, self.ranges))
-        ]
-        more = missing and ranges_by_cuts(self.nodes, proper, missing, self.level, self.all_but)
-        ranges = {**self.ranges, **(more or {})}
-        value = replace(self, ranges=ranges).all_but(affine, ())
-        if missing and not more:
-            return Derived(None, why=_unlimited(self.nodes.chosen, missing))
-        if not np.isfinite(value):
-            return Derived(None, why="the multipliers of the solver prove nothing")
-        value = min(value, self.level)
-        bound = value if instance.program.sense == "minimize" else -value
-        bound = for_the_queries(instance, bound) if self.is_charged else bound
-        kept = {LEVEL: np.asarray(self.level)}
-        kept |= {f"{LINE} {name}": np.asarray(y) for name, y in multipliers.items()}
-        kept |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
-        return Derived(bound, self.grade, kept, self.why)
-
-    def least(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
-        """The least term of a variable in an affine bound; -inf where that is not bounded."""
-        return _least(self.nodes.chosen[name], affine.residuals[name], ranges[name])
-
-    def all_but(self, affine: AffineBound, names: Sequence[str]) -> float:
-        """An affine bound with all but some variables at their least."""
-        each = [self.least(affine, name, self.ranges) for name in affine.residuals if name not in names]
-        value = float(affine.constant.lower) + sum(each)
-        return value - EPS * (4 + len(each)) * (abs(float(affine.constant.mid)) + sum(map(abs, each)))
-
-
-def _unlimited(chosen: Mapping[str, Declaration], missing: Sequence[str]) -> str:
-    first, *_ = names = sorted(missing)
-    size = f"trace({first})" if chosen[first].kind == "psd" else f"abs({first})"
-    words = " and ".join(f"'{name}'" for name in names)
-    return f"nothing says how large {words} can be: a line such as 'limit_{first}: {size} <= …' would"
-
-
-def _least(d: Declaration, residual: Ball, span: Range) -> float:
-    """At most <R, x> for every x that the declaration and the range allow; -inf where that is not bounded."""
-    if d.kind in ("psd", "symmetric") and residual.mid.ndim == 2:
-        mid = (residual.mid + residual.mid.T) / 2
-        rad = (residual.rad + residual.rad.T) / 2 + np.abs(mid) * EPS
-        residual = Ball(mid, rad * balls.GROW)
-    least = _by_entries(residual, span)
-    if d.kind != "psd" or least >= 0.0:
-        return least
-    eigenvalue = ball_functions.smallest_eigenvalue(residual)
-    if eigenvalue >= 0.0:
-        return 0.0
-    trace = float(np.diagonal(span.high).sum()) * (1.0 + MARGIN)
-    return max(least, eigenvalue * trace * (1.0 + MARGIN)) if np.isfinite(eigenvalue) else least
-
-
-def _by_entries(residual: Ball, span: Range) -> float:
-    """The sum of the least products of two intervals, 0 times infinity being 0."""
-    with np.errstate(invalid="ignore"):
-        ends = [
-            np.where(r == 0.0, 0.0, r * x)
-            for r in (residual.mid - residual.rad, residual.mid + residual.rad)
-            for x in (span.low, span.high)
-        ]
-        each = np.minimum.reduce(ends)
-    if not np.isfinite(each).all():
-        return -np.inf
-    lost = balls.TINY * np.count_nonzero(np.logical_or(residual.mid, residual.rad))
-    with np.errstate(over="ignore", invalid="ignore"):
-        least = float(each.sum() - MARGIN * np.abs(each).sum() - lost)
-    return least if np.isfinite(least) else -np.inf
-
-
-def level_above(instance: Instance, objective: float) -> float:
-    """The level up to which points count: above a feasible objective, whose sign turns where maximised."""
-    minimized = instance.program.sense == "minimize"
-    return (objective if minimized else -objective) + ABOVE * max(1.0, abs(objective))
-
-
-def reader(instance: Instance, point: Mapping[str, Any], level: float) -> Reader:
-    """The reader of bounds of an instance near a feasible point; TimeLimitError as ``require_time``."""
-    names, is_known = names_with_errors(instance)
-    nodes = nodes_of(instance, point, names)
-    # The effect of the rounding of a basis is known for shipped programs, which are of squared norms.
-    is_charged = not is_known and is_shipped(instance.checked) and not rests_on_rounded(instance)
-    doubtful = _not_proved_psd(instance)
-    grade: Grade = "proved" if (is_known or is_charged) and not doubtful else "estimated"
-    why = f"'{doubtful}' is declared psd, which is not proved of its numbers" if doubtful else ""
-    with np.errstate(all="ignore"):
-        return Reader(nodes, level, ranges_of(nodes, level), grade, is_charged, why)
-
-
-def _not_proved_psd(instance: Instance) -> str:
-    """A given that is declared psd and may be so up to rounding only, or "": slopes of ``inv`` rest on it."""
-    program = instance.program
-    parameters = [p.declared for p in program.parameters if p.declared is not None]
-    declared = [d for d in (*program.givens, *parameters) if d.kind == "psd"]
-    # A Gram matrix of the workload is one but for its rounding, which is judged apart.
-    passed = [d.name for d in declared if d.name in instance.passed or not d.source]
-    proved = (ball_functions.is_semidefinite(balls.exact(instance.env[name])) for name in passed)
-    return next((name for name, holds in zip(passed, proved, strict=True) if not holds), "")
-
-
-def recomputed(instance: Instance, point: Mapping[str, Any], kept: Mapping[str, Array]) -> Derived:
-    """The bound at multipliers and slopes of a file, which are not trusted; ResultError for other data."""
-    multipliers: dict[str, Array] = {}
-    slopes: dict[tuple[int, int], Array] = {}
-    level = kept.get(LEVEL)
-    is_number = level is not None and np.shape(level) == () and np.asarray(level).dtype.kind in "fiu"
-    if level is None or not is_number or not np.isfinite(level):
-        raise ResultError("the derived bound has no level")
-    lines_reader = reader(instance, point, float(level))
-    for key, value in kept.items():
-        if np.asarray(value).dtype.kind not in "fiu":
-            raise ResultError(f"the derived bound has no numbers for '{key}'")
-        word, _, rest = key.partition(" ")
-        if word == LINE:
-            multipliers[rest] = value
-        elif word == SLOPE:
-            place, number = (int(part) if part.isdigit() else -1 for part in (*rest.split(), "")[:2])
-            slopes[place, number] = value
-    return lines_reader.derived(multipliers, slopes)
-
 
 BOUND_ROUNDING = 1e-9
 """An objective may be below its bound by this part, by rounding alone.
@@ -504,3 +319,13 @@ def survived(
             raise RefutedError(instance, multipliers, bound, candidate, origin)
         count, drawn = count + 1, drawn or "drawn" in origin
     return count if drawn else 0
+
+
+def draw(rng: np.random.Generator, d: Declaration, shape: tuple[int, ...]) -> Array:
+    """A random value of a declared kind: standard normal entries, without sign where a sign is declared."""
+    value = rng.normal(size=shape)
+    if d.kind == "psd":
+        return np.asarray(value.T @ value / len(value) + 0.1 * np.eye(len(value)))
+    if d.kind == "symmetric":
+        value = (value + value.T) / np.sqrt(2.0)
+    return np.abs(value) if d.sign else np.asarray(value)

@@ -1,7 +1,7 @@
 """A proved bound for any convex program: a second problem is solved for multipliers and slopes, then judged.
 
-The solver is not trusted: ``bound_claims.py`` reads a bound at any multipliers and slopes. The multipliers at
-the end of the solve of the program are tried first. Where the first perturbation leaves too much, or makes
+The solver is not trusted: ``derived_bound.py`` reads a bound at any multipliers and slopes. The multipliers
+at the end of the solve of the program are tried first. Where the first perturbation leaves too much, or makes
 the problem unbounded, others follow. The same problem, with room in its lines, gives a point inside.
 """
 
@@ -20,8 +20,8 @@ from mmopt.compiler import Instance
 from mmopt.compiler.duality.lower_apart import lower_apart
 from mmopt.compiler.duality.nodes import nodes_of
 from mmopt.compiler.duality.ranges import ranges_of
-from mmopt.driver.judge.bound_claims import Derived, Reader, level_above, reader
 from mmopt.driver.judge.charge_for_root import names_with_errors
+from mmopt.driver.judge.derived_bound import Derived, Reader, level_above, reader
 from mmopt.driver.judge.score_point import Candidate, candidate, gap_of, improves, upper_value
 from mmopt.driver.solve_plan import Task
 from mmopt.errors import Error, SolverError, TimeLimitError
@@ -42,7 +42,7 @@ MAY_COST = 0.1  # part of the tolerance that a proof may cost that the objective
 SECONDS_INSIDE = 10.0  # for a point inside
 
 
-def derive(
+def derive_bound(
     task: Task,
     point: Mapping[str, Any],
     objective: float,
@@ -69,7 +69,10 @@ def derive(
         with Clock(limit) as clock:  # Ctrl-C ends it with the best bound so far
             read = reader(instance, point, level_above(instance, objective))
             for derived in _tried(task, read, row, clock, multipliers, [] if points is None else points):
-                best = _better(best, derived, instance)
+                if best.bound is None or (
+                    derived.bound is not None and improves(best.bound, derived.bound, instance.program.sense)
+                ):
+                    best = derived
                 gap = gap_of(instance.checked, objective, best.bound)
                 if clock.is_over or (gap is not None and gap <= tolerance):
                     break
@@ -88,12 +91,6 @@ def unknown_errors(instance: Instance) -> str:
     balls = {let.name: instance.env[BOUNDS](let.name) for let in program.lets if let.name in taken}
     names = [f"'{name}'" for name, ball in balls.items() if ball is not None and np.isinf(ball.rad).all()]
     return f"of {' and '.join(names)}, computed under 'let', no error bound is known" if names else ""
-
-
-def _better(best: Derived, derived: Derived, instance: Instance) -> Derived:
-    if derived.bound is None or best.bound is None:
-        return best if derived.bound is None and best.bound is not None else derived
-    return derived if improves(best.bound, derived.bound, instance.program.sense) else best
 
 
 def _solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
