@@ -4,13 +4,12 @@
   weights; closed forms, and procedures whose steps solve other programs
 - ``accepted_inputs.py``: arguments of the public functions: workload, program, givens, options, checked
   before work
-- ``derive_bound.py``: a bound without a certificate: a second solve for slopes; a point moved inside lines
 - ``solve_plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
 - ``solve_convex.py``: a convex program solved as planned: whole, reduced, or factor by factor
-- ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained
+- ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained; a second problem
+  for a bound without a certificate, or for a point inside lines
 - ``diagnose.py``: why a program has no solution
-- ``smooth_search.py``: searches by gradients, for programs that are not convex
-- ``rank_search.py``: the trace heuristic, for programs with a rank constraint
+- ``searches.py``: searches for programs that are not convex: by gradients, and the trace heuristic for a rank
 - ``judge/``: the worth of a point
 - ``templates/``: strategies kept in factors
 """

@@ -30,7 +30,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, lower
 from mmopt.compiler.to_cones import line
-from mmopt.driver.judge.derived_bound import reader
+from mmopt.driver.judge.proved_bounds import reader
 from mmopt.driver.judge.score_point import FEASIBLE, Candidate, candidate, may_move
 from mmopt.driver.judge.violations import undefined_part, violations, worst_line
 from mmopt.errors import ProgramError, SolverError, TooLargeError, UndecidedError
@@ -157,8 +157,9 @@ def relaxed(instance: Instance, c: Constraint) -> tuple[list[Constraint], dict[s
         dim, unit = infer(large if isinstance(small, Number) else small, scope).dims[0], f"unit of {c.name}"
         room = Apply("mul", (SLACK, Name(unit, HERE)), HERE)
         raised = room if isinstance(large, Number) else Apply("add", (large, room), HERE)
-        units = {unit: Declaration(unit, "psd", (dim, dim), HERE, dim_spans=(HERE, HERE))}
-        return [Constraint(c.name, Relation(small, "<<", raised, HERE), HERE, c.family)], units
+        return [Constraint(c.name, Relation(small, "<<", raised, HERE), HERE, c.family)], {
+            unit: Declaration(unit, "psd", (dim, dim), HERE, dim_spans=(HERE, HERE))
+        }
     for limit in (small, large):
         kind = infer(limit, scope)
         is_limit = family is None and kind.is_constant and not kind.is_matrix
@@ -240,8 +241,15 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     """A direction of growth by solutions in two boxes; None when none was found."""
     ends: list[Mapping[str, Array]] = []
     for box in BOXES:
-        lines = [*scaled.program.constraints, *_box(scaled.program.choose, box)]
-        inside = [p.variables for p in points(scaled, clock, lines) if p.variables]
+        lines = [
+            Constraint(
+                f"{d.name} {op} box", Relation(Name(d.name, HERE), op, Number(limit, HERE), HERE), HERE
+            )
+            for d in scaled.program.choose
+            for op, limit in (("<=", box), (">=", -box))
+        ]
+        ended = points(scaled, clock, [*scaled.program.constraints, *lines])
+        inside = [p.variables for p in ended if p.variables]
         if not inside:
             return None
         ends.append(inside[-1])
@@ -260,13 +268,6 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     return growth
 
 
-def _box(choose: Sequence[Declaration], box: float) -> Iterator[Constraint]:
-    for d in choose:
-        for op, limit in (("<=", box), (">=", -box)):
-            relation = Relation(Name(d.name, HERE), op, Number(limit, HERE), HERE)
-            yield Constraint(f"{d.name} {op} box", relation, HERE)
-
-
 def _clean(d: Declaration, value: Array) -> Array:
     """The direction without what is noise of the solver."""
     if d.kind == "psd":
@@ -282,13 +283,12 @@ def find_endless(instance: Instance, point: Mapping[str, Any]) -> Growth | None:
     if instance.workload.n > LARGEST or program.objective is None:
         return None
     start = {d.name: np.asarray(point[d.name], dtype=float) for d in program.choose}
-    for direction in _directions(program.choose, start):
-        size = max(float(np.abs(v).max()) for v in direction.values())
-        for unit in (1.0, 1.0 / size):
-            growth = _followed(instance, start, direction, [unit * step for step in STEPS])
-            if growth is not None:
-                return growth
-    return None
+    tried = (
+        _followed(instance, start, direction, [unit * step for step in STEPS])
+        for direction in _directions(program.choose, start)
+        for unit in (1.0, 1.0 / max(float(np.abs(v).max()) for v in direction.values()))
+    )
+    return next(filter(None, tried), None)
 
 
 def _directions(choose: tuple[Declaration, ...], start: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
@@ -297,8 +297,7 @@ def _directions(choose: tuple[Declaration, ...], start: Mapping[str, Array]) -> 
     for d in choose:
         value = start[d.name]
         size = max(1.0, float(np.abs(value).max(initial=0.0)))
-        is_matrix = d.kind in ("psd", "symmetric")
-        plain = np.eye(len(value)) if is_matrix else np.ones(value.shape)
+        plain = np.eye(len(value)) if d.kind in ("psd", "symmetric") else np.ones(value.shape)
         yield {d.name: size * plain}
         if not (d.sign or d.kind == "psd"):
             yield {d.name: -size * plain}
@@ -402,7 +401,10 @@ def infeasible(instance: Instance, nearest: Probe, proof: Proof, scaling: Scalin
 
 def endless(instance: Instance, growth: Growth) -> SolverError:
     """Error that names what grows or falls without end, and how the objective follows."""
-    ways = {name: _way(direction) for name, direction in growth.directions.items()}
+    ways = {
+        name: "growing" if (moved >= 0).all() else "falling" if (moved <= 0).all() else "moving"
+        for name, moved in growth.directions.items()
+    }
     falls = "falls" if instance.program.sense == "minimize" else "rises"
     moving = _together([f"'{name}' {way}" for name, way in ways.items()])
     caps = [_cap(instance, name, way) for name, way in ways.items()]
@@ -413,10 +415,6 @@ def endless(instance: Instance, growth: Growth) -> SolverError:
         hint=f"add a constraint such as {_together(caps, 'or')}, or check the sign of the objective and "
         "which way round the constraints are",
     )
-
-
-def _way(direction: Array) -> str:
-    return "growing" if (direction >= 0).all() else "falling" if (direction <= 0).all() else "moving"
 
 
 def _cap(instance: Instance, name: str, way: str) -> str:
@@ -457,10 +455,8 @@ def explain_failure(
         return _missed(instance, solver, last, point)
     is_hurried = last.stop in (Stop.STOPPED, Stop.ITERATIONS)
     with Clock(SECONDS_IN_A_HURRY if is_hurried else SECONDS_OF_DIAGNOSIS) as clock:
-        if last.stop == Stop.UNBOUNDED:
-            growth = find_growth(instance, *handed, clock)
-            if growth is not None:
-                return endless(instance, growth)
+        if last.stop == Stop.UNBOUNDED and (growth := find_growth(instance, *handed, clock)) is not None:
+            return endless(instance, growth)
         nearest = conflict(handed[0], clock)
     if nearest is not None and nearest.proof is not None:
         return infeasible(instance, nearest, nearest.proof, handed[1])

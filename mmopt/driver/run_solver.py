@@ -1,31 +1,42 @@
-"""A run of a solver: its points scored, the best kept, its end explained.
+"""Runs of solvers: points scored, the best kept, the end explained; a second problem for a bound, or inside.
 
 Where the chosen solver stops improving near the tolerance, a solver of another method goes on: an interior
 point method may end with an exact objective at a point that is off by about the square root of that error,
 and then a certificate that takes slopes at the point is short; on small programs a first order method ends at
 a nearer point. Remarks on an objective say which misses are charged to it, or else why it is
 estimated.
+
+**A derived bound**, for any convex program: a second problem is solved for multipliers and slopes, which are
+then judged. The solver is not trusted: ``proved_bounds.py`` reads a bound at any multipliers and slopes. The
+multipliers at the end of the solve of the program are tried first. Where the first perturbation leaves too
+much, or makes the problem unbounded, others follow. The same problem, with room in its lines, gives a point
+inside.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance, Scaling, cones, lower, scale
+from mmopt.compiler.duality.lower_apart import lower_apart
+from mmopt.compiler.duality.nodes import nodes_of
+from mmopt.compiler.duality.ranges import ranges_of
 from mmopt.compiler.same_program import is_shipped
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.accepted_inputs import OF_SOLVERS, unread
-from mmopt.driver.derive_bound import moved_inside
 from mmopt.driver.diagnose import explain_failure
 from mmopt.driver.judge.assemble_solution import Ending, Row, adopt
 from mmopt.driver.judge.check_claims import understates
+from mmopt.driver.judge.proved_bounds import Derived, Reader, level_above, reader
 from mmopt.driver.judge.score_point import (
     Candidate,
     bound_of,
@@ -34,18 +45,21 @@ from mmopt.driver.judge.score_point import (
     gap_of,
     improves,
     may_move,
+    names_with_errors,
     starts_from,
     upper_value,
 )
 from mmopt.driver.judge.violations import violations, worst_line
 from mmopt.driver.solve_plan import Task
-from mmopt.errors import Error, SolverError, UndecidedError
+from mmopt.errors import Error, SolverError, TimeLimitError, UndecidedError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.evaluate_constraint import excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.number_systems import splits
+from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.balls import BOUNDS
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import plain
 from mmopt.results import Solution
@@ -57,6 +71,8 @@ from mmopt.solvers import (
     Options,
     Point,
     SolverRow,
+    conic_solver,
+    is_kernel,
     missing_cones,
     predicted,
     run,
@@ -121,9 +137,9 @@ class Best:
         takes = instance.program.adoption is not None and not splits(instance.env)
         for name in baseline_names() if takes else ():
             with suppress(Error):  # it does not apply, or the time is over
-                form = baseline(name, instance.workload, instance.program.meaning.norm)
                 # Repaired before it is offered: misses are reported of the solver's point only.
-                offered = self.offer(candidate(instance, adopt(instance, form)).variables, {})
+                point = adopt(instance, baseline(name, instance.workload, instance.program.meaning.norm))
+                offered = self.offer(candidate(instance, point).variables, {})
                 best = name if offered is not None and offered is self.uncharged else best
             if time.monotonic() > end:
                 break
@@ -131,8 +147,8 @@ class Best:
 
     def settle(self) -> None:
         """Drop what only another point, or a failure, would need: it may be large."""
-        if is_shipped(self.instance.checked):  # a user's program tests its derived bound with them
-            self.unrepaired = None
+        # A user's program tests its derived bound with them.
+        self.unrepaired = None if is_shipped(self.instance.checked) else self.unrepaired
         if self.point is not None:
             self.uncharged = self.point = replace(self.point, memo=Memo())
 
@@ -154,9 +170,11 @@ class Best:
     def iteration(self, last: Point, seconds: float) -> Iteration | None:
         """The best point and bound so far, at a solver's last point; None where the point is not feasible."""
         point = self.feasible_point
-        if point is None:
-            return None
-        return Iteration(last.iterations, seconds, point.objective, self.bound, run=last.run)
+        return (
+            None
+            if point is None
+            else Iteration(last.iterations, seconds, point.objective, self.bound, run=last.run)
+        )
 
     @property
     def feasible_point(self) -> Candidate | None:
@@ -231,9 +249,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
             points = _unscaled(run(row, lower(scaled[0]), options, clock), scaled[1])
         with closing(points):
             for last in points:
-                counted = last.counted
-                if last.estimate is not None:
-                    counted = [Iteration(last.iterations, clock.elapsed, *last.estimate)]
+                estimate = last.estimate and [Iteration(last.iterations, clock.elapsed, *last.estimate)]
+                counted = last.counted if estimate is None else estimate
                 history += [iteration.row(before, certified=False) for iteration in counted]
                 if len(last.variables) == len(instance.program.choose):
                     best.offer(last.variables, last.multipliers, last.polar)
@@ -303,8 +320,12 @@ def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generat
     with closing(points):
         for point in points:
             variables, multipliers = scaling.undone(point.variables, point.multipliers)
-            counted = [i.placed(0, i.run, scaling.objective) for i in point.counted]
-            yield replace(point, variables=variables, multipliers=multipliers, counted=counted)
+            yield replace(
+                point,
+                variables=variables,
+                multipliers=multipliers,
+                counted=[i.placed(0, i.run, scaling.objective) for i in point.counted],
+            )
 
 
 def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
@@ -430,3 +451,156 @@ def objective_remarks(instance: Instance, solution: Solution) -> list[str]:
 def _lines_named(lines: list[str]) -> str:
     rest = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
     return ", ".join(f"'{name}'" for name in lines[:MOST_NAMED]) + rest
+
+
+# Part of the objective that is taken off for variables in cones, so that residuals are inside the dual cones.
+SHARES = (1e-7, 1e-9, 1e-5, 0.0)
+SMALL_OBJECTIVE = 1e-3  # an objective below it may be next to nothing: it is also tried unscaled
+BOUND_TOLERANCE = 1e-7  # of the runs
+# A problem that is predicted to take longer, in seconds, is not tried without a time limit.
+MOST_SECONDS, LEAST_SECONDS = 60.0, 1e-3
+MOST_HALVES = 40  # the least part of the way to a point inside that is tried, as a power of a half
+MAY_COST = 0.1  # part of the tolerance that a proof may cost that the objective is not below the optimum
+SECONDS_INSIDE = 10.0  # for a point inside
+
+
+def derive_bound(
+    task: Task,
+    point: Mapping[str, Any],
+    objective: float,
+    started: float,
+    multipliers: Mapping[str, Any] = MappingProxyType({}),
+    points: list[Mapping[str, Array]] | None = None,
+) -> Derived:
+    """The best bound within the time; ``started`` (``time.monotonic``) is when the task began.
+
+    ``multipliers``: by constraint, of any origin, tried before a problem is solved for others.
+    ``points`` collects the points of the problems, in which numbers are near one.
+    The lack of a bound raises nothing: ``Derived.why`` gives the reason.
+    """
+    instance, tolerance = task.instance, task.overrides.get("tolerance") or Options().tolerance
+    limit = task.overrides.get("time_limit", np.inf) - (time.monotonic() - started)
+    if splits(instance.env):
+        return Derived(None, why="it is by component")
+    best = Derived(None, why=unknown_errors(instance) or "the time is over")
+    try:
+        row = _conic(instance, task.solver)
+        seconds = predicted(instance, row).seconds
+        if seconds > (limit if np.isfinite(limit) else MOST_SECONDS):
+            return Derived(None, why=f"it is predicted to take {seconds:.0f} s: allow more with a time limit")
+        with Clock(limit) as clock:  # Ctrl-C ends it with the best bound so far
+            read = reader(instance, point, level_above(instance, objective))
+            for derived in _bounds(task, read, row, clock, multipliers, [] if points is None else points):
+                if best.bound is None or (
+                    derived.bound is not None and improves(best.bound, derived.bound, instance.program.sense)
+                ):
+                    best = derived
+                gap = gap_of(instance.checked, objective, best.bound)
+                if clock.is_over or (gap is not None and gap <= tolerance):
+                    break
+    except TimeLimitError:
+        return best
+    except Error as error:
+        return best if best.bound is not None else Derived(None, why=error.message)
+    return best
+
+
+def unknown_errors(instance: Instance) -> str:
+    """In words, the lets without an error bound, so that multipliers of their lines prove little; or ''."""
+    program = instance.program
+    sides = [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
+    taken = set[str]().union(*map(names_in, [program.objective, *sides]))
+    balls = {let.name: instance.env[BOUNDS](let.name) for let in program.lets if let.name in taken}
+    names = [f"'{name}'" for name, ball in balls.items() if ball is not None and np.isinf(ball.rad).all()]
+    return f"of {' and '.join(names)}, computed under 'let', no error bound is known" if names else ""
+
+
+def _conic(instance: Instance, name: str | SolverRow | None) -> SolverRow:
+    """The conic solver named, else Clarabel, or the default where Clarabel lacks a cone."""
+    # A function may be a first attempt: the bound need not suffer from it.
+    if isinstance(name, str) and not is_kernel(name):
+        return conic_solver(instance, name)
+    try:
+        return conic_solver(instance, "clarabel")
+    except SolverError:
+        return conic_solver(instance, None)
+
+
+def _bounds(
+    task: Task,
+    read: Reader,
+    row: SolverRow,
+    clock: Clock,
+    multipliers: Mapping[str, Any],
+    ends: list[Mapping[str, Array]],
+) -> Iterator[Derived]:
+    """Bounds at the solver's points, one perturbation after the other; where lines cancel, scaled twice."""
+    yield read.derived({}, {})  # by the declarations alone
+    if multipliers:
+        yield read.derived(multipliers, {})
+    threads = task.overrides.get("threads")
+    tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (
+        abs(float(read.nodes.all[read.nodes.objective].value)) < SMALL_OBJECTIVE
+    )
+    for (share, size), by_parts in product(tried, (False, True)):
+        if clock.is_over:
+            return
+        options = Options(
+            tolerance=BOUND_TOLERANCE, threads=threads, time_limit=max(clock.left, LEAST_SECONDS)
+        )
+        apart = lower_apart(read.nodes, read.ranges, share, size, by_parts=by_parts)
+        if by_parts and not apart.is_cancelled:
+            continue
+        with closing(run(row, apart.lowered, options, clock)) as points:
+            for _ in points:
+                ends.append(apart.point())
+                yield read.derived(*apart.duals())
+
+
+def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: float) -> Candidate:
+    """A nearby point at which all lines hold; the same point without one, or where a proof costs too much.
+
+    In a second problem, lines that are not equations have room, and the objective is near. Somewhere on the
+    way to its point all lines hold; the point is moved by the least part of the way that suffices.
+    ``tolerance``: a proof may cost a part of it; with equations, or without an error bound of the objective,
+    there is no proof.
+    """
+    if point.is_feasible and (
+        point.proved
+        or any(c.relation.op == "==" for c in instance.program.constraints)
+        or not upper_value(instance.program.objective, point.env)[1]
+    ):
+        return point
+    inner, best = _inner(instance, point.variables, clock), None
+    first, middle, last = 0, 0, MOST_HALVES if inner else -1
+    while first <= last and not clock.is_over:
+        part = 0.5**middle
+        moved = {n: (1.0 - part) * v + part * inner[n] for n, v in point.variables.items()}
+        tried = candidate(instance, moved)
+        if tried.is_feasible and (best is None or tried.proved >= best.proved):
+            best, first = tried, middle + 1
+        else:
+            last = middle - 1
+        middle = (first + last) // 2
+    if best is None or not point.is_feasible:
+        return best or point
+    most = MAY_COST * tolerance * abs(point.objective)
+    return best if best.proved and abs(best.objective - point.objective) <= most else point
+
+
+@np.errstate(all="ignore")
+def _inner(instance: Instance, values: Mapping[str, Any], clock: Clock) -> dict[str, Array]:
+    """A point inside all lines that are not equations; nothing where there is none, or it would take long."""
+    inner: dict[str, Array] = {}
+    try:
+        row, limit = _conic(instance, None), min(SECONDS_INSIDE, clock.left)
+        if predicted(instance, row).seconds > limit:
+            return {}
+        nodes = nodes_of(instance, values, names_with_errors(instance)[0])
+        apart = lower_apart(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=True)
+        with closing(run(row, apart.lowered, Options(time_limit=max(limit, LEAST_SECONDS)), clock)) as points:
+            for _ in points:
+                inner = apart.point() or inner
+    except (Error, ArithmeticError, np.linalg.LinAlgError):
+        return {}
+    return inner

@@ -25,11 +25,9 @@ from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.accepted_inputs import as_program, named_givens, refuse_unread, within_range, workload_for
 from mmopt.driver.judge.assemble_solution import Ending, adopt, assemble, row_parameter, starting
-from mmopt.driver.judge.charge_for_root import charged_for_the_queries
-from mmopt.driver.judge.score_point import bound_of, starts_from, upper_value
-from mmopt.driver.rank_search import solve_rank
+from mmopt.driver.judge.score_point import bound_of, charged_for_the_queries, starts_from, upper_value
 from mmopt.driver.run_solver import objective_remarks
-from mmopt.driver.smooth_search import solve_smooth
+from mmopt.driver.searches import solve_rank, solve_smooth
 from mmopt.driver.solve_convex import solve_convex, solve_factors
 from mmopt.driver.solve_plan import Report, Task, plan_solve
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
@@ -123,13 +121,10 @@ def solve(
     KeyboardInterrupt : Ctrl-C before there is a certified point, and the second one.
     """
     workload = workload_for(workload, program)
-    if not isinstance(reduce, bool):
-        raise OptionError(f"'reduce' is True or False, not {reduce!r}")
-    if derive is not None and not isinstance(derive, bool):
-        raise OptionError(f"'derive' is True or False, not {derive!r}")
-    if program is None:
-        program = default_program(workload)[0]
-    program = as_program(program)
+    for name, flag in (("reduce", reduce), ("derive", False if derive is None else derive)):
+        if not isinstance(flag, bool):
+            raise OptionError(f"'{name}' is True or False, not {flag!r}")
+    program = as_program(default_program(workload)[0] if program is None else program)
     given_options: dict[str, Any] = {
         "tolerance": tolerance,
         "time_limit": time_limit,
@@ -153,8 +148,7 @@ def solve(
     with deadline(time_limit), blas_threads(workload.n, threads):
         named = named_givens(givens, checked.written, workload)
         strategy = None if start is None else starting(start, checked.written, workload, overrides)
-        if strategy is not None:
-            named = {**row_parameter(checked.written, strategy), **named}
+        named = {**({} if strategy is None else row_parameter(checked.written, strategy)), **named}
         plan = plan_solve(checked, workload, named, reduce=reduce, solver=row)
         point = None if strategy is None else adopt(plan.instance, strategy)
         with blas_threads(plan.largest, threads) if plan.split else nullcontext():
@@ -166,8 +160,9 @@ def solve_task(task: Task) -> Solution:
     started = time.monotonic()
     solution = _SOLVES[task.program.problem_class](task)
     if not (solution.is_in_factors or is_shipped(task.instance.checked)):
-        remarks = objective_remarks(task.instance, solution)
-        solution = replace(solution, warnings=(*remarks, *solution.warnings))
+        solution = replace(
+            solution, warnings=(*objective_remarks(task.instance, solution), *solution.warnings)
+        )
     return with_total(solution, started)
 
 
@@ -206,8 +201,10 @@ class _Procedure:
                     self.sub(step)
                 else:
                     self.env[step.name] = evaluate(step.expr, self.env)
-                    sizes = (np.size(value) for value in self.env.values())
-                    require_memory((sum(sizes), 1), "sum of all arrays of the program")
+                    require_memory(
+                        (sum(np.size(value) for value in self.env.values()), 1),
+                        "sum of all arrays of the program",
+                    )
 
     def taken(self) -> dict[str, Any]:
         """All values, which this object drops: the caller alone then holds their memory."""
@@ -217,9 +214,10 @@ class _Procedure:
     def repeat(self, loop: Repeat) -> None:
         times = evaluate(loop.times, self.env)
         if not 1 <= times <= LARGEST_DIM or times != int(times):
-            where = self.task.program.source.locate(loop.times.span)
-            message = f"a block is repeated a whole number of times, at most 2**53, not {times:g}"
-            raise OptionError(message, where=where)
+            raise OptionError(
+                f"a block is repeated a whole number of times, at most 2**53, not {times:g}",
+                where=self.task.program.source.locate(loop.times.span),
+            )
         best = np.inf
         for _ in range(int(times)):
             if (until := loop.until) is not None and COMPARE[until.op](

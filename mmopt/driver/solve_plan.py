@@ -72,8 +72,7 @@ class SolvePlan:
         """The plans of the factors by attribute, where the solution stays in factors; else none."""
         if self.step is None or not self.split:
             return {}
-        names = [a.name for a in self.instance.workload.domain.attributes]
-        return dict(zip(names, self.parts, strict=True))
+        return dict(zip([a.name for a in self.instance.workload.domain.attributes], self.parts, strict=True))
 
     @property
     def attributes(self) -> Mapping[SolvePlan, list[str]]:
@@ -138,8 +137,11 @@ def plan_solve(
         return plan
     if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel(solver))):
         arguments = checked, workload, givens or {}
-        small = int(SMALL_COMPONENT * workload.n)
-        other = _without_cells(*arguments) if is_large else _by_component(*arguments, small)
+        other = (
+            _without_cells(*arguments)
+            if is_large
+            else _by_component(*arguments, int(SMALL_COMPONENT * workload.n))
+        )
         if isinstance(other, SolvePlan):
             return other
         if isinstance(other, TooLargeError):
@@ -187,8 +189,10 @@ def plan_in_factors(
     ones = {p.name: 1.0 for p in checked.program.parameters}  # their values are not needed before ``bind``
     if not (is_product and of_factors(checked, frozenset(givens), ones).kind):
         return None
-    by_hash = {part.hash: part for part in factors}
-    plans = {key: plan_solve(checked, part, givens, solver=solver) for key, part in by_hash.items()}
+    plans = {
+        key: plan_solve(checked, part, givens, solver=solver)
+        for key, part in {part.hash: part for part in factors}.items()
+    }
     parts = tuple(plans[part.hash] for part in factors)
     reduced = in_factors(workload, [plan.instance for plan in parts])
     return None if reduced is None else SolvePlan(reduced[0], reduced[1].text, reduced[1], parts)
@@ -218,8 +222,7 @@ def _by_component(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
 ) -> SolvePlan | str | TooLargeError:
     """The plan by component, with components no larger than ``largest``; or why there is none."""
-    why = obstacle(checked, givens)
-    return why or _stays(by_components, checked, workload, givens, largest=largest)
+    return obstacle(checked, givens) or _stays(by_components, checked, workload, givens, largest=largest)
 
 
 def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> SolvePlan | str:
@@ -280,27 +283,22 @@ def _fits_dense(workload: Workload) -> bool:
 
 def _too_large(program: Program, workload: Workload, why: str) -> TooLargeError:
     """The error for a solve that does not fit in memory, with the reason why it is not by component."""
-    one, limit, able = 8 * workload.n**2, memory_limit(), _able()
+    one, limit = 8 * workload.n**2, memory_limit()
+    kernel_programs = [shipped(name) for kernel in KERNELS for name in kernel.programs]
+    able = [
+        checked.program.name
+        for checked in map(shipped, program_names())
+        if not obstacle(checked, {}) and any(match(kernel, checked) is not None for kernel in kernel_programs)
+    ]
     others = f"these are: {', '.join(able)}; or group values of the attributes, so that there are fewer cells"
     hint = FEWER if program.name in able else others
-    if fits_memory((workload.n, workload.n)):
-        hint += "; or try it as it is with reduce=False (--no-reduce)"
+    hint += "; or try it as it is with reduce=False (--no-reduce)" * fits_memory((workload.n, workload.n))
     return TooLargeError(
         f"'{program.name}' cannot be solved by component: {why}; over {whole(workload.n)} cells one matrix "
         f"alone takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {DENSE_ARRAYS} of "
         "them",
         hint=hint,
     )
-
-
-def _able() -> list[str]:
-    """The shipped programs that are solved by component."""
-    kernel_programs = [shipped(name) for kernel in KERNELS for name in kernel.programs]
-    return [
-        checked.program.name
-        for checked in map(shipped, program_names())
-        if not obstacle(checked, {}) and any(match(kernel, checked) is not None for kernel in kernel_programs)
-    ]
 
 
 def _gigabytes(size: float) -> str:
@@ -366,8 +364,7 @@ class Task:
     def derives(self) -> bool:
         """Whether a bound is derived: by the option; by default for programs without a proved bound."""
         by_default = not self.program.bound and not is_shipped(self.instance.checked)
-        derives = by_default if self.derive is None else self.derive
-        return derives and self.program.problem_class == "convex"
+        return (by_default if self.derive is None else self.derive) and self.program.problem_class == "convex"
 
     def options(self, **defaults: Any) -> Options:
         """The options, with ``defaults`` where the caller named none."""
@@ -378,8 +375,14 @@ class Task:
         checked = instance.checked
         solver = self.solver if self.solver is not None and takes(checked, self.solver) else None
         overrides = {name: value for name, value in self.overrides.items() if reads(checked, name, solver)}
-        plan = SolvePlan(instance, reduce=self.plan.reduce)
-        return replace(self, plan=plan, solver=solver, overrides=overrides, start=start, derive=False)
+        return replace(
+            self,
+            plan=SolvePlan(instance, reduce=self.plan.reduce),
+            solver=solver,
+            overrides=overrides,
+            start=start,
+            derive=False,
+        )
 
     def planned(self) -> Task:
         """The task with the plan of its instance."""

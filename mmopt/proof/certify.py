@@ -26,7 +26,6 @@ from mmopt.driver.accepted_inputs import (
     within_range,
     workload_for,
 )
-from mmopt.driver.derive_bound import moved_inside
 from mmopt.driver.judge.assemble_solution import (
     Ending,
     adopt,
@@ -35,7 +34,7 @@ from mmopt.driver.judge.assemble_solution import (
     check_adopts,
     row_parameter,
 )
-from mmopt.driver.judge.bound_on_total_error import error_bound
+from mmopt.driver.judge.proved_bounds import error_bound
 from mmopt.driver.judge.score_point import (
     FEASIBLE,
     SLIGHT,
@@ -50,7 +49,7 @@ from mmopt.driver.judge.score_point import (
     starts_from,
 )
 from mmopt.driver.judge.violations import undefined_part, worst_line
-from mmopt.driver.run_solver import objective_remarks
+from mmopt.driver.run_solver import moved_inside, objective_remarks
 from mmopt.driver.solve import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived
 from mmopt.driver.solve_plan import Report, SolvePlan, Task

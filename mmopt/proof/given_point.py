@@ -16,7 +16,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.judge.assemble_solution import Ending
-from mmopt.driver.judge.derived_bound import Derived, level_above, reader
+from mmopt.driver.judge.proved_bounds import Derived, level_above, reader
 from mmopt.driver.judge.score_point import Candidate, charged, improves, meaning, named_multipliers
 from mmopt.driver.judge.violations import asymmetric, worst_line
 from mmopt.errors import Error, OptionError, suggest

@@ -17,9 +17,8 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
 from mmopt.driver.judge.assemble_solution import value_of
-from mmopt.driver.judge.bound_on_total_error import for_neighbours
 from mmopt.driver.judge.check_claims import check_figures, grade_of, objective_grade, survived
-from mmopt.driver.judge.derived_bound import Derived, recomputed
+from mmopt.driver.judge.proved_bounds import Derived, for_neighbours, recomputed
 from mmopt.driver.judge.score_point import (
     FEASIBLE,
     Candidate,

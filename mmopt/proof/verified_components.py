@@ -14,7 +14,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions import by_components
 from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
-from mmopt.driver.judge.bound_on_total_error import l2_by_component, l2_of_few
+from mmopt.driver.judge.proved_bounds import l2_by_component, l2_of_few
 from mmopt.driver.judge.score_point import bound_of
 from mmopt.errors import ResultError
 from mmopt.language import Checked

@@ -1,12 +1,12 @@
 """What is chosen as a vector of numbers: there and back, and its derivatives.
 
-Guards smooth_search.py.
+Guards searches.py.
 """
 
 import numpy as np
 
 from mmopt.driver.judge.check_claims import draw
-from mmopt.driver.smooth_search import Coordinates
+from mmopt.driver.searches import Coordinates
 from mmopt.language import Program
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR
 

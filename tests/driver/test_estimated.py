@@ -1,6 +1,6 @@
 """What a point misses is charged to its objective, which is estimated where a rounding is not bounded.
 
-Guards compiler/bind.py, driver/judge/charge_for_root.py, driver/judge/score_point.py,
+Guards compiler/bind.py, driver/judge/score_point.py,
 language/evaluate/evaluate_constraint.py, solve.py.
 """
 

@@ -19,7 +19,7 @@ from dense_row_space import ways
 import mmopt
 from mmopt import Solution, Workload
 from mmopt.driver import solve_plan
-from mmopt.driver.judge.bound_on_total_error import bound_in_form
+from mmopt.driver.judge.proved_bounds import bound_in_form
 from mmopt.errors import TimeLimitError, TooLargeError
 from mmopt.limits import Stop
 from mmopt.numerics.split_arrays import Level, Measure, Split

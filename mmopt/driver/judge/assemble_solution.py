@@ -13,10 +13,6 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import incoming, norm_of, opened
-from mmopt.driver.judge.bound_on_total_error import (
-    bound_in_form,
-    error_bound,
-)
 from mmopt.driver.judge.check_claims import (
     bounds_error,
     check_derived,
@@ -26,7 +22,11 @@ from mmopt.driver.judge.check_claims import (
     refuted,
     survived,
 )
-from mmopt.driver.judge.derived_bound import Derived
+from mmopt.driver.judge.proved_bounds import (
+    Derived,
+    bound_in_form,
+    error_bound,
+)
 from mmopt.driver.judge.score_point import (
     Candidate,
     charged,
@@ -62,8 +62,7 @@ from mmopt.workloads import Workload
 
 def adopters(norm: int | None = None) -> list[str]:
     """The shipped programs with 'from strategy', first those whose strategies are for total error."""
-    loaded = [Program.load(name) for name in program_names()]
-    able = [p for p in loaded if p.adoption and norm in (None, p.meaning.norm)]
+    able = [p for p in map(Program.load, program_names()) if p.adoption and norm in (None, p.meaning.norm)]
     return [p.name for p in sorted(able, key=lambda p: (p.bound != "l2_strategy", p.name))]
 
 
@@ -271,8 +270,9 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     derived, stop = ending.derived, ending.stop
     for limit, at in [(bound, multipliers), *([(derived.bound, derived.multipliers)] if derived else [])]:
         if refuted(objective, limit, program.sense):  # by weak duality, by no more than what the point misses
-            point = Candidate(variables, env, objective, 0.0, 0.0)
-            objective = charged(instance, point, at, rounded=True).objective
+            objective = charged(
+                instance, Candidate(variables, env, objective, 0.0, 0.0), at, rounded=True
+            ).objective
             gap = gap_of(instance.checked, objective, limit)
             is_reached = gap is not None and gap <= float(options.get("tolerance") or 0.0)
             stop = Stop.MISSED if stop == Stop.REACHED and not is_reached else stop
@@ -290,16 +290,17 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
             hint="ask for a smaller tolerance, or use another solver",
         )
     root_mean_square = strategy.rmse(workload)
-    goal = error / (1.0 + float(options.get("tolerance") or 0.0))
-    lower, best = _error_bound(instance, strategy, goal, ending)
-    if program.bound == "l2_strategy":
-        bound = lower
+    lower, best = _error_bound(
+        instance, strategy, error / (1.0 + float(options.get("tolerance") or 0.0)), ending
+    )
+    bound = lower if program.bound == "l2_strategy" else bound
     if derived is not None:
         check_derived(instance, objective, derived.bound)
     is_own = bound is not None or derived is None
     bound = bound if derived is None or is_own else derived.bound
-    off = rounding(strategy, workload)
-    objective, error = check_figures(instance, objective, bound, error, lower, off, multipliers, variables)
+    objective, error = check_figures(
+        instance, objective, bound, error, lower, rounding(strategy, workload), multipliers, variables
+    )
     grade, tested = grade_of(instance, bound) if derived is None or is_own else derived.grade, 0
     if bound is not None and grade == "claimed":
         points = {"the solver's point": ending.unrepaired or {}, "the repaired point": variables}

@@ -7,6 +7,7 @@ are drawn and searched without the program's ``repair``, which may pull every po
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -15,13 +16,13 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.charge_for_root import rests_on_rounded
 from mmopt.driver.judge.score_point import (
     Candidate,
     charged,
     charged_error,
     improves,
     meaning,
+    rests_on_rounded,
     rounding,
     scored,
     without_rounding,
@@ -96,8 +97,11 @@ def _means_error(instance: Instance) -> bool:
     if instance.neighbours != ADD_REMOVE:
         return False
     is_theirs = _passed(instance) <= {"workload.eigenqueries"}  # other data may mean another error
-    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and is_theirs)
-    return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
+    return (
+        (bounds_error(instance) or (program.bound == "l2_strategy" and is_theirs))
+        and program.meaning.kind == "strategy"
+        and program.sense == "minimize"
+    )
 
 
 def refuted(objective: float, bound: float | None, sense: str, missed: float = 0.0) -> bool:
@@ -167,8 +171,13 @@ def check_figures(
         if refuted(objective, bound, program.sense):
             if program.certificate is None and not program.bound:
                 check_derived(instance, objective, bound)
-            point = Candidate(variables, {}, objective, 0.0, 0.0)
-            raise RefutedError(instance, multipliers, bound, point, "the repaired point")
+            raise RefutedError(
+                instance,
+                multipliers,
+                bound,
+                Candidate(variables, {}, objective, 0.0, 0.0),
+                "the repaired point",
+            )
         objective = max(objective, bound) if program.sense == "minimize" else min(objective, bound)
     if refuted(error, error_bound, "minimize"):
         raise ContradictionError(
@@ -198,8 +207,9 @@ def understates(instance: Instance, point: Candidate) -> bool:
     if not (point.is_feasible and _means_error(instance)):
         return False
     strategy = without_rounding(meaning(instance, point.env)[0], instance.workload)
-    error = charged_error(strategy, instance.workload)
-    return _is_below(point.objective, error, rounding(strategy, instance.workload))
+    return _is_below(
+        point.objective, charged_error(strategy, instance.workload), rounding(strategy, instance.workload)
+    )
 
 
 @dataclass
@@ -213,7 +223,7 @@ class Sought:
 
     def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
         """A drawn point; ``starts`` by their origin, as they are or moved inside; then points by descent."""
-        inner, best = None, None
+        inner, best, sense = None, None, self.instance.program.sense
         kept = max(FEWEST_POINTS, 3 * self.left // 4)  # for points that are better than drawn ones
         while starts and inner is None and self.left > kept:
             inner = best = self._judged(self._drawn(next(iter(starts.values()))))
@@ -221,10 +231,16 @@ class Sought:
             yield "a point drawn at random", inner
         for origin, values in starts.items():
             for part in PARTS_OF_INNER if inner is not None else PARTS_OF_INNER[:1]:
-                candidate = self._judged(values if inner is None else _mixed(values, inner.variables, part))
-                if candidate is not None:
+                mixed = {
+                    n: v
+                    if is_structured(v) or inner is None
+                    else (1.0 - part) * v + part * inner.variables[n]
+                    for n, v in values.items()
+                }
+                if (candidate := self._judged(mixed)) is not None:
                     yield f"{origin}, moved inside" if part else origin, candidate
-                    best = candidate if best is None or self._better(candidate, best) else best
+                    is_better = best is None or improves(candidate.objective, best.objective, sense)
+                    best = candidate if is_better else best
                     break
         for candidate in () if best is None else self._descent(best):
             yield "a point sought by descent", candidate
@@ -232,11 +248,10 @@ class Sought:
     def _judged(self, values: Mapping[str, Any]) -> Candidate | None:
         """The point, if it is feasible, with variables set by equations that define them."""
         self.left -= 1
-        try:
+        with suppress(Error, np.linalg.LinAlgError):  # no value there
             candidate = charged(self.instance, scored(self.instance, self._tied(values)), self.multipliers)
-        except (Error, np.linalg.LinAlgError):  # no value there
-            return None
-        return candidate if candidate.is_feasible else None
+            return candidate if candidate.is_feasible else None
+        return None
 
     @np.errstate(all="ignore")
     def _tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,9 +268,6 @@ class Sought:
                 tied[name] = as_value(evaluate(other, {**self.instance.env, **plain(tied)}))
         return tied
 
-    def _better(self, candidate: Candidate, than: Candidate) -> bool:
-        return improves(candidate.objective, than.objective, self.instance.program.sense)
-
     def _descent(self, best: Candidate) -> Iterator[Candidate]:
         """Variables scaled alone, together and against each other; entries scaled at random."""
         several = product((0.0, 1.0, -1.0), repeat=min(len(best.variables), 3))
@@ -267,13 +279,12 @@ class Sought:
                 if self.left <= 0:
                     return
                 by = dict(zip(best.variables, power, strict=False))
-                variables = best.variables.items()
                 candidate = self._judged(
-                    {n: self._scaled(v, factor, by.get(n, 0.0), not by) for n, v in variables}
+                    {n: self._scaled(v, factor, by.get(n, 0.0), not by) for n, v in best.variables.items()}
                 )
                 if candidate is not None:
                     yield candidate
-                    if self._better(candidate, best):
+                    if improves(candidate.objective, best.objective, self.instance.program.sense):
                         best, improved = candidate, True
             factor = factor if improved else factor**0.5
 
@@ -294,10 +305,6 @@ class Sought:
                 value = draw(self.rng, d, np.shape(value))
             drawn[d.name] = self._scaled(value, factor, 1.0, alone=False)
         return drawn
-
-
-def _mixed(values: Mapping[str, Any], inner: Mapping[str, Any], part: float) -> Mapping[str, Any]:
-    return {n: v if is_structured(v) else (1.0 - part) * v + part * inner[n] for n, v in values.items()}
 
 
 def survived(
@@ -326,6 +333,5 @@ def draw(rng: np.random.Generator, d: Declaration, shape: tuple[int, ...]) -> Ar
     value = rng.normal(size=shape)
     if d.kind == "psd":
         return np.asarray(value.T @ value / len(value) + 0.1 * np.eye(len(value)))
-    if d.kind == "symmetric":
-        value = (value + value.T) / np.sqrt(2.0)
+    value = (value + value.T) / np.sqrt(2.0) if d.kind == "symmetric" else value
     return np.abs(value) if d.sign else np.asarray(value)

@@ -51,8 +51,11 @@ def _axis(instance: Instance, c: Constraint) -> str:
 
     Rows are those of its family, or the entries of its sides.
     """
-    vectors = (t.dims[0] for t in instance.checked.constraints[c.name] if t.is_vector)
-    dim = next(vectors, None) if c.family is None else c.family.dim
+    dim = (
+        next((t.dims[0] for t in instance.checked.constraints[c.name] if t.is_vector), None)
+        if c.family is None
+        else c.family.dim
+    )
     given = (d for d in instance.program.givens if d.name not in instance.passed)
     axes = (pair for d in given for pair in zip(AXES.get(d.source, ()), d.dims, strict=False))
     return next((axis for axis, given_dim in axes if given_dim == dim), "")
@@ -63,15 +66,13 @@ def _label(instance: Instance, axis: str, i: int) -> tuple[str, str]:
     workload = instance.workload
     if axis in ("query", "query with a target"):
         labels = workload.labels()
-        if axis != "query":
-            i = int(np.flatnonzero(np.isfinite(workload.targets))[i])
+        i = i if axis == "query" else int(np.flatnonzero(np.isfinite(workload.targets))[i])
         return "query", str(i) if labels[i] == f"query {i}" else f"'{labels[i]}'"
     if axis == "cell":
         domain = workload.domain
         if domain.names == ("cell",):
             return "cell", domain.cell(i)[0]
-        codes = np.unravel_index(i, domain.shape)
-        pairs = zip(domain.attributes, codes, strict=True)
+        pairs = zip(domain.attributes, np.unravel_index(i, domain.shape), strict=True)
         return "cell", f"'{join(tuple(cell_label(a, int(code)) for a, code in pairs))}'"
     return "entry", str(i)
 
@@ -152,8 +153,9 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
 def _of_line(instance: Instance, c: Constraint, env: Mapping[str, Any], memo: Memo | None) -> Violation:
     if words := undefined_part(instance, env, c):
         return Violation(c.name, "constraint", np.inf, (), words)
-    chosen = frozenset(d.name for d in instance.program.choose)
-    return Violation(c.name, "constraint", *worst(c, env, chosen, memo))
+    return Violation(
+        c.name, "constraint", *worst(c, env, frozenset(d.name for d in instance.program.choose), memo)
+    )
 
 
 def undefined_part(instance: Instance, env: Mapping[str, Any], c: Constraint | None = None) -> str:
@@ -175,8 +177,12 @@ def asymmetric(instance: Instance, point: Mapping[str, Any]) -> str:
 
     Rounding does not count: the symmetric part is used.
     """
-    declared = [d for d in instance.program.choose if d.kind in SYMMETRIC]
-    offs = ((d, asymmetry(part, ROUNDED_APART)) for d in declared for part in arrays_of(point[d.name]))
+    offs = (
+        (d, asymmetry(part, ROUNDED_APART))
+        for d in instance.program.choose
+        if d.kind in SYMMETRIC
+        for part in arrays_of(point[d.name])
+    )
     return next((f"'{d.name}' is declared {d.kind} and {off}" for d, off in offs if off), "")
 
 
@@ -193,9 +199,11 @@ def worst_line(
 
 def _negative_eigenvalue(parts: Sequence[Array]) -> float:
     symmetric = [symmetric_part(part) for part in parts]
-    if all(map(is_definite, symmetric)):
-        return 0.0
-    return beside_psd(symmetric, [np.abs(np.diagonal(part)) for part in symmetric])
+    return (
+        0.0
+        if all(map(is_definite, symmetric))
+        else beside_psd(symmetric, [np.abs(np.diagonal(part)) for part in symmetric])
+    )
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:
@@ -203,8 +211,9 @@ def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:
         return Violation(d.name, "sign", float("inf"))
     if value.size == 0 or not (value <= 0.0 if d.sign == ">" else value < 0.0).any():
         return Violation(d.name, "sign", 0.0)
-    at = np.unravel_index(int(np.argmin(value)), value.shape)
-    return Violation(d.name, "sign", 1.0, tuple(int(i) for i in at))
+    return Violation(
+        d.name, "sign", 1.0, tuple(int(i) for i in np.unravel_index(int(np.argmin(value)), value.shape))
+    )
 
 
 def as_declared(d: Declaration, value: Any, program: Program) -> Any:
@@ -216,8 +225,11 @@ def as_declared(d: Declaration, value: Any, program: Program) -> Any:
     if d.kind == "psd":
         if isinstance(value, Split) or is_inverted(d.name, program):
             return floored(value)
-        trace = max(float(np.trace(value)), 0.0)
-        return psd_floor(value, trace * min(SEMIDEFINITE_FLOOR * (len(value) + 4) / EIGENVALUE_FLOOR, 1.0))
+        return psd_floor(
+            value,
+            max(float(np.trace(value)), 0.0)
+            * min(SEMIDEFINITE_FLOOR * (len(value) + 4) / EIGENVALUE_FLOOR, 1.0),
+        )
     if isinstance(value, Split):
         return value
     if d.kind == "symmetric":
@@ -232,8 +244,8 @@ def is_inverted(name: str, program: Program) -> bool:
     written += [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
     return bool(program.repair) or any(
         isinstance(part, Apply) and part.atom in OF_DEFINITE and mentions(part, name)
-        for expr in filter(None, written)
-        for part in walk(expr)
+        for expr in written
+        for part in (walk(expr) if expr is not None else ())
     )
 
 
@@ -260,8 +272,7 @@ def nearby(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, 
     """
     if any(is_structured(v) or not np.isfinite(v).all() for v in values.values()):
         return
-    for pulled in _pulled_in(instance, values):
-        yield _cleared(pulled, EPS)
+    yield from (_cleared(pulled, EPS) for pulled in _pulled_in(instance, values))
     yield _cleared(values, MOST_MOVED)
 
 
@@ -337,5 +348,5 @@ def _tapes(instance: Instance, values: Mapping[str, Any]) -> Iterator[tuple[str,
         if joined is not None:
             yield c.relation.op, Tape(joined, env, chosen)
         elif count <= MOST_TAPES:
-            for i in range(count):
-                yield c.relation.op, Tape(written, {**env, c.family.index: i}, chosen)
+            indices = ({c.family.index: i} for i in range(count))
+            yield from ((c.relation.op, Tape(written, {**env, **index}, chosen)) for index in indices)

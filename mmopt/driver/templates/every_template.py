@@ -124,8 +124,9 @@ def marginal_strategy(
     error, theta = min((_descend(problem, start) for start in starts_in_time), key=itemgetter(0))
     if not np.isfinite(error):
         raise WorkloadError("no weights of marginals support the workload at working precision")
-    raw = MarginalStrategy(sizes, theta, norm)
-    return MarginalStrategy(sizes, theta / raw.sensitivity * (1.0 - 1e-12), norm)
+    return MarginalStrategy(
+        sizes, theta / MarginalStrategy(sizes, theta, norm).sensitivity * (1.0 - 1e-12), norm
+    )
 
 
 def _descend(problem: _MarginalWeights, start: Array) -> tuple[float, Array]:
@@ -134,8 +135,7 @@ def _descend(problem: _MarginalWeights, start: Array) -> tuple[float, Array]:
     value, theta = _minimum(problem, start, kept)
     small = kept & (theta <= TINY * theta.max())
     if small.any():
-        pruned = np.where(small, 0.0, theta)
-        without = _minimum(problem, pruned, kept & ~small)
+        without = _minimum(problem, np.where(small, 0.0, theta), kept & ~small)
         if without[0] <= value:
             return without
     return value, theta
@@ -308,9 +308,9 @@ def templates(
     chosen = list(dict.fromkeys(names or [name for name in TEMPLATES if not TEMPLATES[name].why_not(norm)]))
     for name in chosen:
         if name not in TEMPLATES:
-            listed = ", ".join(TEMPLATES)
             raise OptionError(
-                f"there is no template '{name}', expected one of {listed}", hint=suggest(name, TEMPLATES)
+                f"there is no template '{name}', expected one of {', '.join(TEMPLATES)}",
+                hint=suggest(name, TEMPLATES),
             )
     against = {name: TEMPLATES[name].why_not(norm) for name in chosen}
     if bound is None and all(against.values()):

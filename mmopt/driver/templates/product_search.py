@@ -79,8 +79,12 @@ class Side:
         grams = tuple(factor.gram()[np.ix_(first, first)] for factor in different)
         rows = [factor.root()[:, first] for factor in different]
         places = {factor: i for i, factor in enumerate(different)}
-        used = np.array([places[factor] for factor in factors])
-        return Side(classes, grams, np.unique(np.vstack(rows), axis=0), used)
+        return Side(
+            classes,
+            grams,
+            np.unique(np.vstack(rows), axis=0),
+            np.array([places[factor] for factor in factors]),
+        )
 
     @property
     def size(self) -> int:
@@ -89,8 +93,11 @@ class Side:
 
     def gram(self, weights: Array) -> Array:
         """Σ weightⱼ Gⱼ over the products, (r, r)."""
-        shares = np.bincount(self.used, weights, minlength=len(self.grams))
-        return np.asarray(np.tensordot(shares, np.array(self.grams), axes=1))
+        return np.asarray(
+            np.tensordot(
+                np.bincount(self.used, weights, minlength=len(self.grams)), np.array(self.grams), axes=1
+            )
+        )
 
     def spread(self, rows: Array) -> Array:
         """Rows (k, r) over the merged values as rows (k, size) over all; zero for a value in no query."""
@@ -121,8 +128,9 @@ class UnionTerms:
 
         errors : for each attribute tr(Gⱼ (AᵀA)⁻¹) of every product, (products,).
         """
-        others = [e for i, e in enumerate(errors) if i != at]
-        return self.sides[at].gram(self.weights * np.prod(others, axis=0))
+        return self.sides[at].gram(
+            self.weights * np.prod([e for i, e in enumerate(errors) if i != at], axis=0)
+        )
 
 
 GAP = 1e-7  # of the convex problem of one attribute
@@ -237,8 +245,7 @@ def product(
             hint="solve l2_strategy, which takes queries of few attributes over any number of cells",
         )
     terms = UnionTerms.of(workload)
-    if starts is None:
-        starts = STARTS if count <= FEW_FACTORS else 1
+    starts = starts or (STARTS if count <= FEW_FACTORS else 1)
     end = time.monotonic() + min(time_limit, time_left())
     ends = [_descend(terms, norm, effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda end: end[1])
@@ -261,8 +268,9 @@ def _descend(
         for at in rng.permutation(len(terms.sides)).tolist():
             side = terms.sides[at]
             if time.monotonic() < end and side.size > 1:
-                gram = terms.surrogate(errors, at)
-                factors[at] = factors[at].improved(side, gram, count, int(rng.integers(2**31)))
+                factors[at] = factors[at].improved(
+                    side, terms.surrogate(errors, at), count, int(rng.integers(2**31))
+                )
             errors[at] = factors[at].errors(side)
         now = float(terms.weights @ np.prod(errors, axis=0))
         is_settled = not now < before * (1.0 - SETTLED)
@@ -317,8 +325,9 @@ def product_bound(workload: Workload, multipliers: Sequence[Array]) -> float:
     ----------
     workload : from products. multipliers : for each attribute (nᵢ,), nonnegative, as of ``multipliers_of``.
     """
-    equal = [np.ones(len(prices)) for prices in multipliers]
-    return max(_bound(workload, multipliers), _bound(workload, equal))
+    return max(
+        _bound(workload, multipliers), _bound(workload, [np.ones(len(prices)) for prices in multipliers])
+    )
 
 
 def _bound(workload: Workload, multipliers: Sequence[Array]) -> float:
@@ -370,9 +379,7 @@ def _split(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Array:
         is_split = is_split and min(inside, outside) <= COMMUTES * float(np.linalg.norm(v))
         along.append(float(singular @ np.square(part)) / float(v @ v))
         whole.append(float(singular.sum()))
-    if not is_split:
-        return np.array([whole])
-    return np.array([along, np.maximum(np.array(whole) - along, 0.0)])
+    return np.array([whole]) if not is_split else np.array([along, np.maximum(np.array(whole) - along, 0.0)])
 
 
 GROUPS = 4
@@ -442,15 +449,16 @@ def _divided(
     def root(rows: tuple[int, ...]) -> float:
         """A group's term of the root of the total error: the cubic or square root of its error."""
         part = Workload.from_products(workload.domain, [products[j] for j in rows])
-        strategy = product(part, norm=norm, starts=1, seed=seed, effort=QUICK)
-        return float(strategy.total_error(part) ** (norm / (2 + norm)))
+        return float(
+            product(part, norm=norm, starts=1, seed=seed, effort=QUICK).total_error(part)
+            ** (norm / (2 + norm))
+        )
 
     ways: list[tuple[float, Ints]] = []
     for g in np.unique(grouping):
         rows = np.flatnonzero(grouping == g)
         for away in _halves(products, rows):
-            stay = np.setdiff1d(rows, away)
-            gain = root(tuple(rows)) - root(tuple(stay)) - root(tuple(away))
+            gain = root(tuple(rows)) - root(tuple(np.setdiff1d(rows, away))) - root(tuple(away))
             if not gain <= 0:  # NaN where neither is measured yet
                 ways.append((gain, away))
     if not ways:

@@ -13,7 +13,7 @@ from judge import balls
 
 from mmopt.compiler.duality.intervals import Range, others, plus, quotient, times, total
 from mmopt.compiler.duality.lagrangian import inside, ranges_by_cuts, read as read_lagrangian
-from mmopt.driver.judge.derived_bound import reader
+from mmopt.driver.judge.proved_bounds import reader
 from tests.compiler.derived_cases import BASES
 from tests.compiler.derived_points import (
     Case,

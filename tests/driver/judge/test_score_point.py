@@ -17,8 +17,14 @@ from tolerances import ROUNDING
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.judge.charge_for_root import charged_for_the_queries
-from mmopt.driver.judge.score_point import FEASIBLE, bound_of, candidate, scored, upper_value
+from mmopt.driver.judge.score_point import (
+    FEASIBLE,
+    bound_of,
+    candidate,
+    charged_for_the_queries,
+    scored,
+    upper_value,
+)
 from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError
 from mmopt.numerics.split_arrays import Level
