@@ -134,7 +134,7 @@ def _elastic_points(instance: Instance, names: Collection[str], clock: Clock) ->
     # Nothing that is missed on both sides can be tightened.
     least = 0.0 if any(c.relation.op == "==" for c in kept) else -MOST_TIGHTENED
     bounded = Constraint("least slack", Relation(SLACK, ">=", Number(least, HERE), HERE), HERE)
-    yield from points(
+    yield from points_of_changed(
         instance,
         clock,
         [*(c for lines, _ in parts for c in lines), bounded],
@@ -174,7 +174,7 @@ def relaxed(instance: Instance, c: Constraint) -> tuple[list[Constraint], dict[s
     ], {}
 
 
-def points(
+def points_of_changed(
     instance: Instance, clock: Clock, constraints: Sequence[Constraint], **parts: Any
 ) -> Iterator[Point]:
     """Points of the program with other constraints (and other ``parts``); none when no solver can take it.
@@ -248,7 +248,7 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
             for d in scaled.program.choose
             for op, limit in (("<=", box), (">=", -box))
         ]
-        ended = points(scaled, clock, [*scaled.program.constraints, *lines])
+        ended = points_of_changed(scaled, clock, [*scaled.program.constraints, *lines])
         inside = [p.variables for p in ended if p.variables]
         if not inside:
             return None
@@ -350,8 +350,8 @@ def _objectives(
     """The objective at so many steps from a point, where every line holds at each; else None."""
     values: list[float] = []
     for step in steps:
-        point: dict[str, Any] = {n: start[n] + step * direction[n] for n in start}
-        point = {n: v if np.ndim(v) else float(v) for n, v in point.items()}
+        moved = ((n, start[n] + step * direction[n]) for n in start)
+        point = {n: v if np.ndim(v) else float(v) for n, v in moved}
         try:
             missed = max([0.0, *(v.amount for v in violations(instance, point))])
             value = float(evaluate(instance.program.objective, {**instance.env, **point}))

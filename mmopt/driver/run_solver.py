@@ -276,8 +276,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
             best.move_inside(more, options.tolerance)
     if stop == Stop.REACHED:
         best.settle()
-    is_short = stop not in (Stop.REACHED, Stop.FINISHED)
-    solver_point = best.point
+    is_short, solver_point = stop not in (Stop.REACHED, Stop.FINISHED), best.point
     point = best.feasible(
         clock, lambda: explain_failure(best.instance, scaled, row.name, final, best.point), solver_is_named
     )

@@ -184,7 +184,7 @@ class RecordedProblem:
         chosen = self.instance.program.choose
         signed = [d for d in chosen if d.kind == "psd" and d.sign]
         at_least = [Relation(Name(d.name, d.span), ">=", Number(0.0, d.span), d.span) for d in signed]
-        signs = (Constraint(d.name, line, d.span) for d, line in zip(signed, at_least, strict=True))
+        signs = (Constraint(d.name, relation, d.span) for d, relation in zip(signed, at_least, strict=True))
         return tuple(map(self.limit, (*self.instance.program.constraints, *signs)))
 
     def tape(self, expr: Expr, index: Mapping[str, int]) -> Tape:
@@ -214,6 +214,7 @@ class _SmoothSearch:
     problem: RecordedProblem
     clock: Clock
     budget: int
+    number: int
     size: float = 1.0  # of the objective at the start
     multipliers: dict[str, Array] = field(default_factory=dict)  # in the end those of the problem
     weight: float = 10.0
@@ -228,8 +229,7 @@ class _SmoothSearch:
         c = self.problem.coordinates
         point = c.unpack(x)
         value, pull = self.problem.objective.run(point, rounding)
-        total = float(value) / self.size
-        slope = c.pull(x, pull(1.0 / self.size))
+        total, slope = float(value) / self.size, c.pull(x, pull(1.0 / self.size))
         for limit in self.problem.limits:
             for i, tape in enumerate(limit.tapes):
                 off, pull = tape.run(point, rounding)
@@ -324,6 +324,11 @@ class _SmoothSearch:
             x = np.maximum(x + np.linalg.lstsq(np.array(rows), -np.array(off), rcond=None)[0], c.lower())
         return x
 
+    def history_row(self, repaired: Candidate | None) -> dict[str, float]:
+        objective = np.inf if repaired is None else repaired.objective
+        row = {"start": float(self.number), "objective": objective, "iterations": float(self.used)}
+        return {**row, "gradient norm": self.gradient}
+
     def run(self, start: Array) -> Array | None:
         """The end of the search from a start; None where the objective has no value there."""
         problem = self.problem
@@ -345,38 +350,14 @@ SMOOTH_STARTS = 5
 ITERATIONS = 100_000  # of all starts together, unless the caller says otherwise
 
 
-@dataclass
-class _Ends:
-    """The ends of the searches so far."""
-
-    rows: list[dict[str, float]] = field(default_factory=list)
-    objectives: list[float] = field(default_factory=list)  # of the feasible ones
-    stops: list[Stop | None] = field(default_factory=list)
-    raw: str = ""
-    left_out: list[str] = field(default_factory=list)
-
-    @property
-    def iterations(self) -> int:
-        return int(sum(row["iterations"] for row in self.rows))
-
-    def add(self, number: int, end: _SmoothSearch, repaired: Candidate | None) -> None:
-        objective = np.inf if repaired is None else repaired.objective
-        row = {"start": float(number), "objective": objective, "iterations": float(end.used)}
-        self.rows.append({**row, "gradient norm": end.gradient})
-        self.stops.append(end.stop)
-        if repaired is not None and repaired.is_feasible:
-            self.objectives.append(objective)
-        if repaired is not None and objective <= min(self.objectives, default=np.inf):
-            self.raw = end.raw
-
-    def summary(self) -> str:
-        """``local optimum, 5 starts, spread 1.2e-03``: of the worst end over the best, relatively."""
-        count = len(self.objectives)
-        text = f"{Stop.LOCAL}, {count} start{'s' * (count != 1)}"
-        if count < 2:
-            return text
-        best, worst = min(self.objectives), max(self.objectives)
-        return f"{text}, spread {(worst - best) / max(abs(best), 1e-300):.1e}"
+def _local_optimum(objectives: Sequence[float]) -> str:
+    """``local optimum, 5 starts, spread 1.2e-03``: of the worst feasible end over the best, relatively."""
+    count = len(objectives)
+    text = f"{Stop.LOCAL}, {count} start{'s' * (count != 1)}"
+    if count < 2:
+        return text
+    best, worst = min(objectives), max(objectives)
+    return f"{text}, spread {(worst - best) / max(abs(best), 1e-300):.1e}"
 
 
 def solve_smooth(task: Task) -> Solution:
@@ -392,34 +373,40 @@ def solve_smooth(task: Task) -> Solution:
     coordinates = Coordinates(program.choose, instance.sizes())
     points = list(_smooth_starts(instance, scaling, coordinates, options, task.start))
     problem = RecordedProblem(scaled, points[0][1], coordinates)
-    best, ends = Best(instance), _Ends()
-    budget = options.max_iterations or ITERATIONS
+    best, budget, used, raw = Best(instance), options.max_iterations or ITERATIONS, 0, ""
+    left_out: list[str] = []
+    ends: list[tuple[_SmoothSearch, Candidate | None]] = []
+    objectives: list[float] = []  # of the feasible ones
     with Clock(options.time_limit) as clock:
         for number, (name, values) in enumerate(points, 1):
-            search = _SmoothSearch(problem, clock, budget - ends.iterations)
+            search = _SmoothSearch(problem, clock, budget - used, number)
             if (x := search.run(coordinates.pack(values))) is None:
-                ends.left_out.append(f"the objective has no value at the start '{name}', which was left out")
+                left_out.append(f"the objective has no value at the start '{name}', which was left out")
                 continue
-            ends.add(number, search, best.offer(*scaling.undone(coordinates.unpack(x), search.multipliers)))
-            best.tell(task, LBFGS.name, clock.elapsed, ends.iterations)
-            if best.gap <= options.tolerance or clock.stop(spent=ends.iterations >= budget):
+            repaired = best.offer(*scaling.undone(coordinates.unpack(x), search.multipliers))
+            ends.append((search, repaired))
+            used += search.used
+            objectives += [repaired.objective] if repaired is not None and repaired.is_feasible else []
+            is_best = repaired is not None and repaired.objective <= min(objectives, default=np.inf)
+            raw = search.raw if is_best else raw
+            best.tell(task, LBFGS.name, clock.elapsed, used)
+            if best.gap <= options.tolerance or clock.stop(spent=used >= budget):
                 break
-        stop = best.stop(options, clock) or (
-            Stop.ITERATIONS if Stop.ITERATIONS in ends.stops else ends.summary()
-        )
-    certified = best.feasible(clock, lambda: _no_smooth_point(program.name, best.point, ends))
+        is_spent = any(search.stop == Stop.ITERATIONS for search, _ in ends)
+        stop = best.stop(options, clock) or (Stop.ITERATIONS if is_spent else _local_optimum(objectives))
+    certified = best.feasible(clock, lambda: _no_smooth_point(program.name, best.point, raw, bool(ends)))
     ending = best.ending(
         certified,
         stop=stop,
         solver=(LBFGS.name, LBFGS.version),
-        word=ends.raw,
+        word=raw,
         options=options,
-        iterations=ends.iterations,
+        iterations=used,
         compile=clock.started - started,
         solve=clock.elapsed,
         scaling=scaling.scales,
-        warnings=tuple(ends.left_out),
-        history=ends.rows,
+        warnings=tuple(left_out),
+        history=[search.history_row(repaired) for search, repaired in ends],
     )
     return assemble(instance, certified.env, ending)
 
@@ -449,15 +436,15 @@ def _smooth_starts(
         yield name, {**values, **scaled}
 
 
-def _no_smooth_point(program: str, best: Candidate | None, ends: _Ends) -> SolverError:
-    if not ends.rows:
+def _no_smooth_point(program: str, best: Candidate | None, raw: str, has_ends: bool) -> SolverError:
+    if not has_ends:
         return SolverError(
             f"the objective of '{program}' has no value at any start",
             hint="give it a 'start' at which it has one",
         )
     missed = "" if best is None else f"a point that misses a constraint by {best.after:.1e} after its repair"
     return SolverError(
-        f"{LBFGS.name} returned {missed or 'no point'} for '{program}' ({ends.raw})",
+        f"{LBFGS.name} returned {missed or 'no point'} for '{program}' ({raw})",
         hint="allow more time or iterations, ask for more starts, or give the program a 'repair'",
     )
 

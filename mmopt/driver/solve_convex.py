@@ -236,8 +236,7 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
     Near the gap, the point and ending of the other solver are taken where it reaches the gap or is
     interrupted. Nothing is tried where the caller named the solver or limited its iterations.
     """
-    started = time.monotonic()
-    row = choose_solver(task.instance, task.solver)
+    started, row = time.monotonic(), choose_solver(task.instance, task.solver)
     if task.plan.split and not isinstance(row, Claim):
         raise UnsuitableError(
             f"{row.name} does not work by component ({task.plan.split})",
@@ -467,8 +466,7 @@ def composed(workload_hash: str, factors: Mapping[str, Solution]) -> Solution:
 
     is_bounded = all(s.bound is not None and s.bound >= 0.0 for s in each)
     grades = [s.bound_grade for s in each if s.bound_grade is not None]
-    sensitivities = [s.own_sensitivity for s in each]
-    made = of_factors(factors)
+    sensitivities, made = [s.own_sensitivity for s in each], of_factors(factors)
     grade = weakest(*grades) if is_bounded else None
     return replace(
         first,

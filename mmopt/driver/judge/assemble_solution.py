@@ -278,8 +278,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
             stop = Stop.MISSED if stop == Stop.REACHED and not is_reached else stop
     strategy, covariance, basis, proved = _measured(instance, env, ending)
     value = value_of(instance, env, objective)
-    sensitivity = own_sensitivity(instance, env, multipliers, objective)
-    if sensitivity is not None:
+    if (sensitivity := own_sensitivity(instance, env, multipliers, objective)) is not None:
         why = why_not_released(program.name, sensitivity, covariance is not None, instance.neighbours)
         warnings = (*warnings, why)
     del env  # frees large matrices, if nothing else holds them, before others are made

@@ -98,8 +98,7 @@ class Reader:
 
         Those of another shape than their line or argument are left out.
         """
-        instance = self.nodes.instance
-        shapes = self.nodes.shapes_of_multipliers()
+        instance, shapes = self.nodes.instance, self.nodes.shapes_of_multipliers()
         multipliers = {name: y for name, y in multipliers.items() if np.shape(y) == shapes.get(name)}
         slopes = {at: s for at, s in slopes.items() if np.shape(s) == self.nodes.shape_of_argument(*at)}
         proper = inside(self.nodes, multipliers)
@@ -123,7 +122,7 @@ class Reader:
 
     def least(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
         """The least term of a variable in an affine bound; -inf where that is not bounded."""
-        return _least(self.nodes.chosen[name], affine.residuals[name], ranges[name])
+        return _least_product(self.nodes.chosen[name], affine.residuals[name], ranges[name])
 
     def all_but(self, affine: AffineBound, names: Sequence[str]) -> float:
         """An affine bound with all but some variables at their least."""
@@ -139,7 +138,7 @@ def _unlimited(chosen: Mapping[str, Declaration], missing: Sequence[str]) -> str
     return f"nothing says how large {words} can be: a line such as 'limit_{first}: {size} <= …' would"
 
 
-def _least(d: Declaration, residual: Ball, span: Range) -> float:
+def _least_product(d: Declaration, residual: Ball, span: Range) -> float:
     """At most <R, x> for every x that the declaration and the range allow; -inf where that is not bounded."""
     if d.kind in ("psd", "symmetric") and residual.mid.ndim == 2:
         mid = (residual.mid + residual.mid.T) / 2
@@ -383,8 +382,7 @@ def l2_of_few(
     ------
     UnsuitableError : a workload without such a form.
     """
-    reduced = reduction(shipped("l2_strategy"), workload, {}, *arguments)
-    if isinstance(reduced, str):
+    if isinstance(reduced := reduction(shipped("l2_strategy"), workload, {}, *arguments), str):
         way = "by sets of attributes" if reduction is by_sets else "in the space of the queries"
         raise UnsuitableError(f"the workload is not solved {way}: {reduced}")
     return reduced[0]

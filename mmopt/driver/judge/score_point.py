@@ -260,8 +260,7 @@ def charged(
 
 def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
     """The value rounded up, and whether by its error bound; by ``ESTIMATE_CHARGE`` where it has none."""
-    upper = float(evaluate_ball(expr, env).upper)
-    if np.isfinite(upper):
+    if np.isfinite(upper := float(evaluate_ball(expr, env).upper)):
         return upper, True
     value = float(evaluate(expr, env))
     return value + ESTIMATE_CHARGE * abs(value), False
@@ -284,11 +283,9 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = No
     program = instance.program
     if program.certificate is None:
         return None
-    minimized = program.sense == "minimize"
-    objective = instance.checked.objective
+    minimized, objective = program.sense == "minimize", instance.checked.objective
     nothing = 0.0 if minimized and objective is not None and objective.sign > 0 else None
-    named = named_multipliers(instance, multipliers)
-    if len(named) < len(program.multipliers):
+    if len(named := named_multipliers(instance, multipliers)) < len(program.multipliers):
         return nothing
     env = {**instance.env, **wide_names(instance), **named}
     if polar is not None:
@@ -309,8 +306,7 @@ def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dic
     for m in instance.program.multipliers:
         if m.key not in multipliers:
             continue
-        shape = m.declaration.shape(sizes)
-        value = as_value(multipliers[m.key])
+        shape, value = m.declaration.shape(sizes), as_value(multipliers[m.key])
         if not is_structured(value) and value.size == int(np.prod(shape)):
             # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
             value = value.reshape(shape)

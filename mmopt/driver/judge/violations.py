@@ -289,8 +289,7 @@ def _pulled_in(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[s
 
     A line that was missed once is held from then on; variables with a sign move in proportion to entries.
     """
-    kinds = {d.name: d for d in instance.program.choose}
-    tapes = list(_tapes(instance, values))
+    kinds, tapes = {d.name: d for d in instance.program.choose}, list(_tapes(instance, values))
     point = {n: np.asarray(v, dtype=float) for n, v in values.items()}
     weights = {
         n: np.abs(v) if kinds[n].sign and v.any() else np.full(v.shape, _size(v)) for n, v in point.items()

@@ -75,8 +75,7 @@ class _MarginalWeights:
     def value(self, theta: Array) -> tuple[float, Array]:
         """The total error of the weights and its gradient; both infinite where a query is not supported."""
         u = np.square(theta)
-        eigenvalues = supersets(u * self.volume, self.d)
-        is_queried = self.energy > 0
+        eigenvalues, is_queried = supersets(u * self.volume, self.d), self.energy > 0
         if not (eigenvalues[is_queried] > 0).all():
             return np.inf, np.zeros_like(theta)
         inverse = np.divide(1.0, eigenvalues, where=is_queried, out=np.zeros_like(eigenvalues))
@@ -117,8 +116,7 @@ def marginal_strategy(
     problem = _MarginalWeights(energies(workload), volumes(sizes), len(sizes), norm)
     is_queried = supersets((problem.energy > 0).astype(float), problem.d) > 0
     rng = np.random.default_rng(seed)
-    count = starts or max(4, min(STARTS, FEWER // len(is_queried)))
-    first = is_queried.astype(float)
+    count, first = starts or max(4, min(STARTS, FEWER // len(is_queried))), is_queried.astype(float)
     drawn = (rng.exponential(size=len(is_queried)) for _ in range(count - 1))
     starts_in_time = itertools.chain([first], itertools.takewhile(lambda _: time_left() > 0, drawn))
     error, theta = min((_descend(problem, start) for start in starts_in_time), key=itemgetter(0))
@@ -135,8 +133,8 @@ def _descend(problem: _MarginalWeights, start: Array) -> tuple[float, Array]:
     value, theta = _minimum(problem, start, kept)
     small = kept & (theta <= TINY * theta.max())
     if small.any():
-        without = _minimum(problem, np.where(small, 0.0, theta), kept & ~small)
-        if without[0] <= value:
+        pruned = np.where(small, 0.0, theta)
+        if (without := _minimum(problem, pruned, kept & ~small))[0] <= value:
             return without
     return value, theta
 

@@ -236,16 +236,14 @@ def product(
     if starts is not None and starts < 1:
         raise OptionError(f"'starts' is at least 1, not {starts}")
     check_norm(norm, "the strategy's norm")
-    products = products_of(workload)
-    attributes = len(workload.domain.shape)
+    products, attributes = products_of(workload), len(workload.domain.shape)
     if (count := len(products) * attributes) > MOST_FACTORS:
         raise TooLargeError(
             f"one product is searched for up to {MOST_FACTORS:,} factors of products, and "
             f"{len(products):,} products over {attributes} attributes have {count:,}",
             hint="solve l2_strategy, which takes queries of few attributes over any number of cells",
         )
-    terms = UnionTerms.of(workload)
-    starts = starts or (STARTS if count <= FEW_FACTORS else 1)
+    terms, starts = UnionTerms.of(workload), starts or (STARTS if count <= FEW_FACTORS else 1)
     end = time.monotonic() + min(time_limit, time_left())
     ends = [_descend(terms, norm, effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda end: end[1])
@@ -374,8 +372,7 @@ def _split(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Array:
         singular, rows = singular[kept], rows[kept]
         part = rows @ v
         # The projection on the row space commutes with v vᵀ where v lies in that space or is orthogonal.
-        outside = float(np.linalg.norm(v - part @ rows))
-        inside = float(np.linalg.norm(part))
+        outside, inside = float(np.linalg.norm(v - part @ rows)), float(np.linalg.norm(part))
         is_split = is_split and min(inside, outside) <= COMMUTES * float(np.linalg.norm(v))
         along.append(float(singular @ np.square(part)) / float(v @ v))
         whole.append(float(singular.sum()))
@@ -430,8 +427,7 @@ def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int 
         )
     best, grouping = _turns(workload, products, np.zeros(len(products), dtype=np.int64), norm, seed)
     while len(best.parts) < groups and time_left() > 0:
-        following = _divided(workload, products, grouping, norm, seed)
-        if following is None:
+        if (following := _divided(workload, products, grouping, norm, seed)) is None:
             break
         candidate, settled = _turns(workload, products, following, norm, seed)
         if not candidate.total_error(workload) < best.total_error(workload) * (1.0 - WORTH):
