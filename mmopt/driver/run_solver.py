@@ -1,10 +1,6 @@
 """Runs of solvers: points scored, the best kept, the end explained; a second problem for a bound, or inside.
 
-Where the chosen solver stops improving near the tolerance, a solver of another method goes on: an interior
-point method may end with an exact objective at a point that is off by about the square root of that error,
-and then a certificate that takes slopes at the point is short; on small programs a first order method ends at
-a nearer point. Remarks on an objective say which misses are charged to it, or else why it is
-estimated.
+Remarks on an objective say which misses are charged to it, or else why it is estimated.
 
 **A derived bound**, for any convex program: a second problem is solved for multipliers and slopes, which are
 then judged. The solver is not trusted: ``proved_bounds.py`` reads a bound at any multipliers and slopes. The

@@ -5,6 +5,11 @@ scored again: the lifted strategy becomes a point by the program's section ``fro
 and evaluated against the program file for the whole workload like a solver's point; the lifted multipliers
 are put into its certificate. So only the gap depends on the correctness of a reduction.
 
+Where the chosen solver stops improving near the tolerance, a solver of another method goes on: an interior
+point method may end with an exact objective at a point that is off by about the square root of that error,
+and then a certificate that takes slopes at the point is short; on small programs a first order method ends at
+a nearer point.
+
 A product is solved factor by factor, and the certified solutions of its factors are combined. Nothing is
 scored over the cells: objective and bound of the whole are the products of theirs, by the theorem of
 ``compiler/reductions/solve_apart.py``; the plan decides by the program's tree whether the theorem applies.
