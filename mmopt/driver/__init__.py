@@ -1,18 +1,16 @@
 """From a workload and a program to a judged solution: solvers, searches, judgement. No data, no privacy.
 
-- ``solve.py``: ``mmopt.solve`` and ``mmopt.tune``: the plan made and carried out, once or for growing weights
+- ``solve.py``: ``mmopt.solve`` and ``mmopt.tune``: the plan made and carried out, once or for growing
+  weights; closed forms, and procedures whose steps solve other programs
 - ``accepted_inputs.py``: arguments of the public functions: workload, program, givens, options, checked
   before work
-- ``derive.py``: a bound without a certificate: a second solve for slopes; a point moved inside lines
 - ``solve_plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
 - ``solve_convex.py``: a convex program solved as planned: whole, reduced, or factor by factor
-- ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained
-- ``solve_procedure.py``: closed forms, and procedures whose steps solve other programs
-- ``smooth_search.py``: searches by gradients, for programs that are not convex
-- ``rank_search.py``: the trace heuristic, for programs with a rank constraint
-- ``free_vector.py``: the chosen variables of a smooth program as one vector of numbers
+- ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained; a second problem
+  for a bound without a certificate, or for a point inside lines
+- ``diagnose.py``: why a program has no solution
+- ``searches.py``: searches for programs that are not convex: by gradients, and the trace heuristic for a rank
 - ``judge/``: the worth of a point
-- ``diagnosis/``: why a program has no solution
 - ``templates/``: strategies kept in factors
 """
 

@@ -209,9 +209,8 @@ def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: W
 
     OptionError for a string that names none, or one that does not apply to the workload.
     """
-    norm = program.meaning.norm
     return {
-        name: design_rows(value, workload, norm) if isinstance(value, str) else value
+        name: design_rows(value, workload, program.meaning.norm) if isinstance(value, str) else value
         for name, value in (givens or {}).items()
     }
 
@@ -264,10 +263,9 @@ def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: 
     if covariance is not None:
         rows = workload.basis if basis is None else _numbers(basis, "the basis")
         strategy = Strategy.from_covariance(_numbers(covariance, "the covariance"), rows, norm)
-    elif isinstance(given, AnyStrategy):
-        strategy = as_dense(given)
     else:
-        strategy = Strategy(_numbers(given, "the strategy"), norm)
+        is_form = isinstance(given, AnyStrategy)
+        strategy = as_dense(given) if is_form else Strategy(_numbers(given, "the strategy"), norm)
     if strategy.n != workload.n:
         raise OptionError(f"the strategy has {strategy.n} cells, the workload has {workload.n}")
     # Squares of entries, and quotients by them, have to be finite.

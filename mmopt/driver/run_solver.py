@@ -1,30 +1,38 @@
-"""A run of a solver: its points scored, the best kept, its end explained.
+"""Runs of solvers: points scored, the best kept, the end explained; a second problem for a bound, or inside.
 
-Where the chosen solver stops improving near the tolerance, a solver of another method goes on: an interior
-point method may end with an exact objective at a point that is off by about the square root of that error,
-and then a certificate that takes slopes at the point is short; on small programs a first order method ends at
-a nearer point. Remarks on an objective say which misses are charged to it, or else why it is
-estimated.
+Remarks on an objective say which misses are charged to it, or else why it is estimated.
+
+**A derived bound**, for any convex program: a second problem is solved for multipliers and slopes, which are
+then judged. The solver is not trusted: ``proved_bounds.py`` reads a bound at any multipliers and slopes. The
+multipliers at the end of the solve of the program are tried first. Where the first perturbation leaves too
+much, or makes the problem unbounded, others follow. The same problem, with room in its lines, gives a point
+inside.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance, Scaling, cones, lower, scale
+from mmopt.compiler.duality.lagrangian import nodes_of
+from mmopt.compiler.duality.lower_node_by_node import lower_node_by_node
+from mmopt.compiler.duality.ranges import ranges_of
 from mmopt.compiler.same_program import is_shipped
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.accepted_inputs import OF_SOLVERS, unread
-from mmopt.driver.diagnosis.diagnose import explain_failure
+from mmopt.driver.diagnose import explain_failure
 from mmopt.driver.judge.assemble_solution import Ending, Row, adopt
-from mmopt.driver.judge.bound_claims import understates
+from mmopt.driver.judge.check_claims import understates
+from mmopt.driver.judge.proved_bounds import Derived, Reader, level_above, reader
 from mmopt.driver.judge.score_point import (
     Candidate,
     bound_of,
@@ -33,18 +41,21 @@ from mmopt.driver.judge.score_point import (
     gap_of,
     improves,
     may_move,
+    names_with_errors,
     starts_from,
     upper_value,
 )
-from mmopt.driver.judge.violations import Violation, violations, worst_line
+from mmopt.driver.judge.violations import violations, worst_line
 from mmopt.driver.solve_plan import Task
-from mmopt.errors import Error, SolverError, TooLargeError, UndecidedError
+from mmopt.errors import Error, SolverError, TimeLimitError, UndecidedError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.evaluate_constraint import excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.number_systems import splits
+from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.balls import BOUNDS
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import plain
 from mmopt.results import Solution
@@ -56,10 +67,11 @@ from mmopt.solvers import (
     Options,
     Point,
     SolverRow,
+    conic_solver,
+    is_kernel,
     missing_cones,
     predicted,
     run,
-    total,
 )
 from mmopt.strategies.baselines import baseline, baseline_names
 
@@ -69,11 +81,11 @@ class Best:
     """The best repaired point and the best bound so far; they may come from different points."""
 
     instance: Instance
-    plain: Candidate | None = None
+    uncharged: Candidate | None = None
     point: Candidate | None = None  # the same, its last violations charged at the multipliers
     bound: float | None = None
     multipliers: Mapping[str, Array] | None = None
-    values: Mapping[str, Array] | None = None  # of the point, before its repair
+    unrepaired: Mapping[str, Array] | None = None  # the point, before its repair
 
     def offer(
         self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
@@ -91,14 +103,14 @@ class Best:
         if self.instance.program.problem_class == "rank" and understates(self.instance, repaired):
             return None
         # Feasible before infeasible, then by the objective.
-        best = self.plain
+        best = self.uncharged
         if best is None or (
             improves(repaired.objective, best.objective, sense)
             if repaired.is_feasible == best.is_feasible
             else repaired.is_feasible
         ):
-            best, self.values = repaired, values
-        self.plain = best
+            best, self.unrepaired = repaired, values
+        self.uncharged = best
         multipliers = {**multipliers, **starts_from(self.instance, repaired.env)}
         bound = bound_of(self.instance, multipliers, polar)
         if bound is not None and (self.bound is None or improves(self.bound, bound, sense)):
@@ -111,11 +123,9 @@ class Best:
     def move_inside(self, clock: Clock, tolerance: float) -> None:
         """Move the point of a user's program, where it misses lines, to one at which they hold."""
         if self.point is not None and may_move(self.instance) and not clock.is_over:
-            from mmopt.driver.derive import moved_inside  # off the usual way
-
             moved = moved_inside(self.instance, self.point, clock, tolerance)
-            if moved is not self.point:
-                self.plain = self.point = moved
+            self.uncharged = self.uncharged if moved is self.point else moved
+            self.point = moved
 
     def offer_baselines(self) -> str:
         """Offer the baselines, which need no optimisation; the name of the one that is the best point now."""
@@ -123,27 +133,30 @@ class Best:
         takes = instance.program.adoption is not None and not splits(instance.env)
         for name in baseline_names() if takes else ():
             with suppress(Error):  # it does not apply, or the time is over
-                form = baseline(name, instance.workload, instance.program.meaning.norm)
                 # Repaired before it is offered: misses are reported of the solver's point only.
-                repaired = candidate(instance, adopt(instance, form))
-                offered = self.offer(repaired.variables, {})
-                best = name if offered is not None and offered is self.plain else best
+                point = adopt(instance, baseline(name, instance.workload, instance.program.meaning.norm))
+                offered = self.offer(candidate(instance, point).variables, {})
+                best = name if offered is not None and offered is self.uncharged else best
             if time.monotonic() > end:
                 break
         return best
 
     def settle(self) -> None:
         """Drop what only another point, or a failure, would need: it may be large."""
-        if is_shipped(self.instance.checked):  # a user's program tests its derived bound with them
-            self.values = None
+        # A user's program tests its derived bound with them.
+        self.unrepaired = None if is_shipped(self.instance.checked) else self.unrepaired
         if self.point is not None:
-            self.plain = self.point = replace(self.point, memo=Memo())
+            self.uncharged = self.point = replace(self.point, memo=Memo())
 
-    def stop(self, options: Options, clock: Clock) -> Stop | None:
-        """The reason for the end: the gap is reached, Ctrl-C, or the time is over; None for another one."""
+    def stop(self, options: Options, clock: Clock, is_over: bool | None = None) -> Stop | None:
+        """The reason for the end: the gap is reached, Ctrl-C, or the time is over; None for another one.
+
+        ``is_over``: whether the time ended the work, where its last step may have ended it first.
+        """
         if self.gap <= options.tolerance:
             return Stop.REACHED
-        return Stop.INTERRUPTED if clock.interrupted else Stop.TIME if clock.is_over else None
+        is_over = clock.is_over if is_over is None else is_over
+        return Stop.INTERRUPTED if clock.interrupted else Stop.TIME if is_over else None
 
     def tell(self, task: Task, solver: str, seconds: float, iterations: int | None) -> None:
         """Report the best point so far."""
@@ -152,9 +165,17 @@ class Best:
 
     def iteration(self, last: Point, seconds: float) -> Iteration | None:
         """The best point and bound so far, at a solver's last point; None where the point is not feasible."""
-        if self.point is None or not self.point.is_feasible:
-            return None
-        return Iteration(last.iterations, seconds, self.point.objective, self.bound, run=last.run)
+        point = self.feasible_point
+        return (
+            None
+            if point is None
+            else Iteration(last.iterations, seconds, point.objective, self.bound, run=last.run)
+        )
+
+    @property
+    def feasible_point(self) -> Candidate | None:
+        """The best point, where it is feasible."""
+        return self.point if self.point is not None and self.point.is_feasible else None
 
     def ending(self, point: Candidate, **how: Any) -> Ending:
         """The ending with the best ``point``, a feasible one, and the best bound; ``how``: other fields."""
@@ -162,7 +183,7 @@ class Best:
             objective=point.objective,
             proved=point.proved,
             violation=point.before,
-            unrepaired=self.values,
+            unrepaired=self.unrepaired,
             bound=self.bound,
             multipliers=self.multipliers or {},
             **how,
@@ -173,23 +194,21 @@ class Best:
 
         A point from a diagnosis is taken, unless the caller named the solver: it is not that solver's.
         """
-        if self.point is not None and self.point.is_feasible:
-            return self.point
-        if clock.interrupted:
-            raise KeyboardInterrupt
-        error = failure()
-        if isinstance(error, UndecidedError) and isinstance(error.feasible, Candidate) and not is_named:
-            self.offer(error.feasible.variables, {})
-            if self.point is not None and self.point.is_feasible:
-                return self.point
-        raise error
+        if self.feasible_point is None:
+            if clock.interrupted:
+                raise KeyboardInterrupt
+            error = failure()
+            if isinstance(error, UndecidedError) and isinstance(error.feasible, Candidate) and not is_named:
+                self.offer(error.feasible.variables, {})
+            if self.feasible_point is None:
+                raise error
+        return self.feasible_point
 
     @property
     def gap(self) -> float:
-        if self.point is None or not self.point.is_feasible:
-            return float("inf")
-        gap = gap_of(self.instance.checked, self.point.objective, self.bound)
-        return float("inf") if gap is None else gap
+        point = self.feasible_point
+        gap = None if point is None else gap_of(self.instance.checked, point.objective, self.bound)
+        return math.inf if gap is None else gap
 
 
 # A solve that is predicted to take longer, in seconds, is announced before it begins.
@@ -211,25 +230,23 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     KeyboardInterrupt : Ctrl-C before there was a feasible point.
     """
     instance, options, last = task.instance, _options_of(row, task), None
-    seconds = predicted(instance, row).seconds if task.report is not None else 0.0
-    seconds = min(seconds, options.time_limit)
+    seconds = min(predicted(instance, row).seconds if task.report else 0.0, options.time_limit)
     if seconds > SECONDS_TO_ANNOUNCE:
         task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
     before = time.monotonic() - started
-    handed: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
+    scaled: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
     history: list[Row] = []
     reported = -math.inf
     with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
         if isinstance(row, Claim):
             points = row.points(instance, options, clock)
         else:
-            handed = scale(instance)
-            points = _unscaled(run(row, lower(handed[0]), options, clock), handed[1])
+            scaled = scale(instance)
+            points = _unscaled(run(row, lower(scaled[0]), options, clock), scaled[1])
         with closing(points):
             for last in points:
-                counted = last.counted
-                if last.estimate is not None:
-                    counted = [Iteration(last.iterations, clock.elapsed, *last.estimate)]
+                estimate = last.estimate and [Iteration(last.iterations, clock.elapsed, *last.estimate)]
+                counted = last.counted if estimate is None else estimate
                 history += [iteration.row(before, certified=False) for iteration in counted]
                 if len(last.variables) == len(instance.program.choose):
                     best.offer(last.variables, last.multipliers, last.polar)
@@ -237,9 +254,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                         history.append(scored.row(before, certified=True))
                 if last.variables or clock.elapsed - reported >= SECONDS_BETWEEN:
                     reported = clock.elapsed
-                    if best.point is not None:
-                        best.tell(task, row.name, reported, last.iterations)
-                    elif last.estimate is not None:
+                    best.tell(task, row.name, reported, last.iterations)
+                    if best.point is None and last.estimate is not None:
                         task.tell(row.name, reported, last.iterations, *last.estimate, certified=False)
                 # A kernel that has only reported so far gets one more turn: it sees that the time is over.
                 has_point = bool(last.variables) or best.point is not None
@@ -248,27 +264,29 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         solved = clock.elapsed
     assert last is not None
     stop, final = _stop(best, options, clock, last), last
-    is_named, better = task.solver is not None, ""
-    if stop in (Stop.TIME, Stop.INTERRUPTED) and not is_named:
-        better = best.offer_baselines()
+    solver_is_named = task.solver is not None
+    offers = stop in (Stop.TIME, Stop.INTERRUPTED) and not solver_is_named
+    baseline_name = best.offer_baselines() if offers else ""
     if not clock.interrupted:
         with Clock(options.time_limit - clock.elapsed) as more:
             best.move_inside(more, options.tolerance)
     if stop == Stop.REACHED:
         best.settle()
-    is_short = stop not in (Stop.REACHED, Stop.FINISHED)
-    solver_point = best.point
+    is_short, solver_point = stop not in (Stop.REACHED, Stop.FINISHED), best.point
     point = best.feasible(
-        clock, lambda: explain_failure(best.instance, handed, row.name, final, best.point), is_named
+        clock, lambda: explain_failure(best.instance, scaled, row.name, final, best.point), solver_is_named
     )
-    warnings = _stopped_early(best.instance, row, options, stop, best.gap, best.values or {})
-    if better:
-        warnings = (
-            f"no point that {row.name} had by then is better than the baseline {better}, which this is",
-            *warnings,
-        )
-    if point is not solver_point:
-        warnings = (f"{row.name} found no point ({last.raw}): this one comes from a diagnosis", *warnings)
+    remarks = {
+        f"{row.name} found no point ({last.raw}): this one comes from a diagnosis": point is not solver_point,
+        f"no point that {row.name} had by then is better than the baseline {baseline_name}, which this is": (
+            bool(baseline_name)
+        ),
+    }
+    warnings = (
+        *(unscaled_warning(best.instance, scaled[1]) if scaled and is_short else ()),
+        *(remark for remark, holds in remarks.items() if holds),
+        *_stopped_early(best.instance, row, options, stop, best.gap, best.unrepaired or {}),
+    )
     return point, best.ending(
         point,
         stop=stop,
@@ -278,9 +296,9 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         iterations=last.iterations,
         compile=before + clock.handed_over,
         solve=solved - clock.handed_over,
-        scaling={} if handed is None else handed[1].scales,
+        scaling={} if scaled is None else scaled[1].scales,
         history=history,
-        warnings=(*not_scaled(best.instance, handed[1]), *warnings) if handed and is_short else warnings,
+        warnings=warnings,
     )
 
 
@@ -297,21 +315,21 @@ def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generat
     with closing(points):
         for point in points:
             variables, multipliers = scaling.undone(point.variables, point.multipliers)
-            counted = [i.placed(0, i.run, scaling.objective) for i in point.counted]
-            yield replace(point, variables=variables, multipliers=multipliers, counted=counted)
+            yield replace(
+                point,
+                variables=variables,
+                multipliers=multipliers,
+                counted=[i.placed(0, i.run, scaling.objective) for i in point.counted],
+            )
 
 
 def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
     """The reason for the end, in the vocabulary of :class:`~mmopt.results.Status`."""
-    if best.gap <= options.tolerance:
-        return Stop.REACHED
-    if clock.interrupted:
-        return Stop.INTERRUPTED
     # A solver that did not mark its last point as such was cut off by the time limit.
-    if last.stop in (None, Stop.STOPPED):
-        return Stop.TIME
+    if stop := best.stop(options, clock, last.stop in (None, Stop.STOPPED)):
+        return stop
     if last.stop in (Stop.ITERATIONS, Stop.LOCAL):
-        return last.summary or last.stop
+        return last.summary or str(last.stop)
     return Stop.FINISHED if best.instance.program.certificate is None else Stop.MISSED
 
 
@@ -319,7 +337,7 @@ def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
 VIOLATION_TO_TELL = 1e-4
 
 
-def not_scaled(instance: Instance, scaling: Scaling) -> tuple[str, ...]:
+def unscaled_warning(instance: Instance, scaling: Scaling) -> tuple[str, ...]:
     """In words, the line that keeps the program from being scaled; nothing when it was."""
     if scaling.scales:
         return ()
@@ -343,152 +361,241 @@ def _stopped_early(
 
     ``values`` is the solver's point before the repair.
     """
-    tolerance = f"{options.tolerance:.0e}"
+    tolerance, others = f"{options.tolerance:.0e}", "another formulation"
+    if stop == Stop.MISSED and not splits(instance.env):  # no other solver works by component
+        names = [able.name for able in able_solvers(instance) if able.name != row.name]
+        others = f"another solver ({', '.join(names)})" if names else others
     reached = (
         f"the gap is {rounded(gap, 2, up=True, layout='e')}, {tolerance} was asked for"
         if np.isfinite(gap)
         else f"a gap of {tolerance} was not reached"  # a bound of another program may come later
     )
-    wider = rounded(max(gap, 1e-15), 1, up=True, layout="e")
-    less = f", or ask for a tolerance of {wider}" if gap < 0.5 else ""
-    if stop == Stop.TIME:
-        text = f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time{less}"
-    elif stop == Stop.ITERATIONS:
-        limit = "" if options.max_iterations is None else f" of {options.max_iterations}"
-        text = f"stopped at the iteration limit{limit}: {reached}; allow more{less}"
-    elif stop == Stop.INTERRUPTED:
-        text = f"interrupted: {reached}; let it run longer{less}"
-    elif stop == Stop.MISSED:
-        others = _others(instance, row)
-        text = f"{row.name} got no further: {reached}; try {others}{less}"
-    else:
+    limit = "" if options.max_iterations is None else f" of {options.max_iterations}"
+    texts: dict[str, str] = {
+        Stop.TIME: f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time",
+        Stop.ITERATIONS: f"stopped at the iteration limit{limit}: {reached}; allow more",
+        Stop.INTERRUPTED: f"interrupted: {reached}; let it run longer",
+        Stop.MISSED: f"{row.name} got no further: {reached}; try {others}",
+    }
+    if stop not in texts:
         return ()
-    line = worst_line(instance, plain(values)) if values else None  # the time was over before any point
+    wider = f", or ask for a tolerance of {rounded(max(gap, 1e-15), 1, up=True, layout='e')}"
+    text = texts[stop] + wider * (gap < 0.5)
+    line = worst_line(instance, plain(values)) if values else None  # none: the time was over before a point
     if line is not None and line.amount > VIOLATION_TO_TELL:
         text += f"; before its repair the point missed {line.text(instance)} by {line.amount:.1e}"
     return (text,)
 
 
-def _others(instance: Instance, row: SolverRow | Claim) -> str:
-    if splits(instance.env):  # no other solver works by component
-        return "another formulation"
+def later(rows: Iterable[Row], **by: float) -> list[Row]:
+    """Rows of a history, counted on from these numbers of iterations, seconds or runs."""
+    return [{name: value + by[name] if name in by else value for name, value in row.items()} for row in rows]
+
+
+def able_solvers(instance: Instance) -> list[SolverRow]:
+    """The installed solvers that have the cones."""
     needed = cones(instance.checked, instance.sizes())
-    rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
-    names = [r.name for r in rows if r.name != row.name]
-    return f"another solver ({', '.join(names)})" if names else "another formulation"
+    return [row for row in SOLVERS if row.is_installed and not missing_cones(row, needed)]
 
 
-NEAR = 100.0  # times the tolerance: at a larger gap a solver of lower precision is no help
-SECONDS = 1.0  # that it may take; if the first solver took longer, as long as that
-
-
-def nearer(
-    task: Task, row: SolverRow | Claim, best: Best, point: Candidate, ending: Ending, started: float
-) -> tuple[Candidate, Ending]:
-    """Run a solver of another method where ``row`` ended near the gap; the point and ending to go on with.
-
-    Those of the other solver where it reaches the gap or is interrupted, else those of ``row``. Nothing is
-    tried where the caller named the solver or limited its iterations.
-    """
-    options = ending.options
-    other = None if isinstance(row, Claim) else another(task.instance, row)
-    if other is None or task.solver is not None or not isinstance(options, Options):
-        return point, ending
-    if ending.stop != Stop.MISSED or options.max_iterations or best.gap > NEAR * options.tolerance:
-        return point, ending
-    used = time.monotonic() - started
-    seconds = min(max(used, SECONDS), options.time_limit - used)
-    if seconds <= 0:
-        return point, ending
-    overrides = {**task.overrides, "tolerance": options.tolerance, "time_limit": seconds}
-    try:
-        reached, last = run_solver(replace(task, overrides=overrides), other, best, started)
-    except (SolverError, TooLargeError):
-        return point, ending
-    if last.stop not in (Stop.REACHED, Stop.INTERRUPTED):
-        return point, ending
-    return reached, replace(
-        last,
-        options=options,
-        iterations=total([ending.iterations, last.iterations]),
-        compile=ending.compile,
-        solve=last.compile + last.solve - ending.compile,
-        history=[*ending.history, *_after(ending, last)],
-    )
-
-
-def _after(first: Ending, second: Ending) -> list[Row]:
-    """The rows of the second run, counted on from those of the first."""
-    runs = max((int(row["run"]) for row in first.history), default=0)
-    on = {"run": runs, "iteration": first.iterations or 0}
-    return [
-        {**row, **{name: int(row[name]) + more for name, more in on.items() if name in row}}
-        for row in second.history
-    ]
-
-
-def another(instance: Instance, row: SolverRow) -> SolverRow | None:
-    """The first installed solver of another method that has the cones."""
-    needed = cones(instance.checked, instance.sizes())
-    able = (each for each in SOLVERS if each.is_installed and not missing_cones(each, needed))
-    return next((each for each in able if each.method != row.method), None)
-
-
-TOLD = 1e-13  # relative: a smaller miss is the rounding of a sum
+SMALLEST_MISS_TOLD = 1e-13  # relative: a smaller miss is the rounding of a sum
 MOST_NAMED = 3  # lines
 
 
+@np.errstate(all="ignore")
 def objective_remarks(instance: Instance, solution: Solution) -> list[str]:
     """Remarks on the objective of a user's convex program: its charge, or else why it is only estimated.
 
     Empty for a shipped program, whose repair keeps its lines, and by component.
     """
-    if is_shipped(instance.checked) or splits(instance.env) or instance.program.problem_class != "convex":
+    program, checked = instance.program, instance.checked
+    if is_shipped(checked) or splits(instance.env) or program.problem_class != "convex":
         return []
     env = {**instance.env, **plain(solution.variables)}
-    return [*_charge(instance, env, solution)] or [*_why_estimated(instance, env, solution)]
+    value, misses = float(evaluate(program.objective, env)), "the rounding of its value or of a line"
+    if missed := [v for v in violations(instance, env) if v.amount > 0]:
+        line, by = missed[0].text(instance), rounded(missed[0].amount, 2, up=True, layout="e")
+        misses = f"misses of {line} (by {by}, relatively, times its multiplier)"
+    charge = abs(solution.objective - value)
+    if charge > float(solution.options.get("tolerance") or 1e-6) * max(1.0, abs(value)):
+        most = rounded(charge, 3, up=True)
+        return [f"the objective is {value:.6g} at the point, and charged {most} for {misses}"]
+    is_uncharged = solution.solver == "given" and not solution.multipliers
+    if is_uncharged and missed and missed[0].amount > SMALLEST_MISS_TOLD:
+        return [
+            f"the point misses {line} by {by}, relatively, which is taken for rounding: without multipliers "
+            "nothing is charged for it, and the objective may be better than the optimum"
+        ]
+    # A strategy is judged by its total error, which has a grade of its own.
+    if solution.has_strategy or solution.objective_grade != "estimated":
+        return []
+    unsure = [c for c in program.constraints if excess_with_errors(c, env) > 0.0]
+    if equations := [c.name for c in unsure if c.relation.op == "=="]:
+        return [
+            f"the objective is estimated, as {_lines_named(equations)} holds up to rounding only; where '<=' "
+            "or '>=' means the same, it could be proved"
+        ]
+    if unsure:
+        others = _lines_named([c.name for c in unsure])
+        return [f"the objective is estimated: that {others} holds is known up to rounding only"]
+    if not upper_value(program.objective, env)[1]:
+        return ["the objective is estimated: no error bound is known of its evaluation"]
+    return []
+
+
+def _lines_named(lines: list[str]) -> str:
+    rest = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+    return ", ".join(f"'{name}'" for name in lines[:MOST_NAMED]) + rest
+
+
+# Part of the objective that is taken off for variables in cones, so that residuals are inside the dual cones.
+SHARES = (1e-7, 1e-9, 1e-5, 0.0)
+SMALL_OBJECTIVE = 1e-3  # an objective below it may be next to nothing: it is also tried unscaled
+BOUND_TOLERANCE = 1e-7  # of the runs
+# A problem that is predicted to take longer, in seconds, is not tried without a time limit.
+MOST_SECONDS, LEAST_SECONDS = 60.0, 1e-3
+MOST_HALVES = 40  # the least part of the way to a point inside that is tried, as a power of a half
+MAY_COST = 0.1  # part of the tolerance that a proof may cost that the objective is not below the optimum
+SECONDS_INSIDE = 10.0  # for a point inside
+
+
+def derive_bound(
+    task: Task,
+    point: Mapping[str, Any],
+    objective: float,
+    started: float,
+    multipliers: Mapping[str, Any] = MappingProxyType({}),
+    points: list[Mapping[str, Array]] | None = None,
+) -> Derived:
+    """The best bound within the time; ``started`` (``time.monotonic``) is when the task began.
+
+    ``multipliers``: by constraint, of any origin, tried before a problem is solved for others.
+    ``points`` collects the points of the problems, in which numbers are near one.
+    The lack of a bound raises nothing: ``Derived.why`` gives the reason.
+    """
+    instance, tolerance = task.instance, task.overrides.get("tolerance") or Options().tolerance
+    limit = task.overrides.get("time_limit", np.inf) - (time.monotonic() - started)
+    if splits(instance.env):
+        return Derived(None, why="it is by component")
+    best = Derived(None, why=unknown_errors(instance) or "the time is over")
+    try:
+        row = _conic(instance, task.solver)
+        seconds = predicted(instance, row).seconds
+        if seconds > (limit if np.isfinite(limit) else MOST_SECONDS):
+            return Derived(None, why=f"it is predicted to take {seconds:.0f} s: allow more with a time limit")
+        with Clock(limit) as clock:  # Ctrl-C ends it with the best bound so far
+            read = reader(instance, point, level_above(instance, objective))
+            for derived in _bounds(task, read, row, clock, multipliers, [] if points is None else points):
+                if best.bound is None or (
+                    derived.bound is not None and improves(best.bound, derived.bound, instance.program.sense)
+                ):
+                    best = derived
+                gap = gap_of(instance.checked, objective, best.bound)
+                if clock.is_over or (gap is not None and gap <= tolerance):
+                    break
+    except TimeLimitError:
+        return best
+    except Error as error:
+        return best if best.bound is not None else Derived(None, why=error.message)
+    return best
+
+
+def unknown_errors(instance: Instance) -> str:
+    """In words, the lets without an error bound, so that multipliers of their lines prove little; or ''."""
+    program = instance.program
+    sides = [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
+    taken = set[str]().union(*map(names_in, [program.objective, *sides]))
+    balls = {let.name: instance.env[BOUNDS](let.name) for let in program.lets if let.name in taken}
+    names = [f"'{name}'" for name, ball in balls.items() if ball is not None and np.isinf(ball.rad).all()]
+    return f"of {' and '.join(names)}, computed under 'let', no error bound is known" if names else ""
+
+
+def _conic(instance: Instance, name: str | SolverRow | None) -> SolverRow:
+    """The conic solver named, else Clarabel, or the default where Clarabel lacks a cone."""
+    # A function may be a first attempt: the bound need not suffer from it.
+    if isinstance(name, str) and not is_kernel(name):
+        return conic_solver(instance, name)
+    try:
+        return conic_solver(instance, "clarabel")
+    except SolverError:
+        return conic_solver(instance, None)
+
+
+def _bounds(
+    task: Task,
+    read: Reader,
+    row: SolverRow,
+    clock: Clock,
+    multipliers: Mapping[str, Any],
+    ends: list[Mapping[str, Array]],
+) -> Iterator[Derived]:
+    """Bounds at the solver's points, one perturbation after the other; where lines cancel, scaled twice."""
+    yield read.derived({}, {})  # by the declarations alone
+    if multipliers:
+        yield read.derived(multipliers, {})
+    threads = task.overrides.get("threads")
+    tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (
+        abs(float(read.nodes.all[read.nodes.objective].value)) < SMALL_OBJECTIVE
+    )
+    for (share, size), by_parts in product(tried, (False, True)):
+        if clock.is_over:
+            return
+        options = Options(
+            tolerance=BOUND_TOLERANCE, threads=threads, time_limit=max(clock.left, LEAST_SECONDS)
+        )
+        apart = lower_node_by_node(read.nodes, read.ranges, share, size, by_parts=by_parts)
+        if by_parts and not apart.is_cancelled:
+            continue
+        with closing(run(row, apart.lowered, options, clock)) as points:
+            for _ in points:
+                ends.append(apart.point())
+                yield read.derived(*apart.duals())
+
+
+def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: float) -> Candidate:
+    """A nearby point at which all lines hold; the same point without one, or where a proof costs too much.
+
+    In a second problem, lines that are not equations have room, and the objective is near. Somewhere on the
+    way to its point all lines hold; the point is moved by the least part of the way that suffices.
+    ``tolerance``: a proof may cost a part of it; with equations, or without an error bound of the objective,
+    there is no proof.
+    """
+    if point.is_feasible and (
+        point.proved
+        or any(c.relation.op == "==" for c in instance.program.constraints)
+        or not upper_value(instance.program.objective, point.env)[1]
+    ):
+        return point
+    inner, best = _inner(instance, point.variables, clock), None
+    first, middle, last = 0, 0, MOST_HALVES if inner else -1
+    while first <= last and not clock.is_over:
+        part = 0.5**middle
+        moved = {n: (1.0 - part) * v + part * inner[n] for n, v in point.variables.items()}
+        tried = candidate(instance, moved)
+        if tried.is_feasible and (best is None or tried.proved >= best.proved):
+            best, first = tried, middle + 1
+        else:
+            last = middle - 1
+        middle = (first + last) // 2
+    if best is None or not point.is_feasible:
+        return best or point
+    most = MAY_COST * tolerance * abs(point.objective)
+    return best if best.proved and abs(best.objective - point.objective) <= most else point
 
 
 @np.errstate(all="ignore")
-def _charge(instance: Instance, env: dict[str, Any], solution: Solution) -> Iterator[str]:
-    missed: list[Violation] = [v for v in violations(instance, env) if v.amount > 0]
-    value = float(evaluate(instance.program.objective, env))
-    charge = abs(solution.objective - value)
-    line = by = ""
-    if missed:
-        line, by = missed[0].text(instance), rounded(missed[0].amount, 2, up=True, layout="e")
-    if charge > float(solution.options.get("tolerance") or 1e-6) * max(1.0, abs(value)):
-        misses = f"misses of {line} (by {by}, relatively, times its multiplier)"
-        what = misses if missed else "the rounding of its value or of a line"
-        most = rounded(charge, 3, up=True)
-        yield f"the objective is {value:.6g} at the point, and charged {most} for {what}"
-    elif not missed or missed[0].amount <= TOLD:
-        return
-    elif solution.solver == "given" and not solution.multipliers:
-        yield (
-            f"the point misses {line} by {by}, relatively, which is taken for rounding: without multipliers "
-            "nothing is charged for it, and the objective may be better than the optimum"
-        )
-
-
-def _why_estimated(instance: Instance, env: dict[str, Any], solution: Solution) -> Iterator[str]:
-    # A strategy is judged by its total error, which has a grade of its own.
-    if solution.has_strategy or solution.objective_grade != "estimated":
-        return
-    unsure = [c for c in instance.program.constraints if excess_with_errors(c, env) > 0.0]
-    equations = [c.name for c in unsure if c.relation.op == "=="]
-    others = [c.name for c in unsure if c.relation.op != "=="]
-    if equations:
-        yield (
-            f"the objective is estimated, as {_named(equations)} holds up to rounding only; where '<=' or "
-            "'>=' means the same, it could be proved"
-        )
-    elif others:
-        yield f"the objective is estimated: that {_named(others)} holds is known up to rounding only"
-    elif not upper_value(instance.program.objective, env)[1]:
-        yield "the objective is estimated: no error bound is known of its evaluation"
-
-
-def _named(lines: list[str]) -> str:
-    rest = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
-    return ", ".join(f"'{name}'" for name in lines[:MOST_NAMED]) + rest
+def _inner(instance: Instance, values: Mapping[str, Any], clock: Clock) -> dict[str, Array]:
+    """A point inside all lines that are not equations; nothing where there is none, or it would take long."""
+    inner: dict[str, Array] = {}
+    try:
+        row, limit = _conic(instance, None), min(SECONDS_INSIDE, clock.left)
+        if predicted(instance, row).seconds > limit:
+            return {}
+        nodes = nodes_of(instance, values, names_with_errors(instance)[0])
+        apart = lower_node_by_node(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=True)
+        with closing(run(row, apart.lowered, Options(time_limit=max(limit, LEAST_SECONDS)), clock)) as points:
+            for _ in points:
+                inner = apart.point() or inner
+    except (Error, ArithmeticError, np.linalg.LinAlgError):
+        return {}
+    return inner

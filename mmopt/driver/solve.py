@@ -1,37 +1,49 @@
 """``mmopt.solve`` and ``mmopt.tune``: the plan made and carried out, once or for growing weights.
 
-``mmopt.solve`` turns a workload and a program into a certified solution. ``mmopt.tune`` shows the gain of a
-sub-workload, and the loss of the others, as its weight grows: one certified solve per weight. Source: the
-third source's slides, "Tuning workload error" (one part, the other, and c * part + all).
+``mmopt.solve`` turns a workload and a program into a certified solution: convex programs by
+``solve_convex.py``, searches by their files, and here what is only evaluated, closed forms and procedures,
+whose steps solve other programs. ``mmopt.tune`` shows the gain of a sub-workload, and the loss of the others,
+as its weight grows: one certified solve per weight. Source: the third source's slides, "Tuning workload
+error" (one part, the other, and c * part + all).
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import count
+from operator import eq, ge, le
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.accepted_inputs import as_program, named_givens, refuse_unread, within_range, workload_for
-from mmopt.driver.judge.assemble_solution import adopt, row_parameter, starting
-from mmopt.driver.rank_search import solve_rank
-from mmopt.driver.smooth_search import solve_smooth
+from mmopt.driver.judge.assemble_solution import Ending, adopt, assemble, row_parameter, starting
+from mmopt.driver.judge.score_point import bound_of, charged_for_the_queries, starts_from, upper_value
+from mmopt.driver.run_solver import objective_remarks
+from mmopt.driver.searches import solve_rank, solve_smooth
 from mmopt.driver.solve_convex import solve_convex, solve_factors
 from mmopt.driver.solve_plan import Report, Task, plan_solve
-from mmopt.driver.solve_procedure import solve_closed, solve_procedure
-from mmopt.errors import OptionError
-from mmopt.language import Program, check, program_names, shipped
-from mmopt.limits import Stop, deadline
+from mmopt.errors import ContradictionError, OptionError, SolverError, placed
+from mmopt.language import Program, check, evaluate, evaluate_ball, program_names, shipped
+from mmopt.language.atoms.argument_types import LARGEST_DIM
+from mmopt.language.check.section_checks import START_ARGUMENT
+from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
+from mmopt.limits import Stop, deadline, require_memory, require_time
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import blas_threads
 from mmopt.numerics.outward import rounded
+from mmopt.numerics.split_arrays import plain
 from mmopt.request import WorkloadLike, as_workload, default_program
 from mmopt.results import Solution, gap_between
-from mmopt.solvers import Options, SolverLike, as_solver, is_claimed
-from mmopt.strategies import StrategyForm
+from mmopt.solvers import Options, SolverLike, as_solver, is_claimed, total
+from mmopt.strategies import Neighbours, Strategy, StrategyForm, as_dense
 from mmopt.workloads import Workload
 from mmopt.workloads.workload import only, rest_of, subworkloads, weighted
 
@@ -109,13 +121,10 @@ def solve(
     KeyboardInterrupt : Ctrl-C before there is a certified point, and the second one.
     """
     workload = workload_for(workload, program)
-    if not isinstance(reduce, bool):
-        raise OptionError(f"'reduce' is True or False, not {reduce!r}")
-    if derive is not None and not isinstance(derive, bool):
-        raise OptionError(f"'derive' is True or False, not {derive!r}")
-    if program is None:
-        program = default_program(workload)[0]
-    program = as_program(program)
+    for name, flag in (("reduce", reduce), ("derive", False if derive is None else derive)):
+        if not isinstance(flag, bool):
+            raise OptionError(f"'{name}' is True or False, not {flag!r}")
+    program = as_program(default_program(workload)[0] if program is None else program)
     given_options: dict[str, Any] = {
         "tolerance": tolerance,
         "time_limit": time_limit,
@@ -139,8 +148,7 @@ def solve(
     with deadline(time_limit), blas_threads(workload.n, threads):
         named = named_givens(givens, checked.written, workload)
         strategy = None if start is None else starting(start, checked.written, workload, overrides)
-        if strategy is not None:
-            named = {**row_parameter(checked.written, strategy), **named}
+        named = {**({} if strategy is None else row_parameter(checked.written, strategy)), **named}
         plan = plan_solve(checked, workload, named, reduce=reduce, solver=row)
         point = None if strategy is None else adopt(plan.instance, strategy)
         with blas_threads(plan.largest, threads) if plan.split else nullcontext():
@@ -152,39 +160,187 @@ def solve_task(task: Task) -> Solution:
     started = time.monotonic()
     solution = _SOLVES[task.program.problem_class](task)
     if not (solution.is_in_factors or is_shipped(task.instance.checked)):
-        from mmopt.driver.run_solver import objective_remarks  # off the usual way
-
-        remarks = objective_remarks(task.instance, solution)
-        solution = replace(solution, warnings=(*remarks, *solution.warnings))
+        solution = replace(
+            solution, warnings=(*objective_remarks(task.instance, solution), *solution.warnings)
+        )
     return with_total(solution, started)
-
-
-def _convex(task: Task) -> Solution:
-    return solve_factors(task, solve_task) if task.plan.factors else solve_convex(task)
-
-
-def _procedure(task: Task) -> Solution:
-    return solve_procedure(task, lambda step: solve_task(step.planned()))
-
-
-def _smooth(task: Task) -> Solution:
-    if is_claimed(task.instance, task.solver, has_start=task.start is not None):
-        return solve_convex(task)
-    return solve_smooth(task)
-
-
-_SOLVES = {
-    "closed form": solve_closed,
-    "convex": _convex,
-    "procedure": _procedure,
-    "rank": solve_rank,
-    "smooth": _smooth,
-}
 
 
 def with_total(solution: Solution, started: float) -> Solution:
     """The solution with the seconds since ``started`` (``time.monotonic``) as its total."""
     return replace(solution, seconds={**solution.seconds, "total": time.monotonic() - started})
+
+
+Solve = Callable[[Task], Solution]
+
+WELL = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)  # the stop of a step that ended well begins so
+# 'alternate' ends when an objective falls by less than this, relatively.
+SETTLED = 1e-8
+COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==": eq}
+
+
+@dataclass
+class _Procedure:
+    """The state of the steps: names with their values, and the solutions in order."""
+
+    task: Task
+    solve: Solve
+    env: dict[str, Any]
+    everything: list[tuple[str, Solution]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    # On total error by neighbours: all steps are for one workload, and a search has hundreds.
+    error_bounds: dict[Neighbours, tuple[float, Any]] = field(default_factory=dict)
+
+    def each(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            with placed(self.task.program.source.locate(step.span)):
+                require_time()
+                if isinstance(step, Repeat):
+                    self.repeat(step)
+                elif isinstance(step, SubProgram):
+                    self.sub(step)
+                else:
+                    self.env[step.name] = evaluate(step.expr, self.env)
+                    require_memory(
+                        (sum(np.size(value) for value in self.env.values()), 1),
+                        "sum of all arrays of the program",
+                    )
+
+    def taken(self) -> dict[str, Any]:
+        """All values, which this object drops: the caller alone then holds their memory."""
+        env, self.env = self.env, {}
+        return env
+
+    def repeat(self, loop: Repeat) -> None:
+        times = evaluate(loop.times, self.env)
+        if not 1 <= times <= LARGEST_DIM or times != int(times):
+            raise OptionError(
+                f"a block is repeated a whole number of times, at most 2**53, not {times:g}",
+                where=self.task.program.source.locate(loop.times.span),
+            )
+        best = np.inf
+        for _ in range(int(times)):
+            if (until := loop.until) is not None and COMPARE[until.op](
+                float(evaluate(until.left, self.env)), float(evaluate(until.right, self.env))
+            ):
+                return
+            try:
+                self.each(loop.steps)
+            except (ContradictionError, SolverError, ArithmeticError, np.linalg.LinAlgError) as failure:
+                # A round may fail where doubles end: the result of the rounds before it is kept.
+                self.warnings.append(f"the rounds ended where one failed: {str(failure).splitlines()[0]}")
+                return
+            if loop.settles:
+                objective = self.everything[-1][1].objective
+                if objective >= best - SETTLED * abs(objective):
+                    return
+                best = objective
+
+    def sub(self, step: SubProgram) -> None:
+        program, instance = self.task.program, self.task.instance
+        arguments = dict(step.arguments)
+        earlier = arguments.pop(START_ARGUMENT, None)
+        givens = {name: evaluate(expr, self.env) for name, expr in arguments.items()}
+        start = dict(self.everything)[earlier.id].variables if isinstance(earlier, Name) else None
+        lost = {d.name for d in program.givens if d.source and d.name in instance.passed} - {
+            name for name, e in step.arguments if isinstance(e, Name) and e.id == name
+        }
+        if lost and program.certificate is None and program.bound == step.program:
+            raise OptionError(
+                f"'{program.name}' takes its bound from '{step.program}', whose step does not get the "
+                f"{', '.join(sorted(lost))} that is passed, and solves for the workload's",
+                hint="put it into the workload: targets are its 'max_variance'",
+            )
+        inner = bind(shipped(step.program), instance.workload, givens)
+        inner = replace(inner, error_bound=self.error_bounds.get(inner.neighbours))
+        solved = self.solve(self.task.of_step(inner, start))
+        if isinstance(solved.strategy, Strategy):
+            solved.strategy.drop_factors()
+            self.error_bounds.setdefault(
+                solved.strategy.neighbours, (solved.error_bound, solved.error_multipliers)
+            )
+        self.everything.append((step.name, solved))
+        values = {**solved.multipliers, **solved.variables}
+        values |= {"strategy": as_dense(solved.strategy).matrix, "objective": np.asarray(solved.objective)}
+        self.env |= {f"{step.name}.{name}": value for name, value in plain(values).items()}
+
+
+def solve_closed(task: Task) -> Solution:
+    """Evaluate a program of class closed form: its strategy is a formula, and nothing is searched."""
+    instance, env = task.instance, task.instance.env
+    objective, proved = charged_for_the_queries(instance, env, *upper_value(task.program.objective, env))
+    ending = Ending(
+        objective=objective,
+        proved=proved,
+        bound=bound_of(instance, {}),
+        stop=Stop.CLOSED,
+        solver=(Stop.CLOSED, ""),
+        word=Stop.CLOSED,
+        options={},
+    )
+    return assemble(instance, instance.env, ending)
+
+
+def solve_procedure(task: Task, solve: Solve) -> Solution:
+    """Run the steps in order; each convex step is certified, the result gets the bound of the program.
+
+    ``solve`` solves a task of any class.
+    """
+    instance, program = task.instance, task.program
+    run = _Procedure(task, solve, dict(instance.env))
+    run.each(program.steps)
+    if not run.everything:
+        raise SolverError(f"'{program.name}' solved nothing in its steps")
+    value, proved = upper_value(program.objective, run.env)
+    objective, proved = charged_for_the_queries(instance, run.env, value, proved)
+    formed = (s.expr for s in program.steps if isinstance(s, Assignment) and isinstance(s.expr, Apply))
+    bases = (evaluate_ball(e, run.env) for e in formed if e.atom == "row_basis")
+    # A shipped objective is of the measured strategy, as computed; other steps may carry any rounding.
+    proved = proved and is_shipped(instance.checked) and all(np.isfinite(b.rad).all() for b in bases)
+    *_, last = steps = [s for _, s in run.everything]
+    starts = starts_from(instance, run.env)
+    # Those that a step has proved for the program named under 'bound'.
+    bounds = [s.bound for s in steps if s.program == program.bound and s.bound is not None]
+    ending = Ending(
+        objective=objective,
+        proved=proved,
+        bound=bound_of(instance, starts) if program.certificate else max(bounds, default=None),
+        # The stop of the first step that did not end well, if any.
+        stop=next((s.status.stop for s in steps if not s.status.stop.startswith(WELL)), Stop.EVERY_STEP),
+        solver=(last.solver, last.solver_version),
+        word=last.status.raw,
+        feasible=all(s.status.feasible for s in steps),
+        violation=max(s.status.violation for s in steps),
+        options=last.options,
+        iterations=total(s.iterations for s in steps),
+        compile=sum(s.seconds["compile"] for s in steps),
+        solve=sum(s.seconds["solve"] for s in steps),
+        multipliers={**last.multipliers, **starts},
+        scaling=last.scaling,
+        warnings=tuple(dict.fromkeys(w for s in steps for w in s.warnings)) + tuple(run.warnings),
+        steps=dict(_numbered(run.everything)),
+    )
+    return assemble(instance, run.taken(), ending)
+
+
+def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solution]]:
+    """Steps by their names; a repeated one is name 1, name 2, …"""
+    times = Counter(name for name, _ in solved)
+    numbers = {name: count(1) for name in times}
+    return [(f"{name} {next(numbers[name])}" if times[name] > 1 else name, s) for name, s in solved]
+
+
+_SOLVES: Mapping[str, Solve] = {
+    "closed form": solve_closed,
+    "convex": lambda task: solve_factors(task, solve_task) if task.plan.factors else solve_convex(task),
+    "procedure": lambda task: solve_procedure(task, lambda step: solve_task(step.planned())),
+    "rank": solve_rank,
+    "smooth": lambda task: (
+        solve_convex(task)
+        if is_claimed(task.instance, task.solver, has_start=task.start is not None)
+        else solve_smooth(task)
+    ),
+}
 
 
 EVERYTHING = "everything"
@@ -231,13 +387,8 @@ class Tuned(Tabular):
         }
 
 
-@dataclass(frozen=True, eq=False)
-class FoundStrategy:
-    """A strategy with its total error, weighted, and a bound on that of every strategy."""
-
-    strategy: StrategyForm
-    error: float
-    bound: float | None
+Optimised = tuple[StrategyForm, float, float | None]
+"""A strategy with its total error, weighted, and a bound on that of every strategy."""
 
 
 def tune(
@@ -267,33 +418,34 @@ def tune(
         solve where possible.
     """
 
-    def solved(case: Workload, words: str) -> FoundStrategy:
+    def solved(case: Workload, words: str) -> Optimised:
         solution = solve(case, program, progress=progress and progress(words), **options)
         if solution.status.stop.startswith(Stop.INTERRUPTED):
             raise KeyboardInterrupt
-        return FoundStrategy(solution.strategy, solution.error, solution.error_bound)
+        return solution.strategy, solution.error, solution.error_bound
 
     return tuned(as_workload(workload), name, factors, solved)
 
 
 def tuned(
-    workload: Workload, name: str, factors: Sequence[float], solved: Callable[[Workload, str], FoundStrategy]
+    workload: Workload, name: str, factors: Sequence[float], solved: Callable[[Workload, str], Optimised]
 ) -> Iterator[Tuned]:
     """Tune as ``tune``, with any way to solve: ``solved`` is called with a workload and words for it."""
     part, rest = only(workload, name), rest_of(workload, name)
     if name in (EVERYTHING, REST):
         raise OptionError(f"the sub-workload is called '{name}', a word of the table", hint="rename it")
-    changed = [(factor, weighted(workload, {name: factor})) for factor in factors]
-    cases: list[_Case] = [(f"{name} alone", None, part, {name: part})]
-    if rest is not None:
-        cases.append(("the rest alone", None, rest, {REST: rest}))
+    cases: list[tuple[str, float | None, Workload, Mapping[str, Workload]]]
+    cases = [(f"{name} alone", None, part, {name: part})]
+    cases += [("the rest alone", None, rest, {REST: rest})] if rest is not None else []
     parts = tuned_parts(workload, name)
-    words = (EVERYTHING if factor == 1.0 else f"{name} × {factor:g}" for factor in factors)
-    cases += [(text, factor, case, parts) for text, (factor, case) in zip(words, changed, strict=True)]
-    return _solved(cases, solved)
-
-
-_Case = tuple[str, float | None, Workload, Mapping[str, Workload]]
+    for factor in factors:
+        words = EVERYTHING if factor == 1.0 else f"{name} × {factor:g}"
+        cases.append((words, factor, weighted(workload, {name: factor}), parts))
+    return (
+        Tuned(words, factor, strategy, error, bound, {n: strategy.rmse(queries) for n, queries in to.items()})
+        for words, factor, case, to in cases
+        for strategy, error, bound in [solved(case, words)]
+    )
 
 
 def tuned_parts(workload: Workload, name: str) -> dict[str, Workload]:
@@ -301,10 +453,3 @@ def tuned_parts(workload: Workload, name: str) -> dict[str, Workload]:
     parts = {EVERYTHING: workload, **{part: only(workload, part) for part in subworkloads(workload)}}
     rest = rest_of(workload, name)
     return parts if rest is None else {**parts, REST: rest}
-
-
-def _solved(cases: Sequence[_Case], solved: Callable[[Workload, str], FoundStrategy]) -> Iterator[Tuned]:
-    for words, factor, case, parts in cases:
-        best = solved(case, words)
-        errors = {part: best.strategy.rmse(queries) for part, queries in parts.items()}
-        yield Tuned(words, factor, best.strategy, best.error, best.bound, errors)

@@ -5,6 +5,11 @@ scored again: the lifted strategy becomes a point by the program's section ``fro
 and evaluated against the program file for the whole workload like a solver's point; the lifted multipliers
 are put into its certificate. So only the gap depends on the correctness of a reduction.
 
+Where the chosen solver stops improving near the tolerance, a solver of another method goes on: an interior
+point method may end with an exact objective at a point that is off by about the square root of that error,
+and then a certificate that takes slopes at the point is short; on small programs a first order method ends at
+a nearer point.
+
 A product is solved factor by factor, and the certified solutions of its factors are combined. Nothing is
 scored over the cells: objective and bound of the whole are the products of theirs, by the theorem of
 ``compiler/reductions/split_blocks_and_factors.py``; the plan decides by the program's tree if it applies.
@@ -24,10 +29,12 @@ import numpy as np
 
 from mmopt.compiler.reductions import SolvedPart
 from mmopt.compiler.same_program import is_shipped
+from mmopt.driver.diagnose import endless, find_endless
 from mmopt.driver.judge.assemble_solution import Ending, adopt, assemble
-from mmopt.driver.judge.bound_claims import Derived, refuted
+from mmopt.driver.judge.check_claims import refuted
+from mmopt.driver.judge.proved_bounds import Derived
 from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move, meaning
-from mmopt.driver.run_solver import Best, run_solver
+from mmopt.driver.run_solver import Best, able_solvers, derive_bound, later, run_solver, unknown_errors
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
 from mmopt.limits import Stop, time_left
@@ -45,6 +52,8 @@ SECONDS_OF_A_LATE_PART = 1e-3
 # rounds.
 BETTER, MOST_ROUNDS = 1e-7, 4
 SECONDS_OF_ANOTHER = 1.0  # for a solver of another method, where the first gives no feasible point
+NEAR_THE_GAP = 100.0  # times the tolerance: at a larger gap a solver of lower precision is no help
+SECONDS_NEAR_THE_GAP = 1.0  # that it may take there; if the first took longer, as long as that
 SECONDS_UNASKED = 60.0  # the longest forecast at which a slower way is taken unasked
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
@@ -64,12 +73,10 @@ def solve_convex(task: Task) -> Solution:
     """
     if task.plan.step is not None:
         return _solve_parts(task)
-    if task.plan.further is None:
-        return _solve_whole(task)
     try:
         first = _solve_whole(task)
     except SolverError:
-        plan = task.plan.further()
+        plan = task.plan.further() if task.plan.further is not None else None
         if not isinstance(plan, SolvePlan):
             raise
         return solve_convex(replace(task, plan=plan))
@@ -86,11 +93,10 @@ def _go_on(task: Task, first: Solution) -> Solution:
     if further is None or first.status.stop in (Stop.REACHED, Stop.INTERRUPTED) or left <= 0:
         return first
     try:
-        plan = further()
-        if not isinstance(plan, SolvePlan):
+        if not isinstance(plan := further(), SolvePlan):
             why = plan.message if isinstance(plan, TooLargeError) else plan
             return replace(first, warnings=(f"{_gap_words(first)}; the search ends there: {why}",))
-        if (why := _too_long(task, plan)) and first.gap is not None:
+        if (why := _why_too_long(task, plan)) and first.gap is not None:
             return replace(first, warnings=(f"{_gap_words(first)}; {why}",))
         overrides = {**task.overrides, "time_limit": left} if left < np.inf else dict(task.overrides)
         if "max_iterations" in overrides:  # in all
@@ -99,47 +105,36 @@ def _go_on(task: Task, first: Solution) -> Solution:
                 return replace(first, status=replace(first.status, stop=Stop.ITERATIONS))
         second = solve_convex(replace(task, plan=plan, overrides=overrides))
     except TimeLimitError as error:
-        stopped = replace(first.status, stop=Stop.TIME)
-        return replace(first, status=stopped, warnings=(error.message,))
+        return replace(first, status=replace(first.status, stop=Stop.TIME), warnings=(error.message,))
     except (SolverError, TooLargeError) as error:
         return replace(first, warnings=(*first.warnings, error.message))
     except KeyboardInterrupt:
         return replace(first, status=replace(first.status, stop=Stop.INTERRUPTED), warnings=())
-    best = second
-    if _open_gap(second) > _open_gap(first):
-        best = replace(first, status=replace(first.status, stop=second.status.stop))
-    warnings: tuple[str, ...] = ()
-    if best.status.stop != Stop.REACHED:
-        # The warnings of a second way are about a limit of its own where its time was over.
-        is_its_own = best is second and second.status.stop != Stop.TIME
-        warnings = second.warnings if is_its_own else (_ended(task, best),)
+    is_worse, stop = _open_gap(second) > _open_gap(first), second.status.stop
+    best = replace(first, status=replace(first.status, stop=second.status.stop)) if is_worse else second
+    # The warnings of a second way are about a limit of its own where its time was over.
+    limit = task.overrides.get("time_limit")
+    more = f" ({limit:g} s): allow more time" if stop == Stop.TIME and limit else ""
+    ended = f"{stop}{more}; {_gap_words(best)}"
+    warnings = (ended,) if is_worse or stop == Stop.TIME else second.warnings
     return replace(
         best,
         reductions=(*first.reductions, *second.reductions),
         seconds={name: first.seconds[name] + second.seconds[name] for name in second.seconds},
         iterations=total([first.iterations, second.iterations]),
-        history=(*first.history, *(_after(first, row) for row in second.history)),
-        warnings=warnings,
+        history=(
+            *first.history,
+            *later(
+                second.history,
+                iteration=first.iterations or 0,
+                seconds=first.seconds["compile"] + first.seconds["solve"],
+            ),
+        ),
+        warnings=() if stop == Stop.REACHED else warnings,
     )
 
 
-def _after(first: Solution, row: Mapping[str, float | bool]) -> Mapping[str, float | bool]:
-    """A row of the history of a second way, counted from the start of the first."""
-    before = {
-        "iteration": first.iterations or 0,
-        "seconds": first.seconds["compile"] + first.seconds["solve"],
-    }
-    return {name: value + before[name] if name in before else value for name, value in row.items()}
-
-
-def _ended(task: Task, last: Solution) -> str:
-    """How the last way ended, with the gap that is left and what to do."""
-    limit = task.overrides.get("time_limit")
-    more = f" ({limit:g} s): allow more time" if last.status.stop == Stop.TIME and limit else ""
-    return f"{last.status.stop}{more}; {_gap_words(last)}"
-
-
-def _too_long(task: Task, plan: SolvePlan) -> str:
+def _why_too_long(task: Task, plan: SolvePlan) -> str:
     """In words, why a slower way is not taken unasked: its forecast; "" where it is taken."""
     if {"tolerance", "time_limit"} & task.overrides.keys():
         return ""
@@ -167,9 +162,9 @@ def _solve_whole(task: Task) -> Solution:
     _refuse_endless(task, point, ending.stop)
     ending = replace(ending, reductions=task.plan.lines)
     for left in reversed(range(MOST_ROUNDS)):
-        ends: list[Mapping[str, Any]] = []
-        derived = with_derived(task, point, ending, started, ends)
-        better = _better(task, point, ends, started) if left and derived.stop != Stop.REACHED else None
+        points: list[Mapping[str, Any]] = []
+        derived = with_derived(task, point, ending, started, points)
+        better = _better(task, point, points, started) if left and derived.stop != Stop.REACHED else None
         if better is None:
             break
         point, ending = better, replace(ending, objective=better.objective, proved=better.proved)
@@ -177,12 +172,12 @@ def _solve_whole(task: Task) -> Solution:
 
 
 def _better(
-    task: Task, point: Candidate, ends: Sequence[Mapping[str, Any]], started: float
+    task: Task, point: Candidate, points: Sequence[Mapping[str, Any]], started: float
 ) -> Candidate | None:
     """The best of the points of problems with numbers near one, if better by more than rounding."""
-    instance, best = task.instance, Best(task.instance, plain=point, point=point)
+    instance, best = task.instance, Best(task.instance, uncharged=point, point=point)
     # The point of a named solver is not replaced.
-    for values in filter(None, ends if may_move(instance) and task.solver is None else ()):
+    for values in filter(None, points if may_move(instance) and task.solver is None else ()):
         best.offer(values, {})
     margin = BETTER * abs(point.objective)
     least = point.objective - (margin if instance.program.sense == "minimize" else -margin)
@@ -197,11 +192,7 @@ def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:
     """Raise SolverError for a user's program whose objective improves without end."""
     if task.plan.split or stop == Stop.INTERRUPTED or is_shipped(task.instance.checked):
         return
-    from mmopt.driver.diagnosis.diagnose import endless
-    from mmopt.driver.diagnosis.growth import find_endless
-
-    growth = find_endless(task.instance, point.variables)
-    if growth is not None:
+    if (growth := find_endless(task.instance, point.variables)) is not None:
         raise endless(task.instance, growth)
 
 
@@ -210,52 +201,47 @@ def with_derived(
     point: Candidate,
     ending: Ending,
     started: float,
-    ends: list[Mapping[str, Any]] | None = None,
+    points: list[Mapping[str, Any]] | None = None,
 ) -> Ending:
     """The ending with a bound read off the program's lines, where the task derives one.
 
-    ``ends`` collects points, as ``points`` of ``derive``.
+    ``points`` collects points, as that of ``derive_bound``.
     """
     if not task.derives or ending.stop == Stop.INTERRUPTED:
         return ending
-    from mmopt.driver.derive import derive
-
-    derived = derive(task, point.variables, ending.objective, started, ending.multipliers, ends)
+    derived = derive_bound(task, point.variables, ending.objective, started, ending.multipliers, points)
     if derived.why and refuted(ending.objective, derived.bound, task.instance.program.sense):
         derived = Derived(None, why=derived.why)  # an estimate may be above, which is no error
     if derived.bound is None:
-        warning = f"no bound was derived from the program's lines: {derived.why}"
-        return replace(ending, warnings=(*ending.warnings, warning))
+        return replace(
+            ending,
+            warnings=(*ending.warnings, f"no bound was derived from the program's lines: {derived.why}"),
+        )
+    warnings, gap = ending.warnings, gap_of(task.instance.checked, ending.objective, derived.bound)
     doubt = f"the bound derived from the program's lines is an estimate: {derived.why}"
-    stop, short = _stop_with(task, ending, derived)
-    warnings = (*ending.warnings, *short, *([doubt] if derived.why else []))
-    return replace(ending, derived=derived, stop=stop, warnings=warnings)
-
-
-def _stop_with(task: Task, ending: Ending, derived: Derived) -> tuple[str, tuple[str, ...]]:
-    """The stop, and warnings, of a solve.
-
-    The solver could not stop by the derived bound: where that is the only one, its gap is judged here.
-    """
-    gap = gap_of(task.instance.checked, ending.objective, derived.bound)
-    if ending.bound is not None or gap is None or ending.stop != Stop.FINISHED:
-        return ending.stop, ()
-    tolerance = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
-    if gap <= tolerance:
-        return Stop.REACHED, ()
-    from mmopt.driver.derive import unknown_errors
-
-    wider = f", or ask for a tolerance of {rounded(gap, 1, up=True, layout='e')}" if gap < 0.5 else ""
-    return Stop.MISSED, (
-        f"the bound derived from the program's lines leaves a gap of {rounded(gap, 2, up=True, layout='e')}, "
-        f"{tolerance:.0e} was asked for: {unknown_errors(task.instance) or f'try another solver{wider}'}",
-    )
+    doubts, stop = (doubt,) if derived.why else (), ending.stop
+    # The solver could not stop by the derived bound: where that is the only one, its gap is judged here.
+    if ending.bound is None and gap is not None and stop == Stop.FINISHED:
+        tolerance = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
+        stop = Stop.REACHED if gap <= tolerance else Stop.MISSED
+        wider = f", or ask for a tolerance of {rounded(gap, 1, up=True, layout='e')}" if gap < 0.5 else ""
+        if stop == Stop.MISSED:
+            text = (
+                f"the bound derived from the program's lines leaves a gap of "
+                f"{rounded(gap, 2, up=True, layout='e')}, {tolerance:.0e} was asked for: "
+                f"{unknown_errors(task.instance) or f'try another solver{wider}'}"
+            )
+            warnings = (*warnings, text)
+    return replace(ending, derived=derived, stop=stop, warnings=(*warnings, *doubts))
 
 
 def _run(task: Task) -> tuple[Candidate, Ending]:
-    """Run the task's solver; one of another method where it gives no point, or ends just short of the gap."""
-    started = time.monotonic()
-    row = choose_solver(task.instance, task.solver)
+    """Run the task's solver; one of another method where it gives no point, or ends just short of the gap.
+
+    Near the gap, the point and ending of the other solver are taken where it reaches the gap or is
+    interrupted. Nothing is tried where the caller named the solver or limited its iterations.
+    """
+    started, row = time.monotonic(), choose_solver(task.instance, task.solver)
     if task.plan.split and not isinstance(row, Claim):
         raise UnsuitableError(
             f"{row.name} does not work by component ({task.plan.split})",
@@ -265,20 +251,41 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
     try:
         point, ending = run_solver(task, row, best, started)
     except SolverError as error:
-        from mmopt.driver.run_solver import another  # off the usual way
-
-        other = None if isinstance(row, Claim) or task.solver else another(task.instance, row)
         is_open = best.point is not None or isinstance(error, UndecidedError)
-        if is_open and other is not None and may_move(task.instance):
+        if is_open and may_move(task.instance) and (other := _other_solver(task, row)) is not None:
             overrides = {"time_limit": SECONDS_OF_ANOTHER, **task.overrides}
             with suppress(SolverError, TooLargeError):
                 return run_solver(replace(task, overrides=overrides), other, best, started)
         raise
-    if ending.stop != Stop.MISSED:
+    options = ending.options
+    assert isinstance(options, Options)
+    used = time.monotonic() - started
+    seconds = min(max(used, SECONDS_NEAR_THE_GAP), options.time_limit - used)
+    is_near = ending.stop == Stop.MISSED and best.gap <= NEAR_THE_GAP * options.tolerance
+    other = _other_solver(task, row) if is_near and seconds > 0 and not options.max_iterations else None
+    if other is None:
         return point, ending
-    from mmopt.driver.run_solver import nearer  # off the usual way
+    overrides = {**task.overrides, "tolerance": options.tolerance, "time_limit": seconds}
+    with suppress(SolverError, TooLargeError):
+        reached, last = run_solver(replace(task, overrides=overrides), other, best, started)
+        if last.stop in (Stop.REACHED, Stop.INTERRUPTED):
+            runs = max((int(row["run"]) for row in ending.history if "run" in row), default=0)
+            return reached, replace(
+                last,
+                options=options,
+                iterations=total([ending.iterations, last.iterations]),
+                compile=ending.compile,
+                solve=last.compile + last.solve - ending.compile,
+                history=[*ending.history, *later(last.history, run=runs, iteration=ending.iterations or 0)],
+            )
+    return point, ending
 
-    return nearer(task, row, best, point, ending, started)
+
+def _other_solver(task: Task, row: SolverRow | Claim) -> SolverRow | None:
+    """The first solver of another method that has the cones; None where the caller named one."""
+    if isinstance(row, Claim) or task.solver is not None:
+        return None
+    return next((able for able in able_solvers(task.instance) if able.method != row.method), None)
 
 
 @dataclass
@@ -287,9 +294,9 @@ class Parts:
 
     whole: Task
     started: float = field(default_factory=time.monotonic)
-    lifted: dict[tuple[SolvePlan, float], SolvedPart] = field(default_factory=dict)
-    leaves: list[Ending] = field(default_factory=list)
-    ends: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # why each ended, and its warnings
+    results: dict[tuple[SolvePlan, float], SolvedPart] = field(default_factory=dict)
+    endings: list[Ending] = field(default_factory=list)
+    stops: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # why each ended, and its warnings
     history: list[Mapping[str, float | bool]] = field(default_factory=list)  # each row with its part
     tolerance: float = 0.0  # of the whole: the caller's, or the largest default of the solvers
 
@@ -299,9 +306,9 @@ class Parts:
             return self.run(plan, share)
         share = share / len(plan.parts) if plan.step.multiplies else share
         for part in plan.parts:
-            if (part, share) not in self.lifted:
-                self.lifted[part, share] = self.solved(part, share)
-        return plan.step.lift([self.lifted[part, share] for part in plan.parts])
+            if (part, share) not in self.results:
+                self.results[part, share] = self.solved(part, share)
+        return plan.step.lift([self.results[part, share] for part in plan.parts])
 
     def options(self, plan: SolvePlan, share: float) -> dict[str, Any]:
         """The options of a part: its share of the gap, and the rest of the time."""
@@ -309,60 +316,53 @@ class Parts:
         tolerance = whole.overrides.get("tolerance") or _default_tolerance(plan, whole.solver)
         self.tolerance = max(self.tolerance, tolerance)
         overrides = {**whole.overrides, "tolerance": SHARE_OF_PARTS * share * tolerance}
-        if any(stop == Stop.INTERRUPTED for stop, _ in self.ends):
+        if any(stop == Stop.INTERRUPTED for stop, _ in self.stops):
             overrides["time_limit"] = SECONDS_OF_A_LATE_PART
         elif "time_limit" in overrides:
-            used = time.monotonic() - self.started
-            overrides["time_limit"] = max(overrides["time_limit"] - used, SECONDS_OF_A_LATE_PART)
+            overrides["time_limit"] = max(
+                overrides["time_limit"] - (time.monotonic() - self.started), SECONDS_OF_A_LATE_PART
+            )
         return overrides
 
     @contextmanager
-    def named(self) -> Iterator[None]:
+    def reductions_in_errors(self) -> Iterator[None]:
         """Within, an error of a part says which reductions come before its counts, and how to do without."""
         try:
             yield
         except SolverError as error:
             lines = "; ".join(self.whole.plan.lines)
-            message = f"{error.message} (cells and queries counted after: {lines})"
-            hint = "; or ".join(filter(None, [error.hint, UNREDUCED]))
-            raise SolverError(message, where=error.where, hint=hint) from None
+            raise SolverError(
+                f"{error.message} (cells and queries counted after: {lines})",
+                where=error.where,
+                hint="; or ".join(filter(None, [error.hint, UNREDUCED])),
+            ) from None
 
-    def stop(self, gap: float) -> str:
-        """The stop of the whole: its gap reached, or that of the first part that did not reach its gap.
+    def outcome(self, gap: float) -> tuple[str, tuple[str, ...]]:
+        """The stop of the whole, and the warnings of the parts where it did not reach its gap.
 
-        ``Stop.LIFTED`` where every part reached its gap and the whole did not.
+        The stop is that of the first part that did not reach its gap; ``Stop.LIFTED``, with a warning, where
+        every part did and the whole did not.
         """
         if gap <= self.tolerance:
-            return Stop.REACHED
-        return next((stop for stop, _ in self.ends if stop != Stop.REACHED), Stop.LIFTED)
-
-    def remarks(self, stop: str, gap: float) -> tuple[str, ...]:
-        """Warnings of the parts where the whole did not reach its gap, and that all parts reached theirs."""
-        remarks = (
-            {} if stop == Stop.REACHED else dict.fromkeys(w for _, warnings in self.ends for w in warnings)
+            return Stop.REACHED, ()
+        stop = next((stop for stop, _ in self.stops if stop != Stop.REACHED), str(Stop.LIFTED))
+        lifted = (
+            f"every part reached its gap, and what they make together has a gap of "
+            f"{rounded(gap, 2, up=True, layout='e')} ({self.tolerance:.0e} was asked for): {UNREDUCED}"
         )
-        if stop == Stop.LIFTED:
-            remarks[
-                f"every part reached its gap, and what they make together has a gap of "
-                f"{rounded(gap, 2, up=True, layout='e')} ({self.tolerance:.0e} was asked for): {UNREDUCED}"
-            ] = None
-        return tuple(remarks)
+        warnings = dict.fromkeys(warning for _, warnings in self.stops for warning in warnings)
+        return stop, (*warnings, *([lifted] if stop == Stop.LIFTED else []))
 
     def run(self, plan: SolvePlan, share: float) -> SolvedPart:
         overrides = self.options(plan, share)
-        with self.named():
+        with self.reductions_in_errors():
             began = time.monotonic() - self.started
-            point, leaf = _run(replace(self.whole, plan=plan, overrides=overrides))
-        self.leaves.append(leaf)
-        self.ends.append((leaf.stop, leaf.warnings))
-        self.history += [{"part": len(self.leaves), **_later(row, began)} for row in leaf.history]
-        strategy, _, _ = meaning(plan.instance, point.env, leaf.multipliers)
-        return SolvedPart(strategy, leaf.multipliers, leaf.bound)
-
-
-def _later(row: Mapping[str, float | bool], began: float) -> dict[str, float | bool]:
-    """The row of a part whose solve began after these seconds, counted from the start of the whole."""
-    return {name: value + began if name == "seconds" else value for name, value in row.items()}
+            point, ending = _run(replace(self.whole, plan=plan, overrides=overrides))
+        self.endings.append(ending)
+        self.stops.append((ending.stop, ending.warnings))
+        self.history += [{"part": len(self.endings), **row} for row in later(ending.history, seconds=began)]
+        strategy, _, _ = meaning(plan.instance, point.env, ending.multipliers)
+        return SolvedPart(strategy, ending.multipliers, ending.bound)
 
 
 def _default_tolerance(plan: SolvePlan, solver: str | SolverRow | None) -> float:
@@ -378,37 +378,39 @@ def _solve_parts(task: Task) -> Solution:
     lifted = parts.solved(task.plan, 1.0)
     seconds = time.monotonic() - parts.started
     best.offer(adopt(instance, as_dense(lifted.strategy)), lifted.multipliers)
-    point = best.point
-    if point is None or not point.is_feasible:
+    if (point := best.feasible_point) is None:
         lines = "; ".join(task.plan.lines)
         if instance.workload.n <= FEW_CELLS:  # rounding, where queries are nearly dependent: solved as it is
             solution = solve_convex(replace(task, plan=SolvePlan(instance)))
-            warning = f"solved as it is: the reduced problem gave no feasible point ({lines})"
-            return replace(solution, warnings=(*solution.warnings, warning))
+            return replace(
+                solution,
+                warnings=(
+                    *solution.warnings,
+                    f"solved as it is: the reduced problem gave no feasible point ({lines})",
+                ),
+            )
         raise SolverError(
             f"the solution of the reduced problem gives no feasible point of '{instance.program.name}' "
             f"({lines})",
             hint=UNREDUCED,
         )
-    stop, leaves = parts.stop(best.gap), parts.leaves
+    (stop, warnings), endings = parts.outcome(best.gap), parts.endings
     _refuse_endless(task, point, stop)
-    names = dict.fromkeys(leaf.solver for leaf in leaves)
-    name = (" and ".join(n for n, _ in names), " and ".join(v for _, v in names))
-    iterations = total(leaf.iterations for leaf in leaves)
-    best.tell(task, name[0], seconds, iterations)
-    solving = sum(leaf.solve for leaf in leaves)
+    name, version = map(" and ".join, zip(*dict.fromkeys(one.solver for one in endings), strict=True))
+    iterations, solving = total(one.iterations for one in endings), sum(one.solve for one in endings)
+    best.tell(task, name, seconds, iterations)
     whole = Iteration(iterations, seconds, point.objective, best.bound).row(0.0, certified=True)
     ending = best.ending(
         point,
         stop=stop,
-        solver=name,
-        word=leaves[-1].word,
+        solver=(name, version),
+        word=endings[-1].word,
         options=Options(**{**task.overrides, "tolerance": parts.tolerance}),
         iterations=iterations,
         compile=seconds - solving,
         solve=solving,
-        scaling=leaves[0].scaling if len(leaves) == 1 else {},
-        warnings=parts.remarks(stop, best.gap),
+        scaling=endings[0].scaling if len(endings) == 1 else {},
+        warnings=warnings,
         history=[*parts.history, whole],
         reductions=task.plan.lines,
     )
@@ -425,19 +427,20 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
     parts, plans = Parts(task), task.plan.factors
     solutions: dict[SolvePlan, Solution] = {}
     for plan in task.plan.attributes:
-        with parts.named():
-            overrides = parts.options(plan, 1.0 / len(plans))
-            solution = solutions[plan] = solve(replace(task, plan=plan, overrides=overrides))
-        parts.ends.append((solution.status.stop, solution.warnings))
+        with parts.reductions_in_errors():
+            solution = solutions[plan] = solve(
+                replace(task, plan=plan, overrides=parts.options(plan, 1.0 / len(plans)))
+            )
+        parts.stops.append((solution.status.stop, solution.warnings))
     solved = list(solutions.values())
     whole = composed(task.instance.workload.hash, {name: solutions[plan] for name, plan in plans.items()})
-    gap = math.inf if whole.gap is None else whole.gap
-    stop = parts.stop(gap)
+    stop, warnings = parts.outcome(math.inf if whole.gap is None else whole.gap)
     names = dict.fromkeys((s.solver, s.solver_version) for s in solved)
+    name, version = map(" and ".join, zip(*names, strict=True))
     solution = replace(
         whole,
-        solver=" and ".join(name for name, _ in names),
-        solver_version=" and ".join(version for _, version in names),
+        solver=name,
+        solver_version=version,
         status=replace(whole.status, stop=stop),
         iterations=total(s.iterations for s in solved),
         seconds={
@@ -446,7 +449,7 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
         },
         options={**whole.options, **task.overrides, "tolerance": parts.tolerance},
         reductions=task.plan.lines,
-        warnings=parts.remarks(stop, gap),
+        warnings=warnings,
     )
     task.tell(
         solution.solver, solution.seconds["total"], solution.iterations, solution.objective, solution.bound
@@ -468,8 +471,7 @@ def composed(workload_hash: str, factors: Mapping[str, Solution]) -> Solution:
 
     is_bounded = all(s.bound is not None and s.bound >= 0.0 for s in each)
     grades = [s.bound_grade for s in each if s.bound_grade is not None]
-    sensitivities = [s.own_sensitivity for s in each]
-    made = of_factors(factors)
+    sensitivities, made = [s.own_sensitivity for s in each], of_factors(factors)
     grade = weakest(*grades) if is_bounded else None
     return replace(
         first,

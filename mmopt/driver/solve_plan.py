@@ -23,6 +23,7 @@ from mmopt.compiler.reductions import (
     traits_of,
     workloads_of_factors,
 )
+from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets, of_each_query
 from mmopt.compiler.same_program import is_shipped, match
 from mmopt.driver.accepted_inputs import reads, takes
 from mmopt.errors import OptionError, TooLargeError, whole
@@ -71,8 +72,7 @@ class SolvePlan:
         """The plans of the factors by attribute, where the solution stays in factors; else none."""
         if self.step is None or not self.split:
             return {}
-        names = [a.name for a in self.instance.workload.domain.attributes]
-        return dict(zip(names, self.parts, strict=True))
+        return dict(zip([a.name for a in self.instance.workload.domain.attributes], self.parts, strict=True))
 
     @property
     def attributes(self) -> Mapping[SolvePlan, list[str]]:
@@ -96,9 +96,9 @@ class SolvePlan:
             if text:
                 yield prefix + text
             names = plan.step.names if plan.step is not None else ()
-            for place, part in enumerate(plan.parts):
+            for name, part in zip(names or [""] * len(plan.parts), plan.parts, strict=True):
                 if part not in visited:
-                    yield from lines(part, f"{prefix}{names[place]}: " if names else prefix)
+                    yield from lines(part, f"{prefix}{name}: " if names else prefix)
 
         return tuple(lines(self, ""))
 
@@ -129,18 +129,25 @@ def plan_solve(
     """
     checked = program if isinstance(program, Checked) else check(program)
     is_large = workload.n > MOST_CELLS
-    if reduce and workload.n > FEW_CELLS:
-        plan = plan_in_factors(checked, workload, givens or {}, solver)
-        if plan is not None:
-            return plan
+    if (
+        reduce
+        and workload.n > FEW_CELLS
+        and (plan := plan_in_factors(checked, workload, givens or {}, solver))
+    ):
+        return plan
     if reduce and (is_large or (workload.n > FEW_CELLS and is_kernel(solver))):
-        largest = None if is_large else int(SMALL_COMPONENT * workload.n)
         arguments = checked, workload, givens or {}
-        other = _without_cells(*arguments) if is_large else _by_component(*arguments, largest)
+        other = (
+            _without_cells(*arguments)
+            if is_large
+            else _by_component(*arguments, int(SMALL_COMPONENT * workload.n))
+        )
         if isinstance(other, SolvePlan):
             return other
-        if is_large:
-            _refuse_dense(checked.program, workload, other)
+        if isinstance(other, TooLargeError):
+            raise other
+        if is_large and not _fits_dense(workload):
+            raise _too_large(checked.program, workload, other)
     return plan_instance(bind(checked, workload, givens), solver, reduce=reduce)
 
 
@@ -158,16 +165,14 @@ def _reduced(
 ) -> SolvePlan:
     """The plan of an instance, with reductions; ``plans``: those of parts by the hash of their workload."""
     step = first_step(instance, traits, lambda inner: is_claimed(inner, solver))
-    parts: list[SolvePlan] = []
-    for inner in step.parts if step is not None else ():
+
+    def part(inner: Instance) -> SolvePlan:
         if splits(inner.env):  # where no further reduction applies
-            parts.append(SolvePlan(inner))
-            continue
+            return SolvePlan(inner)
         key = inner.workload.hash
-        if key not in plans:
-            plans[key] = _reduced(inner, solver, traits, plans)
-        parts.append(plans[key])
-    return SolvePlan(instance, step=step, parts=tuple(parts))
+        return plans.get(key) or plans.setdefault(key, _reduced(inner, solver, traits, plans))
+
+    return SolvePlan(instance, step=step, parts=tuple(map(part, step.parts if step is not None else ())))
 
 
 def plan_in_factors(
@@ -184,27 +189,40 @@ def plan_in_factors(
     ones = {p.name: 1.0 for p in checked.program.parameters}  # their values are not needed before ``bind``
     if not (is_product and of_factors(checked, frozenset(givens), ones).kind):
         return None
-    by_hash = {part.hash: part for part in factors}
-    plans = {key: plan_solve(checked, part, givens, solver=solver) for key, part in by_hash.items()}
+    plans = {
+        key: plan_solve(checked, part, givens, solver=solver)
+        for key, part in {part.hash: part for part in factors}.items()
+    }
     parts = tuple(plans[part.hash] for part in factors)
     reduced = in_factors(workload, [plan.instance for plan in parts])
     return None if reduced is None else SolvePlan(reduced[0], reduced[1].text, reduced[1], parts)
 
 
-def _by_component(
-    checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
-) -> SolvePlan | str:
-    """The plan by component, with components no larger than ``largest``; or why there is none."""
-    why = obstacle(checked, givens)
-    if why:
-        return why
-    with one_thread():  # components are found from many small matrices
-        reduced = by_components(checked, workload, givens, largest=largest)
+def _stays(
+    reduction: Callable[..., tuple[Instance, str] | str | None],
+    checked: Checked,
+    workload: Workload,
+    givens: Mapping[str, Any],
+    **limits: int | bool | None,
+) -> SolvePlan | str | TooLargeError:
+    """The plan by a reduction whose solution is not lifted; or why there is none, or not enough memory."""
+    try:
+        with one_thread():  # components are found from many small matrices
+            reduced = reduction(checked, workload, givens, **limits)
+    except TooLargeError as error:
+        return error
     if reduced is None:
         return "no two values of an attribute can be swapped, so the workload does not split"
-    if not is_claimed(reduced[0], None):
-        return NO_KERNEL
-    return SolvePlan(*reduced)
+    if isinstance(reduced, str):
+        return reduced
+    return SolvePlan(*reduced) if is_claimed(reduced[0], None) else NO_KERNEL
+
+
+def _by_component(
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
+) -> SolvePlan | str | TooLargeError:
+    """The plan by component, with components no larger than ``largest``; or why there is none."""
+    return obstacle(checked, givens) or _stays(by_components, checked, workload, givens, largest=largest)
 
 
 def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> SolvePlan | str:
@@ -213,18 +231,17 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
     Components that are too large are formed only where there is no other way.
     """
     arguments = checked, workload, givens
-    by_component = _tried_by_component(*arguments, _largest_that_fits())
-    if isinstance(by_component, SolvePlan):
+    # The largest component is no larger than listed cells may be, and its kernel fits in memory.
+    fitting = min(MOST_CELLS, math.isqrt(int(memory_limit() / (8 * KERNEL_ARRAYS))))
+    if isinstance(by_component := _by_component(*arguments, fitting), SolvePlan):
         return by_component
-    sets = _by_sets(*arguments)
-    if isinstance(sets, SolvePlan):
+    if isinstance(sets := _by_sets(*arguments), SolvePlan):
         return sets
-    other = _by_sectors(*arguments)
-    if isinstance(other, SolvePlan):
+    if isinstance(other := _stays(by_sectors, *arguments), SolvePlan):
         return other
-    if isinstance(by_component, str):
-        by_component = _tried_by_component(*arguments, None)
-    if isinstance(by_component, SolvePlan):
+    if isinstance(by_component, str) and isinstance(
+        by_component := _by_component(*arguments, None), SolvePlan
+    ):
         return by_component
     if isinstance(other, TooLargeError):
         if _fits_dense(workload):
@@ -244,92 +261,44 @@ def _by_sets(
     Where that leaves the gap open, ``further`` is by sets made for the targets (``is_quick`` False), and then
     in the space of the queries.
     """
-    from mmopt.compiler.reductions.split_symmetric import by_sets, of_each_query  # off the usual way
-
-    if not is_shipped(checked):
-        return NO_KERNEL
+    arguments = checked, workload, givens
     try:
-        with one_thread():
-            reduced = by_sets(checked, workload, givens, is_quick=is_quick)
-    except TooLargeError as error:
-        return error
+        plan = _stays(by_sets, *arguments, is_quick=is_quick) if is_shipped(checked) else NO_KERNEL
     except OptionError as error:  # queries too far apart in size
         return error.message
-    if isinstance(reduced, str):
-        return reduced
-    if not is_claimed(reduced[0], None):
-        return NO_KERNEL
-    arguments = checked, workload, givens
     is_last = not (is_quick and of_each_query(checked, givens))
-    return SolvePlan(
-        *reduced, further=lambda: _by_sectors(*arguments) if is_last else _by_sets(*arguments, False)
+    return (
+        replace(
+            plan,
+            further=lambda: _stays(by_sectors, *arguments) if is_last else _by_sets(*arguments, False),
+        )
+        if isinstance(plan, SolvePlan)
+        else plan
     )
-
-
-def _by_sectors(
-    checked: Checked, workload: Workload, givens: Mapping[str, Any]
-) -> SolvePlan | str | TooLargeError:
-    """The plan in the space of the queries, or why there is none."""
-    from mmopt.compiler.reductions.split_symmetric import by_sectors  # off the usual way
-
-    try:
-        with one_thread():
-            reduced = by_sectors(checked, workload, givens)
-    except TooLargeError as error:
-        return error
-    if isinstance(reduced, str):
-        return reduced
-    return SolvePlan(*reduced) if is_claimed(reduced[0], None) else NO_KERNEL
-
-
-def _tried_by_component(
-    checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
-) -> SolvePlan | str | TooLargeError:
-    """Try ``_by_component``; lack of memory is one more reason."""
-    try:
-        return _by_component(checked, workload, givens, largest)
-    except TooLargeError as error:
-        return error
-
-
-def _largest_that_fits() -> int:
-    """The largest component that is no larger than listed cells may be, and whose kernel fits in memory."""
-    return min(MOST_CELLS, math.isqrt(int(memory_limit() / (8 * KERNEL_ARRAYS))))
 
 
 def _fits_dense(workload: Workload) -> bool:
     return DENSE_ARRAYS * 8 * workload.n**2 <= memory_limit()
 
 
-def _refuse_dense(program: Program, workload: Workload, why: str) -> None:
-    """Refuse a solve that does not fit in memory, with the reason why it is not by component."""
-    if _fits_dense(workload):
-        return
+def _too_large(program: Program, workload: Workload, why: str) -> TooLargeError:
+    """The error for a solve that does not fit in memory, with the reason why it is not by component."""
     one, limit = 8 * workload.n**2, memory_limit()
-    able = _able()
-    hint = FEWER
-    if program.name not in able:
-        hint = (
-            f"these are: {', '.join(able)}; or group values of the attributes, so that there are fewer cells"
-        )
-    if fits_memory((workload.n, workload.n)):
-        hint += "; or try it as it is with reduce=False (--no-reduce)"
-    raise TooLargeError(
+    kernel_programs = [shipped(name) for kernel in KERNELS for name in kernel.programs]
+    able = [
+        checked.program.name
+        for checked in map(shipped, program_names())
+        if not obstacle(checked, {}) and any(match(kernel, checked) is not None for kernel in kernel_programs)
+    ]
+    others = f"these are: {', '.join(able)}; or group values of the attributes, so that there are fewer cells"
+    hint = FEWER if program.name in able else others
+    hint += "; or try it as it is with reduce=False (--no-reduce)" * fits_memory((workload.n, workload.n))
+    return TooLargeError(
         f"'{program.name}' cannot be solved by component: {why}; over {whole(workload.n)} cells one matrix "
         f"alone takes {_gigabytes(one)}, and the limit here is {_gigabytes(limit)} for {DENSE_ARRAYS} of "
         "them",
         hint=hint,
     )
-
-
-def _able() -> list[str]:
-    """The shipped programs that are solved by component."""
-    kernel_programs = [shipped(name) for kernel in KERNELS for name in kernel.programs]
-    return [
-        checked.program.name
-        for checked in map(shipped, program_names())
-        if not obstacle(checked, {}) and any(match(kernel, checked) is not None for kernel in kernel_programs)
-    ]
 
 
 def _gigabytes(size: float) -> str:
@@ -394,9 +363,8 @@ class Task:
     @property
     def derives(self) -> bool:
         """Whether a bound is derived: by the option; by default for programs without a proved bound."""
-        if self.derive is not None or self.program.problem_class != "convex":
-            return bool(self.derive) and self.program.problem_class == "convex"
-        return not self.program.bound and not is_shipped(self.instance.checked)
+        by_default = not self.program.bound and not is_shipped(self.instance.checked)
+        return (by_default if self.derive is None else self.derive) and self.program.problem_class == "convex"
 
     def options(self, **defaults: Any) -> Options:
         """The options, with ``defaults`` where the caller named none."""
@@ -405,15 +373,20 @@ class Task:
     def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
         """A step of this procedure, not planned yet, with the solver and the options that it reads."""
         checked = instance.checked
-        solver = None if self.solver is None or not takes(checked, self.solver) else self.solver
+        solver = self.solver if self.solver is not None and takes(checked, self.solver) else None
         overrides = {name: value for name, value in self.overrides.items() if reads(checked, name, solver)}
-        plan = SolvePlan(instance, reduce=self.plan.reduce)
-        return replace(self, plan=plan, solver=solver, overrides=overrides, start=start, derive=False)
+        return replace(
+            self,
+            plan=SolvePlan(instance, reduce=self.plan.reduce),
+            solver=solver,
+            overrides=overrides,
+            start=start,
+            derive=False,
+        )
 
     def planned(self) -> Task:
         """The task with the plan of its instance."""
-        plan = plan_instance(self.instance, self.solver, reduce=self.plan.reduce)
-        return replace(self, plan=plan)
+        return replace(self, plan=plan_instance(self.instance, self.solver, reduce=self.plan.reduce))
 
     def tell(
         self,

@@ -26,7 +26,6 @@ from mmopt.driver.accepted_inputs import (
     within_range,
     workload_for,
 )
-from mmopt.driver.derive import moved_inside
 from mmopt.driver.judge.assemble_solution import (
     Ending,
     adopt,
@@ -35,8 +34,7 @@ from mmopt.driver.judge.assemble_solution import (
     check_adopts,
     row_parameter,
 )
-from mmopt.driver.judge.bound_claims import Derived, level_above, reader
-from mmopt.driver.judge.bound_on_total_error import error_bound
+from mmopt.driver.judge.proved_bounds import Derived, error_bound, level_above, reader
 from mmopt.driver.judge.score_point import (
     FEASIBLE,
     SLIGHT,
@@ -52,8 +50,8 @@ from mmopt.driver.judge.score_point import (
     scored,
     starts_from,
 )
-from mmopt.driver.judge.violations import asymmetric, undefined_objective, worst_line
-from mmopt.driver.run_solver import objective_remarks
+from mmopt.driver.judge.violations import asymmetric, undefined_part, worst_line
+from mmopt.driver.run_solver import moved_inside, objective_remarks
 from mmopt.driver.solve import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived
 from mmopt.driver.solve_plan import Report, SolvePlan, Task
@@ -83,7 +81,7 @@ def check_feasible(instance: Instance, point: Candidate, what: str = "strategy")
         return
     name = instance.program.name
     if point.after <= FEASIBLE:
-        part = undefined_objective(instance, point.env)
+        part = undefined_part(instance, point.env)
         raise OptionError(f"the {what} has no finite objective in '{name}'" + (part and f": {part}"))
     worst = worst_line(instance, point.env)
     off = rounded(point.after, 2, up=True, layout="e")

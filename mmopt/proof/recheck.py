@@ -22,15 +22,8 @@ from mmopt.compiler.reductions import by_components
 from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
 from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
 from mmopt.driver.judge.assemble_solution import value_of
-from mmopt.driver.judge.bound_claims import (
-    Derived,
-    check_figures,
-    grade_of,
-    objective_grade,
-    recomputed,
-    survived,
-)
-from mmopt.driver.judge.bound_on_total_error import for_neighbours, l2_by_component, l2_of_few
+from mmopt.driver.judge.check_claims import check_figures, grade_of, objective_grade, survived
+from mmopt.driver.judge.proved_bounds import Derived, for_neighbours, l2_by_component, l2_of_few, recomputed
 from mmopt.driver.judge.score_point import (
     FEASIBLE,
     Candidate,
@@ -611,7 +604,7 @@ def _same_cells(one: Cells, two: Cells) -> bool:
 def proved_by_component(
     workload: Workload, multipliers: Any, strategy: ComponentStrategy | StrategyOfFew
 ) -> float | None:
-    """The bound by ``l2_strategy``'s certificate at the multipliers of ``bound_by_component``."""
+    """The bound by ``l2_strategy``'s certificate at the multipliers of ``bound_in_form``."""
     offered = {"sensitivity": multipliers}
     is_split = True
     if not isinstance(multipliers, Measure):

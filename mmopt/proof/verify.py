@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.driver.solve import solve_closed, solve_procedure
 from mmopt.driver.solve_convex import composed
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task, plan_in_factors
-from mmopt.driver.solve_procedure import solve_closed, solve_procedure
 from mmopt.errors import OptionError, ResultError
 from mmopt.language import Checked, Program, program_names
 from mmopt.numerics.arrays import blas_threads

@@ -16,8 +16,7 @@ from rich.text import Text
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
 from mmopt.compiler.reductions import SECTOR_TOTALS, obstacle
-from mmopt.driver.free_vector import Coordinates
-from mmopt.driver.rank_search import ROUNDS, STARTS
+from mmopt.driver.searches import RANK_ROUNDS, RANK_STARTS, Coordinates
 from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
 from mmopt.language import SOURCES, Checked, Program, check, evaluate, shipped
@@ -45,9 +44,8 @@ from mmopt.solvers import (
 )
 from mmopt.workloads import Workload
 
-SEARCH = (
-    f"up to {STARTS * ROUNDS} solves, how many is not known; times are of one"  # of a program of class rank
-)
+# of a program of class rank
+SEARCH = f"up to {RANK_STARTS * RANK_ROUNDS} solves, how many is not known; times are of one"
 
 
 @dataclass(frozen=True)

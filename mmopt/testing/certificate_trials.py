@@ -16,7 +16,7 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.driver import solve
 from mmopt.driver.accepted_inputs import named_givens
-from mmopt.driver.judge.bound_claims import BOUND_ROUNDING, RefutedError, Sought
+from mmopt.driver.judge.check_claims import BOUND_ROUNDING, RefutedError, Sought
 from mmopt.driver.judge.score_point import Candidate, bound_of, candidate, named_multipliers
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check

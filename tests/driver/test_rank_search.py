@@ -1,4 +1,7 @@
-"""Programs with a rank constraint: what the heuristic reaches, and what it says when it does not."""
+"""Programs with a rank constraint: what the heuristic reaches, and what it says when it does not.
+
+Guards searches.py.
+"""
 
 import re
 import signal
@@ -13,7 +16,7 @@ from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, ROUNDING
 from mmopt import OptionError, Program, Solution, SolverError, Workload, solve
 from mmopt.compiler import bind, cones
 from mmopt.driver import Progress
-from mmopt.driver.rank_search import _RankSearch
+from mmopt.driver.searches import _RankSearch
 from mmopt.errors import TooLargeError
 from mmopt.language import violation
 from mmopt.language.check.relation_checks import rank_line

@@ -19,7 +19,7 @@ from dense_row_space import ways
 import mmopt
 from mmopt import Solution, Workload
 from mmopt.driver import solve_plan
-from mmopt.driver.judge.bound_on_total_error import bound_of_few
+from mmopt.driver.judge.proved_bounds import bound_in_form
 from mmopt.errors import TimeLimitError, TooLargeError
 from mmopt.limits import Stop
 from mmopt.numerics.split_arrays import Level, Measure, Split
@@ -248,7 +248,7 @@ def test_a_bound_that_is_rounded_in_another_way_holds(solutions: dict[str, Solut
 
 
 def test_the_bound_beside_another_program_is_that_of_the_total_error(solutions: dict[str, Solution]) -> None:
-    bound, measure = bound_of_few(WORKLOAD, True)
+    bound, measure = bound_in_form(WORKLOAD, SectorwiseStrategy)
     assert isinstance(measure, Measure) and measure.mixture.count == 1
     assert bound == solutions["fitness_for_use"].error_bound
     assert bound == pytest.approx(solutions["l2_strategy"].bound, rel=tolerances.RECOMPUTED)
@@ -279,8 +279,8 @@ def test_it_goes_on_where_the_gap_is_open(program: str, solutions: dict[str, Sol
 
 def test_a_plan_is_by_sets_first_and_made_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[bool] = []
-    by_sectors = solve_plan._by_sectors
-    monkeypatch.setattr(solve_plan, "_by_sectors", lambda *asked: calls.append(True) or by_sectors(*asked))
+    by_sectors = solve_plan.by_sectors
+    monkeypatch.setattr(solve_plan, "by_sectors", lambda *asked: calls.append(True) or by_sectors(*asked))
     plan = solve_plan.plan_solve(mmopt.Program.load("fitness_for_use"), WORKLOAD)
     assert plan.lines == ("7 sets of attributes",) and plan.further is not None and not calls
     second = plan.further()
@@ -304,6 +304,7 @@ def test_what_ends_the_search_leaves_the_first_answer(
     def pressed(*_: Any) -> None:
         raise KeyboardInterrupt
 
+    plan_by = solve_plan._stays
     ended = "the gap is 3.5e-02; the search ends there:"
     for name, further, stop, said in [
         ("no time", late, Stop.TIME, "this takes longer"),
@@ -313,7 +314,12 @@ def test_what_ends_the_search_leaves_the_first_answer(
         ("Ctrl-C", pressed, Stop.INTERRUPTED, None),
     ]:
         with subtests.test(name):
-            monkeypatch.setattr(solve_plan, "_by_sectors", further)
+
+            def planned(reduction: Any, *where: Any, further: Any = further, **limits: Any) -> Any:
+                is_last = reduction is solve_plan.by_sectors
+                return further() if is_last else plan_by(reduction, *where, **limits)
+
+            monkeypatch.setattr(solve_plan, "_stays", planned)
             found = mmopt.solve(WORKLOAD, "l2_strategy", tolerance=0.001)
             assert found.objective == first.objective and found.bound == first.bound
             assert found.status.stop == stop

@@ -1,6 +1,6 @@
 """Programs of class smooth, the shipped ones too: against the conic answer, starts, limits, refusals.
 
-Guards smooth_search.py.
+Guards searches.py.
 """
 
 import os

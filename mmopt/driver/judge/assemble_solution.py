@@ -5,7 +5,7 @@ A strategy from anywhere becomes a point of a program by the section ``from stra
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,8 +13,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.driver.accepted_inputs import incoming, norm_of, opened
-from mmopt.driver.judge.bound_claims import (
-    Derived,
+from mmopt.driver.judge.check_claims import (
     bounds_error,
     check_derived,
     check_figures,
@@ -23,9 +22,9 @@ from mmopt.driver.judge.bound_claims import (
     refuted,
     survived,
 )
-from mmopt.driver.judge.bound_on_total_error import (
-    bound_by_component,
-    bound_of_few,
+from mmopt.driver.judge.proved_bounds import (
+    Derived,
+    bound_in_form,
     error_bound,
 )
 from mmopt.driver.judge.score_point import (
@@ -43,7 +42,7 @@ from mmopt.driver.judge.score_point import (
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, evaluate, program_names
 from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.syntax.syntax_tree import Adoption
+from mmopt.language.syntax.syntax_tree import Adoption, Assignment
 from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Split, as_value
@@ -53,7 +52,6 @@ from mmopt.solvers import Options
 from mmopt.strategies import (
     AnyStrategy,
     ComponentStrategy,
-    SectorwiseStrategy,
     Strategy,
     StrategyOfFew,
     as_dense,
@@ -63,8 +61,7 @@ from mmopt.workloads import Workload
 
 def adopters(norm: int | None = None) -> list[str]:
     """The shipped programs with 'from strategy', first those whose strategies are for total error."""
-    loaded = [Program.load(name) for name in program_names()]
-    able = [p for p in loaded if p.adoption and norm in (None, p.meaning.norm)]
+    able = [p for p in map(Program.load, program_names()) if p.adoption and norm in (None, p.meaning.norm)]
     return [p.name for p in sorted(able, key=lambda p: (p.bound != "l2_strategy", p.name))]
 
 
@@ -112,12 +109,17 @@ def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
     env: dict[str, Any] = {**instance.env, adoption.strategy.name: strategy.matrix}
     if rows.name:
         env[rows.name] = strategy.p
-    values: dict[str, Array] = {}
-    for assignment in adoption.values:
-        env[assignment.name] = evaluate(assignment.expr, env)
-        values[assignment.name] = np.asarray(env[assignment.name], dtype=float)
+    values = {n: np.asarray(v, dtype=float) for n, v in assigned(adoption.values, env).items()}
     for d in program.choose:
         values.setdefault(d.name, np.zeros(d.shape(sizes)))
+    return values
+
+
+def assigned(assignments: Iterable[Assignment], env: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of assignments; a later one may use an earlier one."""
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        values[assignment.name] = evaluate(assignment.expr, {**env, **values})
     return values
 
 
@@ -151,14 +153,12 @@ def _bases(instance: Instance) -> dict[str, Value]:
     """The rows that the program took from the workload, which does not determine them uniquely."""
     program, workload = instance.program, instance.workload
     used = {d.source for d in program.givens if d.name not in instance.passed}
-    bases: dict[str, Value] = {}
     if splits(instance.env):
-        for name in (d.name for d in program.givens if d.source == "workload.basis"):
-            basis = instance.env[name]
-            # The rows of a part that has all dimensions are those of the identity.
-            if isinstance(basis, Split) and basis.rows.dims != basis.columns.dims:
-                bases["basis"] = basis
-        return bases
+        rows = (instance.env[d.name] for d in program.givens if d.source == "workload.basis")
+        # The rows of a part that has all dimensions are those of the identity.
+        taken = [b for b in rows if isinstance(b, Split) and b.rows.dims != b.columns.dims]
+        return {"basis": taken[-1]} if taken else {}
+    bases: dict[str, Value] = {}
     # Over all cells the basis is the identity.
     if used & {"workload.basis", "workload.representation"} and workload.rank < workload.n:
         bases["basis"] = workload.basis
@@ -224,10 +224,8 @@ def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending:
     if ending.bound is not None and "sensitivity" in multipliers and bounds_error(instance):
         named = named_multipliers(instance, multipliers)  # the bound of the program is one already
         certified = (ending.bound, as_value(named["d"])) if "d" in named else None
-    if isinstance(strategy, ComponentStrategy):
-        return certified or bound_by_component(workload)
-    if isinstance(strategy, StrategyOfFew):
-        return certified or bound_of_few(workload, isinstance(strategy, SectorwiseStrategy))
+    if isinstance(strategy, ComponentStrategy | StrategyOfFew):
+        return certified or bound_in_form(workload, type(strategy))
     if certified is None and instance.error_bound is not None:
         return instance.error_bound
     duals = [d for d in map(np.asarray, multipliers.values()) if d.shape == (workload.n,)]
@@ -271,15 +269,15 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
     derived, stop = ending.derived, ending.stop
     for limit, at in [(bound, multipliers), *([(derived.bound, derived.multipliers)] if derived else [])]:
         if refuted(objective, limit, program.sense):  # by weak duality, by no more than what the point misses
-            point = Candidate(variables, env, objective, 0.0, 0.0)
-            objective = charged(instance, point, at, rounded=True).objective
+            objective = charged(
+                instance, Candidate(variables, env, objective, 0.0, 0.0), at, rounded=True
+            ).objective
             gap = gap_of(instance.checked, objective, limit)
             is_reached = gap is not None and gap <= float(options.get("tolerance") or 0.0)
             stop = Stop.MISSED if stop == Stop.REACHED and not is_reached else stop
     strategy, covariance, basis, proved = _measured(instance, env, ending)
     value = value_of(instance, env, objective)
-    sensitivity = own_sensitivity(instance, env, multipliers, objective)
-    if sensitivity is not None:
+    if (sensitivity := own_sensitivity(instance, env, multipliers, objective)) is not None:
         why = why_not_released(program.name, sensitivity, covariance is not None, instance.neighbours)
         warnings = (*warnings, why)
     del env  # frees large matrices, if nothing else holds them, before others are made
@@ -290,16 +288,17 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
             hint="ask for a smaller tolerance, or use another solver",
         )
     root_mean_square = strategy.rmse(workload)
-    goal = error / (1.0 + float(options.get("tolerance") or 0.0))
-    lower, best = _error_bound(instance, strategy, goal, ending)
-    if program.bound == "l2_strategy":
-        bound = lower
+    lower, best = _error_bound(
+        instance, strategy, error / (1.0 + float(options.get("tolerance") or 0.0)), ending
+    )
+    bound = lower if program.bound == "l2_strategy" else bound
     if derived is not None:
         check_derived(instance, objective, derived.bound)
     is_own = bound is not None or derived is None
     bound = bound if derived is None or is_own else derived.bound
-    off = rounding(strategy, workload)
-    objective, error = check_figures(instance, objective, bound, error, lower, off, multipliers, variables)
+    objective, error = check_figures(
+        instance, objective, bound, error, lower, rounding(strategy, workload), multipliers, variables
+    )
     grade, tested = grade_of(instance, bound) if derived is None or is_own else derived.grade, 0
     if bound is not None and grade == "claimed":
         points = {"the solver's point": ending.unrepaired or {}, "the repaired point": variables}

@@ -17,10 +17,9 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.language import Program, Tape, to_source, worst
-from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.relation_checks import AXES
-from mmopt.language.evaluate.evaluate_constraint import beside_psd
+from mmopt.language.evaluate.evaluate_constraint import beside_psd, undefined, undefined_in
 from mmopt.language.evaluate.evaluator import OF_PART, Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, vectorised, walk
@@ -44,18 +43,21 @@ ROUNDED_APART = 1e-8
 OF_DEFINITE = frozenset({"inv", "root", "logdet", "factor"})
 # Times the rows (plus 4) and the trace: an eigenvalue that Cholesky's algorithm proves to be positive.
 SEMIDEFINITE_FLOOR = 8 * EPS
-MOST_ROWS_NAMED = 4  # rows named one by one
-PLURAL = {"query": "queries", "cell": "cells", "entry": "entries"}
 
 
-def _axis(instance: Instance, dim: Dim) -> str:
-    """The thing that a dimension counts, by the source of the first given that has it."""
-    for d in instance.program.givens:
-        if d.name not in instance.passed:
-            for axis, given_dim in zip(AXES.get(d.source, ()), d.dims, strict=False):
-                if given_dim == dim:
-                    return axis
-    return ""
+def _axis(instance: Instance, c: Constraint) -> str:
+    """The thing that the rows of a constraint are, by the source of the first given of their number.
+
+    Rows are those of its family, or the entries of its sides.
+    """
+    dim = (
+        next((t.dims[0] for t in instance.checked.constraints[c.name] if t.is_vector), None)
+        if c.family is None
+        else c.family.dim
+    )
+    given = (d for d in instance.program.givens if d.name not in instance.passed)
+    axes = (pair for d in given for pair in zip(AXES.get(d.source, ()), d.dims, strict=False))
+    return next((axis for axis, given_dim in axes if given_dim == dim), "")
 
 
 def _label(instance: Instance, axis: str, i: int) -> tuple[str, str]:
@@ -63,38 +65,15 @@ def _label(instance: Instance, axis: str, i: int) -> tuple[str, str]:
     workload = instance.workload
     if axis in ("query", "query with a target"):
         labels = workload.labels()
-        if axis != "query":
-            i = int(np.flatnonzero(np.isfinite(workload.targets))[i])
+        i = i if axis == "query" else int(np.flatnonzero(np.isfinite(workload.targets))[i])
         return "query", str(i) if labels[i] == f"query {i}" else f"'{labels[i]}'"
     if axis == "cell":
         domain = workload.domain
         if domain.names == ("cell",):
             return "cell", domain.cell(i)[0]
-        codes = np.unravel_index(i, domain.shape)
-        pairs = zip(domain.attributes, codes, strict=True)
+        pairs = zip(domain.attributes, np.unravel_index(i, domain.shape), strict=True)
         return "cell", f"'{join(tuple(cell_label(a, int(code)) for a, code in pairs))}'"
     return "entry", str(i)
-
-
-def _rows_of(instance: Instance, c: Constraint) -> Dim | None:
-    """The dimension that counts the rows of a constraint: its family, or the length of its sides."""
-    if c.family is not None:
-        return c.family.dim
-    vectors = [t.dims[0] for t in instance.checked.constraints[c.name] if t.is_vector]
-    return vectors[0] if vectors else None
-
-
-def named_rows(instance: Instance, name: str, rows: Sequence[int] | None) -> str:
-    """The rows of a line in brackets, " (queries 3, 7)"; nothing for a whole line."""
-    if not rows:
-        return ""
-    c = next((c for c in instance.program.constraints if c.name == name), None)
-    dim = _rows_of(instance, c) if c is not None else None
-    axis = _axis(instance, dim) if dim is not None else ""
-    labels = [_label(instance, axis, i) for i in rows[:MOST_ROWS_NAMED]]
-    noun = labels[0][0]
-    rest = f" and {len(rows) - MOST_ROWS_NAMED} more" if len(rows) > MOST_ROWS_NAMED else ""
-    return f" ({noun if len(rows) == 1 else PLURAL[noun]} {', '.join(text for _, text in labels)}{rest})"
 
 
 def place(instance: Instance, c: Constraint, entry: tuple[int, ...]) -> str:
@@ -106,8 +85,7 @@ def place(instance: Instance, c: Constraint, entry: tuple[int, ...]) -> str:
         return ""
     if splits(instance.env):
         return f" at orbit {entry[0]}"
-    dim = _rows_of(instance, c)
-    noun, label = _label(instance, _axis(instance, dim) if dim is not None else "", entry[0])
+    noun, label = _label(instance, _axis(instance, c), entry[0])
     words = f" ({noun} {label})" if noun != "entry" else ""
     inner = entry[1:] if c.family is not None or words else entry
     text = f" for {c.family.index} = {entry[0]}" if c.family is not None else ""
@@ -172,37 +150,25 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
 
 
 def _of_line(instance: Instance, c: Constraint, env: Mapping[str, Any], memo: Memo | None) -> Violation:
-    if _has_domain(c.relation.left) or _has_domain(c.relation.right):
-        from mmopt.language.evaluate.evaluate_constraint import undefined_in  # off the usual way
-
-        words = _in_words(undefined_in(c, env, {d.name for d in instance.program.choose}))
-        if words:
-            return Violation(c.name, "constraint", np.inf, (), words)
-    chosen = frozenset(d.name for d in instance.program.choose)
-    return Violation(c.name, "constraint", *worst(c, env, chosen, memo))
+    if words := undefined_part(instance, env, c):
+        return Violation(c.name, "constraint", np.inf, (), words)
+    return Violation(
+        c.name, "constraint", *worst(c, env, frozenset(d.name for d in instance.program.choose), memo)
+    )
 
 
-def undefined_objective(instance: Instance, env: Mapping[str, Any]) -> str:
-    """The part of the objective that has no value at a point, in words; "" if there is none."""
-    if not _has_domain(instance.program.objective):
+def undefined_part(instance: Instance, env: Mapping[str, Any], c: Constraint | None = None) -> str:
+    """The part of a line, or of the objective, without a value at a point, in words; "" if there is none."""
+    sides = (instance.program.objective,) if c is None else (c.relation.left, c.relation.right)
+    # Whether an atom has no value at some numbers.
+    if not any(isinstance(part, Apply) and part.atom in OF_PART for side in sides for part in walk(side)):
         return ""
-    from mmopt.language.evaluate.evaluate_constraint import undefined
-
     chosen = {d.name for d in instance.program.choose}
-    return _in_words(undefined(instance.program.objective, env, chosen))
-
-
-def _has_domain(expr: Expr) -> bool:
-    """Whether an atom of the expression has no value at some numbers."""
-    return any(isinstance(part, Apply) and part.atom in OF_PART for part in walk(expr))
-
-
-def _in_words(undefined: tuple[Apply, tuple[int, ...]] | None) -> str:
-    if undefined is None:
+    first = undefined(sides[0], env, chosen) if c is None else undefined_in(c, env, chosen)
+    if first is None:
         return ""
-    part, entry = undefined
-    at = f" at entry {', '.join(map(str, entry))}" if entry else ""
-    return f"'{to_source(part)}' has none{at}"
+    at = f" at entry {', '.join(map(str, first[1]))}" if first[1] else ""
+    return f"'{to_source(first[0])}' has none{at}"
 
 
 def asymmetric(instance: Instance, point: Mapping[str, Any]) -> str:
@@ -210,12 +176,13 @@ def asymmetric(instance: Instance, point: Mapping[str, Any]) -> str:
 
     Rounding does not count: the symmetric part is used.
     """
-    for d in instance.program.choose:
-        if d.kind in SYMMETRIC:
-            for part in arrays_of(point[d.name]):
-                if off := asymmetry(part, ROUNDED_APART):
-                    return f"'{d.name}' is declared {d.kind} and {off}"
-    return ""
+    offs = (
+        (d, asymmetry(part, ROUNDED_APART))
+        for d in instance.program.choose
+        if d.kind in SYMMETRIC
+        for part in arrays_of(point[d.name])
+    )
+    return next((f"'{d.name}' is declared {d.kind} and {off}" for d, off in offs if off), "")
 
 
 def worst_line(
@@ -231,9 +198,11 @@ def worst_line(
 
 def _negative_eigenvalue(parts: Sequence[Array]) -> float:
     symmetric = [symmetric_part(part) for part in parts]
-    if all(map(is_definite, symmetric)):
-        return 0.0
-    return beside_psd(symmetric, [np.abs(np.diagonal(part)) for part in symmetric])
+    return (
+        0.0
+        if all(map(is_definite, symmetric))
+        else beside_psd(symmetric, [np.abs(np.diagonal(part)) for part in symmetric])
+    )
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:
@@ -241,8 +210,9 @@ def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:
         return Violation(d.name, "sign", float("inf"))
     if value.size == 0 or not (value <= 0.0 if d.sign == ">" else value < 0.0).any():
         return Violation(d.name, "sign", 0.0)
-    at = np.unravel_index(int(np.argmin(value)), value.shape)
-    return Violation(d.name, "sign", 1.0, tuple(int(i) for i in at))
+    return Violation(
+        d.name, "sign", 1.0, tuple(int(i) for i in np.unravel_index(int(np.argmin(value)), value.shape))
+    )
 
 
 def as_declared(d: Declaration, value: Any, program: Program) -> Any:
@@ -254,8 +224,11 @@ def as_declared(d: Declaration, value: Any, program: Program) -> Any:
     if d.kind == "psd":
         if isinstance(value, Split) or is_inverted(d.name, program):
             return floored(value)
-        trace = max(float(np.trace(value)), 0.0)
-        return psd_floor(value, trace * min(SEMIDEFINITE_FLOOR * (len(value) + 4) / EIGENVALUE_FLOOR, 1.0))
+        return psd_floor(
+            value,
+            max(float(np.trace(value)), 0.0)
+            * min(SEMIDEFINITE_FLOOR * (len(value) + 4) / EIGENVALUE_FLOOR, 1.0),
+        )
     if isinstance(value, Split):
         return value
     if d.kind == "symmetric":
@@ -265,14 +238,13 @@ def as_declared(d: Declaration, value: Any, program: Program) -> Any:
 
 def is_inverted(name: str, program: Program) -> bool:
     """Whether a program needs a nonsingular matrix here, or has a repair, which may invert it."""
-    means = () if program.meaning.kind == "none" else (program.meaning.expr,)
-    lines = (side for c in program.constraints for side in (c.relation.left, c.relation.right))
-    objective: Expr | None = program.objective
-    written = (*lines, *means, *(() if objective is None else (objective,)))
+    written: list[Expr | None] = [program.objective]
+    written += [] if program.meaning.kind == "none" else [program.meaning.expr]
+    written += [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
     return bool(program.repair) or any(
         isinstance(part, Apply) and part.atom in OF_DEFINITE and mentions(part, name)
         for expr in written
-        for part in walk(expr)
+        for part in (walk(expr) if expr is not None else ())
     )
 
 
@@ -292,10 +264,6 @@ MOST_DERIVATIVES = 10**6  # entries of the matrix of a step
 INSIDE, ROUNDED = 1e-3, 4 * EPS
 
 
-def _difference(c: Constraint) -> Apply:
-    return Apply("sub", (c.relation.left, c.relation.right), c.span)
-
-
 def nearby(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Points nearby at which missed lines may hold, of arrays that are finite and not by component.
 
@@ -303,8 +271,7 @@ def nearby(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, 
     """
     if any(is_structured(v) or not np.isfinite(v).all() for v in values.values()):
         return
-    for pulled in _pulled_in(instance, values):
-        yield _cleared(pulled, EPS)
+    yield from (_cleared(pulled, EPS) for pulled in _pulled_in(instance, values))
     yield _cleared(values, MOST_MOVED)
 
 
@@ -321,8 +288,7 @@ def _pulled_in(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[s
 
     A line that was missed once is held from then on; variables with a sign move in proportion to entries.
     """
-    kinds = {d.name: d for d in instance.program.choose}
-    tapes = list(_tapes(instance, values))
+    kinds, tapes = {d.name: d for d in instance.program.choose}, list(_tapes(instance, values))
     point = {n: np.asarray(v, dtype=float) for n, v in values.items()}
     weights = {
         n: np.abs(v) if kinds[n].sign and v.any() else np.full(v.shape, _size(v)) for n, v in point.items()
@@ -368,7 +334,7 @@ def _tapes(instance: Instance, values: Mapping[str, Any]) -> Iterator[tuple[str,
     """Left minus right of every line of numbers that has derivatives; one for each index of a family."""
     env, chosen = {**instance.env, **values}, list(values)
     for c in instance.program.constraints:
-        written: Expr = _difference(c)
+        written = Apply("sub", (c.relation.left, c.relation.right), c.span)
         atoms = {part.atom for part in walk(written) if isinstance(part, Apply)}
         if c.relation.op not in KEPT or any(ATOMS[atom].gradient is None for atom in atoms):
             continue
@@ -380,5 +346,5 @@ def _tapes(instance: Instance, values: Mapping[str, Any]) -> Iterator[tuple[str,
         if joined is not None:
             yield c.relation.op, Tape(joined, env, chosen)
         elif count <= MOST_TAPES:
-            for i in range(count):
-                yield c.relation.op, Tape(written, {**env, c.family.index: i}, chosen)
+            indices = ({c.family.index: i} for i in range(count))
+            yield from ((c.relation.op, Tape(written, {**env, **index}, chosen)) for index in indices)

@@ -3,22 +3,24 @@
 ``norm=1`` is for Laplace noise, where an attribute's strategy in a product is a p-identity; ``norm=2`` is for
 Gaussian noise, where it may be any strategy.
 
-- ``every_template.py``: all templates of a workload of products, and their tuning for a sub-workload
-- ``product_search.py``: one product of strategies for a union of products, and its lower bound
-- ``union_search.py``: several products, weighted marginals, and sets of attributes, optimised
+- ``every_template.py``: all templates of a workload of products, with the search of weighted marginals and of
+  sets of attributes; and their tuning for a sub-workload
+- ``product_search.py``: products of strategies for a union of products, one or several, and a lower bound
 """
 
 from mmopt.driver.templates.every_template import (
+    MOST_ATTRIBUTES,
     TEMPLATES,
     Templates,
     TemplateStrategy,
     form_of,
+    marginal_strategy,
+    sectorwise,
     template_bound,
     templates,
     tune_templates,
 )
-from mmopt.driver.templates.product_search import UnionTerms, multipliers_of, product, product_bound
-from mmopt.driver.templates.union_search import MOST_ATTRIBUTES, marginal_strategy, sectorwise, union
+from mmopt.driver.templates.product_search import UnionTerms, multipliers_of, product, product_bound, union
 
 __all__ = [
     "MOST_ATTRIBUTES",

@@ -4,27 +4,38 @@ Each template of the slides is optimised for a workload of products; the result 
 with a bound. A template keeps its form: one product of strategies on the attributes, a union of such
 products, weighted marginals, sets of attributes one by one. The bound holds for every strategy of every form.
 Tuning of a sub-workload with strategies in factors is that of the slides for Laplace noise.
+
+**Marginals** have weights (OPT_M of the slides): 2^d numbers for any number of cells. For Gaussian noise the
+problem is convex in u = θ²: s Σ_T g_T / λ_T(u) with s = Σ u is least where the strategy is best, and its
+optimum is proved by weak duality. For Laplace noise, s = (Σ √u)², it is not, and several starts are tried.
+
+**Sets of attributes** are measured one by one by the best such strategy, for queries of few of any number of
+attributes.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
+from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
 
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.solve import FoundStrategy, Tuned, solve, tuned
-from mmopt.driver.templates.product_search import multipliers_of, product, product_bound
-from mmopt.driver.templates.union_search import marginal_strategy, sectorwise, union
+from mmopt.driver.solve import Optimised, Tuned, solve, tuned
+from mmopt.driver.templates.product_search import multipliers_of, product, product_bound, union
 from mmopt.errors import OptionError, TooLargeError, WorkloadError, suggest
 from mmopt.language import Program, check
-from mmopt.numerics.arrays import EPS, MOST_CELLS, one_thread
+from mmopt.limits import time_left
+from mmopt.numerics.arrays import EPS, MOST_CELLS, Array, one_thread
 from mmopt.numerics.outward import check_norm
 from mmopt.privacy.noise import noise_for
 from mmopt.results import Solution
@@ -39,9 +50,140 @@ from mmopt.strategies import (
     Strategy,
     StrategyForm,
     UnionStrategy,
+    normalise,
 )
-from mmopt.strategies.factor_strategies import products_of
+from mmopt.strategies.factor_strategies import energies, products_of, subsets, supersets, volumes
+from mmopt.strategies.set_strategy import strategy_by_sets
 from mmopt.workloads import Workload
+
+MOST_ATTRIBUTES = 16
+STARTS, FEWER = 48, 2**14
+STEPS = 2000
+TINY = 1e-7  # marginals with less than this part of the largest weight are tried without
+
+
+@dataclass(frozen=True, eq=False)
+class _MarginalWeights:
+    """energy, volume (2^d,): of the queries on each subspace, and the cells of a count of each marginal."""
+
+    energy: Array
+    volume: Array
+    d: int
+    norm: int
+
+    def value(self, theta: Array) -> tuple[float, Array]:
+        """The total error of the weights and its gradient; both infinite where a query is not supported."""
+        u = np.square(theta)
+        eigenvalues, is_queried = supersets(u * self.volume, self.d), self.energy > 0
+        if not (eigenvalues[is_queried] > 0).all():
+            return np.inf, np.zeros_like(theta)
+        inverse = np.divide(1.0, eigenvalues, where=is_queried, out=np.zeros_like(eigenvalues))
+        error = float(self.energy @ inverse)
+        by_u = -self.volume * subsets(self.energy * inverse**2, self.d)
+        s, by_theta = (
+            (theta.sum() ** 2, np.full_like(theta, 2.0 * theta.sum()))
+            if self.norm == 1
+            else (u.sum(), 2.0 * theta)
+        )
+        return float(s * error), by_theta * error + s * by_u * 2.0 * theta
+
+
+def marginal_strategy(
+    workload: Workload, norm: int = 2, *, starts: int | None = None, seed: int = 0
+) -> MarginalStrategy:
+    """The best weights of marginals found, scaled to sensitivity 1.
+
+    Parameters
+    ----------
+    workload : from products, of at most ``MOST_ATTRIBUTES`` attributes.
+    norm : 1 for Laplace noise, 2 for Gaussian.
+    starts : the first has equal weights for the marginals of the queries, the others random ones for all (a
+        finer marginal may replace several). By default 48, fewer for more than 8 attributes; under a time
+        limit (``limits.deadline``) those that begin before its end.
+
+    Raises
+    ------
+    TooLargeError : more attributes. OptionError : a workload from a matrix.
+    """
+    sizes = workload.domain.shape
+    if len(sizes) > MOST_ATTRIBUTES:
+        raise TooLargeError(
+            f"weights for all marginals of {len(sizes)} attributes are {2.0 ** len(sizes):.0e} numbers, "
+            f"the limit is {MOST_ATTRIBUTES} attributes",
+            hint="solve l2_strategy, which by symmetry takes the marginals that are asked alone",
+        )
+    problem = _MarginalWeights(energies(workload), volumes(sizes), len(sizes), norm)
+    is_queried = supersets((problem.energy > 0).astype(float), problem.d) > 0
+    rng = np.random.default_rng(seed)
+    count, first = starts or max(4, min(STARTS, FEWER // len(is_queried))), is_queried.astype(float)
+    drawn = (rng.exponential(size=len(is_queried)) for _ in range(count - 1))
+    starts_in_time = itertools.chain([first], itertools.takewhile(lambda _: time_left() > 0, drawn))
+    error, theta = min((_descend(problem, start) for start in starts_in_time), key=itemgetter(0))
+    if not np.isfinite(error):
+        raise WorkloadError("no weights of marginals support the workload at working precision")
+    return MarginalStrategy(
+        sizes, theta / MarginalStrategy(sizes, theta, norm).sensitivity * (1.0 - 1e-12), norm
+    )
+
+
+def _descend(problem: _MarginalWeights, start: Array) -> tuple[float, Array]:
+    """A local minimum from a start, on the marginals with weight in it; then without the idle ones."""
+    kept = start > 0
+    value, theta = _minimum(problem, start, kept)
+    small = kept & (theta <= TINY * theta.max())
+    if small.any():
+        pruned = np.where(small, 0.0, theta)
+        if (without := _minimum(problem, pruned, kept & ~small))[0] <= value:
+            return without
+    return value, theta
+
+
+def _minimum(problem: _MarginalWeights, start: Array, kept: NDArray[np.bool_]) -> tuple[float, Array]:
+    scale, size = problem.value(start)[0], float(np.sqrt(np.square(start).sum()))
+    if not np.isfinite(scale):
+        return np.inf, start
+    theta = np.zeros_like(start)
+
+    def objective(x: Array) -> tuple[float, Array]:
+        theta[kept] = x * size
+        value, gradient = problem.value(theta)
+        by = gradient[kept]
+        return (value / scale, by / scale * size) if np.isfinite(value) else (1e300, by * size)
+
+    result = scipy.optimize.minimize(
+        objective,
+        start[kept] / size,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * int(kept.sum()),
+        options={"maxiter": STEPS, "maxfun": 4 * STEPS, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 30},
+    )
+    theta[kept] = result.x * size
+    return problem.value(theta)[0], theta
+
+
+def sectorwise(
+    workload: Workload,
+    *,
+    norm: int = 2,
+    seed: int = 0,
+    residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy,
+) -> SectorwiseStrategy:
+    """The best strategy by sets found, scaled to sensitivity 1.
+
+    Nothing is random: ``seed`` is for the table of templates. residual : gives the strategy whose bases it
+    takes; a caller may have it already.
+
+    Raises
+    ------
+    OptionError : norm 1: it is best for columns that are short in the L2 norm.
+    WorkloadError : queries given as a matrix. TooLargeError : queries of too many attributes.
+    """
+    if norm != 2:
+        raise OptionError("sets of attributes are measured one by one with Gaussian noise (norm 2) only")
+    return normalise(
+        strategy_by_sets(products_of_few(workload), workload.domain.shape, residual(workload).bases)
+    )
 
 
 def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
@@ -163,9 +305,9 @@ def templates(
     chosen = list(dict.fromkeys(names or [name for name in TEMPLATES if not TEMPLATES[name].why_not(norm)]))
     for name in chosen:
         if name not in TEMPLATES:
-            listed = ", ".join(TEMPLATES)
             raise OptionError(
-                f"there is no template '{name}', expected one of {listed}", hint=suggest(name, TEMPLATES)
+                f"there is no template '{name}', expected one of {', '.join(TEMPLATES)}",
+                hint=suggest(name, TEMPLATES),
             )
     against = {name: TEMPLATES[name].why_not(norm) for name in chosen}
     if bound is None and all(against.values()):
@@ -184,8 +326,7 @@ def templates(
     for name in (name for name in chosen if not against[name]):
         say(name)
         search = TEMPLATES[name].search
-        if name == "sectorwise":
-            search = partial(search, residual=residual)
+        search = partial(search, residual=residual) if name == "sectorwise" else search
         candidates.append(_candidate(name, search, workload, norm, seed))
     if bound is None:
         say("bound")
@@ -229,10 +370,8 @@ def template_bound(
     ``residual`` strategy. Nothing in it is random, so that it can be recomputed.
     """
     program = Program.load("l2_strategy")
-    if _is_solved(program, workload):
-        bound = solve(workload, program, tolerance=gap).bound
-        if bound is not None:
-            return bound, "l2_strategy"
+    if _is_solved(program, workload) and (bound := solve(workload, program, tolerance=gap).bound) is not None:
+        return bound, "l2_strategy"
     with one_thread():
         if workload.n > MOST_CELLS and not why_not_of_few(workload):
             with suppress(TooLargeError):
@@ -272,12 +411,12 @@ def tune_templates(
 ) -> Iterator[Tuned]:
     """Tune as ``mmopt.tune``, with the best of these templates; errors as there and as ``templates``."""
 
-    def solved(case: Workload, words: str) -> FoundStrategy:
+    def solved(case: Workload, words: str) -> Optimised:
         if report is not None:
             report(words)
         result = templates(case, norm, names, seed=seed)
         if result.best.strategy is None:
             raise WorkloadError(f"no template has a strategy: {result.best.reason}")
-        return FoundStrategy(result.best.strategy, result.best.error, result.bound)
+        return result.best.strategy, result.best.error, result.bound
 
     return tuned(workload, name, factors, solved)

@@ -1,4 +1,4 @@
-"""One product of strategies for a union of products, and its lower bound.
+"""Products of strategies for a union of products, one or several, and the lower bound on their error.
 
 A union of products is given by the Gram matrices of each attribute, and by the one that each product has
 (``UnionTerms``). The strategy of an attribute is a p-identity for Laplace noise, any rows for Gaussian noise.
@@ -21,16 +21,24 @@ M = Σ_s (μ_sj ⊗ᵢ Uᵢⱼ Π_si)ⱼ with Σⱼ μ²_sj = 1 has MᵀM ⪯ I.
     ‖W diag(√p)‖_* >= Σ_s √(Σⱼ wⱼ Πᵢ tr(Sᵢⱼ Π_si)²).
 
 Products that differ in one attribute only count as one there: their Gram matrices add up.
+
+**Unions.** Several product strategies each have a share of the privacy budget. Let θ_g be the shares, of sum
+1 (of squares of sum 1 for Gaussian noise), and E_gj the error of product j by part g at sensitivity 1.
+Product j is answered by a mean of the parts' estimates, with weights α_gj of sum 1: the total is
+Σ_g Σⱼ wⱼ α_gj² E_gj / θ_g². Its three unknowns take turns, the others fixed: the part's strategy for the
+weights wⱼ α_gj² (``product``), then θ_g ∝ (Σⱼ wⱼ α_gj² E_gj)^⅓ (or ^¼), then α_gj ∝ θ_g² / E_gj. With α of 0
+and 1 this is OPT₊ (McKenna, Miklau, Hay, Machanavajjhala: PVLDB 2018), whose groups are given. Turns begin
+with groups: one is split in two as long as that helps.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from operator import itemgetter
 
 import numpy as np
 
@@ -42,8 +50,8 @@ from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity import StartRows, search
 from mmopt.strategies import Strategy
-from mmopt.strategies.factor_strategies import ProductStrategy, one_attribute, products_of
-from mmopt.workloads import Factor, Workload
+from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy, one_attribute, products_of
+from mmopt.workloads import Factor, Product, Workload
 from mmopt.workloads.blocks.implicit_matrix import refine
 
 
@@ -71,8 +79,12 @@ class Side:
         grams = tuple(factor.gram()[np.ix_(first, first)] for factor in different)
         rows = [factor.root()[:, first] for factor in different]
         places = {factor: i for i, factor in enumerate(different)}
-        used = np.array([places[factor] for factor in factors])
-        return Side(classes, grams, np.unique(np.vstack(rows), axis=0), used)
+        return Side(
+            classes,
+            grams,
+            np.unique(np.vstack(rows), axis=0),
+            np.array([places[factor] for factor in factors]),
+        )
 
     @property
     def size(self) -> int:
@@ -81,8 +93,11 @@ class Side:
 
     def gram(self, weights: Array) -> Array:
         """Σ weightⱼ Gⱼ over the products, (r, r)."""
-        shares = np.bincount(self.used, weights, minlength=len(self.grams))
-        return np.asarray(np.tensordot(shares, np.array(self.grams), axes=1))
+        return np.asarray(
+            np.tensordot(
+                np.bincount(self.used, weights, minlength=len(self.grams)), np.array(self.grams), axes=1
+            )
+        )
 
     def spread(self, rows: Array) -> Array:
         """Rows (k, r) over the merged values as rows (k, size) over all; zero for a value in no query."""
@@ -113,82 +128,58 @@ class UnionTerms:
 
         errors : for each attribute tr(Gⱼ (AᵀA)⁻¹) of every product, (products,).
         """
-        others = [e for i, e in enumerate(errors) if i != at]
-        return self.sides[at].gram(self.weights * np.prod(others, axis=0))
+        return self.sides[at].gram(
+            self.weights * np.prod([e for i, e in enumerate(errors) if i != at], axis=0)
+        )
 
 
 GAP = 1e-7  # of the convex problem of one attribute
 
 
 @dataclass(frozen=True)
-class AttributeStrategy(ABC):
-    """A strategy over the merged values of an attribute, of sensitivity 1."""
+class AttributeStrategy:
+    """A strategy over the merged values of an attribute, of sensitivity 1.
 
-    @classmethod
-    @abstractmethod
-    def first(cls, side: Side) -> AttributeStrategy:
-        """The strategy that measures each value."""
+    rows : norm 1: Θ (k, r) below the identity, each column divided by its sum (p-identity). Norm 2: any rows
+    whose columns have L2 norm 1 at most.
+    """
 
-    @abstractmethod
-    def matrix(self) -> Array:
-        """The rows (p, r)."""
-
-    @abstractmethod
-    def improved(self, side: Side, gram: Array, count: int, seed: int) -> AttributeStrategy:
-        """A better strategy for the Gram matrix (r, r); by ``count`` starts where that is not convex."""
-
-    def errors(self, side: Side) -> Array:
-        """tr(G (AᵀA)⁻¹) for every product, (products,)."""
-        inverse, _ = pseudo_factors(self.matrix())
-        each = [float(np.sum((gram @ inverse) * inverse)) for gram in side.grams]
-        return np.array(each)[side.used]
-
-
-@dataclass(frozen=True)
-class Identities(AttributeStrategy):
-    """Θ (k, r) below the identity, each column divided by its sum."""
-
-    theta: Array
-
-    @classmethod
-    def first(cls, side: Side) -> Identities:
-        return cls(np.zeros((1, side.size)))
-
-    def matrix(self) -> Array:
-        """The rows, without those of zeros."""
-        used = self.theta[self.theta.any(axis=1)]
-        whole = np.vstack([np.eye(self.theta.shape[1]), used])
-        return np.asarray(whole / whole.sum(axis=0))
-
-    def improved(self, side: Side, gram: Array, count: int, seed: int) -> Identities:
-        """A better p-identity; the first start is this one."""
-        most = max(1, side.size // 2, len(self.theta))
-        first = (StartRows("known", self.theta),)
-        *_, best = search(gram, most, queries=side.queries, count=count, seed=seed, first=first)
-        return Identities(best.rows)
-
-
-@dataclass(frozen=True)
-class AnyRows(AttributeStrategy):
-    """Any rows whose columns have L2 norm 1 at most."""
-
+    norm: int
     rows: Array
 
-    @classmethod
-    def first(cls, side: Side) -> AnyRows:
-        return cls(np.eye(side.size))
+    @staticmethod
+    def first(norm: int, side: Side) -> AttributeStrategy:
+        """The strategy that measures each value."""
+        return AttributeStrategy(norm, np.zeros((1, side.size)) if norm == 1 else np.eye(side.size))
 
     def matrix(self) -> Array:
-        return self.rows
+        """The rows (p, r), without those of zeros."""
+        if self.norm == 2:
+            return self.rows
+        whole = np.vstack([np.eye(self.rows.shape[1]), self.rows[self.rows.any(axis=1)]])
+        return np.asarray(whole / whole.sum(axis=0))
 
-    def improved(self, side: Side, gram: Array, count: int, seed: int) -> AnyRows:
-        """The optimum of ``l2_strategy``, scaled and completed to columns of norm 1."""
+    def improved(self, side: Side, gram: Array, count: int, seed: int) -> AttributeStrategy:
+        """A better strategy for the Gram matrix (r, r).
+
+        Norm 1: a better p-identity, by ``count`` starts, the first of which is this one. Norm 2: the optimum
+        of ``l2_strategy``, scaled and completed to columns of norm 1.
+        """
+        if self.norm == 1:
+            most, first = max(1, side.size // 2, len(self.rows)), (StartRows("known", self.rows),)
+            *_, best = search(gram, most, queries=side.queries, count=count, seed=seed, first=first)
+            return replace(self, rows=best.rows)
         with Clock(math.inf) as clock:
             points = nuclear.points("l2_strategy", {"W": _root(gram)}, Options(tolerance=GAP), clock)
             x = next(np.asarray(point.variables["X"]) for point in points if point.variables)
         x = x / np.diag(x).max()
         x[np.diag_indices(len(x))] = 1.0
-        return AnyRows(_root(x))
+        return replace(self, rows=_root(x))
+
+    def errors(self, side: Side) -> Array:
+        """tr(G (AᵀA)⁻¹) for every product, (products,)."""
+        inverse, _ = pseudo_factors(self.matrix())
+        return np.array([float(np.sum((gram @ inverse) * inverse)) for gram in side.grams])[side.used]
 
 
 def _root(gram: Array) -> Array:
@@ -214,7 +205,6 @@ class Effort:
 
 
 THOROUGH = Effort()
-KINDS: Mapping[int, type[AttributeStrategy]] = MappingProxyType({1: Identities, 2: AnyRows})
 
 
 def product(
@@ -246,30 +236,27 @@ def product(
     if starts is not None and starts < 1:
         raise OptionError(f"'starts' is at least 1, not {starts}")
     check_norm(norm, "the strategy's norm")
-    products = products_of(workload)
-    attributes = len(workload.domain.shape)
+    products, attributes = products_of(workload), len(workload.domain.shape)
     if (count := len(products) * attributes) > MOST_FACTORS:
         raise TooLargeError(
             f"one product is searched for up to {MOST_FACTORS:,} factors of products, and "
             f"{len(products):,} products over {attributes} attributes have {count:,}",
             hint="solve l2_strategy, which takes queries of few attributes over any number of cells",
         )
-    terms = UnionTerms.of(workload)
-    if starts is None:
-        starts = STARTS if count <= FEW_FACTORS else 1
+    terms, starts = UnionTerms.of(workload), starts or (STARTS if count <= FEW_FACTORS else 1)
     end = time.monotonic() + min(time_limit, time_left())
-    ends = [_descend(terms, KINDS[norm], effort, seed, number, end) for number in range(starts)]
+    ends = [_descend(terms, norm, effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda end: end[1])
     matrices = [side.spread(f.matrix()) for side, f in zip(terms.sides, factors, strict=True)]
     return ProductStrategy(tuple(Strategy(matrix, norm) for matrix in matrices))
 
 
 def _descend(
-    terms: UnionTerms, kind: type[AttributeStrategy], effort: Effort, seed: int, number: int, end: float
+    terms: UnionTerms, norm: int, effort: Effort, seed: int, number: int, end: float
 ) -> tuple[list[AttributeStrategy], float]:
     """Rounds over the attributes from one start, and the error at their end."""
     rng = np.random.default_rng([seed, number])
-    factors = [kind.first(side) for side in terms.sides]
+    factors = [AttributeStrategy.first(norm, side) for side in terms.sides]
     errors = [f.errors(side) for f, side in zip(factors, terms.sides, strict=True)]
     if number:  # the first start begins with noise on each value, the others as if some queries cost less
         draws = [rng.uniform(0.1, 1.0, len(side.grams))[side.used] for side in terms.sides]
@@ -279,8 +266,9 @@ def _descend(
         for at in rng.permutation(len(terms.sides)).tolist():
             side = terms.sides[at]
             if time.monotonic() < end and side.size > 1:
-                gram = terms.surrogate(errors, at)
-                factors[at] = factors[at].improved(side, gram, count, int(rng.integers(2**31)))
+                factors[at] = factors[at].improved(
+                    side, terms.surrogate(errors, at), count, int(rng.integers(2**31))
+                )
             errors[at] = factors[at].errors(side)
         now = float(terms.weights @ np.prod(errors, axis=0))
         is_settled = not now < before * (1.0 - SETTLED)
@@ -335,8 +323,9 @@ def product_bound(workload: Workload, multipliers: Sequence[Array]) -> float:
     ----------
     workload : from products. multipliers : for each attribute (nᵢ,), nonnegative, as of ``multipliers_of``.
     """
-    equal = [np.ones(len(prices)) for prices in multipliers]
-    return max(_bound(workload, multipliers), _bound(workload, equal))
+    return max(
+        _bound(workload, multipliers), _bound(workload, [np.ones(len(prices)) for prices in multipliers])
+    )
 
 
 def _bound(workload: Workload, multipliers: Sequence[Array]) -> float:
@@ -383,11 +372,145 @@ def _split(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Array:
         singular, rows = singular[kept], rows[kept]
         part = rows @ v
         # The projection on the row space commutes with v vᵀ where v lies in that space or is orthogonal.
-        outside = float(np.linalg.norm(v - part @ rows))
-        inside = float(np.linalg.norm(part))
+        outside, inside = float(np.linalg.norm(v - part @ rows)), float(np.linalg.norm(part))
         is_split = is_split and min(inside, outside) <= COMMUTES * float(np.linalg.norm(v))
         along.append(float(singular @ np.square(part)) / float(v @ v))
         whole.append(float(singular.sum()))
-    if not is_split:
-        return np.array([whole])
-    return np.array([along, np.maximum(np.array(whole) - along, 0.0)])
+    return np.array([whole]) if not is_split else np.array([along, np.maximum(np.array(whole) - along, 0.0)])
+
+
+GROUPS = 4
+ROUNDS = 12  # of strategies, shares and means by turns
+TURNS_SETTLED = 1e-3  # a round that lowers the error by less is the last
+LEAST_MEAN = 1e-3  # weights of a mean below this part of their sum are left out
+WORTH = 1e-3  # a further group that lowers the error by less is not made
+QUICK = Effort(starts=2, later=2, rounds=2)  # for choosing between groupings
+
+
+def shares_of(errors: Array, norm: int = 1) -> Array:
+    """The best shares of the budget, of norm 1, for groups with these errors (groups,) at sensitivity 1.
+
+    They minimize Σ errors / shares²: (Σ errors^⅓)³ for norm 1, (Σ errors^½)² for norm 2. They are equal where
+    a group has no finite error yet: one product may not measure queries of next to no weight.
+    """
+    roots = (errors if np.isfinite(errors).all() else np.ones_like(errors)) ** (1.0 / (2 + norm))
+    return np.asarray(roots / np.linalg.norm(roots, norm))
+
+
+def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int = 0) -> UnionStrategy:
+    """The best union found of at most ``groups`` products of strategies, of sensitivity at most 1.
+
+    A group is split in two as long as that helps: of all ways to divide its products by their queries on one
+    attribute, the most promising one is tried.
+
+    Parameters
+    ----------
+    workload : a union of products.
+    groups : the most parts.
+    norm : as for ``product``.
+    seed : of the random numbers.
+
+    Raises
+    ------
+    OptionError : no group, or another norm.
+    UnsuitableError : a workload that is no union of products. TooLargeError : too many factors.
+    """
+    if groups < 1:
+        raise OptionError(f"'groups' is at least 1, not {groups}")
+    UnionTerms.of(workload)  # raises what is wrong with the workload as a whole
+    workload = workload.weighed  # only total error matters here
+    products = workload.products or ()
+    if (count := len(products) * len(workload.domain.shape)) > FEW_FACTORS:
+        raise TooLargeError(
+            f"a union is searched for up to {FEW_FACTORS:,} factors of products, and {len(products):,} "
+            f"products over {len(workload.domain.shape)} attributes have {count:,}"
+        )
+    best, grouping = _turns(workload, products, np.zeros(len(products), dtype=np.int64), norm, seed)
+    while len(best.parts) < groups and time_left() > 0:
+        if (following := _divided(workload, products, grouping, norm, seed)) is None:
+            break
+        candidate, settled = _turns(workload, products, following, norm, seed)
+        if not candidate.total_error(workload) < best.total_error(workload) * (1.0 - WORTH):
+            break
+        best, grouping = candidate, settled
+    return best
+
+
+def _divided(
+    workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
+) -> Ints | None:
+    """The most promising grouping with one more group; None where none promises less error."""
+
+    @cache
+    def root(rows: tuple[int, ...]) -> float:
+        """A group's term of the root of the total error: the cubic or square root of its error."""
+        part = Workload.from_products(workload.domain, [products[j] for j in rows])
+        return float(
+            product(part, norm=norm, starts=1, seed=seed, effort=QUICK).total_error(part)
+            ** (norm / (2 + norm))
+        )
+
+    ways: list[tuple[float, Ints]] = []
+    for g in np.unique(grouping):
+        rows = np.flatnonzero(grouping == g)
+        for away in _halves(products, rows):
+            gain = root(tuple(rows)) - root(tuple(np.setdiff1d(rows, away))) - root(tuple(away))
+            if not gain <= 0:  # NaN where neither is measured yet
+                ways.append((gain, away))
+    if not ways:
+        return None
+    _, away = max(ways, key=itemgetter(0))
+    following = grouping.copy()
+    following[away] = grouping.max() + 1
+    return following
+
+
+def _halves(products: Sequence[Product], rows: Ints) -> list[Ints]:
+    """Parts of these products, each divided from the rest by the queries on one attribute."""
+    halves: dict[bytes, Ints] = {}
+    for at in range(len(products[0].factors)):
+        factors = [products[j].factors[at] for j in rows]
+        order = sorted(dict.fromkeys(factors), key=lambda factor: factor.rows)
+        for cut in range(1, len(order)):
+            away = rows[[factor in order[cut:] for factor in factors]]
+            halves[away.tobytes()] = away
+    return list(halves.values())
+
+
+def _turns(
+    workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
+) -> tuple[UnionStrategy, Ints]:
+    """Strategies, shares and means by turns from a grouping; the best, and its main part of each product."""
+    weights = np.array([p.weight for p in products])
+    means = (np.unique(grouping)[:, None] == grouping).astype(float)
+    ends: list[tuple[float, UnionStrategy, Ints]] = []
+    before = np.inf
+    for turn in range(ROUNDS):
+        means = means[means.any(axis=1)]
+        part_weights = [weights * np.square(part_means) for part_means in means]
+        parts = [
+            product(_part(workload, products, part), norm=norm, starts=1, seed=seed + turn)
+            for part in part_weights
+        ]
+        each = np.array([part.errors(workload) for part in parts])
+        used = np.where(means > 0, each, 0.0)
+        shares = shares_of(np.array([part @ e for part, e in zip(part_weights, used, strict=True)]), norm)
+        strategy = UnionStrategy(tuple(parts), tuple(shares.tolist()))
+        while strategy.sensitivity > 1.0:
+            strategy = strategy.divided(strategy.sensitivity)
+        error = strategy.total_error(workload)
+        means = np.square(shares)[:, None] / each
+        means = np.where(means > LEAST_MEAN * means.sum(axis=0), means, 0.0)
+        means /= np.maximum(means.sum(axis=0), np.finfo(float).tiny)
+        ends.append((error, strategy, np.argmax(means, axis=0)))
+        if len(parts) == 1 or error > before * (1.0 - TURNS_SETTLED):
+            break
+        before = error
+    _, best, grouping = min(ends, key=itemgetter(0))
+    return best, grouping
+
+
+def _part(workload: Workload, products: Sequence[Product], weights: Array) -> Workload:
+    """The products with these weights, without those of weight zero."""
+    kept = [replace(p, weight=float(w)) for p, w in zip(products, weights, strict=True) if w > 0]
+    return Workload.from_products(workload.domain, kept)

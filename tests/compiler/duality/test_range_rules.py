@@ -15,7 +15,7 @@ import pytest
 from mmopt import Program, Workload
 from mmopt.compiler import bind
 from mmopt.compiler.duality.ranges import Range
-from mmopt.driver.judge.bound_claims import reader
+from mmopt.driver.judge.proved_bounds import reader
 from mmopt.language import check
 
 Rng = np.random.Generator

@@ -13,7 +13,7 @@ from judge import balls
 
 from mmopt.compiler.duality.lagrangian import inside, read as read_lagrangian
 from mmopt.compiler.duality.ranges import Range, others, plus, quotient, ranges_by_cuts, times, total
-from mmopt.driver.judge.bound_claims import reader
+from mmopt.driver.judge.proved_bounds import reader
 from tests.compiler.derived_cases import BASES
 from tests.compiler.derived_points import (
     Case,

@@ -1,6 +1,6 @@
 """A program with neighbours of its own: what it is solved for is what is judged, verified and released.
 
-Guards bound_on_total_error.py, compiler/bind.py, compiler/reductions/reduction_step.py,
+Guards proved_bounds.py, compiler/bind.py, compiler/reductions/reduction_step.py,
 mechanism/release_plan.py, score_point.py, proof/recheck.py.
 """
 
@@ -13,7 +13,7 @@ from edited_programs import edited
 
 from mmopt import Privacy, PrivacyError, Program, Solution, Strategy, Workload, certify, plan, solve, verify
 from mmopt.compiler import bind
-from mmopt.driver.judge.bound_on_total_error import for_neighbours
+from mmopt.driver.judge.proved_bounds import for_neighbours
 from mmopt.driver.solve_plan import plan_solve
 from mmopt.errors import OptionError
 from mmopt.strategies import ADD_REMOVE, Neighbours

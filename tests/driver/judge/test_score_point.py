@@ -4,6 +4,7 @@ Guards compiler/bind.py, score_point.py.
 """
 
 import itertools
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -16,8 +17,14 @@ from tolerances import ROUNDING
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.judge.charge_for_root import charged_for_the_queries
-from mmopt.driver.judge.score_point import FEASIBLE, bound_of, candidate, scored, upper_value
+from mmopt.driver.judge.score_point import (
+    FEASIBLE,
+    bound_of,
+    candidate,
+    charged_for_the_queries,
+    scored,
+    upper_value,
+)
 from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError
 from mmopt.numerics.split_arrays import Level
@@ -231,7 +238,7 @@ def test_strategies_of_low_rank_have_an_error_bound(
         seen.append(upper_value(*args))
         return seen[-1]
 
-    monkeypatch.setattr("mmopt.driver.solve_procedure.upper_value", watched)
+    monkeypatch.setattr(sys.modules["mmopt.driver.solve"], "upper_value", watched)
     margins = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
     for program in ["augment", "eigen_design", "singular_value_bound"]:
         with subtests.test(program):

@@ -1,8 +1,6 @@
 """The template of few attributes: its figures, and its bound over many cells.
 
-Guards its bound in every_template.py.
-
-Guards union_search.py.
+Guards every_template.py.
 """
 
 import numpy as np

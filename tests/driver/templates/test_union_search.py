@@ -11,7 +11,7 @@ from tolerances import RECOMPUTED
 
 from mmopt import Attribute, Domain, Workload, solve
 from mmopt.driver.templates import UnionTerms, product, union as best_union
-from mmopt.driver.templates.union_search import shares_of
+from mmopt.driver.templates.product_search import shares_of
 from mmopt.errors import OptionError, TooLargeError, UnsuitableError
 from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
 from mmopt.workloads import Product, query_product as f

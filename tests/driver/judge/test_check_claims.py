@@ -24,7 +24,7 @@ from mmopt import (
     verify,
 )
 from mmopt.compiler import bind
-from mmopt.driver.judge.bound_claims import REPORT, RefutedError, check_derived, check_figures
+from mmopt.driver.judge.check_claims import REPORT, RefutedError, check_derived, check_figures
 
 PREFIX = Workload.from_matrix(np.tri(4), targets=1.0)
 TWICE = [

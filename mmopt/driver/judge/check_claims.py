@@ -1,229 +1,39 @@
-"""The assumptions of a bound, bounds without certificates, and points that contradict them.
+"""The grades of bounds and objectives, and the tests of claims: points that contradict them.
 
-**Derived bounds** need no certificate: they follow from multipliers and slopes of any origin. The Lagrangian
-is at least c + Σ <R, x> (``duality.lagrangian``). Here each term is bounded by the range of x: nothing is
-lost where R is in the dual cone (psd for a psd variable, >= 0 for a nonnegative one); otherwise R is charged
-with the range of the variable, which follows from the lines and from the level up to which points count
-(``duality.ranges``).
-
-**Grades and tests.** A shipped certificate is proved in its file. Any other is its author's claim, and is
-tested: feasible points are drawn and searched without the program's ``repair``, which may pull every point to
-where the claim holds.
+A shipped certificate is proved in its file. Any other is its author's claim, and is tested: feasible points
+are drawn and searched without the program's ``repair``, which may pull every point to where the claim holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.duality.lagrangian import (
-    AffineBound,
-    Multipliers,
-    Nodes,
-    Slopes,
-    inside,
-    nodes_of,
-    read,
-)
-from mmopt.compiler.duality.ranges import Range, ranges_by_cuts, ranges_of
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.free_vector import draw
-from mmopt.driver.judge.charge_for_root import for_the_queries, names_with_errors, rests_on_rounded
 from mmopt.driver.judge.score_point import (
     Candidate,
     charged,
     charged_error,
     improves,
     meaning,
+    rests_on_rounded,
     rounding,
     scored,
     without_rounding,
 )
-from mmopt.errors import ContradictionError, Error, ResultError
+from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
 from mmopt.language.syntax.syntax_tree import Declaration, Name, names_in
-from mmopt.numerics import ball_functions, balls
-from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.balls import Ball
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import as_value, each_array, is_structured, plain
 from mmopt.results import Grade
 from mmopt.strategies import ADD_REMOVE
-
-# The level is this far above the objective of the feasible point, relatively: the bound is below that anyhow.
-ABOVE = 1e-3
-MARGIN = 1e-9  # relative: the rounding of sums of charges
-LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.kept``, before a name or places
-
-
-@dataclass(frozen=True)
-class Derived:
-    """A bound, None where there is none, and its grade.
-
-    kept : the level, and the multipliers and slopes, from which ``recomputed`` makes the bound again.
-    why : in words, why there is none, or why it is an estimate.
-    """
-
-    bound: float | None
-    grade: Grade | None = None
-    kept: Mapping[str, Array] = field(default_factory=dict)
-    why: str = ""
-
-    @property
-    def multipliers(self) -> dict[str, Array]:
-        """The kept multipliers, by line."""
-        return {key.removeprefix(f"{LINE} "): y for key, y in self.kept.items() if key.startswith(f"{LINE} ")}
-
-
-@dataclass(frozen=True)
-class Reader:
-    """An instance with the nodes of its lines at a point, and the ranges of its variables up to a level.
-
-    is_charged : whether bounds are charged for the rounding of the queries, as those of shipped programs are.
-    """
-
-    nodes: Nodes
-    level: float
-    ranges: Mapping[str, Range]
-    grade: Grade
-    is_charged: bool
-    why: str = ""  # the bound is an estimate, where there is more to say
-
-    @np.errstate(all="ignore")
-    def derived(self, multipliers: Multipliers, slopes: Slopes) -> Derived:
-        """The bound at multipliers and slopes: at most a least optimum, at least a largest one.
-
-        Those of another shape than their line or argument are left out.
-        """
-        instance = self.nodes.instance
-        shapes = self.nodes.shapes_of_multipliers()
-        multipliers = {name: y for name, y in multipliers.items() if np.shape(y) == shapes.get(name)}
-        slopes = {at: s for at, s in slopes.items() if np.shape(s) == self.nodes.shape_of_argument(*at)}
-        proper = inside(self.nodes, multipliers)
-        affine = read(self.nodes, proper, slopes)
-        missing = [
-            name for name in affine.residuals if not np.isfinite(self.least(affine, name, self.ranges))
-        ]
-        more = missing and ranges_by_cuts(self.nodes, proper, missing, self.level, self.all_but)
-        ranges = {**self.ranges, **(more or {})}
-        value = replace(self, ranges=ranges).all_but(affine, ())
-        if missing and not more:
-            return Derived(None, why=_unlimited(self.nodes.chosen, missing))
-        if not np.isfinite(value):
-            return Derived(None, why="the multipliers of the solver prove nothing")
-        value = min(value, self.level)
-        bound = value if instance.program.sense == "minimize" else -value
-        bound = for_the_queries(instance, bound) if self.is_charged else bound
-        kept = {LEVEL: np.asarray(self.level)}
-        kept |= {f"{LINE} {name}": np.asarray(y) for name, y in multipliers.items()}
-        kept |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
-        return Derived(bound, self.grade, kept, self.why)
-
-    def least(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
-        """The least term of a variable in an affine bound; -inf where that is not bounded."""
-        return _least(self.nodes.chosen[name], affine.residuals[name], ranges[name])
-
-    def all_but(self, affine: AffineBound, names: Sequence[str]) -> float:
-        """An affine bound with all but some variables at their least."""
-        each = [self.least(affine, name, self.ranges) for name in affine.residuals if name not in names]
-        value = float(affine.constant.lower) + sum(each)
-        return value - EPS * (4 + len(each)) * (abs(float(affine.constant.mid)) + sum(map(abs, each)))
-
-
-def _unlimited(chosen: Mapping[str, Declaration], missing: Sequence[str]) -> str:
-    first, *_ = names = sorted(missing)
-    size = f"trace({first})" if chosen[first].kind == "psd" else f"abs({first})"
-    words = " and ".join(f"'{name}'" for name in names)
-    return f"nothing says how large {words} can be: a line such as 'limit_{first}: {size} <= …' would"
-
-
-def _least(d: Declaration, residual: Ball, span: Range) -> float:
-    """At most <R, x> for every x that the declaration and the range allow; -inf where that is not bounded."""
-    if d.kind in ("psd", "symmetric") and residual.mid.ndim == 2:
-        mid = (residual.mid + residual.mid.T) / 2
-        rad = (residual.rad + residual.rad.T) / 2 + np.abs(mid) * EPS
-        residual = Ball(mid, rad * balls.GROW)
-    least = _by_entries(residual, span)
-    if d.kind != "psd" or least >= 0.0:
-        return least
-    eigenvalue = ball_functions.smallest_eigenvalue(residual)
-    if eigenvalue >= 0.0:
-        return 0.0
-    trace = float(np.diagonal(span.high).sum()) * (1.0 + MARGIN)
-    return max(least, eigenvalue * trace * (1.0 + MARGIN)) if np.isfinite(eigenvalue) else least
-
-
-def _by_entries(residual: Ball, span: Range) -> float:
-    """The sum of the least products of two intervals, 0 times infinity being 0."""
-    with np.errstate(invalid="ignore"):
-        ends = [
-            np.where(r == 0.0, 0.0, r * x)
-            for r in (residual.mid - residual.rad, residual.mid + residual.rad)
-            for x in (span.low, span.high)
-        ]
-        each = np.minimum.reduce(ends)
-    if not np.isfinite(each).all():
-        return -np.inf
-    lost = balls.TINY * np.count_nonzero(np.logical_or(residual.mid, residual.rad))
-    with np.errstate(over="ignore", invalid="ignore"):
-        least = float(each.sum() - MARGIN * np.abs(each).sum() - lost)
-    return least if np.isfinite(least) else -np.inf
-
-
-def level_above(instance: Instance, objective: float) -> float:
-    """The level up to which points count: above a feasible objective, whose sign turns where maximised."""
-    minimized = instance.program.sense == "minimize"
-    return (objective if minimized else -objective) + ABOVE * max(1.0, abs(objective))
-
-
-def reader(instance: Instance, point: Mapping[str, Any], level: float) -> Reader:
-    """The reader of bounds of an instance near a feasible point; TimeLimitError as ``require_time``."""
-    names, is_known = names_with_errors(instance)
-    nodes = nodes_of(instance, point, names)
-    # The effect of the rounding of a basis is known for shipped programs, which are of squared norms.
-    is_charged = not is_known and is_shipped(instance.checked) and not rests_on_rounded(instance)
-    doubtful = _not_proved_psd(instance)
-    grade: Grade = "proved" if (is_known or is_charged) and not doubtful else "estimated"
-    why = f"'{doubtful}' is declared psd, which is not proved of its numbers" if doubtful else ""
-    with np.errstate(all="ignore"):
-        return Reader(nodes, level, ranges_of(nodes, level), grade, is_charged, why)
-
-
-def _not_proved_psd(instance: Instance) -> str:
-    """A given that is declared psd and may be so up to rounding only, or "": slopes of ``inv`` rest on it."""
-    program = instance.program
-    parameters = [p.declared for p in program.parameters if p.declared is not None]
-    declared = [d for d in (*program.givens, *parameters) if d.kind == "psd"]
-    # A Gram matrix of the workload is one but for its rounding, which is judged apart.
-    passed = [d.name for d in declared if d.name in instance.passed or not d.source]
-    proved = (ball_functions.is_semidefinite(balls.exact(instance.env[name])) for name in passed)
-    return next((name for name, holds in zip(passed, proved, strict=True) if not holds), "")
-
-
-def recomputed(instance: Instance, point: Mapping[str, Any], kept: Mapping[str, Array]) -> Derived:
-    """The bound at multipliers and slopes of a file, which are not trusted; ResultError for other data."""
-    multipliers: dict[str, Array] = {}
-    slopes: dict[tuple[int, int], Array] = {}
-    level = kept.get(LEVEL)
-    is_number = level is not None and np.shape(level) == () and np.asarray(level).dtype.kind in "fiu"
-    if level is None or not is_number or not np.isfinite(level):
-        raise ResultError("the derived bound has no level")
-    lines_reader = reader(instance, point, float(level))
-    for key, value in kept.items():
-        if np.asarray(value).dtype.kind not in "fiu":
-            raise ResultError(f"the derived bound has no numbers for '{key}'")
-        word, _, rest = key.partition(" ")
-        if word == LINE:
-            multipliers[rest] = value
-        elif word == SLOPE:
-            place, number = (int(part) if part.isdigit() else -1 for part in (*rest.split(), "")[:2])
-            slopes[place, number] = value
-    return lines_reader.derived(multipliers, slopes)
-
 
 BOUND_ROUNDING = 1e-9
 """An objective may be below its bound by this part, by rounding alone.
@@ -287,8 +97,11 @@ def _means_error(instance: Instance) -> bool:
     if instance.neighbours != ADD_REMOVE:
         return False
     is_theirs = _passed(instance) <= {"workload.eigenqueries"}  # other data may mean another error
-    bounded = bounds_error(instance) or (program.bound == "l2_strategy" and is_theirs)
-    return bounded and program.meaning.kind == "strategy" and program.sense == "minimize"
+    return (
+        (bounds_error(instance) or (program.bound == "l2_strategy" and is_theirs))
+        and program.meaning.kind == "strategy"
+        and program.sense == "minimize"
+    )
 
 
 def refuted(objective: float, bound: float | None, sense: str, missed: float = 0.0) -> bool:
@@ -358,8 +171,13 @@ def check_figures(
         if refuted(objective, bound, program.sense):
             if program.certificate is None and not program.bound:
                 check_derived(instance, objective, bound)
-            point = Candidate(variables, {}, objective, 0.0, 0.0)
-            raise RefutedError(instance, multipliers, bound, point, "the repaired point")
+            raise RefutedError(
+                instance,
+                multipliers,
+                bound,
+                Candidate(variables, {}, objective, 0.0, 0.0),
+                "the repaired point",
+            )
         objective = max(objective, bound) if program.sense == "minimize" else min(objective, bound)
     if refuted(error, error_bound, "minimize"):
         raise ContradictionError(
@@ -389,8 +207,9 @@ def understates(instance: Instance, point: Candidate) -> bool:
     if not (point.is_feasible and _means_error(instance)):
         return False
     strategy = without_rounding(meaning(instance, point.env)[0], instance.workload)
-    error = charged_error(strategy, instance.workload)
-    return _is_below(point.objective, error, rounding(strategy, instance.workload))
+    return _is_below(
+        point.objective, charged_error(strategy, instance.workload), rounding(strategy, instance.workload)
+    )
 
 
 @dataclass
@@ -404,7 +223,7 @@ class Sought:
 
     def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
         """A drawn point; ``starts`` by their origin, as they are or moved inside; then points by descent."""
-        inner, best = None, None
+        inner, best, sense = None, None, self.instance.program.sense
         kept = max(FEWEST_POINTS, 3 * self.left // 4)  # for points that are better than drawn ones
         while starts and inner is None and self.left > kept:
             inner = best = self._judged(self._drawn(next(iter(starts.values()))))
@@ -412,10 +231,16 @@ class Sought:
             yield "a point drawn at random", inner
         for origin, values in starts.items():
             for part in PARTS_OF_INNER if inner is not None else PARTS_OF_INNER[:1]:
-                candidate = self._judged(values if inner is None else _mixed(values, inner.variables, part))
-                if candidate is not None:
+                mixed = {
+                    n: v
+                    if is_structured(v) or inner is None
+                    else (1.0 - part) * v + part * inner.variables[n]
+                    for n, v in values.items()
+                }
+                if (candidate := self._judged(mixed)) is not None:
                     yield f"{origin}, moved inside" if part else origin, candidate
-                    best = candidate if best is None or self._better(candidate, best) else best
+                    is_better = best is None or improves(candidate.objective, best.objective, sense)
+                    best = candidate if is_better else best
                     break
         for candidate in () if best is None else self._descent(best):
             yield "a point sought by descent", candidate
@@ -423,11 +248,10 @@ class Sought:
     def _judged(self, values: Mapping[str, Any]) -> Candidate | None:
         """The point, if it is feasible, with variables set by equations that define them."""
         self.left -= 1
-        try:
+        with suppress(Error, np.linalg.LinAlgError):  # no value there
             candidate = charged(self.instance, scored(self.instance, self._tied(values)), self.multipliers)
-        except (Error, np.linalg.LinAlgError):  # no value there
-            return None
-        return candidate if candidate.is_feasible else None
+            return candidate if candidate.is_feasible else None
+        return None
 
     @np.errstate(all="ignore")
     def _tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -444,9 +268,6 @@ class Sought:
                 tied[name] = as_value(evaluate(other, {**self.instance.env, **plain(tied)}))
         return tied
 
-    def _better(self, candidate: Candidate, than: Candidate) -> bool:
-        return improves(candidate.objective, than.objective, self.instance.program.sense)
-
     def _descent(self, best: Candidate) -> Iterator[Candidate]:
         """Variables scaled alone, together and against each other; entries scaled at random."""
         several = product((0.0, 1.0, -1.0), repeat=min(len(best.variables), 3))
@@ -458,13 +279,12 @@ class Sought:
                 if self.left <= 0:
                     return
                 by = dict(zip(best.variables, power, strict=False))
-                variables = best.variables.items()
                 candidate = self._judged(
-                    {n: self._scaled(v, factor, by.get(n, 0.0), not by) for n, v in variables}
+                    {n: self._scaled(v, factor, by.get(n, 0.0), not by) for n, v in best.variables.items()}
                 )
                 if candidate is not None:
                     yield candidate
-                    if self._better(candidate, best):
+                    if improves(candidate.objective, best.objective, self.instance.program.sense):
                         best, improved = candidate, True
             factor = factor if improved else factor**0.5
 
@@ -487,10 +307,6 @@ class Sought:
         return drawn
 
 
-def _mixed(values: Mapping[str, Any], inner: Mapping[str, Any], part: float) -> Mapping[str, Any]:
-    return {n: v if is_structured(v) else (1.0 - part) * v + part * inner[n] for n, v in values.items()}
-
-
 def survived(
     instance: Instance, bound: float, multipliers: Mapping[str, Any], starts: Mapping[str, Mapping[str, Any]]
 ) -> int:
@@ -510,3 +326,12 @@ def survived(
             raise RefutedError(instance, multipliers, bound, candidate, origin)
         count, drawn = count + 1, drawn or "drawn" in origin
     return count if drawn else 0
+
+
+def draw(rng: np.random.Generator, d: Declaration, shape: tuple[int, ...]) -> Array:
+    """A random value of a declared kind: standard normal entries, without sign where a sign is declared."""
+    value = rng.normal(size=shape)
+    if d.kind == "psd":
+        return np.asarray(value.T @ value / len(value) + 0.1 * np.eye(len(value)))
+    value = (value + value.T) / np.sqrt(2.0) if d.kind == "symmetric" else value
+    return np.abs(value) if d.sign else np.asarray(value)

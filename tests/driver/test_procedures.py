@@ -1,4 +1,7 @@
-"""Procedures: their steps are solutions of their own, and blocks of steps run as often as they say."""
+"""Procedures: their steps are solutions of their own, and blocks of steps run as often as they say.
+
+Guards solve.py.
+"""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 """Programs without a solution: which lines are at fault, what to change, and no claim that is not so.
 
-Guards diagnose.py, elastic_form.py, growth.py.
+Guards diagnose.py.
 """
 
 import itertools
@@ -13,8 +13,7 @@ from edited_programs import without_reach
 
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import Scaling, bind, scale
-from mmopt.driver.diagnosis.diagnose import explain_failure, infeasible
-from mmopt.driver.diagnosis.elastic_form import Probe, relaxed
+from mmopt.driver.diagnose import Probe, explain_failure, infeasible, relaxed
 from mmopt.language import check, worst
 from mmopt.limits import Stop
 from mmopt.solvers import Point, Proof
@@ -288,7 +287,9 @@ def test_a_point_that_is_far_off_is_moved_inside() -> None:
 
 def test_what_is_said_of_a_repair(monkeypatch: pytest.MonkeyPatch) -> None:
     """An example is shown where there is none; it is blamed where it does not restore."""
-    monkeypatch.setattr("mmopt.driver.derive.moved_inside", lambda instance, point, clock, tolerance: point)
+    monkeypatch.setattr(
+        "mmopt.driver.run_solver.moved_inside", lambda instance, point, clock, tolerance: point
+    )
     text = matrix("sensitivity: diag(X) <= 1")
     first, hint = refusal(text, solver="scs", max_iterations=10)
     assert first.startswith("the point of scs for 'own' misses constraint 'sensitivity' (cell ")

@@ -1,0 +1,527 @@
+"""Why a program has no solution: lines that conflict, or what can grow, with a proof. Finds no solution.
+
+A solver's word only says where to look. That there is no feasible point is proved by multipliers, that the
+objective has no end is shown on the program itself; what was not shown is worded as not found.
+
+**Conflicts.** In the elastic form of a program all constraints are relaxed by a common slack, the least of
+which is sought. If it is positive the constraints cannot hold together, and the multipliers prove it
+(``mmopt.solvers.conic_problem``): a feasible point would have slack 0. Constraints whose multipliers are next
+to nothing are then left out, and the proof is sought again for the rest. What declarations promise (a sign,
+psd) gives no way.
+
+**Growth.** Where a solver says that the objective has no end, the program is solved within two boxes, and the
+difference of the points is the direction that is tried. Where one ends somewhere on the way and calls that
+its optimum (a forgotten 'subject to', or a constraint the wrong way round), simple directions from its point
+are tried: each variable growing or falling (a matrix by multiples of the identity), or as it is, and all
+together. An optimum that is reached cannot be bettered along any of them by more than its tolerance. All is
+evaluated on the program itself. Along a direction in which the ranges of the variables end, however far away,
+nothing is endless.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance, Scaling, lower
+from mmopt.compiler.to_cones import line
+from mmopt.driver.judge.proved_bounds import reader
+from mmopt.driver.judge.score_point import FEASIBLE, Candidate, candidate, may_move
+from mmopt.driver.judge.violations import undefined_part, violations, worst_line
+from mmopt.errors import ProgramError, SolverError, TooLargeError, UndecidedError
+from mmopt.language import Program, check, evaluate
+from mmopt.language.check.infer_types import infer
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Constraint,
+    Declaration,
+    Meaning,
+    Name,
+    Number,
+    Relation,
+    Span,
+    is_rank,
+    mentions,
+)
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.matrix_functions import eigh
+from mmopt.numerics.outward import rounded
+from mmopt.solvers import Clock, Options, Point, Proof, conic_solver, prove, run
+
+HERE = Span(1, 1)
+SLACK = Name("the slack", HERE)  # a name that no program can choose
+# A proof counts when it holds up to points so many times as large as the elastic one.
+LEAST_REACH = 1e6
+REACH_OF_PROOF = 1e10  # how far the final proof should reach
+# How far all inequalities may be tightened: a point inside them keeps them in floats too.
+MOST_TIGHTENED = 0.1
+ELASTIC_GAP = 1e-8  # handed over as the gap; an interior-point method starts at a hundredth of it
+LEAST_SLACK = 1e-9  # a slack below this is none
+LEAST_WEIGHT = 1e-5  # of the largest multiplier: below it a constraint is tried without
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The least slack of some constraints, with the point (in the scale of the instance), and what is proved.
+
+    names : of the constraints. weights : the largest multiplier of each; inf where the solver gives none.
+    proof : that the constraints cannot hold together, or None.
+    """
+
+    names: tuple[str, ...]
+    slack: float
+    point: Mapping[str, Array]
+    proof: Proof | None
+    weights: Mapping[str, float]
+
+
+def conflict(instance: Instance, clock: Clock) -> Probe | None:
+    """All constraints with one slack or, where fewer are proved to conflict by themselves, those."""
+    whole = probe(instance, [c.name for c in instance.program.constraints if not is_rank(c)], clock)
+    if whole is None or whole.proof is None:
+        return whole
+    least = LEAST_WEIGHT * max((w for w in whole.weights.values() if np.isfinite(w)), default=0.0)
+    fewer = probe(instance, [n for n in whole.names if whole.weights[n] >= least], clock, REACH_OF_PROOF)
+    return whole if fewer is None or fewer.proof is None else replace(fewer, point=whole.point)
+
+
+def probe(
+    instance: Instance, names: Collection[str], clock: Clock, reach: float = LEAST_REACH
+) -> Probe | None:
+    """The least slack with which the constraints named hold together; None when no point was found.
+
+    The first proof that holds up to ``reach`` times the size of the point ends it; else the best counts that
+    holds up to ``LEAST_REACH``.
+    """
+    best: Probe | None = None
+    sizes, furthest = instance.sizes(), 0.0
+    for point in _elastic_points(instance, names, clock):
+        if SLACK.id not in point.variables:
+            continue
+        slack = float(point.variables[SLACK.id])
+        zeros = {d.name: np.zeros(d.shape(sizes)) for d in instance.program.choose}
+        values = {name: point.variables.get(name, zero) for name, zero in zeros.items()}
+        size = max([1.0, *(float(np.abs(v).max(initial=0.0)) for v in values.values())])
+        proof = prove(point.vectors) if point.vectors is not None else None
+        held = min(proof.reach, proof.radius / size) if proof is not None else 0.0
+        if held < max(LEAST_REACH, furthest):
+            proof = best.proof if best is not None else None
+        furthest = max(furthest, held)
+        weights = {
+            n: [float(np.abs(y).max(initial=0.0)) for part, y in point.multipliers.items() if part in pair]
+            for n, pair in ((n, (n, f"{n} above")) for n in names)
+        }
+        largest = {name: max(each, default=np.inf) for name, each in weights.items()}
+        best = Probe(tuple(names), slack, values, proof, largest)
+        if slack <= LEAST_SLACK or furthest >= reach:
+            break
+    return best
+
+
+def _elastic_points(instance: Instance, names: Collection[str], clock: Clock) -> Iterator[Point]:
+    """Points of the constraints named, where each gives way by the slack, which is minimized."""
+    kept = [c for c in instance.program.constraints if c.name in names]
+    if not kept:
+        return
+    parts = [relaxed(instance, c) for c in kept]
+    units = {name: d for _, units in parts for name, d in units.items()}
+    # Nothing that is missed on both sides can be tightened.
+    least = 0.0 if any(c.relation.op == "==" for c in kept) else -MOST_TIGHTENED
+    bounded = Constraint("least slack", Relation(SLACK, ">=", Number(least, HERE), HERE), HERE)
+    yield from points_of_changed(
+        instance,
+        clock,
+        [*(c for lines, _ in parts for c in lines), bounded],
+        givens=(*instance.program.givens, *units.values()),
+        choose=(*instance.program.choose, Declaration(SLACK.id, "scalar", (), HERE)),
+        sense="minimize",
+        objective=SLACK,
+    )
+
+
+def relaxed(instance: Instance, c: Constraint) -> tuple[list[Constraint], dict[str, Declaration]]:
+    """A constraint that may be missed by the slack times its limit, and the identity matrix it needs.
+
+    The limit is the side that is constant, where no entry is 0; else it is missed by the slack itself.
+    """
+    decided = line(instance.checked, c)
+    r, scope, family = decided.relation, decided.scope, c.family if decided.loop else None
+    small, large = (r.left, r.right) if r.op in ("<=", "<<", "==") else (r.right, r.left)
+    if r.op in ("<<", ">>"):
+        dim, unit = infer(large if isinstance(small, Number) else small, scope).dims[0], f"unit of {c.name}"
+        room = Apply("mul", (SLACK, Name(unit, HERE)), HERE)
+        raised = room if isinstance(large, Number) else Apply("add", (large, room), HERE)
+        return [Constraint(c.name, Relation(small, "<<", raised, HERE), HERE, c.family)], {
+            unit: Declaration(unit, "psd", (dim, dim), HERE, dim_spans=(HERE, HERE))
+        }
+    for limit in (small, large):
+        kind = infer(limit, scope)
+        is_limit = family is None and kind.is_constant and not kind.is_matrix
+        if is_limit and np.all(evaluate(limit, instance.env)):
+            size = Apply("abs", (limit,), HERE)
+            small, large = Apply("div", (small, size), HERE), Apply("div", (large, size), HERE)
+            break
+    sides = [(c.name, small, large), (f"{c.name} above", large, small)][: 1 + (r.op == "==")]
+    return [
+        Constraint(name, Relation(one, "<=", Apply("add", (other, SLACK), HERE), HERE), HERE, family)
+        for name, one, other in sides
+    ], {}
+
+
+def points_of_changed(
+    instance: Instance, clock: Clock, constraints: Sequence[Constraint], **parts: Any
+) -> Iterator[Point]:
+    """Points of the program with other constraints (and other ``parts``); none when no solver can take it.
+
+    Nothing of the program rests on the point: no meaning, repair or certificate.
+    """
+    whole = instance.program
+    changed = Program(
+        name=whole.name,
+        source=whole.source,
+        objective=whole.objective,
+        meaning=Meaning("none", Number(0.0, HERE)),
+        givens=whole.givens,
+        parameters=whole.parameters,
+        lets=whole.lets,
+        choose=whole.choose,
+        sense=whole.sense,
+        constraints=tuple(constraints),
+    )
+    try:
+        checked = check(replace(changed, **parts))
+        sizes = instance.sizes()
+        units = {
+            d.name: np.eye(d.dims[0].value(sizes))
+            for d in checked.program.givens
+            if d.name not in instance.env
+        }
+        bound = replace(instance, checked=checked, env=MappingProxyType({**instance.env, **units}))
+        row = conic_solver(bound, None)
+    except (ProgramError, SolverError, TooLargeError):  # it does not check so; none has the cones, or fits
+        return
+    if not clock.is_over:
+        yield from run(row, lower(bound), Options(tolerance=ELASTIC_GAP), clock)
+
+
+CHANGE_THAT_COUNTS = 1e-6  # of the objective, relatively
+# The program is solved with all entries below each of these (in the scale of the compiler).
+BOXES = (1e2, 1e4)
+# How far along the direction the program is evaluated: from a box, and from a solver's point in sizes of that
+# or, for exponentials, in units. FAR out, where lines may speak of entries as large, it must be no worse.
+STEPS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0)
+FAR = (1e16, 1e32, 1e64, 1e100)
+STEPS_FROM_BOX = (*(10.0**k for k in range(3, 9)), *FAR)
+LARGEST = 512  # cells up to which directions from a point are tried: each step evaluates the program
+NOISE_OF_DIRECTION = 1e-4  # entries and eigenvalues of the direction below this part of the largest are zero
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A direction in which every constraint holds while the objective gets better at every step.
+
+    directions : by name, of the variables that have to move; in the program's own units.
+    first, last : the objective at the shortest and at the longest step.
+    reach : the largest entry FAR out: what lies beyond was not looked at.
+    """
+
+    directions: Mapping[str, Array]
+    first: float
+    last: float
+    reach: float
+
+
+def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: Clock) -> Growth | None:
+    """A direction of growth by solutions in two boxes; None when none was found."""
+    ends: list[Mapping[str, Array]] = []
+    for box in BOXES:
+        lines = [
+            Constraint(
+                f"{d.name} {op} box", Relation(Name(d.name, HERE), op, Number(limit, HERE), HERE), HERE
+            )
+            for d in scaled.program.choose
+            for op, limit in (("<=", box), (">=", -box))
+        ]
+        ended = points_of_changed(scaled, clock, [*scaled.program.constraints, *lines])
+        inside = [p.variables for p in ended if p.variables]
+        if not inside:
+            return None
+        ends.append(inside[-1])
+    names, factor = [d.name for d in instance.program.choose], scaling.variables
+    moved = {n: ends[1][n] - ends[0][n] for n in names}
+    longest = max(float(np.abs(v).max(initial=0.0)) for v in moved.values())
+    if longest == 0.0:
+        return None
+    start = {n: ends[0][n] * factor[n] for n in names}
+    direction = {d.name: _clean(d, moved[d.name] / longest) * factor[d.name] for d in instance.program.choose}
+    growth = _followed(instance, start, direction, STEPS_FROM_BOX, ())
+    for name in names if growth is not None else ():
+        fewer = {n: v for n, v in direction.items() if n != name}
+        if fewer and (shorter := _followed(instance, start, fewer, STEPS_FROM_BOX, ())) is not None:
+            direction, growth = fewer, shorter
+    return growth
+
+
+def _clean(d: Declaration, value: Array) -> Array:
+    """The direction without what is noise of the solver."""
+    if d.kind == "psd":
+        values, vectors = eigh(value)
+        values = np.where(values < NOISE_OF_DIRECTION * np.abs(values).max(initial=0.0), 0.0, values)
+        value = (vectors * values) @ vectors.T
+    return np.asarray(np.where(np.abs(value) < NOISE_OF_DIRECTION, 0.0, value))
+
+
+def find_endless(instance: Instance, point: Mapping[str, Any]) -> Growth | None:
+    """A direction of growth from a point that a solver calls its optimum; None when none was found."""
+    program = instance.program
+    if instance.workload.n > LARGEST or program.objective is None:
+        return None
+    start = {d.name: np.asarray(point[d.name], dtype=float) for d in program.choose}
+    tried = (
+        _followed(instance, start, direction, [unit * step for step in STEPS])
+        for direction in _directions(program.choose, start)
+        for unit in (1.0, 1.0 / max(float(np.abs(v).max()) for v in direction.values()))
+    )
+    return next(filter(None, tried), None)
+
+
+def _directions(choose: tuple[Declaration, ...], start: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
+    """By name, what moves: of the size of the point."""
+    together: dict[str, Array] = {}
+    for d in choose:
+        value = start[d.name]
+        size = max(1.0, float(np.abs(value).max(initial=0.0)))
+        plain = np.eye(len(value)) if d.kind in ("psd", "symmetric") else np.ones(value.shape)
+        yield {d.name: size * plain}
+        if not (d.sign or d.kind == "psd"):
+            yield {d.name: -size * plain}
+        large = np.where(np.abs(value) > 1e-4 * size, value, 0.0)
+        if large.any():
+            together[d.name] = large
+            yield {d.name: large}
+    if len(together) > 1:
+        yield together
+
+
+def _followed(
+    instance: Instance,
+    start: Mapping[str, Array],
+    direction: Mapping[str, Array],
+    steps: Sequence[float],
+    beyond: Sequence[float] = FAR,
+) -> Growth | None:
+    """The growth, when the objective gets better at each step and is no worse ``beyond``; else None."""
+    sign = 1.0 if instance.program.sense == "minimize" else -1.0
+    whole = {n: direction.get(n, np.zeros(np.shape(v))) for n, v in start.items()}
+    near = _objectives(instance, start, whole, steps)
+    # A fall that is a rounding error is none.
+    if near is None or any(
+        sign * (a - b) <= CHANGE_THAT_COUNTS * abs(b) for a, b in itertools.pairwise(near)
+    ):
+        return None
+    far = _objectives(instance, start, whole, beyond)
+    if far is None or any(sign * value > sign * near[-1] for value in far) or has_end(instance, direction):
+        return None
+    moving = {n: v for n, v in direction.items() if v.any()}
+    reach = max(float(np.abs(start[n] + FAR[-1] * whole[n]).max(initial=0.0)) for n in start)
+    return Growth(moving, near[0], near[-1], reach)
+
+
+def has_end(instance: Instance, direction: Mapping[str, Array]) -> bool:
+    """Whether the lines are known to keep an entry from moving so for ever."""
+    origin = {d.name: np.zeros(d.shape(instance.sizes())) for d in instance.program.choose}
+    ranges = reader(instance, origin, np.inf).ranges
+    ends = [
+        np.where(moved > 0, ranges[name].high, np.where(moved < 0, -ranges[name].low, np.inf))
+        for name, moved in direction.items()
+    ]
+    return any(bool(np.isfinite(end).any()) for end in ends)
+
+
+def _objectives(
+    instance: Instance, start: Mapping[str, Array], direction: Mapping[str, Array], steps: Sequence[float]
+) -> list[float] | None:
+    """The objective at so many steps from a point, where every line holds at each; else None."""
+    values: list[float] = []
+    for step in steps:
+        moved = ((n, start[n] + step * direction[n]) for n in start)
+        point = {n: v if np.ndim(v) else float(v) for n, v in moved}
+        try:
+            missed = max([0.0, *(v.amount for v in violations(instance, point))])
+            value = float(evaluate(instance.program.objective, {**instance.env, **point}))
+        except np.linalg.LinAlgError:
+            return None
+        if not np.isfinite(value) or missed > FEASIBLE:
+            return None
+        values.append(value)
+    return values
+
+
+ALLOW_MORE = "allow more time or iterations, or try another solver"
+UNITS = "write the constraints in units in which the numbers are near 1, or try another solver"
+
+
+def _together(words: Sequence[str], last: str = "and") -> str:
+    """a; a and b; a, b, and c."""
+    comma = "," if len(words) > 2 else ""
+    return f"{comma} {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def infeasible(instance: Instance, nearest: Probe, proof: Proof, scaling: Scaling) -> SolverError:
+    """The constraints that cannot hold together, and how near to all constraints a point came."""
+    lines = [c for c in instance.program.constraints if c.name in nearest.names]
+    named = _together([f"'{c.name}'" for c in lines])
+    says = "cannot hold" if len(lines) == 1 else "cannot hold together"
+    promised = [
+        f"'{d.name}' {f'{d.sign} 0' if d.sign else 'psd'}"
+        for d in instance.program.choose
+        if (d.sign or d.kind == "psd")
+        and any(mentions(side, d.name) for c in lines for side in (c.relation.left, c.relation.right))
+    ]
+    with_promised = f" with {_together(promised)}" if promised else ""
+    # In the program's own units; the proof is of the scaled one. Beyond, rounding may make room for a point.
+    far = proof.radius * scaling.smallest_unit
+    reach = rounded(far, 1, up=False, layout="e") if np.isfinite(far) else ""
+    for_points = f", for points whose entries and values of atoms are at most {reach}" if reach else ""
+    up_to = f" with numbers up to {reach}" if reach else ""
+    line = worst_line(instance, scaling.undone(nearest.point, {})[0], nearest.names)
+    near = f" (the nearest point found {line.missed(instance)})" if line is not None else ""
+    out = "relax it or leave it out" if len(lines) == 1 else "relax one of them or leave it out"
+    return SolverError(
+        f"'{instance.program.name}' has no feasible point{up_to}: {named} {says}{with_promised}",
+        hint=f"{out}{near}\n  proved by multipliers with a residual of {proof.residual:.0e}{for_points}",
+    )
+
+
+def endless(instance: Instance, growth: Growth) -> SolverError:
+    """Error that names what grows or falls without end, and how the objective follows."""
+    ways = {
+        name: "growing" if (moved >= 0).all() else "falling" if (moved <= 0).all() else "moving"
+        for name, moved in growth.directions.items()
+    }
+    falls = "falls" if instance.program.sense == "minimize" else "rises"
+    moving = _together([f"'{name}' {way}" for name, way in ways.items()])
+    caps = [_cap(instance, name, way) for name, way in ways.items()]
+    return SolverError(
+        f"'{instance.program.name}' seems to have no optimum: every constraint holds with {moving}, while "
+        f"the objective {falls} from {growth.first:.3g} to {growth.last:.3g} (followed to entries of "
+        f"{growth.reach:.0e})",
+        hint=f"add a constraint such as {_together(caps, 'or')}, or check the sign of the objective and "
+        "which way round the constraints are",
+    )
+
+
+def _cap(instance: Instance, name: str, way: str) -> str:
+    d = next(d for d in instance.program.choose if d.name == name)
+    caps = {"falling": f"{name} >= 0", "growing": f"{name} <= 1", "moving": f"abs({name}) <= 1"}
+    return f"diag({name}) <= 1" if d.kind == "psd" else caps[way]
+
+
+def infinite_objective(instance: Instance, solver: str, raw: str, point: Candidate) -> SolverError:
+    """A point that keeps the constraints and is worth nothing."""
+    part = undefined_part(instance, {**instance.env, **point.variables})
+    return SolverError(
+        f"the point of {solver} for '{instance.program.name}' keeps every constraint, but its objective has "
+        f"no finite value ({raw}){f': {part}' if part else ''}",
+        hint=f"relax the constraints, check signs and givens, or {ALLOW_MORE}",
+    )
+
+
+SECONDS_OF_DIAGNOSIS = 20.0
+SECONDS_IN_A_HURRY = 3.0  # when a limit of time or iterations was set and reached
+
+
+def explain_failure(
+    instance: Instance,
+    handed: tuple[Instance, Scaling] | None,
+    solver: str,
+    last: Point,
+    point: Candidate | None,
+) -> SolverError:
+    """The error for a solve without a feasible point.
+
+    Parameters
+    ----------
+    handed : the scaled instance that was handed over, and the way back; None for a kernel.
+    last : the solver's last point. point : the best repaired point, if there was any.
+    """
+    if handed is None:
+        return _missed(instance, solver, last, point)
+    is_hurried = last.stop in (Stop.STOPPED, Stop.ITERATIONS)
+    with Clock(SECONDS_IN_A_HURRY if is_hurried else SECONDS_OF_DIAGNOSIS) as clock:
+        if last.stop == Stop.UNBOUNDED and (growth := find_growth(instance, *handed, clock)) is not None:
+            return endless(instance, growth)
+        nearest = conflict(handed[0], clock)
+    if nearest is not None and nearest.proof is not None:
+        return infeasible(instance, nearest, nearest.proof, handed[1])
+    if last.stop == Stop.INFEASIBLE:
+        return _doubted(instance, handed[1], solver, last, nearest)
+    if last.stop == Stop.UNBOUNDED:
+        return UndecidedError(
+            f"not decided: {solver} says that '{instance.program.name}' is unbounded ({last.raw}), and no "
+            "point that keeps every line was found from which the objective gets better without end",
+            hint="bound what is chosen, check the sign of the objective, or try another solver",
+        )
+    return _missed(instance, solver, last, point)
+
+
+def _doubted(
+    instance: Instance, scaling: Scaling, solver: str, last: Point, nearest: Probe | None
+) -> SolverError:
+    """The solver says infeasible, and the elastic program does not prove it."""
+    name, close = instance.program.name, ""
+    if nearest is not None:
+        point = candidate(instance, scaling.undone(nearest.point, {})[0])
+        close = f"; the nearest point misses constraints by up to {point.after:.1e}, relatively"
+        if point.after <= FEASIBLE and not np.isfinite(point.objective):
+            return infinite_objective(instance, solver, last.raw, point)
+        if point.after <= FEASIBLE:
+            size = max(float(np.abs(v).max(initial=0.0)) for v in point.variables.values())
+            error = UndecidedError(
+                f"{solver} says that '{name}' is infeasible ({last.raw}), and it is not: a point that keeps "
+                f"every constraint was found (objective {point.objective:.6g}, entries up to {size:.1g})",
+                hint=UNITS,
+            )
+            error.feasible = point
+            return error
+    return UndecidedError(
+        f"no feasible point of '{name}' was found; that there is none, as {solver} says ({last.raw}), was "
+        f"not proved{close}",
+        hint=f"check the constraints and the givens, {UNITS}",
+    )
+
+
+def _missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
+    """The error for a solver that has points, of which none can be repaired to a feasible one."""
+    program = instance.program
+    unused = [d for d in program.choose if last.variables and d.name not in last.variables]
+    if point is None and unused:
+        return SolverError(
+            f"'{unused[0].name}' is chosen, and neither the objective nor a constraint mentions it",
+            where=program.source.locate(unused[0].span),
+            hint=f"leave '{unused[0].name}' out of 'choose', or add a constraint on it",
+        )
+    if point is not None and point.after <= FEASIBLE:
+        return infinite_objective(instance, solver, last.raw, point)
+    line = (
+        None if point is None else worst_line(instance, {d.name: point.env[d.name] for d in program.choose})
+    )
+    if line is None:
+        return SolverError(f"{solver} returned no point for '{program.name}' ({last.raw})", hint=ALLOW_MORE)
+    first, hint = f"the point of {solver} for '{program.name}'", "give the program a 'repair' that"
+    if program.repair:
+        first = f"after the 'repair' of '{program.name}' the point of {solver}"
+        hint = "write the 'repair' so that it"
+    # Points near it and inside were tried.
+    is_moved = may_move(instance) and not program.repair and last.stop != Stop.STOPPED
+    tried = "; no point near it, or on the way inside of all lines, keeps them" if is_moved else ""
+    return SolverError(
+        f"{first} {line.missed(instance)} ({last.raw}){tried}",
+        hint=f"{hint} restores '{line.name}' (as X = X / max(diag(X)) does diag(X) <= 1), or {ALLOW_MORE}",
+    )
