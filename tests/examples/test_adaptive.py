@@ -171,11 +171,11 @@ def test_a_figure_outside_the_draws_is_marked_at_the_paper_s_size() -> None:
     line = Line(
         case("predicates", 2048), (Draw(70.0, rivals, 1.0, 0.999, 1e-7), Draw(71.0, other, 1.0, 0.998, 2e-7))
     )
-    cells = [list(map(str, column.cells)) for column in study.printed_table([line], 2048).columns]
+    cells = [list(map(str, column)) for column in zip(*study.printed_table([line], 2048).rows, strict=True)]
     assert cells[1] == ["here", "print", "ratio"]
     assert cells[3] == ["1.95", "1.39", "1.403*"] and cells[4] == ["1.39", "1.94", "0.716*"]
     assert cells[5] == ["-", "", ""] and cells[9] == ["0.998", "1.00", "0.998"]
-    assert study.printed_table([line], 64).row_count == 2
+    assert len(study.printed_table([line], 64).rows) == 2
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:

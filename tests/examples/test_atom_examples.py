@@ -1,6 +1,6 @@
 """The law of the examples of atoms: each uses its atom, is convex, and ends at a value with a small gap.
 
-Guards examples/site/atom_examples.py.
+Guards examples/site/atom_pages.py.
 """
 
 from dataclasses import replace
@@ -13,8 +13,8 @@ from mmopt.language.syntax.syntax_tree import Apply, walk
 from tests.examples.scripts import script
 
 CERTIFIED = 1e-5
-atom_examples = script("site/atom_examples.py")
-example_program, example_workload = atom_examples.example_program, atom_examples.example_workload
+atom_pages = script("site/atom_pages.py")
+example_program, example_workload = atom_pages.example_program, atom_pages.example_workload
 
 
 def used(program: Program) -> set[str]:

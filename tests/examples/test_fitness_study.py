@@ -82,7 +82,7 @@ def test_sizes() -> None:
 def test_a_figure_that_differs_at_the_alpha_of_print_is_marked() -> None:
     ratios = dict.fromkeys(tables.MECHANISMS, 1.4) | {"IP": 10.63 * 1.1}
     table = study.table_of(5, [Line(5, 64, ratios, 1e-7, 1.0)])
-    cells = [list(map(str, column.cells)) for column in table.columns]
+    cells = [list(map(str, column)) for column in zip(*table.rows, strict=True)]
     assert cells[1] == ["optimum", "/ 1.100", "print", "ratio"]
     assert cells[2] == ["11.69", "10.63", "10.63", "1.000 "]
     assert cells[3] == ["1.40", "1.27", "2.84", "0.448*"]

@@ -130,7 +130,7 @@ def test_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         "slides",
         "slides-large",
     ]
-    assert peers.baselines_table(rows_named(["slides"])[:1]).row_count == 2
+    assert len(peers.baselines_table(rows_named(["slides"])[:1]).rows) == 2
     capsys.readouterr()
     several = replace(ROWS[0], peers={"A": 2.0, "B": 1.0, "C": 1.5}, seconds={"A": 4.0, "B": 0.25})
     assert peers.whose(several) == "B, 0.25 s; C 1.5; A 2"

@@ -41,7 +41,7 @@ class Atom:
     sum 1, a product 2, a minus 3, a power 5, ``.T`` 8, a call 9).
 
     ``example`` is a small program in a line that uses the atom: ``minimize … where …``, perhaps ``with …``
-    (``examples/site/atom_examples.py`` makes its text).
+    (``examples/site/atom_pages.py`` makes its text).
 
     ``degrees`` says how the value scales: by which power of each argument's scale (the inverse -1, a
     product 1 and 1). ``alike`` says instead that the arguments have to scale alike, and the value as they
