@@ -35,8 +35,6 @@ The names below are resolved on first use (PEP 562), so that ``import mmopt`` an
 load neither numpy nor a solver.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from typing import TYPE_CHECKING

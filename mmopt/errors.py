@@ -4,8 +4,6 @@ A message contains the place (file, line, column, with the line and a caret), th
 expected, and what to do. The command line prints ``str(error)`` and exits with status 2.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Iterator

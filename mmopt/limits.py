@@ -4,8 +4,6 @@ A small file may ask for work of any size. So memory is checked where arrays are
 are repeated. ``Stop`` has the words for the end of a solver, a search, a solve and a comparison.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

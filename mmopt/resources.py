@@ -3,8 +3,6 @@
 Files are written whole or not at all; JSON that two readers could read differently is refused.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

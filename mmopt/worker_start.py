@@ -7,8 +7,6 @@ of its first use (threads of algebra, licences of solvers), it lives as long as 
 run a script again that has no ``if __name__ == "__main__"``. This one belongs to one comparison.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

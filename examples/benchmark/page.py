@@ -11,10 +11,10 @@ from typing import Any
 
 from aggregates import ACCURACIES, FAR, best_gaps, counted_calls, mean_time, times_to
 from measured_solve import KERNEL
+from profiles import profile_figure
 
 from mmopt.errors import counted
 from mmopt.limits import Stop
-from mmopt.report.charts import profile_figure
 from mmopt.testing.script_commands import check_chart, save, write_whole
 
 __all__ = ["BEYOND_STOP", "check_out", "page_of", "write_page"]

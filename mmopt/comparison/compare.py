@@ -3,8 +3,6 @@
 The result is a ``Comparison``: the outcomes in their order, with frame, chart and display.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import math

@@ -4,8 +4,6 @@
 that at unit noise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from contextlib import suppress

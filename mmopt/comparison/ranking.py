@@ -9,8 +9,6 @@ less, some query misses its target. Its square is the objective of fitness_for_u
 ``least_costs`` finds the least of the outcomes at unit noise, and a bound.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,8 +13,6 @@ Of memory: what a process holds, its peak, and a limit. Where the system cannot 
 :class:`Outcome`, and how a process ended, in words.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import math
@@ -660,7 +658,7 @@ class Isolated:
         self._start = partial(Worker, verbose, forks, threads)
         self._worker = worker
 
-    def __enter__(self) -> Isolated:
+    def __enter__(self) -> "Isolated":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,7 +1,5 @@
 """Binding: the givens of a program become numbers, from the workload or from the caller."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property

@@ -20,8 +20,6 @@ parts make some of the whole, and their objective and bound are both the sum (or
 parts'. If objective and bound agree in the parts, they agree in the whole.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace

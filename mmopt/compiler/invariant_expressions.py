@@ -27,8 +27,6 @@ norm         a number that rotations of both sides do not change: degree 1/2
 identity, ones, transpose : as they are called
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Lowering: an instance becomes a cvxpy problem, with handles on its variables and constraints."""
 
-from __future__ import annotations
-
 import functools
 import math
 import operator

@@ -8,8 +8,6 @@ agree: a point is scored against the user's program.
 The test whether the proof of a shipped program also holds for another one is stricter (``is_shipped``).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -38,7 +36,7 @@ class Renaming:
         is_free = name in pairs or other not in pairs.values()
         return is_free and pairs.setdefault(name, other) == other
 
-    def copy(self) -> Renaming:
+    def copy(self) -> "Renaming":
         return Renaming(dict(self.names), dict(self.dims), dict(self.constraints))
 
 

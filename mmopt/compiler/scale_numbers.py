@@ -10,8 +10,6 @@ them, an inverse negates them. Solving for them tells how to scale any program e
 A program whose lines do not agree (``W + 1``) has no such scaling; it is then solved as given, and says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -77,7 +75,7 @@ def _scales(instance: Instance) -> dict[str, float]:
     return {"queries": queries, "targets": queries**2 / (nuclear(rows @ w.basis) ** 2 / w.n)}
 
 
-def units_of(instance: Instance) -> Units | str:
+def units_of(instance: Instance) -> "Units | str":
     """The units of a program at an instance, or the first line that agrees on none (as ``infer_units``).
 
     A given without a source is a number as it is, or else (limits of a cost, say) has units of its own.

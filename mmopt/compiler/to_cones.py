@@ -4,8 +4,6 @@ The forecast counts these lines and the lowering builds them, so that the predic
 over. Once the sizes are known, ranges, variables, existing entries and rows of factors are counted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ steps. Every program reads the time limit, the threads (of the linear algebra), 
 leave out something: verbose, history, progress, reduce.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -18,8 +18,6 @@ evaluated on the program itself. Along a direction in which the ranges of the va
 nothing is endless.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

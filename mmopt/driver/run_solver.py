@@ -9,8 +9,6 @@ much, or makes the problem unbounded, others follow. The same problem, with room
 inside.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping

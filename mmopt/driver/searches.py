@@ -21,8 +21,6 @@ small at first and raised whenever the residual stops falling. Every round's poi
 heuristic: the status says whether the rank was reached.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress

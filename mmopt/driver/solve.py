@@ -7,8 +7,6 @@ as its weight grows: one certified solve per weight. Source: the third source's 
 error" (one part, the other, and c * part + all).
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -15,8 +15,6 @@ scored over the cells: objective and bound of the whole are the products of thei
 ``compiler/reductions/split_blocks_and_factors.py``; the plan decides by the program's tree if it applies.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -11,8 +11,6 @@ one letter, perhaps with a subscript, and Greek ones; a name that is set equal t
 from then on. Text that cannot be read so is no mathematics and is left unchanged, with its backticks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -203,7 +201,7 @@ class _Printer:
         raised = f"10^{{{int(power)}}}"
         return (raised, POSTFIX) if digits == "1" else (times.text.format(digits, raised), times.binds)
 
-    def within(self, entries: Entries) -> _Printer:
+    def within(self, entries: Entries) -> "_Printer":
         """The printer for the inside of the clauses of entries."""
         return replace(self, scope=self.scope.among(entries))
 

@@ -1,7 +1,5 @@
 """Helpers for arrays: read-only results, singular values, stacked QR; threads, one for small matrices."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext

@@ -17,8 +17,6 @@ Products of matrices are summed in blocks of ``SUMMED_TERMS`` terms, whose round
 ``SUMMED_TERMS`` + q / ``SUMMED_TERMS`` terms instead of q.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 

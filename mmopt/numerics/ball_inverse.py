@@ -20,8 +20,6 @@ log(1 + x) <= x (the Taylor series), so that log det(I + E) is at most tr E and 
 ‖E‖_F² / (2 (1 - d)).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -163,7 +161,7 @@ class _Inverse:
         return rounded(mid, rad + right.rad + self.matrix.rad @ np.abs(y))
 
     @property
-    def transposed(self) -> _Inverse:
+    def transposed(self) -> "_Inverse":
         return self if self.lower is not None else _Inverse(transpose(self.matrix), None, self.least)
 
 

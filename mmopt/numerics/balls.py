@@ -7,8 +7,6 @@ the standard model |fl(a op b) - (a op b)| <= u |a op b| and gamma_k = k u / (1 
 (Higham, Accuracy and Stability, chapter 3), and passes on the radius of its arguments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +40,7 @@ class Ball:
     mid: Array
     rad: Array
 
-    def __getitem__(self, index: Any) -> Ball:
+    def __getitem__(self, index: Any) -> "Ball":
         return Ball(np.asarray(self.mid[index]), np.asarray(self.rad[index]))
 
     @property

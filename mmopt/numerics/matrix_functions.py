@@ -7,8 +7,6 @@ In a product ``diag(v)`` scales rows or columns, an identity changes nothing, an
 ``trace`` needs the product, its diagonal is enough.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

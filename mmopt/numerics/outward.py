@@ -12,8 +12,6 @@ A computed sum is therefore multiplied by 1 + 4 p u, which exceeds 1 / (1 - γ_p
 rounded operation after that is followed by a step to the next float.
 """
 
-from __future__ import annotations
-
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 import numpy as np

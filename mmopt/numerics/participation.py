@@ -5,8 +5,6 @@ pattern is one too. Weights are not negative, so that a sum grows with the patte
 integers: the caller makes sure that the result fits, and rounds a sum of doubles up.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, TypeVar
 

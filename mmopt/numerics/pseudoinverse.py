@@ -10,8 +10,6 @@ along the others are removed, and they are decomposed once more, among themselve
 spread over many decades, small singular values are right relative to themselves, not only to the largest.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

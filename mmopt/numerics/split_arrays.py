@@ -26,8 +26,6 @@ of such cells splits into components like any other, without coordinates:
   root J of these: the singular values of W diag(√d) are those of R J.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from abc import ABC, abstractmethod
@@ -106,7 +104,7 @@ class Space:
             raise WorkloadError("an abstract space has no basis")
         return self.bases(component)
 
-    def matches(self, other: Space) -> bool:
+    def matches(self, other: "Space") -> bool:
         """Whether a matrix on one of the spaces can be multiplied with one on the other."""
         return self is other or (
             self.dims == other.dims
@@ -119,7 +117,7 @@ class Space:
             )
         )
 
-    def abstract(self, dims: tuple[int, ...]) -> Space:
+    def abstract(self, dims: tuple[int, ...]) -> "Space":
         """A space without coordinates that has the same components, in these dimensions."""
         return Space(self.multiplicities, dims)
 

@@ -12,8 +12,6 @@ noises (``noise.py``). Discrete Laplace noise proves epsilon = sensitivity / sca
 Roughgarden and Sundararajan 2009).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -129,7 +127,7 @@ class Privacy(Displayed):
             raise PrivacyError(fault.message, hint=fault.hint)
 
     @staticmethod
-    def of(value: object) -> Privacy:
+    def of(value: object) -> "Privacy":
         """The privacy that a value states: a Privacy, a dictionary of its parameters, or that of a request.
 
         Raises

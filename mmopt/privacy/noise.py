@@ -12,8 +12,6 @@ The calibrations in floating point (continuous Gaussian noise, an older formula)
 publications only: the claims of a release are about the discrete noise, and rest on `guarantee.py`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

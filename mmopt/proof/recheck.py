@@ -9,8 +9,6 @@ How the values of a file split is not believed either: matrices and vectors by c
 spaces from the symmetries of the workload, and have to fit in number and size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -94,7 +92,7 @@ class CheckRows:
         """Add a check of something that is, or is not, what it should be."""
         return self.add(what, stated, is_what if agrees else f"not {is_what}", agrees)
 
-    def below(self, name: str, inner: CheckRows) -> bool:
+    def below(self, name: str, inner: "CheckRows") -> bool:
         """Add the checks of a step or factor under its name; whether all of them hold."""
         self.checks += [
             replace(row, what=f"{name}: {row.what}", field=f"{name}: {row.field}") for row in inner.checks

@@ -7,15 +7,13 @@
 - ``comparison_tables.py``: tables of compared programs, baselines and their ranking
 - ``release_tables.py``: tables of accuracy, plans, answers and ledgers
 - ``release_chart.py``: charts of accuracy and of released answers
-- ``charts.py``: parts that charts share, performance profiles, and charts of a strategy
+- ``charts.py``: parts that charts share, and charts of a strategy
 - ``convergence_chart.py``: charts of convergence: gap against seconds and iterations
 - ``explain/``: a program explained
 - ``displays.py``: charts, named columns and displays of the objects that users hold, by kind
 - ``every_report.py``: all that other folders use of this one, loaded on first use
 - ``page.py``: a report: one page of all of it
 """
-
-from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any

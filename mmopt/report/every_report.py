@@ -1,6 +1,6 @@
 """All names that other folders use of this package."""
 
-from mmopt.report.charts import check_chart, performance_profile, profile_figure, write_profile
+from mmopt.report.charts import check_chart
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
 from mmopt.report.convergence_chart import convergence_figure, write_chart, write_convergence
 from mmopt.report.displays import chart, display, framed
@@ -75,9 +75,7 @@ __all__ = [
     "lines_table",
     "pairs_table",
     "paragraphs",
-    "performance_profile",
     "privacy_rows",
-    "profile_figure",
     "program_listing",
     "programs_table",
     "queries_table",
@@ -101,5 +99,4 @@ __all__ = [
     "write_chart",
     "write_convergence",
     "write_page",
-    "write_profile",
 ]

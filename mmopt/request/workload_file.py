@@ -6,8 +6,6 @@ Arguments of ``Domain.of``, ``Domain.product`` and their like are read as in a w
 with a workload accepts the same values, and refuses others with a hint.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -87,7 +85,7 @@ class Request(Tabular):
         return f"Request({self.path}: {self.workload!r}, {privacy})"
 
     @staticmethod
-    def of(described: Mapping[str, object] | None = None, /, **keys: object) -> Request:
+    def of(described: Mapping[str, object] | None = None, /, **keys: object) -> "Request":
         """The Request of a dictionary with the keys of a workload file; errors as ``mmopt.Workload.of``.
 
         >>> import mmopt

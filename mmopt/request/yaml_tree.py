@@ -8,8 +8,6 @@ that multiply cost nothing. Anchors and aliases work; tags, merge keys and sever
 A reader takes a node as a text, a number, a list or a mapping of certain keys, or its error says why not.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -262,7 +260,7 @@ class YamlText:
     lines: tuple[str, ...]
 
     @staticmethod
-    def of(content: str, file: str) -> YamlText:
+    def of(content: str, file: str) -> "YamlText":
         """Split into lines; WorkloadError for a character that YAML does not allow, or too long a text."""
         content = content.removeprefix("\ufeff")
         # Lines are shown in messages; a control character must not reach the terminal.

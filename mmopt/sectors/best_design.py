@@ -14,8 +14,6 @@ and the shares are improved in turn, the shares by Newton steps; then level stra
 shares for its moments; then columns, and Newton steps of all weights together.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -96,7 +94,7 @@ class _Given:
     bound: float
 
     @staticmethod
-    def of(space: RowSpace, parts: Sequence[Array]) -> _Given:
+    def of(space: RowSpace, parts: Sequence[Array]) -> "_Given":
         """A given N; directions in which it is next to zero are left out: no query has any part in them."""
         each = []
         for part, root in zip(parts, space.root.parts, strict=True):

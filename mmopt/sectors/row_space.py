@@ -1,7 +1,5 @@
 """The row space of products of few attributes; values of an attribute that can be swapped form an orbit."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
@@ -218,7 +216,7 @@ class RowSpace:
             vectors.append(scale[:, None] * component.values(self.functions, cells))
         return tuple(vectors)
 
-    def profiles(self, measures: Sequence[Array]) -> Profiles:
+    def profiles(self, measures: Sequence[Array]) -> "Profiles":
         """The squared lengths f in coordinates, orthonormal under the product of ``measures``, positive."""
         return Profiles(self, tuple(measures))
 

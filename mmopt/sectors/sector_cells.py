@@ -9,8 +9,6 @@ with N = c N₀ + D, f(x) <= c max f₀ + Σ μ ‖D_κ‖ tr Q_κ(x) <= c max f
 ‖b(x)‖².
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence
@@ -98,7 +96,7 @@ class SectorCells(Spanned):
     _proved: list[tuple[tuple[Array, ...], float]] = field(default_factory=list, init=False)
 
     @staticmethod
-    def of(rows: RowSpace, workload: Workload, seconds: float = SECONDS_OF_LARGEST) -> SectorCells:
+    def of(rows: RowSpace, workload: Workload, seconds: float = SECONDS_OF_LARGEST) -> "SectorCells":
         """The cells of a workload with this row space."""
         space, n = rows.space, workload.n
         return SectorCells(

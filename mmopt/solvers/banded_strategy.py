@@ -10,8 +10,6 @@ The bound at X: with Q = W X⁻¹ the program's Y is Q.T @ Q without its entries
 Up to the square of E, which goes to zero, nuclear(W Y^½) is the error less tr(X E) / 2.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass

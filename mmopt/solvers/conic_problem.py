@@ -17,8 +17,6 @@ least squares of their logarithms: Curtis & Reid 1972, On the automatic scaling 
 elimination) give the sizes of all unknowns at once.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

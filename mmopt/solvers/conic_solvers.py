@@ -9,8 +9,6 @@ Printed output is dropped, or kept and read where a printed table is the only re
 that cannot be read is left out: a solver that prints something else next year only loses rows.
 """
 
-from __future__ import annotations
-
 import csv
 import ctypes
 import io

@@ -35,8 +35,6 @@ what it takes (:class:`Cones`), by default all; ``quadratic = True`` beside it a
 as P. A ``__version__`` of its module is printed with the result.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import os

@@ -9,8 +9,6 @@ solver.
 A convex program is solved by a kernel that claims it, else by a conic solver by its forecast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

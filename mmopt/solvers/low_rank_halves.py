@@ -5,8 +5,6 @@ a closed form; for a fixed R every column of A is sought in a unit ball, closest
 accelerated projected gradients.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass

@@ -19,8 +19,6 @@ the best is near its end, unless the caller says how many. The starts are the to
 of neighbouring cells, and random rows.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math
@@ -51,7 +49,7 @@ class Objective:
     cells: Array
 
     @staticmethod
-    def of(gram: Array, block: int = 1) -> Objective:
+    def of(gram: Array, block: int = 1) -> "Objective":
         """The objective of a Gram matrix (n, n), over blocks of so many cells (the last may be shorter)."""
         n = len(gram)
         first = np.arange(0, n, block)

@@ -11,8 +11,6 @@ their targets E is that of weights of the queries, which are multiplied again an
 variances. Measure and weights of the bound are those that gave the rows (``strategies.set_strategy``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -139,7 +137,7 @@ def points(
     yield from Pace.of(options, clock, 0.99, 0.5, most=1000).points(_steps(program, env, _Reserve(clock)))
 
 
-def _steps(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterator[KernelStep]:
+def _steps(program: str, env: Mapping[str, Any], reserve: "_Reserve") -> Iterator[KernelStep]:
     """Designs, until the gap no longer falls, or the time that is left is needed for the proof."""
     gaps: list[float] = []
     for design in _designs(program, env, reserve):

@@ -15,8 +15,6 @@ Where a cell or query could cost nothing weights would fall without end, and wit
 barrier holds them, as there.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Generator, Iterator, Mapping

@@ -9,8 +9,6 @@ Memory and time are forecast from the cones alone. Fitted to runs on two shared 
 21 a minute; SCS 1 to 30 s at 128 to 512. A guide to a factor of about three in time.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import sys

@@ -21,8 +21,6 @@ h = (a² c u^(-a-1) + b)/u, that of the problem in log u: the same at the optimu
 parts of the right side are solved at once, so that σ can be chosen by looking.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping

@@ -4,8 +4,6 @@ A strategy is the queries that are measured with noise, with their sensitivity a
 ``StrategyForm`` lists what a form has to define, and derives everything else once for all forms.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from abc import ABC, abstractmethod
@@ -250,7 +248,7 @@ class Strategy(StrategyForm):
         object.__setattr__(self, "matrix", owned(raw))
 
     @staticmethod
-    def from_covariance(covariance: npt.ArrayLike, basis: npt.ArrayLike, norm: int = 2) -> Strategy:
+    def from_covariance(covariance: npt.ArrayLike, basis: npt.ArrayLike, norm: int = 2) -> "Strategy":
         """A = Σ^(-1/2) B, the symmetric root: unit noise on A x estimates B x with covariance Σ.
 
         Parameters
@@ -296,7 +294,7 @@ class Strategy(StrategyForm):
     def implicit(self) -> Dense:
         return Dense(self.matrix)
 
-    def divided(self, by: float) -> Strategy:
+    def divided(self, by: float) -> "Strategy":
         return replace(self, matrix=frozen(self.matrix / by))
 
     # -- error ---------------------------------------------------------------------------------------

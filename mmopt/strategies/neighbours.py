@@ -12,8 +12,6 @@ changes is the largest norm of Σ s_c a_c over them, a_c its columns:
   step, each added or removed, in at most k steps, any two at least b apart (``numerics.outward``).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping
@@ -138,7 +136,7 @@ class Neighbours:
                 )
 
     @staticmethod
-    def of(value: object) -> Neighbours:
+    def of(value: object) -> "Neighbours":
         """The set that a value names: a word or mapping as in a workload file, words of a manifest, or a set.
 
         Raises
@@ -164,7 +162,7 @@ class Neighbours:
                 return Neighbours("participation", k, b)
         raise wrong
 
-    def over(self, workload: Workload) -> Neighbours:
+    def over(self, workload: Workload) -> "Neighbours":
         """This set for the tables of a workload: whether rules drop rows.
 
         Raises

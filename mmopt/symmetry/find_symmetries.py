@@ -11,8 +11,6 @@ basis vector of an orbit O is 1_O, on an odd one 1_C - 1_σ(C), so that a row of
 over the cells.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -109,7 +107,7 @@ class QueryRows:
     each component on which they are not all zero.
     """
 
-    pieces: tuple[_Distinct, ...]
+    pieces: tuple["_Distinct", ...]
 
     @property
     def count(self) -> int:
@@ -280,7 +278,7 @@ class SymmetricWorkload:
             )
         return sources
 
-    def in_basis(self, basis: Split) -> SymmetricWorkload:
+    def in_basis(self, basis: Split) -> "SymmetricWorkload":
         """The workload with another orthonormal basis of the queries with a target.
 
         Raises

@@ -17,8 +17,6 @@ component: Wᵀ diag(q) W is Σ_o q_o t_o t_oᵀ there for every q that is const
 a query of orbit o is Σ_κ μ_κ/size_o t_oᵀ Σ_κ t_o.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -275,8 +273,8 @@ SPAN_TOLERANCE = 1e-10
 
 def asked_of(
     joint: Joint,
-    products: Sequence[AskedProduct],
-    blocks: Sequence[AskedRows],
+    products: Sequence["AskedProduct"],
+    blocks: Sequence["AskedRows"],
     others: dict[Key, Array],
     dense: Callable[[], Array],
 ) -> dict[str, Split | Level] | None:

@@ -4,8 +4,6 @@ Days are numbers since 1970-01-01. The periods of the calendar have names: "2020
 quarter), "2020-03" (a month) or "2020-03-05" (a day).
 """
 
-from __future__ import annotations
-
 import calendar
 import datetime
 import itertools
@@ -158,7 +156,7 @@ class Bins:
                 )
 
     @staticmethod
-    def between_dates(*edges: datetime.date | None) -> Bins:
+    def between_dates(*edges: datetime.date | None) -> "Bins":
         """Bins between these dates; None for a first or a last edge that is open."""
         open_ends = {0: -math.inf, len(edges) - 1: math.inf}
         return Bins(

@@ -40,8 +40,6 @@ still occur once. The diagonal and the trace of a product are written as sums of
 number without the product.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

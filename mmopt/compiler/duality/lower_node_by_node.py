@@ -11,8 +11,6 @@ nonnegative ones is taken off. The dual that a solver finds for this has, for th
 that lie inside the dual cones by that share, where its own errors do no harm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -16,8 +16,6 @@ cells (``driver.solve_convex``). A solution by component is not scored again, so
 exactly (``symmetry.attribute_queries``, ``symmetry.split_workloads``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

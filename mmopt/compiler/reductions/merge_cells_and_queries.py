@@ -28,8 +28,6 @@ out a query with a larger target needs a line that a larger target only relaxes;
 with the same c_j / t_j**2 are left out.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import math

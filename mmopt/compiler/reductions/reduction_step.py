@@ -1,7 +1,5 @@
 """The common parts of all reductions: traits of the program, a step to parts, solved parts and their lift."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -30,8 +30,6 @@ Over few cells the product of the solutions is formed and judged. Over many (``i
 factor has a certified solution of its own, and by the theorem the whole is their product.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterable, Sequence

@@ -27,8 +27,6 @@ Where there is no time or room for that, or before it, strategies that measure s
 This too leaves the workload as it is and changes the form of its arrays.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

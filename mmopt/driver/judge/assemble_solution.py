@@ -3,8 +3,6 @@
 A strategy from anywhere becomes a point of a program by the section ``from strategy`` (``adopt``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any

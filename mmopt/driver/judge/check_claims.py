@@ -4,8 +4,6 @@ A shipped certificate is proved in its file. Any other is its author's claim, an
 are drawn and searched without the program's ``repair``, which may pull every point to where the claim holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ valid bound. For a workload over very many cells it is evaluated by component, a
 iterations of the nuclear-norm kernel.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing

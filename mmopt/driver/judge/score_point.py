@@ -6,8 +6,6 @@ its strategy, or covariance and basis. The rounding of the workload's root, or o
 and to an objective.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -6,8 +6,6 @@ which they hold, by Newton's step: the least move by which the missed lines hold
 judged like any other point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -13,8 +13,6 @@ optimum is proved by weak duality. For Laplace noise, s = (Σ √u)², it is not
 attributes.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ the weight of t itself (Alizadeh & Goldfarb 2003, Second-order cone programming,
 the weights in the same way, so that the cones counted here are those that it passes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

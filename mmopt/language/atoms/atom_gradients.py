@@ -10,8 +10,6 @@ logarithm of the sum of exp(±x / mu), which differ from them by at most mu (mu 
 entries) and have derivatives everywhere (Nesterov 2005, Smooth minimization of non-smooth functions).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

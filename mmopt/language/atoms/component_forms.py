@@ -24,8 +24,6 @@ largest entry is computed, which is enough for ``max(diag(X))``, for ``diag(X) <
 repair.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@
 and ``max(a)``; the names of such rows have a space in them, so that no program can use them directly.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -33,8 +33,6 @@ Below the norms, eigenvalues and entropies:
   (log t + 1) x - t y for every t > 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ section 3.6: the inverse is matrix convex and decreasing, the square root matrix
 the trace and the diagonal keep either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -10,8 +10,6 @@ The atoms that prepare data, read results, or are constants are not for what a c
 Those that choose (rows, groups, a basis) choose in plain floats: the program means what is chosen so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from types import MappingProxyType

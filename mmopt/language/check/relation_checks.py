@@ -6,8 +6,6 @@ Where an expression does not have the curvature that its place needs, a hint say
 where there is none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType

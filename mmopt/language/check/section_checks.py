@@ -4,8 +4,6 @@ A procedure has steps: the programs that they solve are checked, and the results
 on solutions (starts, repair, value, meaning, certificate) are evaluated with the numbers of a solution.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce

@@ -5,8 +5,6 @@ the rules of the atoms themselves: each is applied to an affine argument, so tha
 checked. Lines are surveyed whether or not they are convex.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -345,7 +343,7 @@ class TypedNode:
     expr: Expr
     type: Type
     rule: str
-    parts: tuple[TypedNode, ...] = ()
+    parts: tuple["TypedNode", ...] = ()
 
 
 @dataclass(frozen=True)

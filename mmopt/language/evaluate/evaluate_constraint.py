@@ -11,8 +11,6 @@ domain of an atom is part of the program, for each of its entries. Solvers, and 
 from the lines, take it so; but numpy gives a number for ``sqrt(x)[0]`` even where ``x[1]`` is negative.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace

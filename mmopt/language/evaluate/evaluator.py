@@ -16,8 +16,6 @@ evaluating the expression, whatever the number of variables (Griewank & Walther,
 chapter 3).
 """
 
-from __future__ import annotations
-
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ vector scales rows or columns; and where only ``diag`` or ``trace`` needs a prod
 parts are enough: a part may have as many rows as there are orbits of queries.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Names that atoms have in other languages are refused, with the name that they have here.
 """
 
-from __future__ import annotations
-
 import ast
 import warnings
 from collections.abc import Collection

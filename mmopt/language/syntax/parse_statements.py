@@ -3,8 +3,6 @@
 A constraint may have a clause with the indices for which it holds.
 """
 
-from __future__ import annotations
-
 import ast
 import keyword
 import re

@@ -3,8 +3,6 @@
 The section ``neighbours`` names the set of tables that the guarantee of a program is for.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Callable
@@ -158,7 +156,7 @@ class Program(Displayed):
         return "\n".join(self.source.lines)
 
     @staticmethod
-    def parse(text: str, file: str = TYPED) -> Program:
+    def parse(text: str, file: str = TYPED) -> "Program":
         """Read a program; :class:`~mmopt.errors.ProgramError` names line and column.
 
         A text from no file may be indented as a whole; columns are counted without that indent.
@@ -166,7 +164,7 @@ class Program(Displayed):
         return _parsed(textwrap.dedent(text) if file == TYPED else text, file)
 
     @staticmethod
-    def load(name: str | Path) -> Program:
+    def load(name: str | Path) -> "Program":
         """Read a shipped program by name, or any by its path.
 
         Raises :class:`~mmopt.errors.OptionError` for an unknown name,

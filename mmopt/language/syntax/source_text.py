@@ -4,8 +4,6 @@ Each class of programs has its sections. A statement is read as tokens once. The
 tokenizer gives other tokens and other errors from version to version.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 import unicodedata
@@ -176,7 +174,7 @@ class Text:
     def at(self, token: Token) -> Span:
         return self.span(token.start, token.end)
 
-    def cut(self, start: int, end: int, depth: int = 0) -> Text:
+    def cut(self, start: int, end: int, depth: int = 0) -> "Text":
         """The part ``whole[start:end]``, without spaces around it, inside so many brackets."""
         piece = self.whole[start:end]
         start += len(piece) - len(piece.lstrip())

@@ -5,8 +5,6 @@ float64 (BLAS) where every partial sum is an exact integer below 2^53, int64 bel
 integers otherwise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

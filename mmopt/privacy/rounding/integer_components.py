@@ -23,8 +23,6 @@ attributes; an upper bound on its largest value is proved, and since that value 
 is rounded down.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence

@@ -15,8 +15,6 @@ basis B of the workload's row space, and rint(2^bits C) B is measured. In both c
 workload's row space whenever their core has full column rank.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ tried, with its loss. Of sets of attributes every set measures the same integers
 are counts: integers without rounding, each marginal with different noise.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from bisect import bisect_left

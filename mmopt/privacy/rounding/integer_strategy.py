@@ -5,8 +5,6 @@ strategies need of the data only counts of rows by tables over few attributes: o
 data vector, but the table of any two attributes is small.
 """
 
-from __future__ import annotations
-
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The table of forms: how a strategy of each form is rounded to integers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any

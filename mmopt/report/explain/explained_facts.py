@@ -4,8 +4,6 @@ Facts are plain frozen data, which the renderers only arrange. Those of the text
 the curvature of every node, its bound in words.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import Any
@@ -66,7 +64,7 @@ class NodeFacts:
     order: str
     rule: str
     blamed: bool
-    parts: tuple[NodeFacts, ...]
+    parts: tuple["NodeFacts", ...]
 
 
 @dataclass(frozen=True)
@@ -200,7 +198,7 @@ class Step:
     """A program that a procedure solves, in its place, with the numbers that are known before it."""
 
     name: str
-    explanation: Facts
+    explanation: "Facts"
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ colour, and as the root is concave N does not fall (as for linear programs: Groh
 2014, Dimension reduction via colour refinement). So a step has one unknown per colour.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence

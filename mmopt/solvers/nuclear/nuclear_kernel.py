@@ -28,8 +28,6 @@ error of stretching there can be computed; it changes little when the cells are 
 subtracted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace

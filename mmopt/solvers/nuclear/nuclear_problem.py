@@ -22,8 +22,6 @@ Singular values of the weighted queries are computed so that small ones are accu
 not only relative to the largest.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

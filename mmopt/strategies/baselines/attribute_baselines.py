@@ -11,8 +11,6 @@ of its entries, prefix sums are answered by b(x) = 1 / ((1 - x) c(x)) from the m
 variance of n of them is Σ (n - i) b_i².
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -289,7 +287,7 @@ class _Block:
     start: int
     stop: int
     share: float = 0.0
-    parts: tuple[_Block, ...] = ()
+    parts: tuple["_Block", ...] = ()
 
 
 def greedy_h(workload: Workload, norm: int) -> BaselineDesign:

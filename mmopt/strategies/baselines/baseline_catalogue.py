@@ -6,8 +6,6 @@ or the data), geometric budgets per level (a weighting program finds better ones
 strategies found by optimisation (they are programs).
 """
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

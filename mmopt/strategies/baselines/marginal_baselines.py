@@ -8,8 +8,6 @@ measurement of one sector is independent of the others, so variances add up over
 large as the number of cells.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -247,7 +245,7 @@ def query_smasher(workload: Workload, norm: int) -> BaselineDesign:
         centred -= centred.mean(axis=1)[:, None]
         return _root(design.strategy), _root(centred).T
 
-    def measured(space: ResidualSpace) -> _Measured:
+    def measured(space: ResidualSpace) -> "_Measured":
         rows, directions = zip(*map(roots, space.designs), strict=True) if space.designs else ((), ())
         dense = dict(zip(space.attributes, map(Dense, rows), strict=True))
         core = np.full((1,) * len(rows), 1 / space.share)

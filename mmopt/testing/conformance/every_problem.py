@@ -12,8 +12,6 @@ programs has the rules for them, by what the problems of their papers depend on:
 such as a user's, is not tested in this way.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections import Counter
@@ -288,11 +286,11 @@ class Interval:
     def __str__(self) -> str:
         return f"[{self.low:.10g}, {self.high:.10g}]"
 
-    def times(self, factor: float) -> Interval:
+    def times(self, factor: float) -> "Interval":
         """The interval of a problem whose optimum is so many times this one's."""
         return Interval(factor * self.low, factor * self.high)
 
-    def meets(self, other: Interval) -> bool:
+    def meets(self, other: "Interval") -> bool:
         """Whether an optimum may lie in both, up to rounding."""
         slack = ROUNDING * max(abs(self.high), abs(other.high))
         return self.low <= other.high + slack and other.low <= self.high + slack

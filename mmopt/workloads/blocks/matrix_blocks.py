@@ -3,8 +3,6 @@
 They are read, checked and kept unchanged. Every message has the value found and the value expected.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json
@@ -70,7 +68,7 @@ class Dense(Given):
     values: Array
 
     @staticmethod
-    def read(matrix: np.typing.ArrayLike, labels: Sequence[str] = ()) -> Dense:
+    def read(matrix: np.typing.ArrayLike, labels: Sequence[str] = ()) -> "Dense":
         """A checked, read-only copy of a matrix of queries.
 
         Raises
@@ -131,7 +129,7 @@ class Sparse(Given):
     values: scipy.sparse.csr_array
 
     @staticmethod
-    def read(matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, labels: Sequence[str] = ()) -> Sparse:
+    def read(matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, labels: Sequence[str] = ()) -> "Sparse":
         """A checked, read-only copy of a sparse matrix of queries, without stored zeros.
 
         Raises

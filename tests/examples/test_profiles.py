@@ -1,17 +1,18 @@
 """Performance profiles: what they count, by definition, and how the lines are told apart.
 
-Guards charts.py.
+Guards examples/benchmark/profiles.py.
 """
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mmopt.errors import OptionError
-from mmopt.report import performance_profile, profile_figure, write_profile
+from tests.examples.scripts import script
 
+profiles = script("benchmark/profiles.py")
+performance_profile, profile_figure = profiles.performance_profile, profiles.profile_figure
 SECONDS = {"quick": [1.0, 2.0, math.inf, 4.0], "sure": [3.0, 2.0, math.inf, 1.0]}
 
 
@@ -84,11 +85,3 @@ def test_legend_and_panels_stand_apart_and_within_the_page() -> None:
     box = legend.get_window_extent()
     assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 and figure.bbox.y0 <= box.y0
     assert all(box.y1 <= axes.get_tightbbox().y0 for axes in figure.axes)  # type: ignore[union-attr]
-
-
-def test_it_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
-    write_profile({"gap 1e-4": SECONDS}, tmp_path / "profile.svg")
-    assert (tmp_path / "profile.svg").read_text().startswith("<?xml")
-    with pytest.raises(OptionError) as caught:
-        write_profile({"gap 1e-4": SECONDS}, Path("profile.pdf"))
-    assert caught.value.message == "a chart is written to an .svg or .png file, not to 'profile.pdf'"
