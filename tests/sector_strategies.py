@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout, sets_of
-from mmopt.strategies import SectorStrategy
+from mmopt.strategies import RowSpaceStrategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, prefix, total
@@ -36,7 +36,7 @@ def pairs(rng: np.random.Generator, k: int, d: int) -> SectorLayout:
     return layout(rng, (d,) * k, list(itertools.combinations(range(k), 2)))
 
 
-def with_rests(rng: np.random.Generator) -> tuple[SectorStrategy, Workload]:
+def with_rests(rng: np.random.Generator) -> tuple[RowSpaceStrategy, Workload]:
     """Values of the first attribute all alike, of the third in two classes; the second has a class each."""
     labels = (np.zeros(3, dtype=np.int64), np.arange(2), np.array([0, 1, 0, 1, 1]))
     functions = (np.zeros((0, 1)), rng.normal(size=(1, 2)), rng.normal(size=(1, 2)))
@@ -66,9 +66,9 @@ def near_identity(rng: np.random.Generator, size: int) -> np.ndarray:
 
 def strategy_of(
     own: SectorLayout, core: np.ndarray, scale: float = 1.0, rests: Sequence[RestComponent] = ()
-) -> SectorStrategy:
+) -> RowSpaceStrategy:
     """A strategy scaled by its largest column in floats, and a little more."""
     components = (RestComponent((), own, core), *rests)
-    columns = SectorStrategy(components, 1.0).implicit().matrix()
+    columns = RowSpaceStrategy(components, 1.0).implicit().matrix()
     largest = float(np.linalg.norm(columns, axis=0).max()) * (1 + 1e-12)
-    return SectorStrategy(components, largest, scale)
+    return RowSpaceStrategy(components, largest, scale)

@@ -32,8 +32,8 @@ from mmopt.driver import solve
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism import Plan
-from mmopt.mechanism.release_folder import accuracy_columns
 from mmopt.mechanism.release_plan import check_confidence
+from mmopt.mechanism.write_release import accuracy_columns
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
@@ -140,7 +140,7 @@ class Accuracy(Tabular):
 
     @property
     def errors(self) -> Frame:
-        """A row for each query: ``mechanism.release_folder``."""
+        """A row for each query: ``mechanism.write_release``."""
         return accuracy_columns(self.plan, self.confidence)
 
     def frame(self) -> Frame:

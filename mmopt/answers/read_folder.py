@@ -22,7 +22,8 @@ import numpy as np
 from mmopt.errors import Error, OptionError, PrivacyError, ResultError
 from mmopt.ledger.account import MEASURES, Measure, above, cost_in
 from mmopt.mechanism.measurement import FIGURES, check_claim, described
-from mmopt.mechanism.release_folder import (
+from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
+from mmopt.mechanism.write_release import (
     ANSWERS_FILE,
     GUARANTEE,
     MANIFEST_FILE,
@@ -36,7 +37,6 @@ from mmopt.mechanism.release_folder import (
     noise_words,
     stated,
 )
-from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.guarantee import discrete_gaussian_delta, privacy_warning
 from mmopt.privacy.noise import MOST_SUMMED, NOISES, Noise, continuous_gaussian_epsilon

@@ -8,7 +8,7 @@ load typer alone, and a command's module is loaded when it runs.
 - ``command_options.py``: options that several commands share, and words that the shell completes
 - ``commands/``: the functions of the commands, one or a few in a file
 - ``command_inputs.py``: arguments of the command line, read and checked before any work
-- ``planned_strategy.py``: the strategy of a command, and its release as planned
+- ``solve_and_plan.py``: the strategy of a command, and its release as planned
 - ``command_output.py``: where output goes, and how errors become messages and exit statuses
 """
 

@@ -158,7 +158,7 @@ def numbers_in(text: str | None, option: str) -> list[float]:
     return numbers
 
 
-def norm_of(noise: str) -> int:
+def norm_of_noise(noise: str) -> int:
     """The norm of sensitivities under a noise; OptionError for another word."""
     norms = {row.name.lower(): row.norm for row in NOISES}
     if noise not in norms:

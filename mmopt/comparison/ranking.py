@@ -26,7 +26,7 @@ from mmopt.privacy.noise import noise_for
 from mmopt.results.rows_and_json import finite
 from mmopt.solvers import Options
 from mmopt.strategies import privacy_cost
-from mmopt.strategies.baselines import NOISES, Cost, Evaluated, baseline_names, read
+from mmopt.strategies.baselines import NOISE_NAMES, Cost, Evaluated, baseline_names, read
 from mmopt.workloads import Workload
 
 BOUNDING_PROGRAM = "fitness_for_use"
@@ -186,7 +186,7 @@ class Factors(Displayed):
     @property
     def noise(self) -> str:
         """The noise that it is for, as ``Outcome.noise``."""
-        return "" if self.cost is None else NOISES[self.cost.norm]
+        return "" if self.cost is None else NOISE_NAMES[self.cost.norm]
 
     @property
     def errors_rmse(self) -> float | None:

@@ -36,7 +36,7 @@ import numpy as np
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted, predicted_baseline
 from mmopt.compiler import bind, lower
 from mmopt.driver.accepted_inputs import named_givens, reads
-from mmopt.driver.searches import predicted_search
+from mmopt.driver.rank_search import predicted_search
 from mmopt.driver.solve import solve
 from mmopt.driver.solve_plan import FEW_CELLS, Progress, Report, plan_solve
 from mmopt.errors import (

@@ -180,28 +180,28 @@ def _added(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, i
         yield from ((Cone("psd", 2 * side, 1, origin), _triangle(side)) for side in sides)
         nodes_before.update(nodes)
         repeated = family.dim.value(sizes) if family else 0
-        for kind, size, count, unknowns in _of_atoms(expr, scope, sizes, repeated, atoms_before):
+        for kind, size, count, unknowns in _cones_of_atoms(expr, scope, sizes, repeated, atoms_before):
             yield Cone(kind, size, count, origin), unknowns
 
 
-def _of_atoms(
+def _cones_of_atoms(
     expr: Expr, scope: Scope, sizes: Mapping[str, int], repeated: int, before: set[Apply]
 ) -> Iterator[tuple[str, int, int, int]]:
     """(kind, size, count, unknowns) of the cones that the atoms of an expression add.
 
-    ``repeated``: how often the line of a family is repeated; 0 where there is none. Then an atom of several
-    places is lowered once, as cvxpy does; ``before`` has those lowered so far.
+    ``repeated``: the number of lines of a family; 0 for a line that stands alone, where an atom that occurs
+    several times in the program is lowered once, as cvxpy does; ``before`` has those lowered so far.
     """
     # A block matrix is affine in its entries: no curved atom is inside.
     if isinstance(expr, Entries):
         count = (repeated or 1) * count_entries(expr, sizes)
-        yield from _of_atoms(expr.body, scope.among(expr), sizes, count, before)
+        yield from _cones_of_atoms(expr.body, scope.among(expr), sizes, count, before)
     if isinstance(expr, Index):
-        yield from _of_atoms(expr.base, scope, sizes, repeated, before)
+        yield from _cones_of_atoms(expr.base, scope, sizes, repeated, before)
     if not isinstance(expr, Apply) or ATOMS[expr.atom].takes_dim or infer(expr, scope).is_constant:
         return
     for inner in expr.args:
-        yield from _of_atoms(inner, scope, sizes, repeated, before)
+        yield from _cones_of_atoms(inner, scope, sizes, repeated, before)
     form = ATOMS[expr.atom].cones
     # A quotient is curved in its denominator.
     args = [infer(a, scope) for a in (expr.args[-1:] if expr.atom == "div" else expr.args)]

@@ -37,7 +37,7 @@ from mmopt.data.coded_rows import (
 from mmopt.data.open_table import open_table
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
-from mmopt.privacy.rounding.integer_strategy import maximal
+from mmopt.privacy.rounding.integer_strategy import maximal_sets
 from mmopt.request import WorkloadLike, as_domain, as_workload
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
@@ -204,7 +204,7 @@ LARGEST_JOINED = 2**15
 def counted_sets(queried: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """The sets whose tables are kept: those inside no other, and those inside large ones only."""
     every = sorted(set(queried))
-    outer = maximal(every)
+    outer = maximal_sets(every)
     small = [set(attributes) for attributes in outer if _entries(attributes, sizes) <= LARGEST_SUMMED]
     if len(small) == len(outer):
         return outer

@@ -9,7 +9,8 @@
 - ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained; a second problem
   for a bound without a certificate, or for a point inside lines
 - ``diagnose.py``: why a program has no solution
-- ``searches.py``: searches for programs that are not convex: by gradients, and the trace heuristic for a rank
+- ``smooth_search.py``: smooth programs by gradients from several starts
+- ``rank_search.py``: programs with a rank constraint by the trace heuristic
 - ``judge/``: the worth of a point
 - ``templates/``: strategies kept in factors
 """

@@ -33,7 +33,7 @@ from mmopt.solvers import (
     missing_cones,
     solver_row,
 )
-from mmopt.strategies import AnyStrategy, Strategy, as_dense
+from mmopt.strategies import Strategy, StrategyForm, as_dense
 from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
 from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE
 from mmopt.workloads import Workload
@@ -41,7 +41,7 @@ from mmopt.workloads.arrays_and_frames import SUFFIXES, read_array
 
 CONIC, SEARCHED, SOLVED = ("convex", "rank"), ("rank", "smooth"), ("convex", "rank", "smooth")
 # The other options, with the classes of programs that read them.
-CLASSES: Mapping[str, tuple[str, ...]] = {
+READ_BY_CLASS: Mapping[str, tuple[str, ...]] = {
     "solver": SOLVED,
     "tolerance": SOLVED,
     "max_iterations": SOLVED,
@@ -81,7 +81,7 @@ def refuse_unread(checked: Checked, solver: str | SolverRow | None, options: Map
 def reads(checked: Checked, option: str, solver: str | SolverRow | None = None) -> bool:
     """Whether something reads an option on the way to the program's solution, by a solver if one is named."""
     is_whole = checked.program.problem_class == "procedure" and option in OF_THE_WHOLE
-    return option not in CLASSES or (
+    return option not in READ_BY_CLASS or (
         not is_whole and any(_reads(one, option, solver) for one in _solved(checked))
     )
 
@@ -93,7 +93,7 @@ def takes(checked: Checked, solver: str | SolverRow | Kernel) -> bool:
 
 def unread(option: str, checked: Checked, by: str | SolverRow | None) -> OptionError:
     """The error for an option that the program's class, or its solver, does not read."""
-    program, classes = checked.program, CLASSES[option]
+    program, classes = checked.program, READ_BY_CLASS[option]
     who = [str(by or row.name) for row in ALL if program.problem_class in classes and _does(checked, row)]
     who += [f"what '{program.name}' solves"] * (
         program.problem_class == "procedure" and option not in OF_THE_WHOLE
@@ -110,8 +110,8 @@ def unread(option: str, checked: Checked, by: str | SolverRow | None) -> OptionE
 
 def _reads(one: Checked, option: str, solver: str | SolverRow | None) -> bool:
     program_class = one.program.problem_class
-    if program_class not in CLASSES[option] or option not in OF_SOLVERS or program_class == "rank":
-        return program_class in CLASSES[option]
+    if program_class not in READ_BY_CLASS[option] or option not in OF_SOLVERS or program_class == "rank":
+        return program_class in READ_BY_CLASS[option]
     able = [row for row in (ALL if solver is None else [_row(solver)]) if _does(one, row)]
     return any(option in row.reads for row in (able[:1] if program_class == "smooth" else able))
 
@@ -240,7 +240,7 @@ def opened(given: Any, workload: Workload, norm: int | None) -> Any:
 
 def norm_of(given: Any) -> int | None:
     """The norm of a strategy; None for other values."""
-    return given.norm if isinstance(given, AnyStrategy) else None
+    return given.norm if isinstance(given, StrategyForm) else None
 
 
 def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: int) -> Strategy:
@@ -262,7 +262,7 @@ def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: 
         rows = workload.basis if basis is None else _numbers(basis, "the basis")
         strategy = Strategy.from_covariance(_numbers(covariance, "the covariance"), rows, norm)
     else:
-        is_form = isinstance(given, AnyStrategy)
+        is_form = isinstance(given, StrategyForm)
         strategy = as_dense(given) if is_form else Strategy(_numbers(given, "the strategy"), norm)
     if strategy.n != workload.n:
         raise OptionError(f"the strategy has {strategy.n} cells, the workload has {workload.n}")

@@ -1,4 +1,6 @@
-"""Why a program has no solution: lines that conflict, or what can grow, with a proof. Finds no solution.
+"""Why a program has no solution: lines that conflict, or what can grow, with a proof.
+
+It seeks no solution; a feasible point that it meets on the way is passed on in the exception.
 
 A solver's word only says where to look. That there is no feasible point is proved by multipliers, that the
 objective has no end is shown on the program itself; what was not shown is worded as not found.
@@ -257,7 +259,9 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     if longest == 0.0:
         return None
     start = {n: ends[0][n] * factor[n] for n in names}
-    direction = {d.name: _clean(d, moved[d.name] / longest) * factor[d.name] for d in instance.program.choose}
+    direction = {
+        d.name: _without_noise(d, moved[d.name] / longest) * factor[d.name] for d in instance.program.choose
+    }
     growth = _followed(instance, start, direction, STEPS_FROM_BOX, ())
     for name in names if growth is not None else ():
         fewer = {n: v for n, v in direction.items() if n != name}
@@ -266,7 +270,7 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     return growth
 
 
-def _clean(d: Declaration, value: Array) -> Array:
+def _without_noise(d: Declaration, value: Array) -> Array:
     """The direction without what is noise of the solver."""
     if d.kind == "psd":
         values, vectors = eigh(value)

@@ -24,8 +24,9 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.accepted_inputs import as_program, named_givens, refuse_unread, within_range, workload_for
 from mmopt.driver.judge.assemble_solution import Ending, adopt, assemble, row_parameter, starting
 from mmopt.driver.judge.score_point import bound_of, charged_for_the_queries, starts_from, upper_value
+from mmopt.driver.rank_search import solve_rank
 from mmopt.driver.run_solver import objective_remarks
-from mmopt.driver.searches import solve_rank, solve_smooth
+from mmopt.driver.smooth_search import solve_smooth
 from mmopt.driver.solve_convex import solve_convex, solve_factors
 from mmopt.driver.solve_plan import Report, Task, plan_solve
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed

@@ -168,7 +168,7 @@ Folders
 
 from mmopt.language.atoms.atom import Atom
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.relation_checks import SOURCES
+from mmopt.language.check.names_and_relations import SOURCES
 from mmopt.language.check.whole_program import Checked, check, shipped
 from mmopt.language.evaluate.evaluate_constraint import violation, worst
 from mmopt.language.evaluate.evaluator import Tape, evaluate, evaluate_ball

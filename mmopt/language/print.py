@@ -22,7 +22,7 @@ from mmopt.language.atoms.argument_types import Curvature, Type
 from mmopt.language.atoms.atom import PrintedForm
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.check.relation_checks import declared_type
+from mmopt.language.check.names_and_relations import declared_type
 from mmopt.language.check.whole_program import Checked, check
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.program import Neighbourhood, Program

@@ -45,7 +45,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, Measure, Space, Spanned, Split, is_finite, same_array
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.saved_fields import Value
-from mmopt.strategies import AnyStrategy, ComponentStrategy, SectorStrategy, SectorwiseStrategy, StrategyOfFew
+from mmopt.strategies import AnyStrategy, ComponentStrategy, RowSpaceStrategy, SetStrategy, StrategyOfFew
 from mmopt.symmetry.components import Cells
 from mmopt.workloads import Workload, with_bases
 
@@ -136,7 +136,7 @@ class Recheck:
     @property
     def within(self) -> float:
         """How close a bound has to be to the recomputed one, relatively."""
-        return BY_SETS if isinstance(self.solution.strategy, SectorwiseStrategy) else CLOSE
+        return BY_SETS if isinstance(self.solution.strategy, SetStrategy) else CLOSE
 
     def program(self, expected: Program | None, expected_is: str) -> Checked | None:
         """Parse and check the program's text; compare it with the ``expected`` program."""
@@ -372,9 +372,11 @@ class Recheck:
         same = (s.strategy.norm, s.strategy.n) == (meant.norm, meant.n)
         same = same and s.strategy.neighbours == meant.neighbours
         of_parts = ComponentStrategy | StrategyOfFew
-        if isinstance(s.strategy, SectorStrategy):  # its largest column is stated, and has to be proved again
+        if isinstance(
+            s.strategy, RowSpaceStrategy
+        ):  # its largest column is stated, and has to be proved again
             same = same and (
-                isinstance(meant, SectorStrategy)
+                isinstance(meant, RowSpaceStrategy)
                 and s.strategy.largest >= meant.largest * (1.0 - CLOSE)
                 and (covariance is None or close(s.strategy.scale, meant.scale))
             )
@@ -485,9 +487,9 @@ def instance_by_component(
     if givens.keys() != solution.givens.keys() or not isinstance(basis, Split | None):
         raise ResultError("arrays are passed, of which nothing is known by component")
     split: tuple[Instance, str] | str | None
-    if isinstance(strategy, SectorStrategy):  # in the space of the queries
+    if isinstance(strategy, RowSpaceStrategy):  # in the space of the queries
         split = by_sectors(checked, workload, givens, SECONDS_OF_RECHECK)
-    elif isinstance(strategy, SectorwiseStrategy):  # by the sets and rows of the strategy
+    elif isinstance(strategy, SetStrategy):  # by the sets and rows of the strategy
         split = by_sets(checked, workload, givens, strategy)
     else:
         split = by_components(checked, workload, givens, basis) or "the workload has none for this program"
@@ -504,12 +506,12 @@ def instance_by_component(
 
 def gram_of(strategy: AnyStrategy) -> Split | None:
     """AᵀA by component; None for a strategy that is a matrix."""
-    if isinstance(strategy, SectorStrategy):
+    if isinstance(strategy, RowSpaceStrategy):
         # Up to the scale, which is by the largest column: another proof of that may be tighter.
         grams = [component.core.T @ component.core for component in strategy.components]
         space = Space(np.ones(len(grams)), tuple(map(len, grams)))
         return Split(space, space, tuple(grams))
-    if isinstance(strategy, SectorwiseStrategy):
+    if isinstance(strategy, SetStrategy):
         space = Space(np.ones(len(strategy.sets)), (1,) * len(strategy.sets))
         return Split(space, space, tuple(np.square(strategy.weights).reshape(-1, 1, 1)))
     if not isinstance(strategy, ComponentStrategy):
@@ -519,9 +521,9 @@ def gram_of(strategy: AnyStrategy) -> Split | None:
 
 def same_functions(one: StrategyOfFew, other: StrategyOfFew) -> bool:
     """Whether the components have the same functions of the cells: equal cores may have other columns."""
-    if isinstance(one, SectorwiseStrategy) and isinstance(other, SectorwiseStrategy):
+    if isinstance(one, SetStrategy) and isinstance(other, SetStrategy):
         return one.sets == other.sets and all(map(same_array, one.matrices, other.matrices))
-    if not (isinstance(one, SectorStrategy) and isinstance(other, SectorStrategy)):
+    if not (isinstance(one, RowSpaceStrategy) and isinstance(other, RowSpaceStrategy)):
         return False
     return len(one.components) == len(other.components) and all(
         a.rests == b.rests
@@ -608,6 +610,6 @@ def proved_by_component(
     if not isinstance(multipliers, Measure):
         instance, is_split = l2_by_component(workload)
     else:
-        by_sets = strategy if isinstance(strategy, SectorwiseStrategy) else None
+        by_sets = strategy if isinstance(strategy, SetStrategy) else None
         instance = l2_of_few(workload, by_sets is not None, by_sets)
     return bound_of(instance, placed_multipliers(instance, offered) if is_split else offered)

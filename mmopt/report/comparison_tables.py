@@ -27,7 +27,7 @@ from mmopt.report.table_style import (
 )
 from mmopt.results import Solution
 from mmopt.strategies import ADD_REMOVE
-from mmopt.strategies.baselines import NOISES, Baseline, Cost, Evaluated
+from mmopt.strategies.baselines import NOISE_NAMES, Baseline, Cost, Evaluated
 
 CONTINUOUS = "*"  # after a noise
 
@@ -122,7 +122,7 @@ def baseline_costs(evaluated: Sequence[Evaluated], ranked: Ranking | None = None
         return [*(part for block in blocks for part in (block, "")), *map(cell, lines)]
     numbers = ("rows", "sensitivity", "total error", "rmse")
     parts: list[object] = []
-    for norm, noise in NOISES.items():
+    for norm, noise in NOISE_NAMES.items():
         costs = [(one.name, cost) for one in evaluated for cost in one.costs if cost.norm == norm]
         if costs:
             rows = (
@@ -160,7 +160,7 @@ def factors_tables(factors: Sequence[Factors], programs: Mapping[int, str]) -> l
     for norm, name in programs.items():
         costed = [(one.cost, one) for one in factors if one.cost is not None and one.cost.norm == norm]
         for heading, numbers, rows in (_baseline_rows(costed), _privacy_rows(costed)):
-            title = f"{heading}, {NOISES[norm]} noise: factors to {name}"
+            title = f"{heading}, {NOISE_NAMES[norm]} noise: factors to {name}"
             tables += [rows_table(("baseline", *numbers), rows, numbers, title)] * bool(rows)
     return tables
 

@@ -23,7 +23,7 @@ from mmopt.errors import OptionError, ProgramError, ResultError, TooLargeError, 
 from mmopt.language import Program, check
 from mmopt.ledger import Ledger
 from mmopt.mechanism import Answers, Plan
-from mmopt.mechanism.release_folder import accuracy_columns, answers_frame
+from mmopt.mechanism.write_release import accuracy_columns, answers_frame
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
@@ -206,7 +206,10 @@ def _numbers(values: Iterable[float | None]) -> Array:
 ROWS_SHOWN = 10  # in a frame
 ENTRIES_SHOWN = 12  # rows and columns of a strategy, up to which its entries are shown
 WARNING_ROWS = ("not private", "warning")  # names of rows
-NOISES = {1: "Laplace, scaled to the L1 norm of columns", 2: "Gaussian, scaled to the L2 norm of columns"}
+NOISE_WORDS = {
+    1: "Laplace, scaled to the L1 norm of columns",
+    2: "Gaussian, scaled to the L2 norm of columns",
+}
 
 
 def display(*values: object, is_styled: bool = True) -> str:
@@ -302,7 +305,7 @@ def _strategy(strategy: StrategyForm) -> Iterator[Block]:
     rows = [
         ("strategy", f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"),
         ("form", type(strategy).__name__),
-        ("noise", NOISES[strategy.norm]),
+        ("noise", NOISE_WORDS[strategy.norm]),
         ("sensitivity", f"{rounded(strategy.sensitivity, 10, up=True)}   (rounded up)"),
         ("neighbours", strategy.neighbours.words),
     ]

@@ -1,4 +1,4 @@
-"""All names that other folders use of this package."""
+"""The names that ``mmopt.report`` exports, loaded all together."""
 
 from mmopt.report.charts import check_chart
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report

@@ -12,7 +12,7 @@ from mmopt.comparison import Comparison
 from mmopt.errors import TooLargeError
 from mmopt.language import Program
 from mmopt.mechanism import Plan
-from mmopt.mechanism.release_folder import SIMULATED
+from mmopt.mechanism.write_release import SIMULATED
 from mmopt.report.charts import need_matplotlib, picture
 from mmopt.report.displays import chart, display
 from mmopt.report.explain import explain

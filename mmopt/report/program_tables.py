@@ -16,7 +16,8 @@ from rich.text import Text
 
 from mmopt.compiler import Cone, Instance, bind, cones, variables
 from mmopt.compiler.reductions import SECTOR_TOTALS, obstacle
-from mmopt.driver.searches import RANK_ROUNDS, RANK_STARTS, Coordinates
+from mmopt.driver.rank_search import RANK_ROUNDS, RANK_STARTS
+from mmopt.driver.smooth_search import Coordinates
 from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
 from mmopt.language import SOURCES, Checked, Program, check, evaluate, shipped

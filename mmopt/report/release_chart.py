@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mmopt.errors import counted
 from mmopt.mechanism import Plan
-from mmopt.mechanism.release_folder import accuracy_figures
+from mmopt.mechanism.write_release import accuracy_figures
 from mmopt.numerics.outward import rounded
 from mmopt.report.charts import (
     COLOURS,

@@ -15,7 +15,7 @@ from mmopt.strategies import (
     ADD_REMOVE,
     ComponentStrategy,
     ProductStrategy,
-    SectorwiseStrategy,
+    SetStrategy,
     Strategy,
     StrategyOfFew,
 )
@@ -165,7 +165,7 @@ def _components_words(strategy: Any) -> str:
     n, p = strategy.n, strategy.p
     if isinstance(strategy, ProductStrategy):
         return "strategy in factors: " + " ⊗ ".join(f"{f.p:,} × {f.n:,}" for f in strategy.factors)
-    if isinstance(strategy, SectorwiseStrategy):
+    if isinstance(strategy, SetStrategy):
         return f"strategy by {len(strategy.sets):,} sets of attributes: {_count(p)} queries of few each"
     if isinstance(strategy, StrategyOfFew):
         return f"strategy in the space of the queries: {p:,} functions of few attributes each"

@@ -31,7 +31,7 @@ from mmopt.sectors.mixtures import (
     QueryShares,
     Solved,
     best_on_simplex,
-    climbed,
+    climbed_to_neighbours,
     columns_of,
     columns_of_cells,
     high_neighbours,
@@ -139,7 +139,7 @@ class Search:
         ]
         anywhere = [self.rng.integers(o, size=STARTS) for o in self.space.shape]
         starts = np.concatenate([np.array(drawn).T, np.array(anywhere).T, last[:STARTS]])
-        return climbed(self.space.profile(strategy.parts), self.space.shape, starts)
+        return climbed_to_neighbours(self.space.profile(strategy.parts), self.space.shape, starts)
 
     @property
     def multiplicities(self) -> list[float]:

@@ -179,7 +179,7 @@ def scattered(sizes: tuple[int, ...], count: int) -> Ints:
     return cells
 
 
-def climbed(tables: TableSum, cells: Ints) -> Ints:
+def climbed_by_attribute(tables: TableSum, cells: Ints) -> Ints:
     """(c, k) cells from which no change of one attribute's value leads higher."""
     cells = cells.copy()
     lines = {  # the tables of each attribute, with it last, and their other attributes
@@ -395,7 +395,7 @@ def largest_of_tables(
     """
     deadline = time.monotonic() + seconds
     whole = tables_of(shape, tables, rounding)
-    cells = climbed(whole, scattered(whole.sizes, STARTS))
+    cells = climbed_by_attribute(whole, scattered(whole.sizes, STARTS))
     values = values_of(whole, cells)
     best, cell = float(values.max()), cells[int(values.argmax())]
     counter = itertools.count()

@@ -432,7 +432,7 @@ MOST_SWEEPS = 50
 PART_OF_EXCESS = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach
 
 
-def neighbours(cells: Ints, shape: Sequence[int]) -> Ints:
+def nearby_cells(cells: Ints, shape: Sequence[int]) -> Ints:
     """(c, Σ o, k) each cell with each value of each attribute in turn, itself k times among them."""
     attributes = np.repeat(np.arange(len(shape)), shape)
     values = np.concatenate([np.arange(count) for count in shape])
@@ -441,7 +441,7 @@ def neighbours(cells: Ints, shape: Sequence[int]) -> Ints:
     return near
 
 
-def climbed(profile: HeightOfCells, shape: Sequence[int], cells: Ints) -> tuple[Ints, Array]:
+def climbed_to_neighbours(profile: HeightOfCells, shape: Sequence[int], cells: Ints) -> tuple[Ints, Array]:
     """The cells (c, k) moved to the best neighbour until none is better; once each, and f, descending."""
     best = np.unique(cells, axis=0)
     heights = profile(best)
@@ -449,7 +449,7 @@ def climbed(profile: HeightOfCells, shape: Sequence[int], cells: Ints) -> tuple[
     for _ in range(MOST_SWEEPS):
         if not moving.any():
             break
-        near = neighbours(best[moving], shape)
+        near = nearby_cells(best[moving], shape)
         near_heights = profile(near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
         at, highest = np.arange(len(near)), near_heights.argmax(axis=1)
         rises = near_heights[at, highest] > heights[moving] * (1.0 + 1e-12)
@@ -465,7 +465,7 @@ def climbed(profile: HeightOfCells, shape: Sequence[int], cells: Ints) -> tuple[
 
 def high_neighbours(profile: HeightOfCells, shape: Sequence[int], cells: Ints, heights: Array) -> Ints:
     """Neighbours at which f - 1 is above ``PART_OF_EXCESS`` of its largest in ``heights``; highest first."""
-    near = np.unique(neighbours(cells, shape).reshape(-1, cells.shape[1]), axis=0)
+    near = np.unique(nearby_cells(cells, shape).reshape(-1, cells.shape[1]), axis=0)
     near_heights = profile(near)
     high = near_heights > 1.0 + PART_OF_EXCESS * (float(heights.max()) - 1.0)
     return np.asarray(near[high][np.argsort(-near_heights[high], kind="stable")])

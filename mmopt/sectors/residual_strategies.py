@@ -15,8 +15,8 @@ the sector's optimum, of error E_S, and its squared lengths are products of thei
 Σ a_S = 1, the errors E_S / a_S are least together at a_S ∝ √E_S: (Σ √E_S)². The largest squared length is at
 most the sum of the sectors' largest, and this where one value of each attribute is longest in all of them.
 
-Errors add up: in coordinates of the contrasts of mean zero under β, which need not be orthogonal, X = ⊗ over
-the sectors is block-diagonal, and so is its inverse.
+Errors add up: in coordinates of the contrasts of mean zero under β, which need not be orthogonal, X is
+block-diagonal, with a block for each sector, and so is its inverse.
 
 With uniform bases this is QuerySmasher (He et al., arXiv 2604.00868), on marginals ResidualPlanner (Xiao et
 al., arXiv 2305.08175), optimal there. For other queries other bases are far better.

@@ -12,7 +12,7 @@
 - ``p_identity.py``: the kernel of p_identity
 - ``low_rank_halves.py``: the halves of the low-rank mechanism
 - ``banded_strategy.py``: the kernel of banded strategies
-- ``softmax_step.py``: the kernel of softmax_step
+- ``softmax_kernel.py``: the kernel of softmax_step
 """
 
 from mmopt.solvers.conic_problem import Proof, prove

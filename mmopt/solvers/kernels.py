@@ -25,7 +25,7 @@ from mmopt.solvers import (
     nuclear,
     p_identity,
     sector_kernel,
-    softmax_step,
+    softmax_kernel,
     weighting,
 )
 from mmopt.solvers.function_solver import reference
@@ -106,9 +106,9 @@ KERNELS: tuple[Kernel, ...] = (
     Kernel(
         "softmax",
         "Newton on the weights of the soft maxima",
-        softmax_step.PROGRAMS,
-        softmax_step.points,
-        softmax_step.needs,
+        softmax_kernel.PROGRAMS,
+        softmax_kernel.points,
+        softmax_kernel.needs,
         program_class="smooth",
     ),
     Kernel(

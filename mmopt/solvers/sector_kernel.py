@@ -28,7 +28,7 @@ from mmopt.sectors.mixtures import QueryShares, with_root
 from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
-from mmopt.strategies.component_strategy import definite_parts
+from mmopt.strategies.row_space_strategy import definite_parts
 from mmopt.strategies.set_strategy import SetCells, that_fit
 
 LEAST_SHARE = 1e-9  # of a set: one whose error is negligible next to the others is measured too

@@ -4,7 +4,8 @@ Each form is a row of ``FORMS`` and a file.
 
 - ``dense_strategy.py``: the protocol of strategies, and a strategy as a matrix
 - ``neighbours.py``: which tables are neighbours, and the sensitivity to such a set
-- ``component_strategy.py``: strategies that split by symmetry: on the cells, and on a row space of queries
+- ``component_strategy.py``: strategies on the components of the cells
+- ``row_space_strategy.py``: strategies on the row space of queries of few attributes
 - ``factor_strategies.py``: Kronecker products of strategies, unions of them, and weighted marginals
 - ``set_strategy.py``: sets of attributes one by one, over any number of cells; also as a space for programs
 - ``baselines/``: strategies in use without optimising
@@ -13,7 +14,7 @@ Each form is a row of ``FORMS`` and a file.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mmopt.strategies.component_strategy import AnyStrategy, ComponentStrategy, SectorStrategy
+from mmopt.strategies.component_strategy import ComponentStrategy
 from mmopt.strategies.dense_strategy import (
     Strategy,
     StrategyForm,
@@ -31,7 +32,8 @@ from mmopt.strategies.factor_strategies import (
     products_of,
 )
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
-from mmopt.strategies.set_strategy import SectorwiseStrategy
+from mmopt.strategies.row_space_strategy import RowSpaceStrategy
+from mmopt.strategies.set_strategy import SetStrategy
 
 __all__ = [
     "ADD_REMOVE",
@@ -42,8 +44,8 @@ __all__ = [
     "Neighbours",
     "NeighboursLike",
     "ProductStrategy",
-    "SectorStrategy",
-    "SectorwiseStrategy",
+    "RowSpaceStrategy",
+    "SetStrategy",
     "Strategy",
     "StrategyForm",
     "StrategyOfFew",
@@ -57,6 +59,9 @@ __all__ = [
     "unit_of",
 ]
 
+AnyStrategy = Strategy | ComponentStrategy | StrategyOfFew | ProductStrategy
+"""The forms of the strategy of a program's solution; that of a template may have any form."""
+
 FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
     {
         "dense": Strategy,
@@ -64,8 +69,8 @@ FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
         "product": ProductStrategy,
         "union": UnionStrategy,
         "marginals": MarginalStrategy,
-        "sectors": SectorStrategy,
-        "sectorwise": SectorwiseStrategy,
+        "sectors": RowSpaceStrategy,
+        "sectorwise": SetStrategy,
     }
 )
 """Every form by its name; ``privacy.rounding.table_of_forms`` rounds each of them."""

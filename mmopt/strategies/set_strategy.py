@@ -69,7 +69,7 @@ NOTHING = 1e-26
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SectorwiseStrategy(StrategyOfFew):
+class SetStrategy(StrategyOfFew):
     """The rows θ_S ⊗ A_i of all sets, measured with noise. Immutable.
 
     Parameters
@@ -134,8 +134,8 @@ class SectorwiseStrategy(StrategyOfFew):
             total = plus_up(total, times_up(size, size) if self.norm == 2 else size)
         return float(root_up(total) if self.norm == 2 else total)
 
-    def divided(self, by: float) -> SectorwiseStrategy:
-        return SectorwiseStrategy(self.matrices, self.sets, self.weights / by, self.norm)
+    def divided(self, by: float) -> SetStrategy:
+        return SetStrategy(self.matrices, self.sets, self.weights / by, self.norm)
 
     # -- the errors of queries -------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ class SectorwiseStrategy(StrategyOfFew):
         }
 
     @classmethod
-    def from_fields(cls, fields: Mapping[str, Any]) -> SectorwiseStrategy:
+    def from_fields(cls, fields: Mapping[str, Any]) -> SetStrategy:
         matrices = tuple(fields["matrices"][str(i)] for i in range(len(fields["matrices"])))
         return cls(matrices, unpadded(fields["sets"]), fields["weights"], fields["norm"])
 
@@ -357,7 +357,7 @@ def best_by_sets(workload: Workload) -> SetCells:
 
 def strategy_by_sets(
     products: Sequence[FewProduct], sizes: Sequence[int], bases: Sequence[Array]
-) -> SectorwiseStrategy:
+) -> SetStrategy:
     """The best strategy of a search with the same rows of an attribute in all sets, at bases (dᵢ,) of sum 1.
 
     Raises
@@ -370,7 +370,7 @@ def strategy_by_sets(
         for i, size in enumerate(sizes)
     )
     shares = {one: share for one, share in shared.shares.items() if all(len(rows[i]) for i in one)}
-    return SectorwiseStrategy(rows, tuple(shares), np.sqrt(list(shares.values())))
+    return SetStrategy(rows, tuple(shares), np.sqrt(list(shares.values())))
 
 
 def _rows(strategy: Array) -> Array:
@@ -389,18 +389,18 @@ class SetCells(Spanned):
     searched for.
     """
 
-    unit: SectorwiseStrategy = field(kw_only=True)
+    unit: SetStrategy = field(kw_only=True)
     workload: Workload = field(kw_only=True)
     measures: tuple[Array, ...] = field(kw_only=True, default=())
     is_restricted = True
     weights: Array = field(kw_only=True, default_factory=lambda: np.zeros(0))
 
     @staticmethod
-    def of(strategy: SectorwiseStrategy, workload: Workload) -> SetCells:
+    def of(strategy: SetStrategy, workload: Workload) -> SetCells:
         """The cells as the sets of a strategy distinguish them; its weights do not matter."""
         matrices = tuple(_at_least_one(a) for a in strategy.matrices)
         sets = strategy.sets
-        unit = SectorwiseStrategy(matrices, sets, np.ones(len(sets)))
+        unit = SetStrategy(matrices, sets, np.ones(len(sets)))
         return SetCells(np.ones(len(sets)), (1,) * len(sets), total=workload.n, unit=unit, workload=workload)
 
     @property
@@ -680,7 +680,7 @@ def best_for_targets(workload: Workload) -> SetCells:
     """
     sizes, least_left = workload.domain.shape, (1.0 - SHARE_OF_TIME) * time_left()
     weighed, last = _WeightedQueries.evenly(workload.weighed), None
-    best: tuple[float, SectorwiseStrategy] | None = None
+    best: tuple[float, SetStrategy] | None = None
     bound, proof = -1.0, (weighed, tuple[Array, ...]())  # not of the last weights: these become extreme
     for turn in range(ROUNDS):
         products = weighed.products()

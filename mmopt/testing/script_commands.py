@@ -7,7 +7,7 @@ from typing import Any
 from mmopt.cli.command_inputs import names_in
 from mmopt.cli.command_options import TimeLimit, Tolerance
 from mmopt.cli.command_output import REFUTED, note, run_alone, show
-from mmopt.cli.planned_strategy import options_for
+from mmopt.cli.solve_and_plan import options_for
 from mmopt.errors import OptionError
 from mmopt.report.charts import COLOURS, DASHES, MARKERS, check_chart, plainly, save
 from mmopt.report.table_style import (

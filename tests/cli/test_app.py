@@ -1,7 +1,7 @@
-"""app, command_guard: help, the list of programs; exceptions become messages, and Ctrl-C ends in order.
+"""The command line: help, the list of programs; exceptions become messages, and Ctrl-C ends in order.
 
 Guards __main__.py, command_output.py, command_options.py, command_inputs.py, command_table.py,
-planned_strategy.py, cli/commands/workload_files.py, cli/commands/programs.py, cli/commands/strategies.py.
+solve_and_plan.py, cli/commands/workload_files.py, cli/commands/programs.py, cli/commands/strategies.py.
 """
 
 import errno

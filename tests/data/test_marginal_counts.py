@@ -14,7 +14,7 @@ import pytest
 from mmopt.data import data_vector, marginal_counts
 from mmopt.data.counts import counted_sets, joined
 from mmopt.errors import DataError, TooLargeError
-from mmopt.privacy.rounding.integer_strategy import CountedTables, WholeTable, maximal
+from mmopt.privacy.rounding.integer_strategy import CountedTables, WholeTable, maximal_sets
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.query_product import identity, prefix, total
 
@@ -132,7 +132,7 @@ def test_every_set_is_in_what_is_counted(rng: np.random.Generator) -> None:
     sizes = [int(n) for n in rng.integers(1, 3000, size=12)]
     count = int(rng.integers(1, 30))
     sets = [tuple(np.flatnonzero(rng.random(12) < 0.3).tolist()) for _ in range(count)]
-    outer = maximal(sets)
+    outer = maximal_sets(sets)
     assert all(any(set(own) <= set(one) for one in outer) for own in sets)
     assert not any(set(one) < set(other) for one in outer for other in outer)
     held = counted_sets(sets, sizes)

@@ -1,12 +1,12 @@
 """Variables as a vector of numbers: there and back, and its derivatives.
 
-Guards searches.py.
+Guards smooth_search.py.
 """
 
 import numpy as np
 
 from mmopt.driver.judge.check_claims import draw
-from mmopt.driver.searches import Coordinates
+from mmopt.driver.smooth_search import Coordinates
 from mmopt.language import Program
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR
 

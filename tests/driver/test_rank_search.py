@@ -1,6 +1,6 @@
 """Programs with a rank constraint: what the heuristic reaches, and what it says when it does not.
 
-Guards searches.py.
+Guards rank_search.py.
 """
 
 import re
@@ -16,10 +16,10 @@ from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, ROUNDING
 from mmopt import OptionError, Program, Solution, SolverError, Workload, solve
 from mmopt.compiler import bind, cones
 from mmopt.driver import Progress
-from mmopt.driver.searches import _RankSearch
+from mmopt.driver.rank_search import _RankSearch
 from mmopt.errors import TooLargeError
 from mmopt.language import violation
-from mmopt.language.check.relation_checks import rank_line
+from mmopt.language.check.names_and_relations import rank_line
 from mmopt.results.saved_fields import is_stop
 from mmopt.solvers import SOLVERS, missing_cones
 

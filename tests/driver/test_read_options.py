@@ -13,7 +13,7 @@ from dense_row_space import ways
 
 from mmopt import OptionError, Program, Workload, certify, compare, solve
 from mmopt.driver import solve as solve_module
-from mmopt.driver.accepted_inputs import ALL, CLASSES, reads, takes
+from mmopt.driver.accepted_inputs import ALL, READ_BY_CLASS, reads, takes
 from mmopt.errors import Error, UnsuitableError
 from mmopt.language import program_names, shipped
 from mmopt.limits import Stop
@@ -61,7 +61,7 @@ def given_of(name: str) -> dict[str, Any]:
 @pytest.mark.quick
 @pytest.mark.usefixtures("idle")
 def test_every_option_is_read_or_refused_before_any_work(subtests: pytest.Subtests) -> None:
-    assert set(VALUES) == set(CLASSES) - {"solver"}
+    assert set(VALUES) == set(READ_BY_CLASS) - {"solver"}
     assert solve_module is solve
     for name in program_names():
         checked = shipped(name)

@@ -1,6 +1,6 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/queries_on_sectors.py, results/solution.py, strategies/component_strategy.py.
+Guards sectors/queries_on_sectors.py, results/solution.py, strategies/row_space_strategy.py.
 """
 
 import json
@@ -34,8 +34,8 @@ from mmopt.sectors.queries_on_sectors import as_targets
 from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
-from mmopt.strategies import SectorStrategy
-from mmopt.strategies.component_strategy import strategy_on
+from mmopt.strategies import RowSpaceStrategy
+from mmopt.strategies.row_space_strategy import strategy_on
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
 
@@ -62,7 +62,7 @@ def test_a_solution_is_saved_and_verified(solved: tuple[Workload, Solution], tmp
     assert solution.status.stop == "gap reached"
     assert solution.gap <= GAP
     assert (solution.objective_grade, solution.bound_grade) == ("proved", "proved")
-    assert isinstance(solution.strategy, SectorStrategy)
+    assert isinstance(solution.strategy, RowSpaceStrategy)
     assert solution.sensitivity <= 1.0
     assert solution.objective == pytest.approx(solution.error, rel=tolerances.PUBLISHED)
     again = Solution.load(solution.save(tmp_path / "found"))
@@ -94,7 +94,7 @@ def test_a_file_of_an_earlier_form_says_what_makes_it_anew(
 def test_a_changed_file_is_refused(solved: tuple[Workload, Solution]) -> None:
     workload, solution = solved
     strategy, measure = solution.strategy, solution.multipliers["sensitivity"]
-    assert isinstance(strategy, SectorStrategy)
+    assert isinstance(strategy, RowSpaceStrategy)
     assert isinstance(measure, Measure)
     far = mmopt.verify(replace(solution, strategy=replace(strategy, scale=strategy.scale * 1.01)), workload)
     assert not all(row.holds for row in far.rows)
@@ -262,7 +262,7 @@ def test_five_attributes_are_proved(program: str, tmp_path: Path, monkeypatch: p
     solution = mmopt.solve(workload, program, tolerance=2e-2)
     assert solution.solver == "sectors" and solution.gap <= 2e-2
     assert (solution.objective_grade, solution.bound_grade) == ("proved", "proved")
-    assert isinstance(solution.strategy, SectorStrategy)
+    assert isinstance(solution.strategy, RowSpaceStrategy)
     most = solution.objective if program == "minimax_variance" else workload.targets
     assert (solution.strategy.variances(workload) <= most * (1 + tolerances.SHAPE)).all()
     again = Solution.load(solution.save(tmp_path / "found"))

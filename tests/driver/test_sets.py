@@ -24,7 +24,7 @@ from mmopt.errors import TimeLimitError, TooLargeError
 from mmopt.limits import Stop
 from mmopt.numerics.split_arrays import Level, Measure, Split
 from mmopt.sectors.profiles import Mixture
-from mmopt.strategies import SectorStrategy, SectorwiseStrategy, Strategy
+from mmopt.strategies import RowSpaceStrategy, SetStrategy, Strategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
 
@@ -94,7 +94,7 @@ def test_a_solution_is_saved_and_verified(
     assert solution.solver == "sectors" and solution.status.stop == Stop.REACHED
     assert set(solution.reductions) <= BY_SETS
     assert (solution.objective_grade, solution.bound_grade) == ("proved", "proved")
-    assert isinstance(solution.strategy, SectorwiseStrategy)
+    assert isinstance(solution.strategy, SetStrategy)
     if program in ("l2_strategy", "minimax_variance"):
         assert solution.sensitivity <= 1
     elif program == "fitness_for_use":
@@ -130,7 +130,7 @@ def test_it_is_a_point_of_the_program_over_the_cells(program: str, solutions: di
 
 def test_variances_are_within_their_targets(solutions: dict[str, Solution]) -> None:
     strategy = solutions["fitness_for_use"].strategy
-    assert isinstance(strategy, SectorwiseStrategy)
+    assert isinstance(strategy, SetStrategy)
     ratios = strategy.variances(WORKLOAD) / WORKLOAD.targets
     assert ratios.max() <= 1 + tolerances.FEASIBLE
     assert ratios.max() == pytest.approx(1, rel=tolerances.SHAPE)
@@ -160,7 +160,7 @@ def test_a_changed_file_is_refused(
     solution = solutions[program]
     strategy, name = solution.strategy, "X" if program == "l2_strategy" else "Sigma"
     price = "sensitivity" if program == "l2_strategy" else "privacy"
-    assert isinstance(strategy, SectorwiseStrategy)
+    assert isinstance(strategy, SetStrategy)
     uneven = strategy.weights.copy()
     uneven[2] *= 0.99
     first, *others = strategy.matrices
@@ -248,7 +248,7 @@ def test_a_bound_that_is_rounded_in_another_way_holds(solutions: dict[str, Solut
 
 
 def test_the_bound_beside_another_program_is_that_of_the_total_error(solutions: dict[str, Solution]) -> None:
-    bound, measure = bound_in_form(WORKLOAD, SectorwiseStrategy)
+    bound, measure = bound_in_form(WORKLOAD, SetStrategy)
     assert isinstance(measure, Measure) and measure.mixture.count == 1
     assert bound == solutions["fitness_for_use"].error_bound
     assert bound == pytest.approx(solutions["l2_strategy"].bound, rel=tolerances.RECOMPUTED)
@@ -264,7 +264,7 @@ def test_it_goes_on_where_the_gap_is_open(program: str, solutions: dict[str, Sol
     first, asked = solutions[program], 0.02
     found = mmopt.solve(WORKLOAD, program, tolerance=asked)
     assert first.gap is not None and found.gap is not None and asked < first.gap
-    assert isinstance(found.strategy, SectorStrategy) and found.status.stop == Stop.REACHED
+    assert isinstance(found.strategy, RowSpaceStrategy) and found.status.stop == Stop.REACHED
     assert found.gap <= asked and found.objective <= first.objective * (1 + asked)
     *by_sets, last = found.reductions
     assert set(by_sets) <= BY_SETS
@@ -338,10 +338,10 @@ def test_a_worse_second_answer_is_not_taken(
         if iterations == 3:
             module = import_module("mmopt.driver.solve_convex")
             monkeypatch.setattr(
-                module, "_open_gap", lambda one: float(isinstance(one.strategy, SectorStrategy))
+                module, "_open_gap", lambda one: float(isinstance(one.strategy, RowSpaceStrategy))
             )
         found = mmopt.solve(WORKLOAD, "l2_strategy", tolerance=1e-3, max_iterations=iterations)
-        assert found.objective == first.objective and isinstance(found.strategy, SectorwiseStrategy)
+        assert found.objective == first.objective and isinstance(found.strategy, SetStrategy)
         assert found.status.stop == Stop.ITERATIONS and len(found.reductions) == 2 and found.warnings
         assert found.iterations == iterations and mmopt.verify(found, WORKLOAD).holds
 
@@ -359,7 +359,7 @@ def test_queries_of_many_attributes_have_no_other_way() -> None:
     """Five attributes: too many for the space of the queries, few for sets alone."""
     products = [Product((f.prefix(2),) * 5)]
     found = mmopt.solve(Workload.from_products(domain_of(*(2,) * 5), products), tolerance=1e-6)
-    assert isinstance(found.strategy, SectorwiseStrategy)
+    assert isinstance(found.strategy, SetStrategy)
     assert "the search ends there: a query looks at 5 attributes, more than 4" in found.warnings[-1]
 
 

@@ -1,6 +1,6 @@
 """Programs of class smooth, the shipped ones too: against the conic answer, starts, limits, refusals.
 
-Guards searches.py.
+Guards smooth_search.py.
 """
 
 import os

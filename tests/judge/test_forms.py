@@ -14,7 +14,7 @@ from judge.workloads import DENSE, PRODUCTS, over
 from mmopt import ComponentStrategy, Error, Solution, Strategy, Workload, certify, solve
 from mmopt.driver import solve_plan
 from mmopt.driver.templates import TEMPLATES, templates
-from mmopt.strategies import SectorStrategy, SectorwiseStrategy
+from mmopt.strategies import RowSpaceStrategy, SetStrategy
 from mmopt.workloads import Product, query_product as words
 
 
@@ -45,7 +45,7 @@ def of_few() -> Workload:
 
 @pytest.mark.some(1, "form")
 @pytest.mark.parametrize(
-    ("form", "tolerance"), [(SectorwiseStrategy, 0.95), (SectorStrategy, 0.01)], ids=["sets", "row space"]
+    ("form", "tolerance"), [(SetStrategy, 0.95), (RowSpaceStrategy, 0.01)], ids=["sets", "row space"]
 )
 @pytest.mark.parametrize("program", ["l2_strategy", "fitness_for_use"])
 def test_without_cells(form: type, tolerance: float, program: str, monkeypatch: pytest.MonkeyPatch) -> None:

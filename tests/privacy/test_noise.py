@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mmopt.cli.app import build
-from mmopt.cli.command_inputs import norm_of
+from mmopt.cli.command_inputs import norm_of_noise
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.privacy import Privacy
@@ -185,11 +185,13 @@ def test_a_row_is_found_by_a_file_and_an_option_and_named_in_the_manifest(
             assert manifest["privacy"]["theorem"].startswith(
                 (noise.theorem, *(name for name, _ in noise.deltas(found.parts)))
             )
-            assert norm_of(noise.name.lower()) == noise.norm
+            assert norm_of_noise(noise.name.lower()) == noise.norm
 
 
 def test_lists_of_noises_name_every_row() -> None:
-    assert {norm: noise_for(norm).name for norm in baseline_catalogue.NOISES} == baseline_catalogue.NOISES
+    assert {
+        norm: noise_for(norm).name for norm in baseline_catalogue.NOISE_NAMES
+    } == baseline_catalogue.NOISE_NAMES
     words = "|".join(noise.name.lower() for noise in NOISES)
     for command in ["tune", "templates"]:
         assert words in CliRunner().invoke(build(), [command, "--help"]).output

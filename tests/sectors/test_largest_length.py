@@ -14,7 +14,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.sectors.largest_of_tables import (
     Axes,
     TableSum,
-    climbed,
+    climbed_by_attribute,
     elimination,
     fixed,
     largest_by_elimination,
@@ -202,7 +202,7 @@ def test_climbed_cells_cannot_be_bettered_by_one_change_and_scattered_ones_diffe
     for _ in range(2):
         shape = (3, 4, 2, 5)
         tables = tables_of(shape, drawn(rng, shape), 0.0)
-        cells = climbed(tables, scattered(shape, 7))
+        cells = climbed_by_attribute(tables, scattered(shape, 7))
         assert cells.shape == (7, 4)
         values = values_of(tables, cells)
         for axis, size in enumerate(shape):

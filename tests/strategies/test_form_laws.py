@@ -24,8 +24,8 @@ from mmopt.strategies import (
     MarginalStrategy,
     Neighbours,
     ProductStrategy,
-    SectorStrategy,
-    SectorwiseStrategy,
+    RowSpaceStrategy,
+    SetStrategy,
     Strategy,
     StrategyForm,
     UnionStrategy,
@@ -89,20 +89,20 @@ def by_component(rng: np.random.Generator, norm: int) -> ComponentStrategy:
     return ComponentStrategy(Split(cells.abstract(tuple(map(len, parts))), cells, parts))
 
 
-def on_sectors(rng: np.random.Generator, norm: int) -> SectorStrategy:
+def on_sectors(rng: np.random.Generator, norm: int) -> RowSpaceStrategy:
     """Strategy on the queries of one attribute or the other: 1 + 1 + 3 functions."""
     functions = tuple(np.hstack([np.zeros((n - 1, 1)), np.eye(n - 1)]) for n in SIZES)
     layout = SectorLayout(tuple(map(np.arange, SIZES)), functions, ((), (0,), (1,)))
     core = np.eye(5) + rng.uniform(-0.3, 0.3, (5, 5))
     components = (RestComponent((), layout, core),)
-    columns = SectorStrategy(components, 1.0).implicit().matrix()
-    return SectorStrategy(components, float(np.linalg.norm(columns, axis=0).max()) * (1 + 1e-14), 0.7)
+    columns = RowSpaceStrategy(components, 1.0).implicit().matrix()
+    return RowSpaceStrategy(components, float(np.linalg.norm(columns, axis=0).max()) * (1 + 1e-14), 0.7)
 
 
-def sectorwise(rng: np.random.Generator, norm: int) -> SectorwiseStrategy:
+def sectorwise(rng: np.random.Generator, norm: int) -> SetStrategy:
     """Strategy for one attribute or the other, about a base of its own."""
     rows = tuple(np.eye(n)[1:] + rng.uniform(-0.3, 0.3, (n - 1, n)) for n in SIZES)
-    return SectorwiseStrategy(rows, ((), (0,), (1,)), rng.uniform(0.5, 1.0, 3), norm)
+    return SetStrategy(rows, ((), (0,), (1,)), rng.uniform(0.5, 1.0, 3), norm)
 
 
 MADE: dict[str, Callable[[np.random.Generator, int], StrategyForm]] = {
@@ -202,11 +202,11 @@ def test_what_is_not_measured_is_not_supported(rng: np.random.Generator) -> None
         "product": alone,
         "union": UnionStrategy((alone, products(rng, 2)[0]), (0.5, 0.5)),
         "marginals": MarginalStrategy(SIZES, [1.0, 0.0, 0.0, 0.0]),
-        "sectors": SectorStrategy(
+        "sectors": RowSpaceStrategy(
             (RestComponent((), SectorLayout(whole_layout.labels, whole_layout.functions, ((),)), np.eye(1)),),
             1.0,
         ),
-        "sectorwise": SectorwiseStrategy(sectorwise(rng, 2).matrices, ((),), [1.0]),
+        "sectorwise": SetStrategy(sectorwise(rng, 2).matrices, ((),), [1.0]),
     }
     assert set(few) == set(FORMS)
     w = workload()

@@ -1,6 +1,6 @@
 """From components of row spaces to what is measured: the same profile and the same errors.
 
-Guards component_strategy.py.
+Guards row_space_strategy.py.
 """
 
 import numpy as np
@@ -9,8 +9,8 @@ import tolerances
 from sector_strategies import prefixes
 
 from mmopt.sectors.row_space import RowSpace, row_space_of
-from mmopt.strategies import SectorStrategy
-from mmopt.strategies.component_strategy import definite_parts, measured_parts
+from mmopt.strategies import RowSpaceStrategy
+from mmopt.strategies.row_space_strategy import definite_parts, measured_parts
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, predicates, prefix, total
@@ -34,9 +34,9 @@ CASES = {
 }
 
 
-def strategy_for(space: RowSpace, factors: list[np.ndarray]) -> tuple[SectorStrategy, float]:
+def strategy_for(space: RowSpace, factors: list[np.ndarray]) -> tuple[RowSpaceStrategy, float]:
     components, added = measured_parts(space, factors)
-    return SectorStrategy(components, 1.0), added
+    return RowSpaceStrategy(components, 1.0), added
 
 
 @pytest.mark.quick

@@ -28,7 +28,7 @@ from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.split_arrays import Level, Measure, Split
 from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.residual_strategies import FewProduct
-from mmopt.strategies import SectorwiseStrategy, set_strategy
+from mmopt.strategies import SetStrategy, set_strategy
 from mmopt.strategies.set_strategy import SetCells, _below, best_by_sets
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
@@ -66,7 +66,7 @@ def cells_of(rng: np.random.Generator, workload: Workload) -> SetCells:
     """Random rows, by which all values are told, far from the constant."""
     rows = tuple(rng.uniform(-0.2, 0.2, (d - 1, d)) + np.eye(d - 1, d) for d in workload.domain.shape)
     sets = sets_of(workload)
-    return SetCells.of(SectorwiseStrategy(rows, sets, np.ones(len(sets))), workload)
+    return SetCells.of(SetStrategy(rows, sets, np.ones(len(sets))), workload)
 
 
 def blocks(cells: SetCells) -> list[Array]:

@@ -40,7 +40,7 @@ def compare(
             numbers_in,
             read_request,
         )
-        from mmopt.cli.planned_strategy import options_for, stated_in
+        from mmopt.cli.solve_and_plan import options_for, stated_in
         from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
         from mmopt.language import program_names
         from mmopt.report import comparison_report, write_chart

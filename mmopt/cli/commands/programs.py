@@ -5,7 +5,7 @@ from pathlib import Path
 from mmopt.answers import load_release
 from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request
 from mmopt.cli.command_output import answer, console, json_text, note, say, show as put
-from mmopt.cli.planned_strategy import run_solve
+from mmopt.cli.solve_and_plan import run_solve
 from mmopt.errors import ContradictionError, OptionError, ProgramError
 from mmopt.exchange import FORMATS, export as exported
 from mmopt.language import Program, check, program_names, shipped, typeset_latex

@@ -14,7 +14,7 @@ from mmopt.answers.accuracy_and_budget import at_privacy
 from mmopt.answers.private_release import prepare
 from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
 from mmopt.cli.command_output import INTERRUPTED, answer, note, say, show
-from mmopt.cli.planned_strategy import (
+from mmopt.cli.solve_and_plan import (
     check_files,
     check_folder,
     options_for,
@@ -29,7 +29,9 @@ from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
 from mmopt.ledger import Ledger
 from mmopt.limits import fits_memory
 from mmopt.mechanism import plan
-from mmopt.mechanism.release_folder import (
+from mmopt.mechanism.release_plan import check_confidence
+from mmopt.mechanism.simulated_releases import simulate_errors
+from mmopt.mechanism.write_release import (
     ANSWERS_FILE,
     CHART_FILE,
     MANIFEST_FILE,
@@ -37,8 +39,6 @@ from mmopt.mechanism.release_folder import (
     SIMULATED,
     STRATEGY_FILE,
 )
-from mmopt.mechanism.release_plan import check_confidence
-from mmopt.mechanism.simulated_releases import simulate_errors
 from mmopt.privacy import Privacy
 from mmopt.report import (
     NOT_PRIVATE,

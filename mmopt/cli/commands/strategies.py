@@ -10,7 +10,7 @@ from mmopt.answers import load_release
 from mmopt.cli.command_inputs import (
     check_out,
     names_in,
-    norm_of,
+    norm_of_noise,
     note_request,
     numbers_in,
     read_givens,
@@ -18,7 +18,7 @@ from mmopt.cli.command_inputs import (
     refuse_without_effect,
 )
 from mmopt.cli.command_output import INTERRUPTED, REFUTED, Display, answer, live, note
-from mmopt.cli.planned_strategy import (
+from mmopt.cli.solve_and_plan import (
     options_for,
     plan_of,
     planned_accuracy,
@@ -30,12 +30,12 @@ from mmopt.cli.planned_strategy import (
 from mmopt.comparison import at_privacy, compare as compare_programs, ranking, template_places
 from mmopt.comparison.compare import TIME_LIMIT
 from mmopt.driver import tune as tune_subworkload
-from mmopt.driver.accepted_inputs import norm_of as norm_of_strategy, opened, refuse_unread
+from mmopt.driver.accepted_inputs import norm_of, opened, refuse_unread
 from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, tune_templates
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, whole
 from mmopt.language import Program, check
 from mmopt.mechanism import Plan
-from mmopt.mechanism.release_folder import STRATEGY_FILE
+from mmopt.mechanism.write_release import STRATEGY_FILE
 from mmopt.privacy.noise import noise_for
 from mmopt.proof import certify as certify_strategy, program_for, verify as verify_solution
 from mmopt.report import (
@@ -217,7 +217,9 @@ def tune(
     deviation = None
     times = (request.neighbours or ADD_REMOVE).times
     if request.privacy is not None and times is not None:
-        deviation = times * noise_for(norm_of(noise), request.privacy).continuous.deviation(request.privacy)
+        deviation = times * noise_for(norm_of_noise(noise), request.privacy).continuous.deviation(
+            request.privacy
+        )
     with live(verbose=verbose) as display:
 
         def begin(words: str) -> Display:
@@ -225,7 +227,7 @@ def tune(
             return display
 
         weights = numbers_in(factors, "--factors")
-        if norm_of(noise) == 1:
+        if norm_of_noise(noise) == 1:
             refuse_without_effect(
                 "--noise laplace",
                 {"--program": program, "--solver": solver, "--tolerance": tolerance},
@@ -314,7 +316,7 @@ def templates(
     as_json: bool,
 ) -> None:
     """Print the templates with their strategies optimised; write the best where a file is named."""
-    named = None if noise is None else norm_of(noise)
+    named = None if noise is None else norm_of_noise(noise)
     check_out(out, example="strategy.npz")
     request = read_request(workload)
     queries, chosen = request.workload, names_in(names, "--templates") or None
@@ -382,7 +384,7 @@ def certify(
         what = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
     else:
         what = {"strategy": opened(strategy, request.workload, norm)}
-        norm = norm_of_strategy(what["strategy"]) if norm is None else norm
+        norm = norm_of(what["strategy"]) if norm is None else norm
     if program is None:
         program, why = program_for(request.workload, norm)
         note(f"program: {program}, by default: {why} (choose another with --program)")

@@ -47,7 +47,7 @@ from mmopt.sectors.queries_on_sectors import as_targets, matrix_of, sources_with
 from mmopt.sectors.residual_strategies import MOST_ATTRIBUTES as MOST_OF_SETS
 from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import MOST_OF_A_ROW_SPACE, SECONDS_OF_LARGEST, SectorCells, why_not_of_few
-from mmopt.strategies import SectorwiseStrategy, as_dense
+from mmopt.strategies import SetStrategy, as_dense
 from mmopt.strategies.set_strategy import SetCells, best_by_sets, best_for_targets
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Workload
@@ -177,7 +177,7 @@ def by_sets(
     checked: Checked,
     workload: Workload,
     givens: Mapping[str, Any],
-    strategy: SectorwiseStrategy | None = None,
+    strategy: SetStrategy | None = None,
     *,
     is_quick: bool = True,
 ) -> tuple[Instance, str] | str:

@@ -52,7 +52,7 @@ from mmopt.strategies import (
     AnyStrategy,
     ComponentStrategy,
     Neighbours,
-    SectorwiseStrategy,
+    SetStrategy,
     Strategy,
 )
 from mmopt.workloads import Workload
@@ -345,7 +345,7 @@ def bound_in_form(workload: Workload, form: type[AnyStrategy]) -> tuple[float, A
         # The tolerance is on the kernel's own gap: its first point is as good as its count says.
         points = nuclear.points("l2_strategy", instance.env, options, Clock(math.inf))
     else:
-        instance = l2_of_few(workload, form is SectorwiseStrategy)
+        instance = l2_of_few(workload, form is SetStrategy)
         options = Options(tolerance=GAP_BY_SECTORS, max_iterations=MOST_ITERATIONS)
         points = sector_kernel.points("l2_strategy", instance.env, options, Clock(MOST_SECONDS))
     with closing(points):
@@ -370,7 +370,7 @@ def l2_by_component(workload: Workload) -> tuple[Instance, bool]:
     return (bind(program, workload), False) if reduced is None else (reduced[0], True)
 
 
-def l2_of_few(workload: Workload, is_by_sets: bool, strategy: SectorwiseStrategy | None = None) -> Instance:
+def l2_of_few(workload: Workload, is_by_sets: bool, strategy: SetStrategy | None = None) -> Instance:
     """``l2_strategy`` by sets of attributes, those of a strategy or of a good one; or in the queries' space.
 
     Raises

@@ -352,7 +352,7 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
     if splits(env):
         split, *noise = split_meaning(m, value, env)
         if not split.is_listed:
-            from mmopt.strategies.component_strategy import strategy_on  # off the usual way
+            from mmopt.strategies.row_space_strategy import strategy_on  # off the usual way
 
             return strategy_on(split), noise[0], noise[1]
         return ComponentStrategy(split, m.norm), noise[0], noise[1]

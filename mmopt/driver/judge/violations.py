@@ -16,7 +16,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.language import Program, Tape, to_source, worst
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.relation_checks import AXES
+from mmopt.language.check.names_and_relations import AXES
 from mmopt.language.evaluate.evaluate_constraint import beside_psd, undefined, undefined_in
 from mmopt.language.evaluate.evaluator import OF_PART, Memo
 from mmopt.language.evaluate.number_systems import splits

@@ -44,7 +44,7 @@ from mmopt.sectors.sector_cells import why_not_of_few
 from mmopt.strategies import (
     MarginalStrategy,
     ProductStrategy,
-    SectorwiseStrategy,
+    SetStrategy,
     Strategy,
     StrategyForm,
     UnionStrategy,
@@ -166,7 +166,7 @@ def sectorwise(
     norm: int = 2,
     seed: int = 0,
     residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy,
-) -> SectorwiseStrategy:
+) -> SetStrategy:
     """The best strategy by sets found, scaled to sensitivity 1.
 
     Nothing is random: ``seed`` is for the table of templates. residual : gives the strategy whose bases it
@@ -211,7 +211,7 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "product": Template(ProductStrategy, product),
         "union": Template(UnionStrategy, union),
         "marginals": Template(MarginalStrategy, marginal_strategy, of_any_size=True),
-        "sectorwise": Template(SectorwiseStrategy, sectorwise, norms=(2,), of_any_size=True),
+        "sectorwise": Template(SetStrategy, sectorwise, norms=(2,), of_any_size=True),
     }
 )
 LARGEST = 1024  # cells, or the size of a component, up to which the bound is that of l2_strategy

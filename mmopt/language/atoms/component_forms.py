@@ -106,7 +106,7 @@ def _stacked(system: Any, atom: str, args: Sequence[Any], tuples: Sequence[Parts
 
 
 def _quotients(system: Any, left: Parts | None, matrix: Parts, right: Parts | None) -> _Stack:
-    """The parts of ``left @ inv(matrix) @ right`` that are system, and their values in one vector."""
+    """The parts of ``left @ inv(matrix) @ right`` that are numbers, and their values in one vector."""
     sides = [side for side in (left, right) if side is not None]
     small = _small(system, "inv", [matrix, *sides])
     if not small:

@@ -2,7 +2,7 @@
 
 - ``whole_program.py``: ``check``: a whole program, in the order of its text; and ``survey``: line by line,
   every node with the rule that gives its curvature
-- ``relation_checks.py``: checks of names, relations, ranks and objectives, with advice on curvature
+- ``names_and_relations.py``: checks of names, relations, ranks and objectives, with advice on curvature
 - ``infer_types.py``: the type of every expression and of its entries
 - ``section_checks.py``: checks of the sections on solutions and of procedures
 """

@@ -14,7 +14,7 @@ from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.argument_types import Curvature, RuleError, Type
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, check_family, dimension, infer
-from mmopt.language.check.relation_checks import (
+from mmopt.language.check.names_and_relations import (
     AXES,
     PSD_SOURCES,
     SIDES,

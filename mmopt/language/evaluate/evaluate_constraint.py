@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.language.check.relation_checks import rank_residual
+from mmopt.language.check.names_and_relations import rank_residual
 from mmopt.language.evaluate.evaluator import (
     OF_PART,
     Env,
@@ -44,10 +44,10 @@ from mmopt.language.syntax.syntax_tree import (
     Relation,
     chain,
     children,
+    index_free_parts,
     is_rank,
     names_in,
     rewrite,
-    shared,
     vectorised,
     walk,
 )
@@ -452,7 +452,9 @@ def _together(
                 f"the family '{constraint.name}' has no form by components",
                 hint="solve the program without the symmetry",
             )
-        if joined is None or any(np.ndim(evaluate(e, env, memo)) for e in shared(side, family.index)):
+        if joined is None or any(
+            np.ndim(evaluate(e, env, memo)) for e in index_free_parts(side, family.index)
+        ):
             return None
         whole.append(joined)
         values.append(evaluate(joined, env, memo))

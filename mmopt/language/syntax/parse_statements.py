@@ -277,7 +277,7 @@ CONDITIONS = tuple(COMPARED.values())
 UNSAID = "?"  # begins the dimension of an index whose range the clause does not state
 
 
-def constraint(text: Text) -> Constraint:
+def parse_constraint(text: Text) -> Constraint:
     """``name: left op right``, where the name may be absent; of a family also ``for j in m``.
 
     A family may have several indices, and a condition.

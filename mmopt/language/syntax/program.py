@@ -16,11 +16,11 @@ from mmopt.errors import Location, OptionError, ProgramError, suggest
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.parse_statements import (
     assignment,
-    constraint,
     declaration,
     is_declaration,
     multipliers,
     name_of,
+    parse_constraint,
     split_at,
     start,
     step,
@@ -283,7 +283,7 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         source.fail(sections["maximize"].span, "a program has one objective; this is a second")
     sense = "maximize" if "maximize" in sections else "minimize"
     # Every constraint gets a name, so that multipliers and messages can speak of it.
-    constraints = enumerate(each("subject to", constraint), 1)
+    constraints = enumerate(each("subject to", parse_constraint), 1)
     named = tuple(c if c.name else replace(c, name=f"constraint_{i}") for i, c in constraints)
     givens, choose = each("given", declaration), each("choose", declaration)
     parameters, lets = each("parameter", assignment), each("let", assignment)
@@ -300,7 +300,7 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         "proof": one("proof", attrgetter("text"), ""),
         "givens": givens,
         "parameters": parameters,
-        "requires": tuple(with_dimensions(c, declared, source) for c in each("require", constraint)),
+        "requires": tuple(with_dimensions(c, declared, source) for c in each("require", parse_constraint)),
         "lets": lets,
         "choose": choose,
         "sense": sense,

@@ -454,13 +454,16 @@ def vectorised(expr: Expr, index: str) -> Expr | None:
     return None
 
 
-def shared(expr: Expr, index: str) -> Iterator[Expr]:
-    """The parts of an expression that are the same for every index: numbers, where it can be vectorised."""
+def index_free_parts(expr: Expr, index: str) -> Iterator[Expr]:
+    """The largest parts of an expression without the index, below atoms that act entry by entry.
+
+    Its vectorised form is right only if each of them is a number, which the caller checks.
+    """
     if not mentions(expr, index):
         yield expr
     elif isinstance(expr, Apply) and expr.atom in ENTRYWISE:
         for part in expr.args:
-            yield from shared(part, index)
+            yield from index_free_parts(part, index)
 
 
 def taken_together(expr: Expr, indices: frozenset[str]) -> bool:

@@ -58,12 +58,12 @@ from mmopt.privacy.rounding.integer_strategy import (
     OneNoise,
     Part,
     digest,
-    maximal,
+    maximal_sets,
 )
 from mmopt.sectors.functions_of_few import Rests
 from mmopt.sectors.largest_of_tables import largest_of_tables
 from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout, change_of_functions
-from mmopt.strategies import ComponentStrategy, Neighbours, SectorStrategy, as_dense
+from mmopt.strategies import ComponentStrategy, Neighbours, RowSpaceStrategy, as_dense
 from mmopt.symmetry.components import AttributePart, AttributeSymmetry, Chosen, Joint
 from mmopt.symmetry.find_symmetries import spanning_rows
 from mmopt.workloads import Workload
@@ -266,7 +266,7 @@ class IntegerComponents(OnComponents):
         """The tables of the components, where the workload consists of products."""
         if self.workload.products is None:
             return None
-        return maximal(component.axes for component in self.components)
+        return maximal_sets(component.axes for component in self.components)
 
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
@@ -583,7 +583,7 @@ class IntegerSectors(OnComponents):
 
     components: tuple[IntegerPart, ...]
     largest_square: int
-    rounded: SectorStrategy
+    rounded: RowSpaceStrategy
 
     @property
     def largest_answer(self) -> int:
@@ -609,14 +609,14 @@ class IntegerSectors(OnComponents):
     def tables(self) -> tuple[tuple[int, ...], ...]:
         """The largest sectors, with the attributes of rests."""
         each = ((part.layout.sets, [i for i, _ in part.rests]) for part in self.components)
-        return maximal([(*one, *rests) for sets, rests in each for one in sets])
+        return maximal_sets([(*one, *rests) for sets, rests in each for one in sets])
 
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Estimates (m,) of the unweighted queries from noisy answers (rows,), by the integers' inverse."""
         return self.rounded.answers_from(self.workload, np.ldexp(noisy, -self.bits))
 
 
-def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neighbours) -> IntegerSectors:
+def round_sectors(strategy: RowSpaceStrategy, workload: Workload, neighbours: Neighbours) -> IntegerSectors:
     """Round a strategy on a row space as described above.
 
     Raises
@@ -632,7 +632,7 @@ def round_sectors(strategy: SectorStrategy, workload: Workload, neighbours: Neig
     bits = choose_bits(strategy.largest_column * 2.0 ** max(order - 1, 0))
     parts = tuple(_on_indicators(one, strategy.scale, bits) for one in strategy.components)
     square = _proved_square(parts)
-    rounded = SectorStrategy(
+    rounded = RowSpaceStrategy(
         tuple(
             RestComponent(one.rests, one.layout, float(math.prod(one.sizes)) * one.matrix.astype(np.float64))
             for one in parts

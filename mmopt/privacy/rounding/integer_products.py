@@ -37,13 +37,20 @@ from mmopt.privacy.rounding.integer_arithmetic import (
     squared_sensitivity,
 )
 from mmopt.privacy.rounding.integer_dense import closest, is_one_count, kept_rows, loss_of, rint, unsupported
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, CountedTables, Measured, Part, digest, maximal
+from mmopt.privacy.rounding.integer_strategy import (
+    MAX_ROWS,
+    CountedTables,
+    Measured,
+    Part,
+    digest,
+    maximal_sets,
+)
 from mmopt.strategies import (
     ADD_REMOVE,
     MarginalStrategy,
     Neighbours,
     ProductStrategy,
-    SectorwiseStrategy,
+    SetStrategy,
     Strategy,
     StrategyForm,
     UnionStrategy,
@@ -404,20 +411,18 @@ class IntegerSectorwise(IntegerProducts):
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:
         """The largest sets."""
-        return maximal(self.sets)
+        return maximal_sets(self.sets)
 
     def answers_of(self, tables: CountedTables) -> AnyInts:
         """The exact answers (rows,), whatever the number of cells."""
         return self._answers(tables.of)
 
-    def strategy(self, deviations: Array) -> SectorwiseStrategy:
+    def strategy(self, deviations: Array) -> SetStrategy:
         """The integers as a strategy, each set divided by its deviation."""
-        return SectorwiseStrategy(self.real, self.sets, 1.0 / deviations, self.norm)
+        return SetStrategy(self.real, self.sets, 1.0 / deviations, self.norm)
 
 
-def round_sectorwise(
-    strategy: SectorwiseStrategy, workload: Workload, neighbours: Neighbours
-) -> IntegerSectorwise:
+def round_sectorwise(strategy: SetStrategy, workload: Workload, neighbours: Neighbours) -> IntegerSectorwise:
     """Round sets of attributes as described above.
 
     Raises
@@ -477,7 +482,7 @@ def _fitting(
     return tuple(one.matrix for one in within(losses[at]))
 
 
-def _relatives(strategy: SectorwiseStrategy, matrices: Sequence[Ints]) -> tuple[float, ...]:
+def _relatives(strategy: SetStrategy, matrices: Sequence[Ints]) -> tuple[float, ...]:
     """The noise at which each set keeps its share of the privacy."""
     norm = strategy.norm
     after = [math.sqrt(squared_sensitivity(k, norm, ADD_REMOVE)) for k in matrices]

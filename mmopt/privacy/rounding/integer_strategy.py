@@ -48,7 +48,7 @@ class WholeTable:
         return np.asarray(self.counts.reshape(self.sizes).sum(axis=others), dtype=np.int64)
 
 
-def maximal(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+def maximal_sets(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     """The sets of attributes that are inside no other, each ascending, larger ones first."""
     masks: list[int] = []
     held: dict[int, list[int]] = {}  # by attribute: the ``masks`` that have it

@@ -19,7 +19,7 @@ from mmopt.errors import counted
 from mmopt.language import Checked, evaluate
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.language.check.infer_types import Scope, infer, scoped
-from mmopt.language.check.relation_checks import AXES
+from mmopt.language.check.names_and_relations import AXES
 from mmopt.language.check.whole_program import Survey
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.print import Formula, Sentence

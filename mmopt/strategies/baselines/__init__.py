@@ -9,7 +9,7 @@ from mmopt.strategies.baselines.attribute_baselines import Baseline, Parameter
 from mmopt.strategies.baselines.baseline_catalogue import (
     ALIASES,
     CATALOGUE,
-    NOISES,
+    NOISE_NAMES,
     Cost,
     Evaluated,
     baseline,
@@ -25,7 +25,7 @@ from mmopt.strategies.baselines.baseline_catalogue import (
 __all__ = [
     "ALIASES",
     "CATALOGUE",
-    "NOISES",
+    "NOISE_NAMES",
     "Baseline",
     "Cost",
     "Evaluated",

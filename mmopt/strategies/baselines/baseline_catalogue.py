@@ -273,7 +273,7 @@ def _check(head: str, parameter: Parameter, value: object) -> None:
 
 
 MOST_ENTRIES = 10**6  # of a matrix, above which a baseline is kept in factors
-NOISES = {1: "Laplace", 2: "Gaussian"}
+NOISE_NAMES = {1: "Laplace", 2: "Gaussian"}
 
 
 @dataclass(frozen=True)
@@ -383,7 +383,7 @@ def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Ev
         costs, details = zip(*_costs(call, workload, norms), strict=True)
     except TooLargeError as error:
         return Evaluated(str(call), title, "", (), error.message)
-    each = [f"{NOISES[norm]}: {detail}" for norm, detail in zip(norms, details, strict=True)]
+    each = [f"{NOISE_NAMES[norm]}: {detail}" for norm, detail in zip(norms, details, strict=True)]
     detail = details[0] if len({*details}) == 1 else "; ".join(each)
     return Evaluated(str(call), title, detail, costs)
 

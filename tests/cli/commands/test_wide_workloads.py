@@ -54,5 +54,5 @@ def test_a_saved_solution_is_explained_and_reported(run: Any, wide: Path) -> Non
     reported = run("report", "many.yaml", "--strategy", "wide.npz", "--out", "wide.html")
     assert reported.status == 0, reported
     page = (wide / "wide.html").read_text(encoding="utf-8")
-    assert "SectorwiseStrategy" in page and "<th>squared column norms" not in page
+    assert "SetStrategy" in page and "<th>squared column norms" not in page
     assert page.count("No chart: ") == 2, "entries and the cost of each cell"

@@ -1,6 +1,6 @@
 """A check does not depend on names and order; what it finds in the shipped programs.
 
-Guards relation_checks.py.
+Guards names_and_relations.py.
 """
 
 import re
@@ -13,7 +13,7 @@ import mmopt.language
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.atoms.argument_types import Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.check.relation_checks import AXES, SOURCES
+from mmopt.language.check.names_and_relations import AXES, SOURCES
 from mmopt.language.syntax.parse_statements import KINDS, RESERVED
 from mmopt.language.syntax.source_text import SECTIONS
 

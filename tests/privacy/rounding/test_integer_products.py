@@ -21,7 +21,7 @@ from mmopt.privacy.rounding.integer_products import IntegerFactors, best_choice,
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import privacy_rows
-from mmopt.strategies import SectorwiseStrategy, Strategy
+from mmopt.strategies import SetStrategy, Strategy
 from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy, UnionStrategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
@@ -224,7 +224,7 @@ def test_bits_of_a_set_go_where_rounding_costs_most(monkeypatch: pytest.MonkeyPa
     w = Workload.from_products(domain_of(5, 3, 3), [Product((identity(5), identity(3), identity(3)))])
     sets = tuple(s for k in range(4) for s in combinations(range(3), k))
     for second, loss in ((whole, 1 + 1e-6), (tiny, WORTH_SAYING)):
-        strategy = SectorwiseStrategy((dense, whole, second), sets, np.linspace(1, 2, len(sets)))
+        strategy = SetStrategy((dense, whole, second), sets, np.linspace(1, 2, len(sets)))
         found = round_any(strategy, w)
         assert found.loss <= loss and largest_entry(found.matrices[1]) == 1
         assert largest_entry(found.matrices[0]) > 2**10

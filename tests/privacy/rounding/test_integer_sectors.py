@@ -15,7 +15,7 @@ from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.privacy.rounding import integer_components
 from mmopt.privacy.rounding.integer_components import IntegerSectors, round_sectors
 from mmopt.sectors.queries_on_sectors import RestComponent
-from mmopt.strategies import ADD_REMOVE, Neighbours, SectorStrategy
+from mmopt.strategies import ADD_REMOVE, Neighbours, RowSpaceStrategy
 from mmopt.workloads import Workload
 
 LOOSE = 1e-9  # of a proved largest square, relative: what rounding may add to it
@@ -27,7 +27,7 @@ def dense(integer: IntegerSectors) -> np.ndarray:
     return np.column_stack([integer.answers(unit) for unit in units]).astype(object)
 
 
-def check(strategy: SectorStrategy, workload: Workload, rng: np.random.Generator) -> IntegerSectors:
+def check(strategy: RowSpaceStrategy, workload: Workload, rng: np.random.Generator) -> IntegerSectors:
     """Everything that a release rests on, against the integers as a matrix."""
     integer = round_sectors(strategy, workload, ADD_REMOVE)
     k = dense(integer)
@@ -139,7 +139,7 @@ def test_over_cells_that_cannot_be_counted(rng: np.random.Generator) -> None:
     workload = prefixes((d,) * k, [(0,), (3, 7), (10, 11)])
     own = layout(rng, (d,) * k, [*((i,) for i in range(k)), (3, 7), (10, 11)])
     for _ in range(10):  # one draw in twenty is refused: a query's variance grows by more than the limit
-        strategy = SectorStrategy((RestComponent((), own, near_identity(rng, own.size)),), 500.0)
+        strategy = RowSpaceStrategy((RestComponent((), own, near_identity(rng, own.size)),), 500.0)
         with suppress(WorkloadError):
             integer = round_sectors(strategy, workload, ADD_REMOVE)
             break

@@ -16,7 +16,7 @@ from mmopt.strategies import (
     MarginalStrategy,
     Neighbours,
     ProductStrategy,
-    SectorwiseStrategy,
+    SetStrategy,
     Strategy,
     UnionStrategy,
 )
@@ -126,7 +126,7 @@ def test_of_a_set_of_attributes_each_decides(subtests: pytest.Subtests) -> None:
     w = Workload.from_products(domain_of(2, 3), [Product((identity(2), identity(3)))])
     for norm, name in itertools.product([1, 2], ["add-remove", "replace-one"]):
         with subtests.test(norm=norm, name=name):
-            integer = round_any(SectorwiseStrategy(rows, sets, np.ones(4), norm), w, name)
+            integer = round_any(SetStrategy(rows, sets, np.ones(4), norm), w, name)
             k = np.column_stack([integer.answers(unit) for unit in np.eye(6, dtype=np.int64)]).astype(object)
             ends = np.cumsum([part.rows for part in integer.parts])[:-1]
             for own, part in zip(np.split(k, ends), integer.parts, strict=True):

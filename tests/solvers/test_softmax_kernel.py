@@ -10,7 +10,7 @@ from tolerances import DIFFERENCES, FINE, GAP_INTERIOR, RECOMPUTED, ROUNDING
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.language import evaluate
-from mmopt.solvers.softmax_step import Soft, direction, search, state
+from mmopt.solvers.softmax_kernel import Soft, direction, search, state
 
 STEP = 1e-4
 

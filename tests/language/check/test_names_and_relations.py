@@ -1,13 +1,13 @@
 """By how much a matrix misses its rank, and which objectives are logarithms.
 
-Guards relation_checks.py.
+Guards names_and_relations.py.
 """
 
 import numpy as np
 import pytest
 
 from mmopt.language import Program, check
-from mmopt.language.check.relation_checks import rank_residual
+from mmopt.language.check.names_and_relations import rank_residual
 from mmopt.numerics.matrix_functions import polar
 
 

@@ -17,12 +17,12 @@ from mmopt.cli.command_inputs import check_out, check_parent, read_givens, refus
 from mmopt.cli.command_output import INTERRUPTED, live, note
 from mmopt.comparison import Stated
 from mmopt.driver import default_program, solve
-from mmopt.driver.accepted_inputs import CLASSES
+from mmopt.driver.accepted_inputs import READ_BY_CLASS
 from mmopt.driver.templates import TEMPLATES
 from mmopt.errors import Error, OptionError, PrivacyError
 from mmopt.language import Program
 from mmopt.mechanism import Plan
-from mmopt.mechanism.release_folder import partial_sibling
+from mmopt.mechanism.write_release import partial_sibling
 from mmopt.privacy.guarantee import PURE_HINT
 from mmopt.privacy.noise import noise_for
 from mmopt.proof.verify import rechecked
@@ -169,7 +169,7 @@ def planned_accuracy(
     if solution is None:
         note(f"chosen: {planned.words} (choose another with --program)")
         if planned.solution.program.removeprefix("template ") in TEMPLATES and (
-            unread := [name for name in solve_options if name[2:].replace("-", "_") in CLASSES]
+            unread := [name for name in solve_options if name[2:].replace("-", "_") in READ_BY_CLASS]
         ):
             note(f"not read: {', '.join(unread)}; the strategy is of a template, which no solver chooses")
     return planned

@@ -1,6 +1,6 @@
 """Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
-Guards component_strategy.py, set_strategy.py and sectors/queries_on_sectors.py.
+Guards row_space_strategy.py, set_strategy.py and sectors/queries_on_sectors.py.
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ from mmopt.errors import OptionError, WorkloadError
 from mmopt.privacy.rounding.integer_strategy import WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.sectors.queries_on_sectors import RestComponent
-from mmopt.strategies import SectorStrategy, SectorwiseStrategy
+from mmopt.strategies import RowSpaceStrategy, SetStrategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, predicates, prefix, total
 
@@ -38,7 +38,7 @@ def test_errors_and_answers_are_those_of_the_matrix(
             near(strategy.squared_error(workload), np.square(inverse).sum())
             near(strategy.answers_from(workload, noisy), inverse @ noisy)
             fields = {name: own for name, own in strategy.fields().items() if name != "form"}
-            near(SectorStrategy.from_fields(fields).implicit().matrix(), a)
+            near(RowSpaceStrategy.from_fields(fields).implicit().matrix(), a)
 
 
 def test_of_sets_of_three_attributes_and_weights_of_rows(rng: np.random.Generator) -> None:
@@ -64,7 +64,7 @@ def test_values_that_are_alike(rng: np.random.Generator) -> None:
     near(strategy.answers_from(workload, noisy), inverse @ noisy)
     near(workload.queries @ strategy.estimate(noisy), inverse @ noisy)
     fields = {name: own for name, own in strategy.fields().items() if name != "form"}
-    near(SectorStrategy.from_fields(fields).implicit().matrix(), a)
+    near(RowSpaceStrategy.from_fields(fields).implicit().matrix(), a)
     near(strategy.divided(2.0).implicit().matrix(), a / 2)
     without = replace(strategy, components=(strategy.components[0], *strategy.components[2:]))
     assert np.isinf(without.variances(workload)[:3]).all() and not without.supports(workload)
@@ -87,7 +87,7 @@ def test_more_cells_than_can_be_counted(rng: np.random.Generator) -> None:
     """10^60 cells: the total has one variance and one estimate, whatever product asks it."""
     k, d = 60, 10
     own = layout(rng, (d,) * k, [*((i,) for i in range(k)), (58, 59)])
-    strategy = SectorStrategy((RestComponent((), own, near_identity(rng, own.size)),), 1.0)
+    strategy = RowSpaceStrategy((RestComponent((), own, near_identity(rng, own.size)),), 1.0)
     workload = prefixes((d,) * k, [(0,), (58, 59)])
     assert strategy.n == d**k and strategy.p == 1 + 60 * 9 + 81
     variances = strategy.variances(workload)
@@ -113,7 +113,7 @@ def test_refused(rng: np.random.Generator) -> None:
     ]
     for (core, largest), message in cases:
         with pytest.raises(OptionError) as error:
-            SectorStrategy((RestComponent((), own, core),), largest)
+            RowSpaceStrategy((RestComponent((), own, core),), largest)
         assert error.value.message == message
 
 
@@ -121,10 +121,10 @@ SIZES = (3, 2, 4)
 SETS = ((), (0,), (1,), (2,), (0, 2), (1, 2))
 
 
-def drawn(rng: np.random.Generator, sizes: tuple[int, ...] = SIZES) -> SectorwiseStrategy:
+def drawn(rng: np.random.Generator, sizes: tuple[int, ...] = SIZES) -> SetStrategy:
     """Rows about bases of their own, some of negative entries."""
     rows = tuple(np.eye(n)[1:] + rng.uniform(-0.4, 0.4, (n - 1, n)) for n in sizes)
-    return SectorwiseStrategy(rows, SETS, rng.uniform(0.3, 2.0, len(SETS)))
+    return SetStrategy(rows, SETS, rng.uniform(0.3, 2.0, len(SETS)))
 
 
 def asked(sizes: tuple[int, ...] = SIZES) -> Workload:
@@ -171,7 +171,7 @@ def test_over_many_cells_nothing_is_of_their_number(rng: np.random.Generator) ->
     """10^40 cells, of which three attributes are asked: as over the cells of these three."""
     others = (10,) * 37
     few, workload = drawn(rng), asked()
-    many = SectorwiseStrategy((*few.matrices, *(np.zeros((0, 10)) for _ in others)), SETS, few.weights)
+    many = SetStrategy((*few.matrices, *(np.zeros((0, 10)) for _ in others)), SETS, few.weights)
     domain = few_ways((*SIZES, *others), (1,), prefix).domain
     products = [Product((*p.factors, *map(total, others)), weight=p.weight) for p in workload.products or ()]
     wide = Workload.from_products(domain, products)
@@ -210,7 +210,7 @@ def test_what_is_no_strategy(subtests: pytest.Subtests) -> None:
         with subtests.test(changed=changed, message=message):
             given = {"matrices": (np.eye(3)[1:],), "sets": ((), (0,)), "weights": [1.0, 1.0]} | changed
             with pytest.raises(OptionError) as refused:
-                SectorwiseStrategy(**given)
+                SetStrategy(**given)
             assert refused.value.message == message
 
 
@@ -228,4 +228,4 @@ def test_classes_of_values_are_whole_numbers(rng: np.random.Generator, subtests:
             subtests.test(str(wrong)),
             pytest.raises(OptionError, match="are whole numbers from 0, one a value"),
         ):
-            SectorStrategy.from_fields({**fields, "labels": {"0": wrong, "1": np.arange(3)}})
+            RowSpaceStrategy.from_fields({**fields, "labels": {"0": wrong, "1": np.arange(3)}})

@@ -1,51 +1,37 @@
-"""Searches for programs that are not convex: by gradients (smooth), and the trace heuristic (rank).
+"""Searches for smooth programs, which are not convex: by gradients, from several starts.
 
-Every end is repaired and certified like a conic solver's point. Nothing is claimed to be the optimum unless
-the certificate proves it.
+The best end is kept; the status has the number of starts and the spread of their ends. Every end is repaired
+and certified like a conic solver's point. Nothing is claimed to be the optimum unless the certificate proves
+it.
 
-**Smooth programs** are searched by gradients from several starts, the best end kept; the status has the
-number of starts and the spread of their ends. The chosen variables are one vector of free (or nonnegative)
-numbers. A psd matrix is LᵀL with L triangular, so that every vector gives one (Burer & Monteiro 2003, A
-nonlinear programming algorithm for solving semidefinite programs via low-rank factorization); a symmetric one
-is its triangle. A search without constraints is L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995). Constraints
-g(x) <= 0 and h(x) = 0 go into an augmented Lagrangian (Nocedal & Wright, Numerical Optimization, chapter 17),
-whose multipliers start a certificate; at the end the point is moved onto the constraints that it misses by
-rounding. abs, max and min are rounded off, less and less.
-
-**Rank constraints** are left out, rank(Z) == p, and <Z, D> is added to the objective, with D the projector on
-the eigenvectors of Z's smallest eigenvalues: zero exactly when the rank is reached. Solves and updates of D
-take turns (Dattorro, Convex Optimization and Euclidean Distance Geometry, chapter 4, "convex iteration"). The
-first D of each start is a random projector, or the one at a given start. A large weight on <Z, D> reaches the
-rank soon, at any nearby point; a small one finds good points and seldom reaches the rank. So the weight is
-small at first and raised whenever the residual stops falling. Every round's point is scored. It is a
-heuristic: the status says whether the rank was reached.
+The chosen variables are one vector of free (or nonnegative) numbers. A psd matrix is LᵀL with L triangular,
+so that every vector gives one (Burer & Monteiro 2003, A nonlinear programming algorithm for solving
+semidefinite programs via low-rank factorization); a symmetric one is its triangle. A search without
+constraints is L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995). Constraints g(x) <= 0 and h(x) = 0 go into an augmented Lagrangian (Nocedal &
+Wright, Numerical Optimization, chapter 17), whose multipliers start a certificate; at the end the point is
+moved onto the constraints that it misses by rounding. abs, max and min are rounded off, less and less.
 """
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.optimize
 
-from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
+from mmopt.compiler import Instance, Scaling, scale
 from mmopt.compiler.to_cones import line
-from mmopt.driver.diagnose import explain_failure
-from mmopt.driver.judge.assemble_solution import adopt, assemble, assigned
+from mmopt.driver.judge.assemble_solution import assemble, assigned
 from mmopt.driver.judge.check_claims import draw
 from mmopt.driver.judge.score_point import Candidate
-from mmopt.driver.run_solver import Best, unscaled_warning
+from mmopt.driver.run_solver import Best
 from mmopt.driver.solve_plan import Task
-from mmopt.errors import OptionError, SolverError, TooLargeError
-from mmopt.language import Tape, evaluate
-from mmopt.language.atoms.argument_types import Curvature, matrix
-from mmopt.language.check.infer_types import infer
-from mmopt.language.check.relation_checks import rank_line, rank_residual
+from mmopt.errors import SolverError
+from mmopt.language import Tape
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
-from mmopt.limits import Stop, uncounted
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 from mmopt.results import Solution
@@ -53,15 +39,7 @@ from mmopt.solvers import (
     LBFGS,
     Clock,
     Options,
-    Point,
-    SolverRow,
-    conic_solver,
-    memory_limit,
-    predicted,
-    run,
-    total,
 )
-from mmopt.strategies import Strategy
 
 # Relative to the objective at the start. A larger first one leads most starts to the same end.
 ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -445,263 +423,3 @@ def _no_smooth_point(program: str, best: Candidate | None, raw: str, has_ends: b
         f"{LBFGS.name} returned {missed or 'no point'} for '{program}' ({raw})",
         hint="allow more time or iterations, ask for more starts, or give the program a 'repair'",
     )
-
-
-DIRECTION = "?direction"
-PARAMETER_BYTES = 4.0  # of cvxpy per fourth power of the direction's rows: 0.8 GB at 120
-
-
-@dataclass(frozen=True)
-class Penalised:
-    """The problem of every round, compiled once: only the direction D changes."""
-
-    scaled: Instance
-    scaling: Scaling
-    lowered: Lowered
-    direction: Any  # a cvxpy parameter
-    z: Expr
-    side: int
-    rank: int
-
-    def matrix(self, variables: Mapping[str, Array]) -> Array:
-        """Z in the scale of the solve, where it does not depend on the units of the queries."""
-        env = {**self.scaled.env, **{n: v if v.ndim else float(v) for n, v in variables.items()}}
-        return np.asarray(evaluate(self.z, env), dtype=float)
-
-    def projector(self, z: Array) -> Array:
-        """The projector on the eigenvectors of all but the ``rank`` largest eigenvalues."""
-        _, vectors = np.linalg.eigh((z + z.T) / 2)
-        small = vectors[:, : self.side - self.rank]
-        return np.asarray(small @ small.T)
-
-    def first(self, start: Mapping[str, Array] | None, seed: list[int]) -> Array:
-        """The projector at a start in the scale of the program; without one a random one of the same rank."""
-        if start is not None:
-            scale_of = self.scaling.variables
-            return self.projector(self.matrix({n: np.asarray(v) / scale_of[n] for n, v in start.items()}))
-        small, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(self.side, self.side - self.rank)))
-        return np.asarray(small @ small.T)
-
-
-def penalised(instance: Instance) -> Penalised:
-    """Scale the program, put the penalty into its objective, compile it."""
-    with uncounted():
-        import cvxpy
-
-    program = instance.program
-    constraint = rank_line(program.constraints)
-    left, right = constraint.relation.left, constraint.relation.right
-    assert isinstance(left, Apply)
-    (z,) = left.args
-    side = infer(z, instance.checked.scope).dims[0]
-    size, rank = side.value(instance.sizes()), float(evaluate(right, instance.env))
-    if rank != int(rank) or not 0 <= rank <= size:
-        raise OptionError(
-            f"'{constraint.name}': a matrix with {size} rows does not have rank {rank:g}",
-            where=program.source.locate(right.span),
-        )
-    if (needed := PARAMETER_BYTES * size**4) > memory_limit():
-        raise TooLargeError(
-            f"the direction of '{program.name}' has {size} rows and would need about {needed / 2**30:,.0f} "
-            f"GiB of memory to compile; the limit here is {memory_limit() / 2**30:.0f} GiB",
-            hint="this is a program for about eight cells: take fewer",
-        )
-    scaled, scaling = scale(instance)
-    direction = cvxpy.Parameter((size, size), symmetric=True)
-    penalty = Apply("sum", (Apply("mul", (z, Name(DIRECTION, z.span)), z.span),), z.span)
-    changed = replace(
-        program,
-        objective=Apply(
-            "add" if program.sense == "minimize" else "sub", (program.objective, penalty), z.span
-        ),
-    )
-    lines = instance.checked.lines.with_types(
-        **{DIRECTION: matrix(side, side, symmetric=True, curvature=Curvature.CONSTANT)}
-    )
-    bound = replace(
-        scaled,
-        checked=replace(instance.checked, program=changed, lines=lines),
-        env={**scaled.env, DIRECTION: direction},
-    )
-    return Penalised(scaled, scaling, lower(bound), direction, z, size, int(rank))
-
-
-RANK_STARTS = 10
-RANK_ROUNDS = 40  # of one start
-# The first weight of <Z, D>, relative to the scaled objective. On prefix sums over 2 to 6 cells, 1 ends at
-# the best known strategies in half of the starts and near singular ones in the others; 3 ends up to a fifth
-# above them in nearly all, 10 up to a half. So every second start begins with LARGER times as much.
-PENALTY = 1.0
-LARGER = 3.0
-HALVED = 0.5  # where the residual does not fall below this part of the one before,
-RAISED = 1.5  # the weight is multiplied by this
-RANK_REACHED = 1e-6  # a residual below this is the solver's rounding
-# The tolerance of a solver in a round. SCS tests 1e-5 of it, Clarabel 1e-2, the others all of it.
-ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
-NO_BETTER = ("no round of the search is better than measuring every cell (the identity), which this is",)
-# Predicted seconds beyond which a search is refused without a time limit.
-PATIENCE = 600.0
-
-
-@dataclass
-class _RankSearch:
-    """The state of a search: the best point so far, and a row for each round."""
-
-    task: Task
-    problem: Penalised
-    row: SolverRow
-    options: Options
-    clock: Clock
-    best: Best
-    last: Point = field(default_factory=lambda: Point({}, {}, 0, ""))
-    history: list[dict[str, float]] = field(default_factory=list)
-
-    @property
-    def used(self) -> int | None:
-        """Iterations of the solver, of all rounds."""
-        return total(None if (n := row.get("iterations")) is None else int(n) for row in self.history)
-
-    @property
-    def is_over(self) -> bool:
-        return (
-            self.clock.is_over or self.last.stop == Stop.INFEASIBLE or self.best.gap <= self.options.tolerance
-        )
-
-    def start(self, start: int, weight: float, direction: Array, rounds: int) -> None:
-        """Alternate from one direction until the rank is reached."""
-        before = np.inf
-        for number in range(1, rounds + 1):
-            row = {"start": start, "round": number, "penalty": weight}
-            z = self.solve(weight * direction, row)
-            if z is None or self.is_over or (residual := row["residual"]) <= RANK_REACHED:
-                return
-            if residual > HALVED * before:
-                weight *= RAISED
-            before, direction = residual, self.problem.projector(z)
-
-    def solve(self, direction: Array, row: dict[str, float]) -> Array | None:
-        """One round: Z at the solver's point, None when there is no point."""
-        problem, scaling = self.problem, self.problem.scaling
-        problem.direction.value = (direction + direction.T) / 2
-        options = replace(self.options, tolerance=ACCURACY[self.row.method], max_iterations=None)
-        with closing(run(self.row, problem.lowered, options, self.clock)) as points:
-            for point in points:
-                self.last = point
-                if self.row.method == "interior point":
-                    break  # the first has the accuracy
-        last = self.last
-        row |= {} if last.iterations is None else {"iterations": last.iterations}
-        self.history.append(row)
-        if len(last.variables) < len(self.task.program.choose):
-            return None
-        repaired = self.best.offer(*scaling.undone(last.variables, last.multipliers))
-        z = problem.matrix(last.variables)
-        row["residual"] = rank_residual(z, problem.rank)
-        if repaired is not None and repaired.is_feasible:
-            row["objective"] = repaired.objective
-        self.best.tell(self.task, self.row.name, self.clock.elapsed, self.used)
-        return z
-
-    def stop(self, limited: bool) -> str:
-        """The reason for the end, and whether the rank was reached; ``limited``: rounds set by the caller."""
-        stop = self.best.stop(self.options, self.clock)
-        if stop == Stop.REACHED:
-            return stop
-        if reached := sum("objective" in row and row["residual"] <= RANK_REACHED for row in self.history):
-            rank = f"{Stop.RANK} in {reached} of {self.history[-1]['start']} starts"
-        else:
-            smallest = min((row["residual"] for row in self.history if "residual" in row), default=np.inf)
-            residual = f"(residual {smallest:.1e})" if smallest > RANK_REACHED else "at a feasible point"
-            rank = f"{Stop.NO_RANK} {residual}"
-            stop = stop or (Stop.ITERATIONS if limited else None)
-        return f"{stop}, {rank}" if stop else rank
-
-
-def predicted_search(instance: Instance, solver: str | SolverRow | None = None) -> float:
-    """Seconds for all rounds of all starts, each predicted as the first; most need fewer.
-
-    Errors as ``conic_solver``.
-    """
-    return predicted(instance, conic_solver(instance, solver)).seconds * RANK_STARTS * RANK_ROUNDS
-
-
-def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: float) -> None:
-    """Refuse a search without time for one solve, or, without a time limit, with too many solves."""
-    once = predicted(instance, row).seconds
-    if once > limit:
-        raise TooLargeError(
-            f"'{instance.program.name}' solves one problem after another, and over {instance.workload.n} "
-            f"cells each is predicted to take {once:.0f} s with {row.name}; the time limit is {limit:g} s in "
-            "all",
-            hint="this is a program for about eight cells: take fewer, or allow more",
-        )
-    if not np.isfinite(limit) and once * times > PATIENCE:
-        raise TooLargeError(
-            f"'{instance.program.name}' would be solved up to {times} times with {row.name}, each about "
-            f"{once:.1f} s; without a time limit {PATIENCE / 60:.0f} min in all are allowed",
-            hint="give a time limit, fewer starts or iterations, or fewer cells",
-        )
-
-
-def solve_rank(task: Task) -> Solution:
-    """Search a point of the given rank, from several starts; the best repaired point of all rounds.
-
-    With a ``start`` the search starts from there alone, and returns it unless it finds a better point;
-    without one it returns the identity unless it finds a better point.
-    ``max_iterations`` is the number of rounds of a start. The history has a row for every round:
-    ``start``, ``round``, ``penalty`` (the weight of <Z, D>), the solver's ``iterations``, ``residual`` (the
-    first singular value of Z beyond the rank, relative to the largest, before the repair) and
-    ``objective`` (after the repair; absent when the repaired point is not feasible).
-
-    Raises
-    ------
-    OptionError : the matrix cannot have the rank.
-    TooLargeError : it is predicted to take too long, and no time limit is given.
-    SolverError : no round gave a point that could be made feasible.
-    """
-    started, instance, program, start = time.monotonic(), task.instance, task.program, task.start
-    row = conic_solver(instance, task.solver)
-    chosen = task.options(tolerance=row.tolerance, starts=RANK_STARTS, seed=0, penalty=PENALTY)
-    chosen = chosen if start is None else replace(chosen, starts=1)
-    assert chosen.starts is not None and chosen.seed is not None and chosen.penalty is not None
-    rounds = chosen.max_iterations or RANK_ROUNDS
-    _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
-    problem = penalised(instance)
-    first = start
-    with suppress(OptionError):  # a program that takes no strategy, or one with another number of rows
-        first = start or adopt(instance, Strategy(np.eye(instance.workload.n), program.meaning.norm))
-    with Clock(chosen.time_limit) as clock:
-        search = _RankSearch(task, problem, row, chosen, clock, Best(instance))
-        offered = None if first is None else search.best.offer(first, {})
-        if program.multipliers:
-            # The relaxation without the rank: the best multipliers for the bound.
-            search.solve(np.zeros((problem.side, problem.side)), {"start": 0, "round": 1, "penalty": 0.0})
-        for number in range(chosen.starts):
-            if search.is_over and search.history:
-                break
-            search.start(
-                number + 1,
-                chosen.penalty * (LARGER if number % 2 else 1.0),
-                problem.first(start, [chosen.seed, number]),
-                rounds,
-            )
-    best, last = search.best, search.last
-    point = best.feasible(
-        clock,
-        lambda: explain_failure(instance, (problem.scaled, problem.scaling), row.name, last, best.point),
-    )
-    ending = best.ending(
-        point,
-        stop=search.stop(chosen.max_iterations is not None),
-        solver=(row.name, row.version),
-        word=last.raw,
-        options=chosen,
-        iterations=search.used,
-        compile=clock.started - started,
-        solve=clock.elapsed,
-        scaling=problem.scaling.scales,
-        warnings=unscaled_warning(instance, problem.scaling)
-        + NO_BETTER * (not start and best.uncharged is offered),
-        history=search.history,
-    )
-    return assemble(instance, point.env, ending)

@@ -1,0 +1,270 @@
+"""Strategies on the row space of queries of few attributes, over any number of cells, without a list of them.
+
+A = s C B: B the functions of a layout of sectors (r, n), C an invertible matrix on them. As many rows are
+measured as there are functions. A query of few attributes is a combination L of the functions in their
+sectors, its estimate L C⁻¹ y / s, with variance L (CᵀC)⁻¹ Lᵀ / s². In addition to the functions of classes of
+values there may be components with rests, each with a different C; a query is then the sum of its parts on
+each.
+
+A program gives the strategy by the components of a ``RowSpace``: their functions are orthonormal, and A = C B
+has a matrix C_κ on each. Rests are measured by a frame whose functions [x = v] - 1/s are Π √dᵢ times shorter.
+A C_κ that is not square, or that measures some function with next to no weight, because no query needs it,
+gets a little of the identity: A is then a little longer, and no query's variance is larger. An upper bound on
+the longest column is proved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mmopt.errors import OptionError, ResultError
+from mmopt.limits import require_memory
+from mmopt.numerics.arrays import EPS, Array
+from mmopt.numerics.balls import gamma
+from mmopt.numerics.outward import root_up, times_up
+from mmopt.numerics.split_arrays import Space, Split
+from mmopt.sectors.functions_of_few import Rests
+from mmopt.sectors.queries_on_sectors import QueriesOnSectors, RestComponent, SectorLayout, active, sets_of
+from mmopt.sectors.row_space import RowSpace
+from mmopt.sectors.sector_cells import SectorCells
+from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
+from mmopt.strategies.set_strategy import SetCells, SetStrategy, padded, unpadded
+from mmopt.workloads import Dense, Implicit, Product, Workload
+from mmopt.workloads.blocks.combined_blocks import kron
+
+ADDED = 1e-6
+"""The most that is added to the mean squared length of A's columns under the uniform measure, relatively."""
+
+SPARE = 1e-3  # of what is added: it is more than rounding, and than what it adds to the mean itself
+
+
+def measured_parts(rows: RowSpace, factors: Sequence[Array]) -> tuple[tuple[RestComponent, ...], float]:
+    """The measured components for C_κ (any number, d_κ) by component of ``rows``; the first has no rests.
+
+    Each of their N_κ = CᵀC exceeds the given one by at most the number returned in norm, outward; so a
+    squared column length by at most this times the largest ‖b(x)‖².
+    """
+    least = _least(rows.space, [float(np.square(factor).sum()) for factor in factors])
+    cores, added = zip(*(_invertible(factor, least) for factor in factors), strict=True)
+    functions = tuple(np.ascontiguousarray(table[:, 1:].T) for table in rows.functions)
+    labels = tuple(basis.symmetry.orbit_of for basis in rows.bases)
+    components = []
+    for component, core in zip(rows.components, cores, strict=True):
+        sets = sets_of(component.sectors)  # in the order of layouts
+        order = np.concatenate([np.arange(len(core))[component.places[one]] for one in sets])
+        scale = math.sqrt(math.prod(rows.bases[i].size for i, _ in component.rests))
+        layout = SectorLayout(labels, functions, sets)
+        components.append(RestComponent(component.rests, layout, scale * core[np.ix_(order, order)]))
+    return tuple(components), max(added)
+
+
+def definite_parts(space: Space, parts: Sequence[Array]) -> tuple[Array, ...]:
+    """N_κ (d, d) plus enough of the identity that a factor of it is measured unchanged.
+
+    A kernel that applies this to N before any claim has the error of the measured strategy as its objective.
+    """
+    least = (1.0 + SPARE) * _least(space, [float(np.trace(part)) for part in parts])
+    return tuple(
+        part
+        if np.linalg.eigvalsh(part)[:1].min(initial=np.inf) >= least
+        else part + least * np.eye(len(part))
+        for part in parts
+    )
+
+
+def _least(space: Space, sizes: Sequence[float]) -> float:
+    """The multiple of the identity added: ``ADDED`` of the mean squared column, per dimension, by traces."""
+    return ADDED * float(space.multiplicities @ sizes) / float(space.multiplicities @ space.dims)
+
+
+def _invertible(factor: Array, least: float) -> tuple[Array, float]:
+    """A square factor with CᵀC >= ``least``, or the root of CᵀC + ``least``; and the error of CᵀC."""
+    gram = factor.T @ factor
+    if factor.shape[0] == factor.shape[1] and np.linalg.eigvalsh(gram)[0] >= least:
+        return factor, 0.0
+    values, vectors = np.linalg.eigh(gram)
+    root = np.asarray((vectors * np.sqrt(np.maximum(values, 0.0) + least)) @ vectors.T)
+    off = float(np.linalg.norm(root.T @ root - gram))
+    rounding = (len(factor) + 2 * len(gram) + 8) * EPS
+    return root, 1.01 * (off + rounding * float(np.square(factor).sum() + np.square(root).sum()))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowSpaceStrategy(StrategyOfFew):
+    """A = scale · core · B, measured with Gaussian noise; no array has the size of the cells. Immutable.
+
+    Parameters
+    ----------
+    components : each with its functions and an invertible core on them; the first without rests, all others
+        on the same classes and functions, of different rests; measured one after the other.
+    largest : proved to be at least the largest column norm of core · B. scale : above 0.
+
+    Raises
+    ------
+    OptionError : a core of another size, with entries that are not finite or without an inverse; a largest
+        column or scale that is not finite and positive.
+    """
+
+    components: tuple[RestComponent, ...]
+    largest: float
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        for one in self.components:
+            if len(one.core) != one.layout.size:
+                raise OptionError(
+                    f"the core is for {len(one.core)} functions, the sectors have {one.layout.size}"
+                )
+            if not np.isfinite(one.core).all():
+                raise OptionError("the core has NaN or infinite entries, expected finite numbers")
+        for what, value in (("largest column", self.largest), ("scale", self.scale)):
+            if not 0 < value < math.inf:
+                raise OptionError(f"the {what} is {value!r}, expected a finite number above 0")
+        try:
+            _ = [one.covariance for one in self.components]
+        except np.linalg.LinAlgError:
+            raise OptionError("the core has no inverse: some functions would not be measured") from None
+
+    @property
+    def layout(self) -> SectorLayout:
+        """The functions of the component without rests."""
+        return self.components[0].layout
+
+    @property
+    def largest_condition(self) -> float:
+        return float(max(np.linalg.norm(one.core) * np.linalg.norm(one.inverse) for one in self.components))
+
+    @cached_property
+    def _queries(self) -> QueriesOnSectors:
+        return QueriesOnSectors(self.layout, {one.rests: one for one in self.components})
+
+    @property
+    def norm(self) -> int:
+        """2: the core mixes functions, and no L1 norms of its columns are computed."""
+        return 2
+
+    @property
+    def p(self) -> int:
+        return sum(one.rows for one in self.components)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.layout.shape
+
+    @property
+    def largest_column(self) -> float:
+        """The bound proved for the core, times the scale, rounded upwards."""
+        return float(times_up(self.scale, self.largest))
+
+    def implicit(self) -> Implicit:
+        """A (p, n) as a matrix, for few cells; TooLargeError beyond the memory limit."""
+        require_memory((self.p, self.n), "strategy matrix")
+        codes = np.stack(np.unravel_index(np.arange(self.n), self.layout.shape), axis=1)
+        return Dense(self.scale * np.concatenate([one.matrix(codes) for one in self.components]))
+
+    def divided(self, by: float) -> RowSpaceStrategy:
+        return replace(self, scale=self.scale / by)
+
+    # -- the errors of queries -----------------------------------------------------------------------
+
+    def product_variances(self, product: Product) -> Array:
+        return self._queries.variances(product) / self.scale**2
+
+    def squared_error(self, workload: Workload) -> float:
+        return math.fsum(
+            product.weight * float(_weigh(product) @ self._queries.variances(product) / self.scale**2)
+            for product in products_of(workload, self.sizes)
+        )
+
+    # -- estimates -----------------------------------------------------------------------------------
+
+    def sums_from(self, noisy: Array) -> dict[Rests, Array]:
+        """By component (r, Π s): the estimated sums of its functions over the rows of data."""
+        ends = np.cumsum([one.rows for one in self.components])
+        split = np.split(noisy / self.scale, ends[:-1])
+        return {
+            one.rests: one.inverse @ part.reshape(one.layout.size, -1)
+            for one, part in zip(self.components, split, strict=True)
+        }
+
+    def product_answers(self, product: Product, sums: Mapping[Any, Array]) -> Array:
+        return self._queries.answers(product, sums)
+
+    def estimate(self, noisy: Array) -> Array:
+        """(…, n) the shortest data vector that fits best, A⁺ y; for few cells."""
+        return np.asarray(noisy @ np.linalg.pinv(self.implicit().matrix()).T)
+
+    # -- saved, and shown ----------------------------------------------------------------------------
+
+    def fields(self) -> dict[str, Any]:
+        layout = self.layout
+        return {
+            "form": "sectors",
+            "attributes": len(layout.shape),
+            "labels": {str(i): label for i, label in enumerate(layout.labels)},
+            "functions": {str(i): table for i, table in enumerate(layout.functions)},
+            "sets": padded(layout.sets),
+            "core": {"matrix": self.components[0].core},
+            "largest": self.largest,
+            "scale": self.scale,
+            "rests": {
+                str(at): {
+                    "rests": np.array(one.rests, dtype=np.int64),
+                    "sets": padded(one.layout.sets),
+                    "matrix": one.core,
+                }
+                for at, one in enumerate(self.components[1:])
+            },
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> RowSpaceStrategy:
+        if "trivial" in fields["core"]:
+            raise ResultError(
+                "its strategy is by permutations of equal attributes, no longer read",
+                hint="make it anew: mmopt solve WORKLOAD --program PROGRAM --out FILE",
+            )
+        at = range(fields["attributes"])
+        labels = tuple(fields["labels"][str(i)] for i in at)
+        functions = tuple(fields["functions"][str(i)] for i in at)
+        first = {"rests": (), "sets": fields["sets"], "matrix": fields["core"]["matrix"]}
+        components = (
+            RestComponent(
+                tuple((int(i), int(o)) for i, o in one["rests"]),
+                SectorLayout(labels, functions, unpadded(one["sets"])),
+                one["matrix"],
+            )
+            for one in (first, *fields.get("rests", {}).values())
+        )
+        return cls(tuple(components), fields["largest"], fields["scale"])
+
+    def __repr__(self) -> str:
+        return self._words(f"{self.p:,} queries of few of {len(self.layout.shape)} attributes")
+
+
+def _weigh(product: Product) -> Array:
+    """(m,) the weights of a product's rows, without the weight of the product."""
+    factors = [product.factors[i] for i in active(product)]
+    return kron([np.ones(1), *(np.ones(f.rows) if f.row_weights is None else f.row_weights for f in factors)])
+
+
+def strategy_on(factor: Split) -> RowSpaceStrategy | SetStrategy:
+    """The strategy with the matrix ``factor``, from any rows to ``SectorCells`` or ``SetCells``.
+
+    The squared column ‖C b‖² is the profile of CᵀC, which is rounded by γ |C|ᵀ |C|.
+    """
+    cells = factor.columns
+    if isinstance(cells, SetCells):
+        return replace(cells.unit, weights=np.array([float(np.linalg.norm(part)) for part in factor.parts]))
+    assert isinstance(cells, SectorCells)
+    components, added = measured_parts(cells.rows, factor.parts)
+    size = max(float(np.linalg.norm(part)) ** 2 for part in factor.parts)
+    off = (gamma(max(map(len, factor.parts)) + 2) * size + added) * cells.longest
+    square = cells.largest_entry([part.T @ part for part in factor.parts]) + off
+    return RowSpaceStrategy(components, float(root_up(square * (1 + 4 * EPS))))
