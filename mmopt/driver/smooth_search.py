@@ -7,9 +7,10 @@ it.
 The chosen variables are one vector of free (or nonnegative) numbers. A psd matrix is LᵀL with L triangular,
 so that every vector gives one (Burer & Monteiro 2003, A nonlinear programming algorithm for solving
 semidefinite programs via low-rank factorization); a symmetric one is its triangle. A search without
-constraints is L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995). Constraints g(x) <= 0 and h(x) = 0 go into an augmented Lagrangian (Nocedal &
-Wright, Numerical Optimization, chapter 17), whose multipliers start a certificate; at the end the point is
-moved onto the constraints that it misses by rounding. abs, max and min are rounded off, less and less.
+constraints is L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995). Constraints g(x) <= 0 and h(x) = 0 go into an
+augmented Lagrangian (Nocedal & Wright, Numerical Optimization, chapter 17), whose multipliers start a
+certificate; at the end the point is moved onto the constraints that it misses by rounding. abs, max and min
+are rounded off, less and less.
 """
 
 import time

@@ -372,9 +372,7 @@ class Recheck:
         same = (s.strategy.norm, s.strategy.n) == (meant.norm, meant.n)
         same = same and s.strategy.neighbours == meant.neighbours
         of_parts = ComponentStrategy | StrategyOfFew
-        if isinstance(
-            s.strategy, RowSpaceStrategy
-        ):  # its largest column is stated, and has to be proved again
+        if isinstance(s.strategy, RowSpaceStrategy):  # its stated largest column is proved again
             same = same and (
                 isinstance(meant, RowSpaceStrategy)
                 and s.strategy.largest >= meant.largest * (1.0 - CLOSE)
