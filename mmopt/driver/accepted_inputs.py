@@ -281,7 +281,7 @@ def _numbers(given: Any, what: str) -> Array:
         require_memory(given.shape, what.removeprefix("the "), "pass fewer rows or cells")
         given = given.toarray()
     try:
-        array = np.asarray(given)
+        array = np.asarray(None if np.ma.is_masked(given) else given)
     except ValueError:  # rows of unequal length
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":

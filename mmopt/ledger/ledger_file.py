@@ -3,7 +3,8 @@
 The database is read whole, and changed in one transaction at a time. A process that spends holds the file's
 only write lock from before it reads the entries until its entry is on disk (``BEGIN IMMEDIATE``,
 ``synchronous=EXTRA``), so that of two processes the second sees what the first spent. A process that is
-killed leaves a journal, with which the next one undoes what was not committed. Nothing is held between calls.
+killed leaves a journal, with which the next one undoes what was not committed. SQLite finds it by the file's
+name: so a ledger has one name, and none is created beside a journal. Nothing is held between calls.
 
 Terms and entries are rows of texts, each with a checksum, since SQLite's check looks at the structure alone:
 a damaged file is refused, not read. The checksums are a chain: that of an entry covers the one before, that
@@ -178,6 +179,11 @@ def create(path: Path, terms: Terms) -> None:
             f"'{path}' exists already; a ledger is written to a new file",
             hint="what was spent from a ledger stays spent: choose another name for another data set",
         )
+    if os.path.lexists(journal := f"{os.path.realpath(path)}-journal"):
+        raise LedgerError(
+            f"beside '{path}' lies '{journal}', of a process that was killed: it would change the new ledger",
+            hint="move the ledger that it belongs to back beside it, and read that; or choose another name",
+        )
     row = [*terms_row(terms), amount_text(terms.total)]
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
@@ -280,6 +286,11 @@ def _transaction(path: Path, begin: str) -> Iterator[sqlite3.Connection]:
         raise LedgerError(f"'{path}' is {kind}, and a ledger is one file")
     if status.st_size == 0:
         raise LedgerError(f"'{path}' is empty (0 bytes), and so no ledger", hint=DAMAGED)
+    if begin != "BEGIN" and status.st_nlink > 1:
+        raise LedgerError(
+            f"'{path}' has {status.st_nlink} names (hard links), and a killed process leaves things by name",
+            hint="nothing was spent; remove the other names",
+        )
     # The real path: the journal is next to it, whatever link the file was opened by.
     address = f"file:{urllib.parse.quote(os.path.realpath(path))}?mode=rw"
     try:

@@ -268,7 +268,8 @@ def explanation(account: Account) -> list[str]:
         *(amounts or ["It holds with delta = 0, and so at every delta."]),
         "A release is charged before its noise is drawn, so one that was cut off is counted in full. Sums "
         "are exact fractions. What the ledger cannot know: whether a table that is given its data set's name "
-        "is that data set; releases made without the ledger; an older copy of the file put in its place; and "
+        "is that data set; releases made without the ledger; an older copy of the file put in its place; a "
+        "file that was moved while the journal of a killed process (FILE-journal) lay beside it; and "
         "deliberate changes to the file.",
     ]
 

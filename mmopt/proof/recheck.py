@@ -45,7 +45,14 @@ from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, Measure, Space, Spanned, Split, is_finite, same_array
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.saved_fields import Value
-from mmopt.strategies import AnyStrategy, ComponentStrategy, RowSpaceStrategy, SetStrategy, StrategyOfFew
+from mmopt.strategies import (
+    ADD_REMOVE,
+    AnyStrategy,
+    ComponentStrategy,
+    RowSpaceStrategy,
+    SetStrategy,
+    StrategyOfFew,
+)
 from mmopt.symmetry.components import Cells
 from mmopt.workloads import Workload, with_bases
 
@@ -454,6 +461,8 @@ def recheck_template(s: Solution, workload: Workload, expected: Program | None) 
     rows.add("template", s.template, repr(s.strategy), type(s.strategy) is form_of(s.template))
     is_same = rows.add("workload", s.workload_hash, workload.hash, s.workload_hash == workload.hash)
     rows.add("sensitivity", 1.0, sensitivity, sensitivity <= 1.0 + CLOSE)
+    if (neighbours := s.strategy.neighbours) != ADD_REMOVE:  # the bound is for these alone
+        rows.add("neighbours", neighbours.words, ADD_REMOVE.words, False)
     if not is_same:
         return rows.checks
     error, rmse = s.strategy.total_error(workload), s.strategy.rmse(workload)

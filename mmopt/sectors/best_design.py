@@ -226,7 +226,8 @@ class Search:
         at = self.weighed(columns_of(self.space, mixture), mixture.weights, shares)
         while True:
             cells, heights = self.cells(at.strategy, mixture, cells)
-            design = self.better(design, at.strategy, heights, mixture, at.shares)
+            shares_of_targets = None if self.queries is None else at.shares
+            design = self.better(design, at.strategy, heights, mixture, shares_of_targets)
             yield design
             if design.gap <= CLOSE:
                 return

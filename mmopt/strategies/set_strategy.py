@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mmopt.errors import OptionError, TooLargeError
+from mmopt.errors import OptionError, ResultError, TooLargeError
 from mmopt.limits import require_memory, time_left
 from mmopt.numerics.arrays import EPS, Array, Ints, owned
 from mmopt.numerics.ball_functions import nuclear
@@ -284,7 +284,9 @@ def padded(sets: Sequence[tuple[int, ...]]) -> Ints:
 
 
 def unpadded(rows: Ints) -> tuple[tuple[int, ...], ...]:
-    """The sets of ``padded``."""
+    """The sets of ``padded``; ResultError for numbers that are not whole, which an edited file may have."""
+    if rows.dtype.kind not in "iu":
+        raise ResultError("the sets of attributes of its strategy are no whole numbers")
     return tuple(tuple(int(i) for i in row if i >= 0) for row in rows)
 
 

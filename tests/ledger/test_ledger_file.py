@@ -110,6 +110,25 @@ def test_what_exists_is_not_replaced(tmp_path: Path, subtests: pytest.Subtests) 
             assert os.listdir(parent) == ["people.ledger"]
 
 
+def test_a_ledger_has_one_name_and_no_journal_of_another(tmp_path: Path, ledger: Path) -> None:
+    """A killed process leaves a journal that is found by the file's name, and undoes what came after it."""
+    (tmp_path / "new.ledger-journal").write_bytes(b"left")
+    with pytest.raises(LedgerError) as caught:
+        ledger_file.create(tmp_path / "new.ledger", TERMS)
+    new = tmp_path / "new.ledger"
+    assert caught.value.message == (
+        f"beside '{new}' lies '{new}-journal', of a process that was killed: it would change the new ledger"
+    )
+    other = tmp_path / "other.ledger"
+    other.hardlink_to(ledger)
+    for name in (ledger, other):
+        with pytest.raises(LedgerError, match=r"has 2 names \(hard links\)"):
+            ledger_file.spend(name, ENTRY, all_right)
+    before = ledger_file.read(ledger).entries
+    other.unlink()
+    assert ledger_file.spend(ledger, ENTRY, all_right).entries[:-1] == before
+
+
 @pytest.mark.quick
 def test_an_amount_that_is_not_read_back_is_not_stored(
     tmp_path: Path, ledger: Path, subtests: pytest.Subtests

@@ -205,6 +205,7 @@ def test_what_is_refused() -> None:
     assert (
         refusal(w, np.eye(4), basis=np.eye(4)) == "a basis is given without the covariance of the noise on it"
     )
+    assert refusal(w, np.ma.masked_less(np.eye(4), 0.5)).startswith("the strategy is no array of numbers")
     assert refusal(w, [[1], [1, 2]]) == (
         "the strategy is no array of numbers\n  pass a matrix with a column per cell"
     )

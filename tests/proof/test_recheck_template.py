@@ -13,7 +13,7 @@ import tolerances
 from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.proof import verify
-from mmopt.strategies import Strategy
+from mmopt.strategies import Neighbours, Strategy, normalise
 from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy, UnionStrategy
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.query_product import identity, prefix, total
@@ -61,6 +61,18 @@ def test_verified(name, norm, tmp_path):
     assert dataclasses.replace(solution, error_bound=solution.error * (1 + 1e-10)).error_gap == 0.0
     other = Workload.from_products(DOMAIN, W.products[:1])
     assert [row.what for row in verify(solution, other).failures] == ["workload"]
+
+
+def test_a_strategy_for_other_neighbours_is_refused():
+    """The bound is on strategies of sensitivity 1 to add-remove: to others a strategy may have less error."""
+    own = templates(W, 2, ["product"]).solution(W)
+    replaced = Neighbours.of("replace-one").over(W)
+    few = Strategy(np.vstack([np.full((1, W.n), 5.0), np.eye(W.n)]), 2, replaced)
+    strategy = normalise(few)
+    error = strategy.total_error(W)
+    figures = {"error": error, "rmse": strategy.rmse(W), "error_bound": min(own.error_bound, error)}
+    changed = dataclasses.replace(own, template="p_identity for targets", strategy=strategy, **figures)
+    assert [row.what for row in verify(changed, W).failures] == ["neighbours"]
 
 
 def test_a_strategy_of_other_attributes_is_refused():
