@@ -11,7 +11,7 @@ import pytest
 from few_attributes import MIXED, few_ways
 from tolerances import PUBLISHED, SHAPE
 
-from mmopt.sectors.best_design import Design, designs
+from mmopt.sectors.best_design import Design, Search, designs
 from mmopt.sectors.mixtures import (
     PRODUCTS,
     best_on_simplex,
@@ -60,6 +60,14 @@ def test_designs_get_better_and_say_what_they_are(name: str) -> None:
     pairs = zip(space.space.multiplicities, space.root.parts, design.parts, strict=True)
     total = sum(m * np.trace(r @ np.linalg.pinv(n, rcond=1e-13) @ r.T) for m, r, n in pairs)
     assert total == pytest.approx(design.total, rel=1e-6)
+
+
+def test_bounds_on_the_total_error_have_no_shares_of_queries() -> None:
+    space = row_space_of(few_ways((6,) * 3, (1, 2), prefix, weights=False))
+    search, first = Search(space, np.random.default_rng(0)), next(designs(space))
+    nowhere = np.zeros((0, len(space.shape)), dtype=np.int64)
+    later = list(itertools.islice(search.columns(first, first.measure, np.zeros(0), nowhere), 4))
+    assert later[-1].bound > first.bound and all(design.shares is None for design in later)
 
 
 @pytest.mark.slow
