@@ -762,7 +762,7 @@ COMMANDS: Mapping[str, Command] = {
 
 LEDGER_COMMANDS: Mapping[str, Command] = {
     "create": Command(
-        "releases:create_ledger",
+        "ledgers:create_ledger",
         """Declare how much privacy the releases of one data set may spend in all.""",
         file=Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, a new file.")],
         data_set=Annotated[
@@ -797,13 +797,13 @@ LEDGER_COMMANDS: Mapping[str, Command] = {
         ],
     ),
     "show": Command(
-        "releases:show_ledger",
+        "ledgers:show_ledger",
         """List what was spent, when, on what and where it is; and what is left.""",
         file=LedgerFile,
         as_json=Json,
     ),
     "export": Command(
-        "releases:export_ledger",
+        "ledgers:export_ledger",
         """Write what was spent into a file for others to read; an existing one is replaced.""",
         file=LedgerFile,
         out=Annotated[
@@ -814,7 +814,7 @@ LEDGER_COMMANDS: Mapping[str, Command] = {
         ],
     ),
     "explain": Command(
-        "releases:explain_ledger",
+        "ledgers:explain_ledger",
         """Say in words why the total holds: by which theorems, and to what (epsilon, delta) it amounts.""",
         file=LedgerFile,
     ),

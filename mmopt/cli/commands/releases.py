@@ -1,4 +1,4 @@
-"""``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``; and ``mmopt ledger``."""
+"""``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from mmopt.answers import budget as least_budget, load_release
 from mmopt.answers.accuracy_and_budget import at_privacy
 from mmopt.answers.private_release import prepare
 from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
-from mmopt.cli.command_output import INTERRUPTED, answer, note, say, show
+from mmopt.cli.command_output import INTERRUPTED, answer, note, show
 from mmopt.cli.solve_and_plan import (
     check_files,
     check_folder,
@@ -26,7 +26,6 @@ from mmopt.cli.solve_and_plan import (
 )
 from mmopt.data import check_columns, data_vector
 from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
-from mmopt.ledger import Ledger
 from mmopt.limits import fits_memory
 from mmopt.mechanism import plan
 from mmopt.mechanism.release_plan import check_confidence
@@ -45,9 +44,7 @@ from mmopt.report import (
     accuracy_by_group,
     accuracy_by_query,
     answers_table,
-    entries_table,
     pairs_table,
-    paragraphs,
     privacy_rows,
     simulated_table,
 )
@@ -396,36 +393,3 @@ def _solved(
             if solution.status.is_interrupted:
                 raise KeyboardInterrupt
             yield label, solution
-
-
-def create_ledger(
-    *,
-    file: Path,
-    data_set: str,
-    rho: float | None,
-    epsilon: float | None,
-    neighbours: str,
-    partition: str | None,
-) -> None:
-    """Make a ledger, and print its terms."""
-    made = Ledger.create(file, data_set, rho=rho, epsilon=epsilon, neighbours=neighbours, partition=partition)
-    show(pairs_table(made.rows()))
-    say(f"\nspend from it:  mmopt release WORKLOAD DATA --ledger {file}")
-
-
-def show_ledger(*, file: Path, as_json: bool) -> None:
-    """Print the terms and the entries."""
-    ledger = Ledger.load(file)
-    answer(as_json, ledger.summary(), [pairs_table(ledger.rows()), "", entries_table(ledger)])
-
-
-def export_ledger(*, file: Path, out: Path) -> None:
-    """Write the entries into a file."""
-    ledger = Ledger.load(file)
-    written = ledger.export(out)
-    say(f"{counted(len(ledger.account.entries), 'release')}: {written}")
-
-
-def explain_ledger(*, file: Path) -> None:
-    """Print why the total holds."""
-    show(paragraphs(Ledger.load(file).explain()))
