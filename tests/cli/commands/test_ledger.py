@@ -1,4 +1,7 @@
-"""``mmopt ledger`` and ``mmopt release --ledger``, as they are typed."""
+"""``mmopt ledger`` and ``mmopt release --ledger``, as they are typed.
+
+Guards ledgers.py.
+"""
 
 import json
 import os
