@@ -67,14 +67,14 @@ def deadline(time_limit: float | None) -> Iterator[None]:
     try:
         yield
     finally:
-        spared = _DEADLINE.get().started - held.started  # ``uncounted`` inside is so around it, too
+        spared = _DEADLINE.get().started - held.started  # ``time_not_counted`` inside is so around it, too
         _DEADLINE.reset(token)
         if (around := _DEADLINE.get()) is not _NONE:
             _DEADLINE.set(_Deadline(around.limit, around.started + spared))
 
 
 @contextmanager
-def uncounted() -> Iterator[None]:
+def time_not_counted() -> Iterator[None]:
     """Leave the time of the block out: a first import may take seconds that are not part of the work."""
     started, current = time.monotonic(), _DEADLINE.get()
     yield

@@ -60,10 +60,11 @@ class Charted(Tabular):
     def frame(self, kind: str = "", workload: Any = None) -> Frame:
         """The figures of ``plot`` of the same kind as named columns; for a comparison its outcomes.
 
-        Columns of "convergence": as in ``report.solution_tables``, a row for each iteration. "strategy": a
-        column for each cell, a row for each measured query. "profile": squared_column and the number of cells
-        that have it. "errors": query, label, the query's part of each attribute, then standard errors at unit
-        noise per unit of sensitivity, in counts: ``standard_error``, and that of each baseline.
+        Columns of "convergence": as in ``report.solution_and_history_tables``, a row for each iteration.
+        "strategy": a column for each cell, a row for each measured query. "profile": squared_column and
+        the number of cells that have it. "errors": query, label, the query's part of each attribute, then
+        standard errors at unit noise per unit of sensitivity, in counts: ``standard_error``, and that of each
+        baseline.
 
         Raises
         ------
@@ -95,7 +96,7 @@ class Charted(Tabular):
 
 
 class Reported:
-    """A base of classes about which a page can be written: see ``report.page``."""
+    """A base of classes about which a page can be written: see ``report.report_page``."""
 
     def report(self, path: str | Path | None = None, workload: Any = None) -> str:
         """One HTML page of program, strategy, errors, bound and convergence, which loads nothing; its text.

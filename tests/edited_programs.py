@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mmopt.language import Checked, Program
-from mmopt.language.print import plain_words, program_lines
+from mmopt.language.typeset import plain_words, program_lines
 
 
 def edited(name: str, *changes: tuple[str, str], called: str = "") -> Program:

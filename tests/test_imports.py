@@ -47,7 +47,7 @@ def test_import_and_help_load_no_heavy_library() -> None:
 def test_tables_load_no_matplotlib_and_no_filters() -> None:
     """And what is loaded is seen."""
     loaded = heavy_modules_after(
-        "import mmopt.report.every_report, mmopt.testing.script_commands, mmopt.answers"
+        "import mmopt.report.exported_names, mmopt.testing.script_commands, mmopt.answers"
     )
     assert "numpy" in loaded and not {"matplotlib", "scipy.signal"} & set(loaded)
 

@@ -30,7 +30,7 @@ def test_the_earlier_of_two_deadlines_holds(no_grace: None) -> None:
 
 
 def test_without_a_limit_there_is_none_to_move() -> None:
-    with limits.uncounted():
+    with limits.time_not_counted():
         pass
     assert limits._DEADLINE.get() is limits._NONE
 
@@ -39,7 +39,7 @@ def test_a_first_import_is_not_counted_by_any_deadline_around_it() -> None:
     for within in (None, 1e3, 1e9):
         with deadline(1e6):
             before = limits._DEADLINE.get()
-            with deadline(within), limits.uncounted():
+            with deadline(within), limits.time_not_counted():
                 pass
             after = limits._DEADLINE.get()
             assert (after.limit, after.started > before.started) == (1e6, True)

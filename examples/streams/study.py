@@ -17,7 +17,7 @@ import numpy as np
 import scipy.optimize
 
 from mmopt import Workload, solve
-from mmopt.solvers.banded_strategy import Banded
+from mmopt.solvers.banded_kernel import Banded
 
 COLUMNS = ("n", "b", "banded", "gap", "equal columns", "/ banded", "bound over all")
 

@@ -30,8 +30,8 @@ from mmopt.answers.accuracy_and_budget import (
 from mmopt.answers.default_strategy import Solve
 from mmopt.answers.read_folder import derived, read_answers, read_manifest
 from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_counts
+from mmopt.data.connections import is_connection
 from mmopt.data.counts import check_columns
-from mmopt.data.engine import is_connection
 from mmopt.driver import solve
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
@@ -52,9 +52,9 @@ from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
 from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.report import Contents, answers_table, display, write_page
+from mmopt.report.accuracy_and_release_tables import release_rows
 from mmopt.report.charts import has_matplotlib, save
 from mmopt.report.release_chart import release_figure
-from mmopt.report.release_tables import release_rows
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
 from mmopt.results import Frame, Solution
 from mmopt.strategies import NeighboursLike

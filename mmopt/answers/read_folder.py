@@ -42,7 +42,7 @@ from mmopt.privacy.guarantee import discrete_gaussian_delta, privacy_warning
 from mmopt.privacy.noise import MOST_SUMMED, NOISES, Noise, continuous_gaussian_epsilon
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.proof.verify import checked_summary
-from mmopt.report.release_tables import release_rows
+from mmopt.report.accuracy_and_release_tables import release_rows
 from mmopt.resources import parse_json
 from mmopt.results import Frame, Solution
 from mmopt.results.saved_fields import UNREADABLE

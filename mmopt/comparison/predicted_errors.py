@@ -17,7 +17,7 @@ from mmopt.privacy.guarantee import MOST_COST, Privacy
 from mmopt.privacy.noise import NOISES, Noise, noise_for
 from mmopt.privacy.rounding.integer_strategy import check_type
 from mmopt.results import Solution
-from mmopt.results.rows_and_json import finite
+from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE, Neighbours, StrategyForm, largest_ratio, privacy_cost
 from mmopt.strategies.baselines import Cost, baseline_strategy, read
 from mmopt.workloads import Workload

@@ -23,7 +23,7 @@ from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
 from mmopt.notebook import Displayed
 from mmopt.privacy.noise import noise_for
-from mmopt.results.rows_and_json import finite
+from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import Options
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import NOISE_NAMES, Cost, Evaluated, baseline_names, read

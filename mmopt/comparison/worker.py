@@ -55,7 +55,7 @@ from mmopt.notebook import Displayed
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import noise_for
 from mmopt.results import Solution
-from mmopt.results.rows_and_json import finite
+from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import KERNELS, SOLVERS, memory_limit
 from mmopt.solvers.conic_problem import hand_over
 from mmopt.strategies.baselines import Evaluated, evaluate, read

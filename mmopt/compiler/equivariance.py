@@ -1,7 +1,7 @@
 """Actions that leave a program as it is, and programs on workloads that are composed of others.
 
 **Actions** are decided by a program's tree, never by its name. Objective, constraints, certificate, repair
-and the meaning of the solution are typed by the actions of ``invariant_expressions.py``. If all of them go
+and the meaning of the solution are typed by the actions of ``actions_on_expressions.py``. If all of them go
 with an action, then a feasible point and multipliers of the changed workload become those of the given one,
 with the same objective and the same bound, and a solution of one is a solution of the other. Permutations and
 rotations have to be kept by every line. Repeating, splitting and changing the basis need not be kept by the
@@ -12,7 +12,7 @@ whatever the program's own variables are.
 every array is block diagonal, and a number that is made of it is the sum over the blocks (a trace) or the
 largest (a maximum, a variable that bounds a family of lines). *Kronecker product* of workloads: every array
 is the Kronecker product of those of the factors, and a number their product. Which of these holds follows
-from the same words of the table of atoms as in ``invariant_expressions.py``. A number in the program itself
+from the same words of the table of atoms as in ``actions_on_expressions.py``. A number in the program itself
 (``<= 2``, a parameter of 3) would count once for every factor: all such have to be one.
 
 Both are theorems with one proof: feasible points of the parts make one of the whole, multipliers of the
@@ -24,7 +24,7 @@ import itertools
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mmopt.compiler.invariant_expressions import (
+from mmopt.compiler.actions_on_expressions import (
     CHANGE_BASIS,
     DROP_CELLS,
     LOST_BY_ATOM,

@@ -1,8 +1,8 @@
 """From a table to a data vector of counts. No strategies, no noise: all of it is confidential.
 
 - ``table_file.py``: files that hold tables: text, Parquet, DuckDB and SQLite
-- ``engine.py``: the embedded DuckDB, connections to servers, and the errors of both
-- ``column_streams.py``: data frames and dictionaries of columns
+- ``connections.py``: the embedded DuckDB, connections to servers, and the errors of both
+- ``frames_in_memory.py``: data frames and dictionaries of columns
 - ``open_table.py``: any table, opened: its columns by name, its rows, and columns for a draft
 - ``cell_codes.py``: the cell of a row along one attribute, as an expression of the database; numbers and days
   in texts
@@ -11,8 +11,8 @@
 """
 
 from mmopt.data.coded_rows import Part
+from mmopt.data.connections import shown_source
 from mmopt.data.counts import DataVector, MarginalCounts, check_columns, data_vector, marginal_counts
-from mmopt.data.engine import shown_source
 from mmopt.data.open_table import column_kinds, public_forms
 
 __all__ = [

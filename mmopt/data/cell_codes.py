@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.data.engine import uncollated
+from mmopt.data.connections import uncollated
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins
 from mmopt.workloads.encodings import TableValue, date_of
@@ -50,8 +50,8 @@ def bare(text: Any) -> Any:
     return text.re_replace(r"^\s+|\s+$", "") if _engine(text) == "pyspark" else text.strip()
 
 
-def number_in(text: Any) -> Any:
-    """The numbers that a column of text spells, NULL where it spells none."""
+def doubles_spelled(text: Any) -> Any:
+    """A column of Ibis: the doubles that a column of text spells, NULL where it spells none."""
     if _engine(text) == "duckdb":
         # DuckDB reads 1_0 as 10 and +-1 as -1, which are no numbers; with a question mark they are not read.
         return text.replace("_", "?").replace("+-", "?").try_cast("float64")
@@ -81,7 +81,7 @@ def number_in(text: Any) -> Any:
 def large_in(text: Any, number: Any, largest: float) -> Any:
     """Numbers from 2^53 on that a column of text spells without an exponent, exactly; NULL for all others.
 
-    number : the result of ``number_in``, which rounds them.
+    number : the result of ``doubles_spelled``, which rounds them.
     largest : the largest size that they are compared with; where doubles are enough for it, returns None.
     """
     import ibis
@@ -233,7 +233,7 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
     blank = column.isnull()
     exact: Any = None
     if kind.is_string():
-        number: Any = number_in(column)
+        number: Any = doubles_spelled(column)
         boolean: Any = uncollated(bare(column).lower())
         missing, unreadable = blank, None
         if declared == {"numbers"}:

@@ -34,12 +34,12 @@ from mmopt.data.cell_codes import (
     UNREADABLE,
     code_of,
     declared_kinds,
-    number_in,
+    doubles_spelled,
     reading_of,
     shown_type,
     typed,
 )
-from mmopt.data.engine import hash_of
+from mmopt.data.connections import hash_of
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
@@ -104,7 +104,7 @@ def weight_of(column: Any, fault: Any) -> Any:
 
 def _number(column: Any) -> Any:
     column = typed(column)
-    return number_in(column) if column.type().is_string() else column.cast("float64")
+    return doubles_spelled(column) if column.type().is_string() else column.cast("float64")
 
 
 def refuse_weights(

@@ -20,14 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.data.cell_codes import by_days
-from mmopt.data.column_streams import (
-    dictionary_columns,
-    frame_columns,
-    is_frame,
-    streamed_table,
-    text_batches,
-)
-from mmopt.data.engine import (
+from mmopt.data.connections import (
     connected,
     connected_to,
     driver_errors,
@@ -37,6 +30,13 @@ from mmopt.data.engine import (
     named_table,
     shown_source,
     shown_url,
+)
+from mmopt.data.frames_in_memory import (
+    dictionary_columns,
+    frame_columns,
+    is_frame,
+    streamed_table,
+    text_batches,
 )
 from mmopt.data.table_file import (
     TableFile,

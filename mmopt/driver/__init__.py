@@ -8,7 +8,7 @@
 - ``solve_convex.py``: a convex program solved as planned: whole, reduced, or factor by factor
 - ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained; a second problem
   for a bound without a certificate, or for a point inside lines
-- ``diagnose.py``: why a program has no solution
+- ``why_no_solution.py``: why a program has no solution
 - ``smooth_search.py``: smooth programs by gradients from several starts
 - ``rank_search.py``: programs with a rank constraint by the trace heuristic
 - ``judge/``: the worth of a point

@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
-from mmopt.driver.diagnose import explain_failure
 from mmopt.driver.judge.assemble_solution import adopt, assemble
 from mmopt.driver.run_solver import Best, unscaled_warning
 from mmopt.driver.solve_plan import Task
+from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
 from mmopt.language.atoms.argument_types import Curvature, matrix
 from mmopt.language.check.infer_types import infer
 from mmopt.language.check.names_and_relations import rank_line, rank_residual
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
-from mmopt.limits import Stop, uncounted
+from mmopt.limits import Stop, time_not_counted
 from mmopt.numerics.arrays import Array
 from mmopt.results import Solution
 from mmopt.solvers import (
@@ -82,7 +82,7 @@ class Penalised:
 
 def penalised(instance: Instance) -> Penalised:
     """Scale the program, put the penalty into its objective, compile it."""
-    with uncounted():
+    with time_not_counted():
         import cvxpy
 
     program = instance.program

@@ -27,7 +27,6 @@ from mmopt.compiler.duality.ranges import ranges_of
 from mmopt.compiler.same_program import is_shipped
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.accepted_inputs import OF_SOLVERS, unread
-from mmopt.driver.diagnose import explain_failure
 from mmopt.driver.judge.assemble_solution import Ending, Row, adopt
 from mmopt.driver.judge.check_claims import understates
 from mmopt.driver.judge.proved_bounds import Derived, Reader, level_above, reader
@@ -45,9 +44,10 @@ from mmopt.driver.judge.score_point import (
 )
 from mmopt.driver.judge.violations import violations, worst_line
 from mmopt.driver.solve_plan import Task
+from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import Error, SolverError, TimeLimitError, UndecidedError
 from mmopt.language import evaluate
-from mmopt.language.evaluate.evaluate_constraint import excess_with_errors
+from mmopt.language.evaluate.constraint_misses import excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import names_in

@@ -163,18 +163,18 @@ Folders
 - ``atoms/``: functions and operators, a row each
 - ``check/``: types and curvature, before any number is known
 - ``evaluate/``: with numbers
-- ``print.py``: LaTeX and plain text
+- ``typeset.py``: LaTeX and plain text
 """
 
 from mmopt.language.atoms.atom import Atom
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.names_and_relations import SOURCES
 from mmopt.language.check.whole_program import Checked, check, shipped
-from mmopt.language.evaluate.evaluate_constraint import violation, worst
+from mmopt.language.evaluate.constraint_misses import violation, worst
 from mmopt.language.evaluate.evaluator import Tape, evaluate, evaluate_ball
-from mmopt.language.print import typeset_latex
 from mmopt.language.syntax.program import Program, program_names
 from mmopt.language.syntax.syntax_tree import to_source
+from mmopt.language.typeset import typeset_latex
 
 __all__ = [
     "ATOMS",

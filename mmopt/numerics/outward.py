@@ -145,8 +145,8 @@ def _column_norms(matrix: Array, norm: int) -> Array:
     return np.where(matrix.any(axis=0), norms, 0.0)
 
 
-def largest_difference(matrix: Array, norm: int) -> float:
-    """Upward-rounded largest norm of the difference of two columns of a finite matrix (p, n).
+def largest_column_distance(matrix: Array, norm: int) -> float:
+    """At least the largest L1 or L2 distance (``norm``) of two columns of a finite matrix (p, n).
 
     Exactly 0 when all columns are equal; exact on small integers as ``column_norms``. For norm 2 and a large
     matrix the differences come from the Gram matrix when its error bound is below 1e-10 of the result.

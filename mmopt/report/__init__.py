@@ -3,25 +3,25 @@
 - ``table_style.py``: tables, and how numbers look
 - ``program_tables.py``: tables of programs, and forecasts of solves
 - ``workload_tables.py``: a workload file as tables
-- ``solution_tables.py``: tables of a solution and of its history
+- ``solution_and_history_tables.py``: tables of a solution and of its history
 - ``comparison_tables.py``: tables of compared programs, baselines and their ranking
-- ``release_tables.py``: tables of accuracy, plans, answers and ledgers
+- ``accuracy_and_release_tables.py``: tables of accuracy, plans, answers and ledgers
 - ``release_chart.py``: charts of accuracy and of released answers
 - ``charts.py``: parts that charts share, and charts of a strategy
 - ``convergence_chart.py``: charts of convergence: gap against seconds and iterations
 - ``explain/``: a program explained
 - ``displays.py``: charts, named columns and displays of the objects that users hold, by kind
-- ``every_report.py``: all that other folders use of this one, loaded on first use
-- ``page.py``: a report: one page of all of it
+- ``exported_names.py``: all that other folders use of this one, loaded on first use
+- ``report_page.py``: a report: one page of all of it
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mmopt.report.every_report import *  # noqa: F403
+    from mmopt.report.exported_names import *  # noqa: F403
 else:
 
     def __getattr__(name: str) -> Any:
-        """A name of ``every_report``: so an import of one module of tables does not load all the others."""
-        return getattr(importlib.import_module("mmopt.report.every_report"), name)
+        """A name of ``exported_names``: so an import of one module of tables does not load all the others."""
+        return getattr(importlib.import_module("mmopt.report.exported_names"), name)

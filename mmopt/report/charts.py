@@ -25,7 +25,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level
 from mmopt.resources import write_whole
-from mmopt.results.rows_and_json import levels
+from mmopt.results.solution_rows_and_json import levels
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, StrategyForm
 from mmopt.strategies.baselines import baseline_strategy
 from mmopt.workloads import Workload

@@ -28,6 +28,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
 from mmopt.privacy.guarantee import privacy_warning
+from mmopt.report.accuracy_and_release_tables import accuracy_by_group, entries_table, privacy_rows
 from mmopt.report.charts import (
     entries,
     error_curves,
@@ -39,16 +40,20 @@ from mmopt.report.charts import (
 from mmopt.report.comparison_tables import comparison_report, factors_legend, factors_tables
 from mmopt.report.convergence_chart import convergence_figure
 from mmopt.report.explain.explained_facts import statements
-from mmopt.report.explain.explanation import Block, Excerpt, Listing, Paragraph
 from mmopt.report.explain.explanation_html import fragment
-from mmopt.report.release_tables import accuracy_by_group, entries_table, privacy_rows
-from mmopt.report.solution_tables import history_frame, solved_workload, tuning_table, verification_report
+from mmopt.report.explain.explanation_text_and_latex import Block, Excerpt, Listing, Paragraph
+from mmopt.report.solution_and_history_tables import (
+    history_frame,
+    solved_workload,
+    tuning_table,
+    verification_report,
+)
 from mmopt.report.table_style import Table, figure, left_out, pairs_table, rows_table
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.request import Request, WorkloadLike, as_workload
 from mmopt.results import Frame, Solution, Verification
 from mmopt.results.frame import as_text
-from mmopt.results.rows_and_json import levels
+from mmopt.results.solution_rows_and_json import levels
 from mmopt.results.verification import shown
 from mmopt.strategies import Strategy, StrategyForm
 from mmopt.workloads import Attribute, Domain, Workload

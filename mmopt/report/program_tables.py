@@ -22,9 +22,9 @@ from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
 from mmopt.language import SOURCES, Checked, Program, check, evaluate, shipped
 from mmopt.language.atoms.argument_types import Type
-from mmopt.language.check.section_checks import solved_programs
-from mmopt.language.print import plain_words, prose
+from mmopt.language.check.procedures_and_sections import solved_programs
 from mmopt.language.syntax.syntax_tree import SubProgram, names_in
+from mmopt.language.typeset import plain_words, prose
 from mmopt.report.table_style import Row, Table, bold, cell, duration, memory, pairs_table, rows_table
 from mmopt.solvers import (
     KERNELS,
@@ -404,7 +404,10 @@ class Takers:
 
 
 def takers(checked: Checked) -> Takers:
-    """The solvers that take a program; for a procedure, those that take every program that it solves."""
+    """The kernels that take a program, and the cones that a conic solver needs for it, None for none.
+
+    For a procedure: the kernels that take every program that it solves, and the cones of all of them.
+    """
     if not checked.program.steps:
         kernels = [k.name for k in KERNELS if _is_taken(checked, k)]
         return Takers(tuple(kernels), _cones(checked))

@@ -16,6 +16,7 @@ from mmopt.errors import counted
 from mmopt.mechanism import Plan
 from mmopt.mechanism.write_release import accuracy_figures
 from mmopt.numerics.outward import rounded
+from mmopt.report.accuracy_and_release_tables import answer_groups, decimals, interval
 from mmopt.report.charts import (
     COLOURS,
     FEW_QUERIES,
@@ -27,7 +28,6 @@ from mmopt.report.charts import (
     stroke,
     titled,
 )
-from mmopt.report.release_tables import answer_groups, decimals, interval
 from mmopt.report.table_style import percent
 from mmopt.results import Frame
 

@@ -2,7 +2,7 @@
 
 - ``solution.py``: ``Solution``: a strategy and its certificate; in factors for products
 - ``saved_fields.py``: dataclasses of results to .npz files and back, values by component among them
-- ``rows_and_json.py``: a solution as rows of a table and as JSON
+- ``solution_rows_and_json.py``: a solution as rows of a table and as JSON
 - ``verification.py``: the outcome of a recheck
 - ``frame.py``: named columns, as libraries of data frames take them
 """

@@ -32,7 +32,7 @@ from mmopt.limits import MEMORY_LIMIT, Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Space, Split
 from mmopt.resources import parse_json, write_whole
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint
 

@@ -20,7 +20,7 @@ from mmopt.notebook import Charted, Reported
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Kronecker, Level
-from mmopt.results import rows_and_json
+from mmopt.results import solution_rows_and_json
 from mmopt.results.saved_fields import (
     UNREADABLE,
     Grade,
@@ -312,7 +312,7 @@ class Solution(Charted, Reported):
     def slack(self) -> Array | Level:
         """How far each cell's cost is below the largest (n,); 0 where that may be the solver's error."""
         profile = self.profile
-        costs, _ = rows_and_json.levels(profile)
+        costs, _ = solution_rows_and_json.levels(profile)
         below = costs.max(initial=0.0) - costs
         slack = np.where(below > SLACK * costs.max(initial=0.0), below, 0.0)
         return Level(profile.space, slack) if isinstance(profile, Level) else slack
@@ -324,8 +324,8 @@ class Solution(Charted, Reported):
         sha256 = hashlib.sha256(self.program_text.encode()).hexdigest()
         return {"program": {"name": self.program, "title": self.title, "source": self.cite, "sha256": sha256}}
 
-    rows = rows_and_json.rows
-    summary = rows_and_json.summary
+    rows = solution_rows_and_json.rows
+    summary = solution_rows_and_json.summary
 
     def fields(self) -> dict[str, Any]:
         """Every field as plain numbers, texts, arrays and mappings of those; of a template a few."""

@@ -12,9 +12,9 @@ and W = L B the queries.
 
 - ``row_space.py``: this space, values of an attribute swapped where they can be
 - ``functions_of_few.py``: what it is made of: functions of attributes, and the queries in them
-- ``profiles.py``: measures on the cells, their moments, and squared lengths of columns
+- ``measures_and_profiles.py``: measures on the cells, their moments, and squared lengths of columns
 - ``largest_of_tables.py``: the largest squared length, proved
-- ``mixtures.py``, ``best_design.py``: measures and strategies, better and better
+- ``mixture_search.py``, ``best_design.py``: measures and strategies, better and better
 - ``bounds.py``: lower bounds on the total error
 - ``residual_strategies.py``: strategies by sets of attributes, also where one matrix would be too large
 - ``queries_on_sectors.py``: variances and answers of queries

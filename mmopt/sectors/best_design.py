@@ -4,8 +4,8 @@ Every measure has a bound, every strategy a total error; the best of each so far
 
 **Total error.** First the best single product of measures: each measure is multiplied by the square of the
 mean of f given the attribute's value, which is 1 where nothing is to be gained. Then strategies whose f is
-level, and mixtures of some products (both in ``mixtures.py``). Then columns: cells where f is large are added
-to the best product, and all weights change by a Newton step, to the best point on the simplex of the
+level, and mixtures of some products (both in ``mixture_search.py``). Then columns: cells where f is large are
+added to the best product, and all weights change by a Newton step, to the best point on the simplex of the
 second-order model of t (fully corrective column generation, Wynn 1970 and Fedorov 1972 for designs).
 
 **Targets.** The shares of the queries are searched for together with the weights of the mixture. A strategy
@@ -24,7 +24,8 @@ import scipy.linalg
 
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.matrix_functions import eigh, is_definite
-from mmopt.sectors.mixtures import (
+from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.mixture_search import (
     Columns,
     MixedSteps,
     MomentSpectrum,
@@ -40,11 +41,10 @@ from mmopt.sectors.mixtures import (
     mixtures_of_rising_t,
     spectrum,
 )
-from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.row_space import RowSpace
 
 PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3
-POWER = 2.0  # of the multiplicative steps (``mixtures.py``)
+POWER = 2.0  # of the multiplicative steps (``mixture_search.py``)
 LEAST_MEAN, LEAST_LOGARITHM = 1e-3, -60.0  # so that a value that no query looks at keeps some measure
 LEVEL_STEPS, LEVEL_PATIENCE = 80, 12
 LEVEL_SHARE = 0.02  # f - 1 at most this part of the gap counts as level

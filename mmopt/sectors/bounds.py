@@ -91,7 +91,7 @@ from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.ball_functions import below_eigenvalues
 from mmopt.numerics.balls import GROW, exact, matmul, norm, sub
 from mmopt.numerics.split_arrays import Moments
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads.blocks.combined_blocks import kron

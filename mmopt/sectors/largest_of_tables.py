@@ -323,7 +323,8 @@ def _joined(bucket: Iterable[tuple[Axes, Array]]) -> dict[Axes, Array]:
 
 
 def _summed(axes: Sequence[int], arrays: Mapping[Axes, Array], sizes: Sequence[int]) -> Array:
-    """The sum of tables as one of all ``axes``, in this order; those that lack an axis are added up first."""
+    """The sum of tables as one of all ``axes``, in this order; those that lack an axis are added up
+    first, in a smaller array."""
     out = np.zeros([sizes[axis] for axis in axes])
     left = dict(arrays)
     for at in sorted(range(len(axes)), key=lambda at: -sizes[axes[at]]):

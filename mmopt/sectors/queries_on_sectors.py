@@ -14,9 +14,9 @@ choice of values of the former.
 **Queries with targets** are given in the space that they span, orbit by orbit. Let ℓ_κ (d, copies) be the
 coefficients of a query on a component. The rows t of its orbit, the queries that permutations of
 values make of it, have the Gram matrix Σ ℓ_κ ℓ_κᵀ over the orbit, divided by the copies. Its variance under a
-covariance Σ_κ ⊗ I is Σ_κ μ_κ / size Σ_t t Σ_κ tᵀ, as in ``symmetry.split_workloads``. An orbit is one of rows
-for each attribute, by permutations of its values, and t has one number for each rest. With nothing that can
-be swapped each query is its own orbit.
+covariance Σ_κ ⊗ I is Σ_κ μ_κ / size Σ_t t Σ_κ tᵀ, as in ``symmetry.workload_by_component``. An orbit is one
+of rows for each attribute, by permutations of its values, and t has one number for each rest. With nothing
+that can be swapped each query is its own orbit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from mmopt.numerics.split_arrays import Level, Space, Split
 from mmopt.sectors.functions_of_few import AttributeBasis, Rests, SectorComponent, sets_of as sets_of
 from mmopt.sectors.row_space import RowSpace
 from mmopt.symmetry.attribute_queries import Piece, interchangeable, terms_of
-from mmopt.symmetry.split_workloads import row_orbits
+from mmopt.symmetry.workload_by_component import row_orbits
 from mmopt.workloads import Implicit, Product, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
 

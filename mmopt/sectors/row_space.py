@@ -26,7 +26,7 @@ from mmopt.sectors.functions_of_few import (
     require_blocks,
 )
 from mmopt.sectors.largest_of_tables import Largest, largest_of_tables
-from mmopt.sectors.profiles import (
+from mmopt.sectors.measures_and_profiles import (
     Mixture,
     ProfileFunctions,
     ProfileTables,
@@ -99,8 +99,8 @@ class RowSpace:
     def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
         """At least ‖Q_κ - exact‖₂ of each component, for the measure of rows divided by their exact sums.
 
-        The exact basis is any orthonormal one near the computed one. See ``profiles.py``: products
-        of at most 2w moments of one attribute, and sums of them.
+        The exact basis is any orthonormal one near the computed one. See ``measures_and_profiles.py``:
+        products of at most 2w moments of one attribute, and sums of them.
         """
         order = max(len(component.rests) + len(component.sectors[0]) for component in self.components)
         products = products_rounding(mixture, order)

@@ -23,7 +23,7 @@ from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import GROW
 from mmopt.numerics.split_arrays import Moments, Spanned
 from mmopt.sectors.bounds import moments_of
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.residual_strategies import best_residual_strategy, residual_parts
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Workload

@@ -24,8 +24,8 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Level, Measure, Spanned, Split
 from mmopt.sectors.best_design import Design, designs, target_designs
 from mmopt.sectors.bounds import best_measure_bound
-from mmopt.sectors.mixtures import QueryShares, with_root
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.mixture_search import QueryShares, with_root
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 from mmopt.strategies.row_space_strategy import definite_parts

@@ -23,7 +23,7 @@ import numpy as np
 
 from mmopt.errors import OptionError, PrivacyError, counted
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import column_norms, largest_difference, times_up
+from mmopt.numerics.outward import column_norms, largest_column_distance, times_up
 from mmopt.numerics.participation import most_steps, participation_norm
 from mmopt.workloads import Workload
 
@@ -242,7 +242,7 @@ class Neighbours:
             case "add-remove" | "rows":
                 return float(times_up(self.at_most, column_norms(matrix, norm).max()))
             case "replace-one":
-                moved = largest_difference(matrix, norm)
+                moved = largest_column_distance(matrix, norm)
                 return max(moved, float(column_norms(matrix, norm).max())) if self.may_drop else moved
             case "participation":
                 return participation_norm(matrix, norm, self.separation, self.at_most)

@@ -52,7 +52,7 @@ from mmopt.numerics.outward import check_norm, column_norms, plus_up, root_up, t
 from mmopt.numerics.pseudoinverse import has_full_rank
 from mmopt.numerics.split_arrays import Moments, Space, Spanned, Split
 from mmopt.sectors.bounds import check_size, root_trace_below
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.residual_strategies import FewProduct, products_of_few, shared_designs, with_best_bases
 from mmopt.strategies.dense_strategy import normalise
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
@@ -148,7 +148,7 @@ class SetStrategy(StrategyOfFew):
         is not supported."""
         errors = np.zeros(len(self.sets))
         for product in products_of(workload, self.sizes):
-            for one, values in self.by_set(product.weighed(), sums=True):
+            for one, values in self.variances_by_set(product.weighed(), sums=True):
                 place = self.place_of.get(one)
                 if place is not None:
                     errors[place] += product.weight * float(values[0])
@@ -158,16 +158,19 @@ class SetStrategy(StrategyOfFew):
 
     def product_variances(self, product: Product) -> Array:
         variances = np.zeros(math.prod(product.factors[i].rows for i in product.looked_at))
-        for one, values in self.by_set(product.unweighted(), sums=False):
+        for one, values in self.variances_by_set(product.unweighted(), sums=False):
             place = self.place_of.get(one)
             variances += (
                 np.where(values > 0, np.inf, 0.0) if place is None else values / self.weights[place] ** 2
             )
         return variances
 
-    def by_set(self, product: Product, sums: bool) -> Iterator[tuple[tuple[int, ...], Array]]:
-        """By sets of the product's attributes Π_{i in S} |ℓ_i|² Π_{i not in S} γ_i² of each query, (m,); or
-        the sum of these, (1,): the part of each set, at weight 1, in their variances."""
+    def variances_by_set(self, product: Product, sums: bool) -> Iterator[tuple[tuple[int, ...], Array]]:
+        """For each set S of the product's attributes, measured or not, its part in each query's variance.
+
+        At weight 1 it is Π_{i in S} |ℓ_i|² Π_{i not in S} γ_i², (m,); with ``sums`` their sum, (1,). The
+        product's weight is left out.
+        """
         looked = product.looked_at
         combined = [self._combined(i, product.factors[i]) for i in looked]
         parts = [(one.means, one.lengths) for one in combined]
@@ -465,7 +468,7 @@ class SetCells(Spanned):
         rows: list[list[Array]] = [[] for _ in places]
         labels: list[list[Ints]] = [[] for _ in places]
         for start, product in zip(starts, products, strict=False):
-            for one, variances in self.unit.by_set(product.unweighted(), sums=False):
+            for one, variances in self.unit.variances_by_set(product.unweighted(), sums=False):
                 kept = np.flatnonzero(variances)
                 if len(kept) and not (one in places and np.isfinite(variances).all()):
                     raise OptionError(UNSUPPORTED)

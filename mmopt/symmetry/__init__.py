@@ -3,7 +3,7 @@
 - ``find_symmetries.py``: a search for the symmetries of a workload, and other queries on their components
 - ``attribute_queries.py``: the queries on one attribute, and the swaps of its values that do not change them
 - ``components.py``: the components of one attribute, and of several together
-- ``split_workloads.py``: Gram matrices and targets of a workload by components
+- ``workload_by_component.py``: Gram matrices and targets of a workload by components
 
 The theorem. Let a group of permutations of the cells leave the workload's Gram matrix unchanged (for accuracy
 targets: map the pairs of query and target to themselves, up to the signs of the queries). A convex program
@@ -19,6 +19,6 @@ every product unchanged, not only the sum.
 """
 
 from mmopt.symmetry.find_symmetries import SymmetricWorkload, symmetry
-from mmopt.symmetry.split_workloads import representation_rounding, root_rounding
+from mmopt.symmetry.workload_by_component import representation_rounding, root_rounding
 
 __all__ = ["SymmetricWorkload", "representation_rounding", "root_rounding", "symmetry"]

@@ -37,7 +37,7 @@ from mmopt.symmetry.components import (
     made_of,
     mixed,
 )
-from mmopt.symmetry.split_workloads import (
+from mmopt.symmetry.workload_by_component import (
     asked_of,
     asked_rows,
     blocks_of,

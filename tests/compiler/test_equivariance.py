@@ -1,13 +1,12 @@
 """Facts read off the tree of a program: changes of the workload, blocks and Kronecker products.
 
-Guards ``equivariance.py`` and ``invariant_expressions.py``.
+Guards ``equivariance.py`` and ``actions_on_expressions.py``.
 """
 
 import pytest
 from edited_programs import edited
 
-from mmopt.compiler.equivariance import LARGEST_PART, SUM, equivariance, of_blocks, of_factors
-from mmopt.compiler.invariant_expressions import (
+from mmopt.compiler.actions_on_expressions import (
     CHANGE_BASIS,
     DROP_CELLS,
     PERMUTE_CELLS,
@@ -17,6 +16,7 @@ from mmopt.compiler.invariant_expressions import (
     ROTATE_ROOT,
     SPLIT_QUERIES,
 )
+from mmopt.compiler.equivariance import LARGEST_PART, SUM, equivariance, of_blocks, of_factors
 from mmopt.language import ATOMS, Program, check, program_names
 
 ALL = {

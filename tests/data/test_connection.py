@@ -1,6 +1,6 @@
 """URLs and connections: what is refused, and that no credentials are shown.
 
-Guards errors.py, engine.py.
+Guards errors.py, connections.py.
 """
 
 from unittest.mock import Mock
@@ -9,7 +9,7 @@ import ibis
 import pytest
 
 from mmopt.data import data_vector
-from mmopt.data.engine import shown_url
+from mmopt.data.connections import shown_url
 from mmopt.errors import Error
 from mmopt.workloads import Workload
 from tests.data.tables import refusal

@@ -1,7 +1,7 @@
 """A point's violations are charged to its objective, which is estimated where a rounding is not bounded.
 
 Guards compiler/bind.py, driver/judge/score_point.py,
-language/evaluate/evaluate_constraint.py, solve.py.
+language/evaluate/constraint_misses.py, solve.py.
 """
 
 import numpy as np

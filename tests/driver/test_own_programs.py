@@ -120,7 +120,7 @@ def test_lines_that_agree_on_no_units_are_solved_as_given() -> None:
 
 
 def test_problems_without_a_solution(subtests: pytest.Subtests) -> None:
-    """One message whatever the solver's word for it; test_diagnose.py has other solvers."""
+    """One message whatever the solver's word for it; test_why_no_solution.py has other solvers."""
     large = [("diag(X) <= 1", "diag(X) <= 1\n    large: diag(X) >= 2")]
     endless = [("trace(W @ inv(X) @ W.T)", "-trace(X)"), ("diag(X) <= 1", "diag(X) >= 1")]
     conflict = "'sensitivity' and 'large' cannot hold together with 'X' psd"

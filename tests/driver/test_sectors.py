@@ -28,8 +28,8 @@ from mmopt.limits import hard_limit
 from mmopt.numerics.split_arrays import Measure, Split
 from mmopt.results.saved_fields import pack, write_npz
 from mmopt.sectors import best_design
-from mmopt.sectors.mixtures import spectrum
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.mixture_search import spectrum
 from mmopt.sectors.queries_on_sectors import as_targets
 from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.sector_cells import SectorCells

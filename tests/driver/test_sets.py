@@ -23,7 +23,7 @@ from mmopt.driver.judge.proved_bounds import bound_in_form
 from mmopt.errors import TimeLimitError, TooLargeError
 from mmopt.limits import Stop
 from mmopt.numerics.split_arrays import Level, Measure, Split
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.strategies import RowSpaceStrategy, SetStrategy, Strategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f

@@ -1,6 +1,6 @@
 """Where an objective has no least value, the line at fault is named; attained optima pass.
 
-Guards diagnose.py.
+Guards why_no_solution.py.
 """
 
 # ruff: noqa: E501 - a message stands on one line, as it is printed
@@ -13,7 +13,7 @@ from tolerances import GAP
 
 from mmopt import Program, Workload, solve
 from mmopt.compiler import bind
-from mmopt.driver.diagnose import find_endless
+from mmopt.driver.why_no_solution import find_endless
 from mmopt.errors import SolverError
 from mmopt.language import check
 

@@ -2,7 +2,7 @@
 
 The verdicts of mmopt against those of the second judge, and against exact numbers.
 
-Guards language/evaluate/evaluate_constraint.py.
+Guards language/evaluate/constraint_misses.py.
 """
 
 from collections.abc import Mapping

@@ -1,13 +1,13 @@
 """Mathematics between backticks: every shipped piece is set, what is no mathematics stays as it is.
 
-Guards print.py.
+Guards typeset.py.
 """
 
 import numpy as np
 import pytest
 
 from mmopt.language import Program, check, program_names, shipped
-from mmopt.language.print import Formula, Sentence, plain_words, prose
+from mmopt.language.typeset import Formula, Sentence, plain_words, prose
 from tests.language.test_typeset import well_formed
 
 PROGRAM = """program trial

@@ -1,6 +1,6 @@
 """Programs in print: known texts, brackets where paper needs them, and LaTeX that is well formed.
 
-Guards print.py.
+Guards typeset.py.
 """
 
 import re
@@ -10,7 +10,7 @@ from edited_programs import typeset_text
 
 from mmopt.errors import ProgramError
 from mmopt.language import Program, check, program_names, typeset_latex
-from mmopt.language.print import latex_name, plain_name, print_expr
+from mmopt.language.typeset import latex_name, plain_name, print_expr
 
 TEXT = """program trial
 given

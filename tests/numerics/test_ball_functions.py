@@ -50,7 +50,8 @@ def test_exponentials_and_logarithms(rng: np.random.Generator) -> None:
             rows = [grown[3 * i : 3 * i + 3] for i in range(4)]
             assert_inside([sum(row).ln() for row in rows], ball_functions.logsumexp(a, axis=1))
             assert_inside(
-                [sum(column).ln() for column in zip(*rows, strict=True)], ball_functions.logsumexp(a, axis=0)
+                [sum(column).ln() for column in zip(*rows, strict=True)],
+                ball_functions.logsumexp(a, axis=0),
             )
 
 

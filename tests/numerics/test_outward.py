@@ -51,7 +51,7 @@ def test_norms_are_upper_bounds(matrix, norm):
 @given(MATRICES, st.sampled_from([1, 2]))
 @example(np.array([[1.0, 0.0], [5e-324, 0.0]]), 1)
 def test_differences_are_upper_bounds(matrix, norm):
-    bound = outward.largest_difference(matrix, norm)
+    bound = outward.largest_column_distance(matrix, norm)
     columns = [[Fraction(v) for v in column] for column in matrix.T.tolist()]
     for a in columns:
         for b in columns:
@@ -65,7 +65,7 @@ def test_bounds_are_tight(subtests: pytest.Subtests, rng):
             plain = np.linalg.norm(matrix, norm, axis=0)
             np.testing.assert_allclose(outward.column_norms(matrix, norm), plain, rtol=1e-12)
             pairs = np.linalg.norm(matrix[:, :, None] - matrix[:, None, :], norm, axis=0)
-            np.testing.assert_allclose(outward.largest_difference(matrix, norm), pairs.max(), rtol=1e-12)
+            np.testing.assert_allclose(outward.largest_column_distance(matrix, norm), pairs.max(), rtol=1e-12)
 
 
 @pytest.mark.quick
@@ -75,29 +75,29 @@ def test_small_integers_are_exact():
     np.testing.assert_array_equal(outward.column_norms(tree, 2), np.full(8, 2.0))
     np.testing.assert_array_equal(outward.column_norms(tree / 4, 2), np.full(8, 0.5))
     np.testing.assert_array_equal(outward.column_norms(3 * np.eye(2), 2), [3.0, 3.0])
-    assert outward.largest_difference(np.eye(5), 1) == 2.0
-    assert np.sqrt(2) <= outward.largest_difference(np.eye(5), 2) <= np.nextafter(np.sqrt(2), 2)
+    assert outward.largest_column_distance(np.eye(5), 1) == 2.0
+    assert np.sqrt(2) <= outward.largest_column_distance(np.eye(5), 2) <= np.nextafter(np.sqrt(2), 2)
     # The least float that is not below: √2 lies below its nearest float, √3 above.
     assert outward.column_norms(np.ones((2, 1)), 2)[0] == np.sqrt(2)
     assert outward.column_norms(np.ones((3, 1)), 2)[0] == np.nextafter(np.sqrt(3), 2)
     for equal, norm in itertools.product((np.full((4, 6), 1 / 3), np.ones((3, 1))), (1, 2)):
-        assert outward.largest_difference(equal, norm) == 0.0
+        assert outward.largest_column_distance(equal, norm) == 0.0
     np.testing.assert_array_equal(outward.column_norms(np.zeros((2, 3)), 2), np.zeros(3))
 
 
 @pytest.mark.quick
 def test_the_gram_form_bounds_the_direct_one(monkeypatch, rng):
     matrices = [rng.normal(size=(30, 12)) * 10.0**power for power in (-3, 0, 3)]
-    bounds = [outward.largest_difference(matrix, 2) for matrix in matrices]
+    bounds = [outward.largest_column_distance(matrix, 2) for matrix in matrices]
     monkeypatch.setattr(outward, "_DIRECT", 0)
     for matrix, direct in zip(matrices, bounds, strict=True):
-        by_gram = outward.largest_difference(matrix, 2)
+        by_gram = outward.largest_column_distance(matrix, 2)
         assert by_gram >= direct * (1 - 1e-12)
         np.testing.assert_allclose(by_gram, direct, rtol=1e-9)
         # Where columns nearly agree the Gram form is too loose and is not used.
         close = 1 + 1e-9 * rng.normal(size=(5, 4))
         pairs = np.linalg.norm(close[:, :, None] - close[:, None, :], axis=0)
-        np.testing.assert_allclose(outward.largest_difference(close, 2), pairs.max(), rtol=1e-6)
+        np.testing.assert_allclose(outward.largest_column_distance(close, 2), pairs.max(), rtol=1e-6)
 
 
 @pytest.mark.quick

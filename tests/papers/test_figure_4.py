@@ -12,7 +12,7 @@ import scipy.linalg
 from mmopt import Program, Workload
 from mmopt.compiler import bind
 from mmopt.solvers import Clock, Options
-from mmopt.solvers.weighting import points
+from mmopt.solvers.weighting_kernel import points
 from mmopt.workloads import Domain
 from mmopt.workloads.query_product import Product, all_range
 

@@ -14,7 +14,7 @@ import pytest
 from tolerances import FITNESS, GAP_INTERIOR, PRINTED_RATIO, PUBLISHED
 
 from mmopt import Strategy, Workload, solve
-from mmopt.results.rows_and_json import levels
+from mmopt.results.solution_rows_and_json import levels
 from mmopt.testing.problem_registry import Figure, holds
 from tests.examples.scripts import scripts
 

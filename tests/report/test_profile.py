@@ -1,6 +1,6 @@
 """Cells that pay less than the largest privacy cost, and what that allows.
 
-Guards solution_tables.py.
+Guards solution_and_history_tables.py.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from tolerances import RECOMPUTED
 from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
 from mmopt.numerics.split_arrays import Level
 from mmopt.report import slack_table
-from mmopt.report.solution_tables import orbit_label
+from mmopt.report.solution_and_history_tables import orbit_label
 from mmopt.workloads import Product, query_product
 from tests.report.printed import printed
 

@@ -1,13 +1,13 @@
 """Numbers of the tables in few digits and words, never cut; texts are wrapped and never read as markup.
 
-Guards release_tables.py.
+Guards accuracy_and_release_tables.py.
 """
 
 import pytest
 
 from mmopt.errors import counted
 from mmopt.report import pairs_table, paragraphs
-from mmopt.report.release_tables import decimals
+from mmopt.report.accuracy_and_release_tables import decimals
 from mmopt.report.table_style import duration, figure, gap, memory, rows_table, shortened, storage
 from tests.report.printed import printed
 

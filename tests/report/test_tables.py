@@ -12,7 +12,7 @@ import pytest
 from mmopt.driver import solve
 from mmopt.errors import TooLargeError
 from mmopt.language import Program, check, program_names
-from mmopt.language.print import plain_words, program_lines
+from mmopt.language.typeset import plain_words, program_lines
 from mmopt.mechanism import Answers
 from mmopt.mechanism.write_release import answers_frame
 from mmopt.report import (

@@ -1,7 +1,7 @@
 """A saved solution comes back equal, from plain arrays; what is no such file, or has a field of another
 kind than declared (saved_fields), is refused by name.
 
-Guards rows_and_json.py, saved_fields.py.
+Guards solution_rows_and_json.py, saved_fields.py.
 """
 
 import dataclasses

@@ -24,7 +24,7 @@ from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.ball_functions import nuclear
 from mmopt.numerics.balls import GROW, exact, gamma, matmul
 from mmopt.sectors.bounds import root_of_moments
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.row_space import RowSpace
 
 ENOUGH = 1e-9  # a relative loss e/η for which nothing is mixed in

@@ -1,6 +1,6 @@
 """Designs reach the optimum that the dense certificate proves, and each bound and value is what it says.
 
-Guards best_design.py and mixtures.py.
+Guards best_design.py and mixture_search.py.
 """
 
 import itertools
@@ -12,7 +12,8 @@ from few_attributes import MIXED, few_ways
 from tolerances import PUBLISHED, SHAPE
 
 from mmopt.sectors.best_design import Design, Search, designs
-from mmopt.sectors.mixtures import (
+from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.mixture_search import (
     PRODUCTS,
     best_on_simplex,
     columns_of,
@@ -22,7 +23,6 @@ from mmopt.sectors.mixtures import (
     negative_log_t,
     spectrum,
 )
-from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.workloads.query_product import prefix
 

@@ -1,6 +1,6 @@
 """The row space of products of few attributes is that of the dense matrix, whatever is asked of it.
 
-Guards sectors/row_space.py, sectors/functions_of_few.py and sectors/profiles.py.
+Guards sectors/row_space.py, sectors/functions_of_few.py and sectors/measures_and_profiles.py.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from tolerances import FINE, PRINTED, SHAPE
 
 from mmopt.errors import TooLargeError
 from mmopt.sectors import functions_of_few
-from mmopt.sectors.mixtures import spectrum
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.mixture_search import spectrum
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.workloads.query_product import identity, predicates, prefix
 from tests.sectors.proved_bound import total_error_bound

@@ -1,6 +1,6 @@
 """Designs for targets get better and are what they say; derivatives by shares are those of t.
 
-Guards sectors/sector_cells.py, mixtures.py, best_design.py.
+Guards sectors/sector_cells.py, mixture_search.py, best_design.py.
 """
 
 import numpy as np
@@ -9,14 +9,14 @@ from dense_row_space import ways
 from tolerances import SHAPE
 
 from mmopt.sectors.best_design import target_designs
-from mmopt.sectors.mixtures import (
+from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.mixture_search import (
     QueryShares,
     columns_of,
     columns_of_cells,
     integrals_and_curvature,
     spectrum,
 )
-from mmopt.sectors.profiles import Mixture
 from mmopt.sectors.queries_on_sectors import as_targets, sources_with_targets
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.sector_cells import SectorCells

@@ -7,7 +7,7 @@ from named_workloads import all_ranges
 from query_rows import haar
 
 from mmopt import Workload
-from mmopt.solvers.weighting import Weighting, entrywise
+from mmopt.solvers.weighting_kernel import Weighting, entrywise
 
 Array = np.ndarray
 Design = tuple[Array, Array]

@@ -1,6 +1,6 @@
 """p-Identity strategies: their error against dense inverses, the states and starts of the search.
 
-Guards p_identity.py.
+Guards p_identity_kernel.py.
 """
 
 import itertools
@@ -12,7 +12,15 @@ from tolerances import DERIVATIVE, RECOMPUTED
 from mmopt import UnsuitableError, Workload, solve
 from mmopt.numerics.arrays import Array
 from mmopt.solvers import Clock
-from mmopt.solvers.p_identity import AGREE, Objective, StartRows, default_starts, rounds, search, starts
+from mmopt.solvers.p_identity_kernel import (
+    AGREE,
+    Objective,
+    StartRows,
+    default_starts,
+    rounds,
+    search,
+    starts,
+)
 
 
 def prefix(n: int) -> np.ndarray:

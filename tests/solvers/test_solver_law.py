@@ -1,6 +1,6 @@
 """The law of the solvers: every row of the tables takes the cones and the options that it claims.
 
-Guards kernels.py, conic_solvers.py, table_of_solvers.py.
+Guards table_of_kernels.py, conic_solvers.py, table_of_solvers.py.
 """
 
 import ctypes
@@ -35,10 +35,10 @@ from mmopt.solvers import (
     SolverRow,
     choose_solver,
     claims,
-    kernels,
     missing_cones,
     predicted,
     run,
+    table_of_kernels,
 )
 from mmopt.solvers.conic_problem import Handover
 from tests.solvers.separate import NEEDS, separate
@@ -214,7 +214,7 @@ def test_a_program_that_is_shipped_is_known_without_reading_others(monkeypatch: 
         read.append(name)
         return shipped(name)
 
-    monkeypatch.setattr(kernels, "shipped", seen)
+    monkeypatch.setattr(table_of_kernels, "shipped", seen)
     assert next(claims(bind(shipped("query_weighting"), PREFIX))).program == "query_weighting"
     assert set(read) == {"query_weighting"}
     read.clear()

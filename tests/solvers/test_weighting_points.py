@@ -12,7 +12,7 @@ from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.driver.run_solver import Best
 from mmopt.solvers import Clock, Options, Point
-from mmopt.solvers.weighting import PROGRAMS, points
+from mmopt.solvers.weighting_kernel import PROGRAMS, points
 
 
 def offered(program: str, instance: Instance, options: Options, clock: Clock) -> Iterator[Point]:

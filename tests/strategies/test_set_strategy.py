@@ -26,7 +26,7 @@ from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.split_arrays import Level, Measure, Split
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.residual_strategies import FewProduct
 from mmopt.strategies import SetStrategy, set_strategy
 from mmopt.strategies.set_strategy import SetCells, _below, best_by_sets

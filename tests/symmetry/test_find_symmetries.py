@@ -1,6 +1,6 @@
 """The components of a workload are those of its dense matrices.
 
-Guards components.py, split_workloads.py.
+Guards components.py, workload_by_component.py.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from mmopt.numerics.split_arrays import Space, Split, lift
 from mmopt.symmetry import SymmetricWorkload, find_symmetries, symmetry
 from mmopt.symmetry.attribute_queries import terms_of
 from mmopt.symmetry.components import AttributeSymmetry, Joint
-from mmopt.symmetry.split_workloads import is_connected
+from mmopt.symmetry.workload_by_component import is_connected
 from mmopt.testing.problem_registry import domain_of, marginals
 from mmopt.workloads import Product, Workload, query_product as f
 

@@ -9,7 +9,7 @@ from mmopt.cli.solve_and_plan import run_solve
 from mmopt.errors import ContradictionError, OptionError, ProgramError
 from mmopt.exchange import FORMATS, export as exported
 from mmopt.language import Program, check, program_names, shipped, typeset_latex
-from mmopt.language.print import plain_words, program_lines, prose
+from mmopt.language.typeset import plain_words, program_lines, prose
 from mmopt.report import (
     answers_table,
     givens_table,
@@ -26,7 +26,7 @@ from mmopt.report import (
     takers_table,
 )
 from mmopt.report.explain import explain as explained
-from mmopt.report.explain.explanation import renderables
+from mmopt.report.explain.explanation_text_and_latex import renderables
 from mmopt.resources import write_whole
 from mmopt.results import Solution
 from mmopt.solvers import SOLVERS

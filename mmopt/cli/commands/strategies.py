@@ -60,7 +60,7 @@ from mmopt.report.charts import need_matplotlib
 from mmopt.request import Request
 from mmopt.resources import write_whole
 from mmopt.results import Solution
-from mmopt.results.rows_and_json import finite
+from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE
 from mmopt.strategies.baselines import CATALOGUE, baseline_names, evaluate, read
 from mmopt.workloads import Workload

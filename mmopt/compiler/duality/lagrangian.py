@@ -48,7 +48,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.to_cones import Line, line
+from mmopt.compiler.count_cones import Line, line
 from mmopt.language import ATOMS, evaluate, evaluate_ball
 from mmopt.language.atoms.argument_types import Type
 from mmopt.language.atoms.minorants import Near

@@ -20,9 +20,9 @@ import scipy.sparse as sp
 
 from mmopt.compiler.duality.lagrangian import Multipliers, Node, Nodes, ReadLine, Slopes
 from mmopt.compiler.duality.ranges import Range
-from mmopt.compiler.lower import Lowered, symmetric
+from mmopt.compiler.lower_to_cvxpy import Lowered, symmetric
 from mmopt.language import ATOMS
-from mmopt.limits import require_time, uncounted
+from mmopt.limits import require_time, time_not_counted
 from mmopt.numerics.arrays import Array
 
 LEAST_SHARE = 1e-3  # of the largest entry: smaller entries are scaled as if they were so large
@@ -330,7 +330,7 @@ def lower_node_by_node(
 
     Imports cvxpy. TimeLimitError as ``require_time``.
     """
-    with uncounted():
+    with time_not_counted():
         import cvxpy
     size = size or size_of(nodes.all[nodes.objective].value)
     return _NodeLowering(cvxpy, nodes, ranges, size, by_parts).build(share, is_inner)

@@ -13,14 +13,13 @@ the top.
 Cells, zeros and factors are compared as they were given; multiples of queries, degrees and the zeros of a
 lift are decided up to rounding. None of it is trusted: the lifted point and multipliers are scored over all
 cells (``driver.solve_convex``). A solution by component is not scored again, so symmetries are decided
-exactly (``symmetry.attribute_queries``, ``symmetry.split_workloads``).
+exactly (``symmetry.attribute_queries``, ``symmetry.workload_by_component``).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariant_expressions import (
+from mmopt.compiler.actions_on_expressions import (
     CHANGE_BASIS,
     PERMUTE_CELLS,
     PERMUTE_QUERIES,
@@ -30,6 +29,7 @@ from mmopt.compiler.invariant_expressions import (
     ROTATE_ROOT,
     SPLIT_QUERIES,
 )
+from mmopt.compiler.bind import Instance
 from mmopt.compiler.reductions.merge_cells_and_queries import merge_cells, merge_parallel_queries
 from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
 from mmopt.compiler.reductions.split_blocks_and_factors import (

@@ -36,8 +36,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mmopt.compiler.actions_on_expressions import DROP_CELLS
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.invariant_expressions import DROP_CELLS
 from mmopt.compiler.reductions.reduction_step import (
     MOST_ENTRIES,
     WITH_TARGETS,

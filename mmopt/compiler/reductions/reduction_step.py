@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.compiler.actions_on_expressions import Axis
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.equivariance import Composition, Equivariance, equivariance, of_blocks, of_factors
-from mmopt.compiler.invariant_expressions import Axis
 from mmopt.language import Checked
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import ADD_REMOVE, AnyStrategy

@@ -41,9 +41,9 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.csgraph
 
+from mmopt.compiler.actions_on_expressions import PERMUTED
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.equivariance import SUM
-from mmopt.compiler.invariant_expressions import PERMUTED
 from mmopt.compiler.reductions.reduction_step import (
     CELLS_AND_QUERIES,
     MOST_ENTRIES,

@@ -34,9 +34,9 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.compiler.actions_on_expressions import PERMUTED
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.equivariance import Equivariance
-from mmopt.compiler.invariant_expressions import PERMUTED
 from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, traits
 from mmopt.compiler.same_program import is_shipped
 from mmopt.language import Checked, evaluate

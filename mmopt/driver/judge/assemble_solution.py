@@ -244,9 +244,11 @@ def _kept(history: Sequence[Row]) -> list[Row]:
 
 
 def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solution:
-    """Put a solution together; total error and its bound are computed here, for every program.
+    """The solution of a point: its strategy, total error and the bound on that are computed here.
 
-    ``env`` has the point's values; where these are by component, the solution's are too.
+    Figures that contradict each other by no more than the point's violations are charged to the objective,
+    and a claimed bound is tried on feasible points. ``env`` has the point's values; where these are by
+    component, the solution's are too.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.violations import SYMMETRIC, as_declared, undefined_part, violations
 from mmopt.errors import ProgramError
 from mmopt.language import Checked, evaluate, evaluate_ball
-from mmopt.language.evaluate.evaluate_constraint import charge, cleared, excess_with_errors
+from mmopt.language.evaluate.constraint_misses import charge, cleared, excess_with_errors
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.number_systems import split_meaning, splits
 from mmopt.language.syntax.program import Program

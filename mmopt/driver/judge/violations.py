@@ -17,7 +17,7 @@ from mmopt.compiler import Instance
 from mmopt.language import Program, Tape, to_source, worst
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.names_and_relations import AXES
-from mmopt.language.evaluate.evaluate_constraint import beside_psd, undefined, undefined_in
+from mmopt.language.evaluate.constraint_misses import beside_psd, undefined, undefined_in
 from mmopt.language.evaluate.evaluator import OF_PART, Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, vectorised, walk

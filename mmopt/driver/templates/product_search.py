@@ -48,7 +48,7 @@ from mmopt.numerics.arrays import EPS, Array, Ints, svd
 from mmopt.numerics.outward import check_norm
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.p_identity import StartRows, search
+from mmopt.solvers.p_identity_kernel import StartRows, search
 from mmopt.strategies import Strategy
 from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy, one_attribute, products_of
 from mmopt.workloads import Factor, Product, Workload

@@ -48,7 +48,7 @@ class Atom:
 
     ``equivariance`` is the word for how the atom commutes with a change of the axes of its arguments (cells
     permuted or repeated, queries permuted, a basis rotated), with block diagonal arguments and with Kronecker
-    products; ``compiler/invariant_expressions.py`` defines each word. "": with none of them.
+    products; ``compiler/actions_on_expressions.py`` defines each word. "": with none of them.
     ``even``: entry by entry, whatever the sign of an entry.
 
     ``gradient`` takes the arguments, the value and the derivative of a number by the value, and gives

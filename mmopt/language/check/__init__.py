@@ -4,5 +4,5 @@
   every node with the rule that gives its curvature
 - ``names_and_relations.py``: checks of names, relations, ranks and objectives, with advice on curvature
 - ``infer_types.py``: the type of every expression and of its entries
-- ``section_checks.py``: checks of the sections on solutions and of procedures
+- ``procedures_and_sections.py``: checks of the sections on solutions and of procedures
 """

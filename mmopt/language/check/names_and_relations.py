@@ -347,8 +347,13 @@ def _symmetric(e: Expr, t: Type, op: str, scope: Scope) -> None:
     scope.source.fail(e.span, message, hint)
 
 
-def check_relation(c: Constraint, types: tuple[Type, Type], scope: Scope) -> None:
-    """Check the curvature of both sides of a convex constraint, the smaller side first."""
+def check_curvature_of_sides(c: Constraint, types: tuple[Type, Type], scope: Scope) -> None:
+    """Refuse a constraint whose sides lack the curvature that its relation needs, the convex side first.
+
+    Raises
+    ------
+    ProgramError : with what to do about it; of psd relations, sides without that order.
+    """
     r = c.relation
     sides = zip(SIDES[r.op], types, (r.left, r.right), strict=True)
     for word, t, e in sorted(sides, key=lambda side: side[0] == "concave"):

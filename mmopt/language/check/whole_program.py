@@ -20,8 +20,8 @@ from mmopt.language.check.names_and_relations import (
     SIDES,
     SOURCES,
     Names,
+    check_curvature_of_sides,
     check_rank,
-    check_relation,
     check_shapes,
     check_smooth,
     check_smooth_line,
@@ -31,7 +31,7 @@ from mmopt.language.check.names_and_relations import (
     suits,
     turned_objective,
 )
-from mmopt.language.check.section_checks import check_closing
+from mmopt.language.check.procedures_and_sections import check_closing
 from mmopt.language.syntax.parse_expression import MAX_NESTING
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
@@ -141,7 +141,7 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
             check_smooth_line(c, scope)
         elif not is_rank(c):
             with _noted(faults, c.name):
-                check_relation(c, constraints[c.name], scope)
+                check_curvature_of_sides(c, constraints[c.name], scope)
     types = dict(names.types)
     fixed = names.dims | {name for name, inferred in types.items() if inferred.is_constant}
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
@@ -409,7 +409,10 @@ def _walk(node: TypedNode) -> Iterator[TypedNode]:
 
 
 def describe(checked: Checked, expr: Expr, family: Family | None = None) -> TypedNode:
-    """The tree of types below an expression of a checked program (inside the clause of a family)."""
+    """The expression as a tree: for each part its type and, in words, the rule of its curvature.
+
+    family : the one whose index may occur.
+    """
     program = checked.program
     roles = {d.name: "given" for d in program.givens}
     roles |= {p.name: "a parameter" for p in program.parameters}

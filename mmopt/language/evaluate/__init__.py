@@ -2,5 +2,5 @@
 
 - ``evaluator.py``: expressions evaluated and differentiated: one walk each, in any number system
 - ``number_systems.py``: the number systems: plain or with error bounds, dense or by component
-- ``evaluate_constraint.py``: the violation of a constraint at a point: its size, place and unit
+- ``constraint_misses.py``: the violation of a constraint at a point: its size, place and unit
 """

@@ -5,7 +5,7 @@ solved here.
 
 - ``explained_facts.py``: the facts of a program as plain data, and those of its own text
 - ``as_compiled.py``: a program as compiled for a workload, and its solution line by line
-- ``explanation.py``: an explanation arranged, printed in a terminal, and as a LaTeX document
+- ``explanation_text_and_latex.py``: an explanation arranged, printed in a terminal, and as a LaTeX document
 - ``explanation_html.py``: an explanation as one HTML page, its formulas in MathML
 """
 
@@ -34,9 +34,9 @@ from mmopt.report.explain.explained_facts import (
     repair_words,
     statements,
 )
-from mmopt.report.explain.explanation import as_latex, as_text
 from mmopt.report.explain.explanation_html import as_fragment, as_html
-from mmopt.report.solution_tables import solved_workload
+from mmopt.report.explain.explanation_text_and_latex import as_latex, as_text
+from mmopt.report.solution_and_history_tables import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.strategies import Strategy, StrategyOfFew, as_dense

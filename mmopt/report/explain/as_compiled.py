@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
+from mmopt.compiler.count_cones import count_entries, curved_nodes, implied_psd, line
 from mmopt.compiler.scale_numbers import units_of
-from mmopt.compiler.to_cones import count_entries, curved_nodes, implied_psd, line
 from mmopt.driver.solve_plan import SolvePlan
 from mmopt.errors import counted
 from mmopt.language import Checked, evaluate
@@ -22,8 +22,8 @@ from mmopt.language.check.infer_types import Scope, infer, scoped
 from mmopt.language.check.names_and_relations import AXES
 from mmopt.language.check.whole_program import Survey
 from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.print import Formula, Sentence
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, vectorised
+from mmopt.language.typeset import Formula, Sentence
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Spanned, Split, Unlisted, plain
 from mmopt.proof.recheck import placed_variables
@@ -40,10 +40,10 @@ from mmopt.report.explain.explained_facts import (
     relation_of,
 )
 from mmopt.report.program_tables import Sizes, sizes_at
-from mmopt.report.solution_tables import orbit_label
+from mmopt.report.solution_and_history_tables import orbit_label
 from mmopt.report.table_style import duration, figure
 from mmopt.results import Solution
-from mmopt.results.rows_and_json import levels
+from mmopt.results.solution_rows_and_json import levels
 from mmopt.solvers.conic_problem import hand_over
 from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.components import Cells

@@ -12,18 +12,8 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.language import Checked, Program
 from mmopt.language.atoms.argument_types import Dim, Type
 from mmopt.language.check.infer_types import Scope
-from mmopt.language.check.section_checks import solved_programs
+from mmopt.language.check.procedures_and_sections import solved_programs
 from mmopt.language.check.whole_program import LineSurvey, TypedNode
-from mmopt.language.print import (
-    Formula,
-    Sentence,
-    latex_name,
-    plain_name,
-    print_expr,
-    print_relation,
-    program_lines,
-    prose,
-)
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -34,6 +24,16 @@ from mmopt.language.syntax.syntax_tree import (
     Name,
     Number,
     Relation,
+)
+from mmopt.language.typeset import (
+    Formula,
+    Sentence,
+    latex_name,
+    plain_name,
+    print_expr,
+    print_relation,
+    program_lines,
+    prose,
 )
 from mmopt.report.program_tables import Sizes
 

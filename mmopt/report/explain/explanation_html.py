@@ -1,6 +1,6 @@
 """An explanation as one HTML page, its formulas in MathML.
 
-MathML is made of the LaTeX that ``mmopt.language.print`` and the pages of the site write: browsers print it
+MathML is made of the LaTeX that ``mmopt.language.typeset`` and the pages of the site write: browsers print it
 without any help from outside. Trees open and close; the page loads nothing.
 """
 
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
 
-from mmopt.language.print import GREEK, Sentence
+from mmopt.language.typeset import GREEK, Sentence
 from mmopt.report.explain.explained_facts import Facts, NodeFacts
-from mmopt.report.explain.explanation import (
+from mmopt.report.explain.explanation_text_and_latex import (
     Block,
     Excerpt,
     Listing,

@@ -28,16 +28,16 @@ from mmopt.driver import solve
 from mmopt.driver.judge.assemble_solution import value_of
 from mmopt.errors import Error, OptionError, TooLargeError, UnsuitableError, suggest
 from mmopt.language import Program, program_names
-from mmopt.language.check.section_checks import alternates, solved_programs
+from mmopt.language.check.procedures_and_sections import alternates, solved_programs
 from mmopt.numerics.arrays import Array
 from mmopt.proof import verify
 from mmopt.results import Solution
 from mmopt.solvers import Claim, claims
-from mmopt.solvers.banded_strategy import Banded
+from mmopt.solvers.banded_kernel import Banded
 from mmopt.solvers.nuclear.ascent import curvature, many_exponentials
 from mmopt.solvers.nuclear.nuclear_kernel import FORMS
 from mmopt.solvers.nuclear.nuclear_problem import Iterate, iterate
-from mmopt.solvers.weighting import SHIPPED
+from mmopt.solvers.weighting_kernel import SHIPPED
 from mmopt.testing.problem_registry import Figure, Problem, Random, known_figures, meets, problems_named
 from mmopt.workloads import Workload
 

@@ -20,7 +20,7 @@ from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.split_arrays import Measure, Split
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.workloads import Workload
 

@@ -1,6 +1,6 @@
 """Multipliers of equalities are free, those of matrix inequalities psd: what a certificate may start from.
 
-Guards compiler/lower.py.
+Guards compiler/lower_to_cvxpy.py.
 """
 
 import numpy as np

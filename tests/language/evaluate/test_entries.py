@@ -1,6 +1,6 @@
 """Arrays by index: the numbers that a loop gives, in every reading of the tree.
 
-Guards compiler/lower.py, evaluator.py.
+Guards compiler/lower_to_cvxpy.py, evaluator.py.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
-from mmopt.compiler.to_cones import cones
+from mmopt.compiler.count_cones import cones
 from mmopt.errors import OptionError
 from mmopt.language import Tape, evaluate, evaluate_ball
 from mmopt.language.syntax.parse_expression import parse_expr

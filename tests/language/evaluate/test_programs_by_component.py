@@ -10,7 +10,7 @@ from symmetric_workloads import random_products, random_symmetric_matrix
 from mmopt import Program
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball, worst
-from mmopt.language.evaluate.evaluate_constraint import excess_with_errors, misses
+from mmopt.language.evaluate.constraint_misses import excess_with_errors, misses
 from mmopt.language.evaluate.number_systems import without_form
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 from mmopt.numerics.split_arrays import Level, Space, Split, floored, lift

@@ -1,6 +1,6 @@
 """The sums of absolute terms, against what they are by hand.
 
-Guards evaluate_constraint.py.
+Guards constraint_misses.py.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mmopt.language import evaluate
-from mmopt.language.evaluate.evaluate_constraint import sizes_of_terms
+from mmopt.language.evaluate.constraint_misses import sizes_of_terms
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply
 

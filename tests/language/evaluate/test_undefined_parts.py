@@ -1,6 +1,6 @@
 """An atom has to have a value in each entry, used or not: so bounds and solvers take it.
 
-Guards evaluate_constraint.py.
+Guards constraint_misses.py.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 
 from mmopt.language import ATOMS
 from mmopt.language.atoms.argument_types import Curvature, column
-from mmopt.language.evaluate.evaluate_constraint import undefined_in
+from mmopt.language.evaluate.constraint_misses import undefined_in
 from mmopt.language.evaluate.evaluator import OF_PART
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint, Name

@@ -1,6 +1,6 @@
 """The section ``neighbours`` is read, checked and printed; what it cannot say is refused.
 
-Guards language/print.py, program.py.
+Guards language/typeset.py, program.py.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError
 from mmopt.language import check, typeset_latex
-from mmopt.language.print import program_lines
+from mmopt.language.typeset import program_lines
 
 PROGRAM = """\
 program stream

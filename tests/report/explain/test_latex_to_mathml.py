@@ -9,7 +9,7 @@ import pytest
 
 from mmopt.language import Program, program_names, typeset_latex
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.print import program_lines
+from mmopt.language.typeset import program_lines
 from mmopt.report.explain.explanation_html import LatexError, mathml
 
 # Elements of MathML Core, which browsers print.

@@ -13,14 +13,14 @@ from mmopt.errors import TooLargeError
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.write_release import SIMULATED
+from mmopt.report.accuracy_and_release_tables import accuracy_by_group, answers_table, release_rows
 from mmopt.report.charts import need_matplotlib, picture
 from mmopt.report.displays import chart, display
 from mmopt.report.explain import explain
-from mmopt.report.explain.explanation import DocumentSection, arranged
 from mmopt.report.explain.explanation_html import PAGE_STYLE, STYLE, fragment
+from mmopt.report.explain.explanation_text_and_latex import DocumentSection, arranged
 from mmopt.report.release_chart import accuracy_figure, release_figure
-from mmopt.report.release_tables import accuracy_by_group, answers_table, release_rows
-from mmopt.report.solution_tables import solution_rows, solved_workload
+from mmopt.report.solution_and_history_tables import solution_rows, solved_workload
 from mmopt.request import WorkloadLike
 from mmopt.resources import version, write_whole
 from mmopt.results import Frame, Solution

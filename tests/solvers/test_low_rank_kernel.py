@@ -12,7 +12,7 @@ from named_workloads import named, random_workload
 from tolerances import GAP
 
 from mmopt import Workload, solve
-from mmopt.solvers.low_rank_halves import approach, project, reconstruction
+from mmopt.solvers.low_rank_kernel import approach, project, reconstruction
 
 
 def test_a_projection_is_the_nearest_point(rng: np.random.Generator) -> None:

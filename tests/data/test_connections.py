@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from ibis.backends.duckdb import Backend
 
-from mmopt.data.engine import connected
+from mmopt.data.connections import connected
 
 SWITCHED_OFF = "SET enable_progress_bar = false"
 

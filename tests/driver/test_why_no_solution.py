@@ -1,6 +1,6 @@
 """Programs without a solution: which lines are at fault, what to change, and no claim that is not so.
 
-Guards diagnose.py.
+Guards why_no_solution.py.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from edited_programs import without_reach
 
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import Scaling, bind, scale
-from mmopt.driver.diagnose import Probe, explain_failure, infeasible, relaxed
+from mmopt.driver.why_no_solution import Probe, explain_failure, infeasible, relaxed
 from mmopt.language import check, worst
 from mmopt.limits import Stop
 from mmopt.solvers import Point, Proof

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.to_cones import Line, implied_psd, line, trace_inverse
+from mmopt.compiler.count_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluator import EntryIndices, entry_indices, positions
@@ -29,7 +29,7 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
     taken_together,
 )
-from mmopt.limits import require_time, uncounted
+from mmopt.limits import require_time, time_not_counted
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.matrix_functions import factor
 
@@ -239,7 +239,7 @@ class _Lowering:
 
 def lower(instance: Instance) -> Lowered:
     """Build the cvxpy problem of a (scaled) instance. Imports cvxpy, which takes a second or two."""
-    with uncounted():
+    with time_not_counted():
         import cvxpy
 
     program, sizes = instance.program, instance.sizes()

@@ -20,13 +20,13 @@ from mmopt.language import Checked, shipped
 from mmopt.numerics.split_arrays import Split
 from mmopt.resources import version
 from mmopt.solvers import (
-    banded_strategy,
-    low_rank_halves,
+    banded_kernel,
+    low_rank_kernel,
     nuclear,
-    p_identity,
+    p_identity_kernel,
     sector_kernel,
     softmax_kernel,
-    weighting,
+    weighting_kernel,
 )
 from mmopt.solvers.function_solver import reference
 from mmopt.solvers.solver_protocol import Clock, Options, Point
@@ -91,14 +91,18 @@ KERNELS: tuple[Kernel, ...] = (
         takes=sector_kernel.takes,
     ),
     Kernel(
-        "weighting", "fixed point, then interior point", weighting.PROGRAMS, weighting.points, weighting.needs
+        "weighting",
+        "fixed point, then interior point",
+        weighting_kernel.PROGRAMS,
+        weighting_kernel.points,
+        weighting_kernel.needs,
     ),
     Kernel(
         "p_identity",
         "quasi-Newton from many starts, over merged cells first",
-        p_identity.PROGRAMS,
-        p_identity.points,
-        p_identity.needs,
+        p_identity_kernel.PROGRAMS,
+        p_identity_kernel.points,
+        p_identity_kernel.needs,
         reads=frozenset({"max_iterations", "starts", "seed"}),
         is_local=True,
         program_class="smooth",
@@ -114,18 +118,18 @@ KERNELS: tuple[Kernel, ...] = (
     Kernel(
         "low_rank",
         "closed form, or accelerated projected gradients",
-        low_rank_halves.PROGRAMS,
-        low_rank_halves.points,
-        low_rank_halves.needs,
+        low_rank_kernel.PROGRAMS,
+        low_rank_kernel.points,
+        low_rank_kernel.needs,
         tolerance=1e-5,
     ),
     Kernel(
         "banded",
         "quasi-Newton on a banded factor",
-        banded_strategy.PROGRAMS,
-        banded_strategy.points,
-        banded_strategy.needs,
-        takes=banded_strategy.takes,
+        banded_kernel.PROGRAMS,
+        banded_kernel.points,
+        banded_kernel.needs,
+        takes=banded_kernel.takes,
     ),
 )
 

@@ -1,6 +1,7 @@
 """The page of a report: whole, the same each time, and of the private table only what was released.
 
-Guards report/explain/explanation.py, report/explain/explanation_html.py, release_tables.py.
+Guards report/explain/explanation_text_and_latex.py, report/explain/explanation_html.py,
+accuracy_and_release_tables.py.
 """
 
 import dataclasses
@@ -33,7 +34,7 @@ def solution(asked: Workload) -> mmopt.Solution:
 @pytest.fixture
 def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are made, and not turned into SVG, which takes longest."""
-    monkeypatch.setattr("mmopt.report.page.picture", lambda draw, kind: draw() and b"<svg></svg>")
+    monkeypatch.setattr("mmopt.report.report_page.picture", lambda draw, kind: draw() and b"<svg></svg>")
 
 
 @pytest.fixture(scope="module")

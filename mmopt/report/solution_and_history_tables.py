@@ -22,7 +22,7 @@ from mmopt.report.comparison_tables import CONTINUOUS
 from mmopt.report.table_style import Table, bold, cell, duration, figure, gap, rows_table
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Frame, Solution, Verification, gap_between
-from mmopt.results.rows_and_json import levels
+from mmopt.results.solution_rows_and_json import levels
 from mmopt.results.verification import shown
 from mmopt.strategies import ComponentStrategy, ProductStrategy, StrategyOfFew
 from mmopt.symmetry.components import Cells

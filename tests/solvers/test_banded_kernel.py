@@ -10,7 +10,7 @@ from tolerances import GAP
 
 from mmopt import Workload, solve
 from mmopt.numerics.matrix_functions import windows
-from mmopt.solvers.banded_strategy import Banded, takes
+from mmopt.solvers.banded_kernel import Banded, takes
 
 
 def problem(rng: np.random.Generator, n: int, b: int) -> tuple[Banded, np.ndarray]:

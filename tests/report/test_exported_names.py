@@ -6,12 +6,12 @@ import sys
 import pytest
 
 import mmopt.report
-from mmopt.report import every_report
+from mmopt.report import exported_names
 
 
 def test_every_name_is_given_and_no_other() -> None:
-    for name in every_report.__all__:
-        assert getattr(mmopt.report, name) is getattr(every_report, name)
+    for name in exported_names.__all__:
+        assert getattr(mmopt.report, name) is getattr(exported_names, name)
     with pytest.raises(AttributeError, match="has no attribute 'annotations_of'"):
         mmopt.report.annotations_of  # noqa: B018
 

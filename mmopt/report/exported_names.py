@@ -1,10 +1,21 @@
 """The names that ``mmopt.report`` exports, loaded all together."""
 
+from mmopt.report.accuracy_and_release_tables import (
+    NOT_PRIVATE,
+    accuracy_by_group,
+    accuracy_by_query,
+    answers_table,
+    entries_table,
+    privacy_rows,
+    release_rows,
+    shares_by_group,
+    shares_by_query,
+    simulated_table,
+)
 from mmopt.report.charts import check_chart
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
 from mmopt.report.convergence_chart import convergence_figure, write_chart, write_convergence
 from mmopt.report.displays import chart, display, framed
-from mmopt.report.page import Contents, solution_page, write_page
 from mmopt.report.program_tables import (
     Sizes,
     SolverSize,
@@ -21,19 +32,8 @@ from mmopt.report.program_tables import (
     takers_table,
 )
 from mmopt.report.release_chart import write_accuracy_chart
-from mmopt.report.release_tables import (
-    NOT_PRIVATE,
-    accuracy_by_group,
-    accuracy_by_query,
-    answers_table,
-    entries_table,
-    privacy_rows,
-    release_rows,
-    shares_by_group,
-    shares_by_query,
-    simulated_table,
-)
-from mmopt.report.solution_tables import (
+from mmopt.report.report_page import Contents, solution_page, write_page
+from mmopt.report.solution_and_history_tables import (
     history_frame,
     history_table,
     slack_table,

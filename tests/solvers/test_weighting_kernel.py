@@ -7,7 +7,14 @@ import pytest
 from query_rows import haar
 from tolerances import DERIVATIVE, FINE, GAP_INTERIOR, ROUNDING
 
-from mmopt.solvers.weighting import Weighting, WeightsAndPrices, better, curvature, improve, solve_scaled
+from mmopt.solvers.weighting_kernel import (
+    Weighting,
+    WeightsAndPrices,
+    better,
+    curvature,
+    improve,
+    solve_scaled,
+)
 from tests.solvers.designs import HARD, weighting
 
 STEP = 1e-5

@@ -61,7 +61,7 @@ from mmopt.limits import require_time
 from mmopt.numerics.arrays import EPS, Array, Ints, qr
 from mmopt.numerics.matrix_functions import eigh
 from mmopt.numerics.split_arrays import Split
-from mmopt.sectors.profiles import Mixture
+from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.row_space import Profiles, RowSpace
 
 

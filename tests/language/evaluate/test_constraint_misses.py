@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mmopt.language import violation, worst
-from mmopt.language.evaluate import evaluate_constraint
-from mmopt.language.evaluate.evaluate_constraint import cleared, excess_with_errors, misses
+from mmopt.language.evaluate import constraint_misses
+from mmopt.language.evaluate.constraint_misses import cleared, excess_with_errors, misses
 from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint
@@ -84,7 +84,7 @@ def test_a_family_at_once_is_one_by_one(
             with subtests.test(text, infinite=env is infinite), monkeypatch.context() as patch:
                 line = constraint(text)
                 found = worst(line, env), excess(line, env)
-                patch.setattr(evaluate_constraint, "vectorised", lambda expr, index: None)
+                patch.setattr(constraint_misses, "vectorised", lambda expr, index: None)
                 (amount, at), most = worst(line, env), excess(line, env)
                 assert found[0][0] == pytest.approx(amount, rel=1e-9, abs=1e-12)
                 assert found[1] == pytest.approx(most, rel=1e-9, abs=1e-12)
