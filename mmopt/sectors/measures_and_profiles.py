@@ -302,7 +302,7 @@ def component_moments(
 
     marginals : arrays over the orbits of the attributes of two sectors and of the rests, those of one orbit
     left out.
-    functions : (o, o) an attribute, the constant first. Adjoint to ``profiles.add_component``.
+    functions : (o, o) an attribute, the constant first. Adjoint to ``add_component``.
     """
     moments = np.empty((component.dim,) * 2)
     rests = {i: o for i, o in component.rests if len(functions[i]) > 1}
