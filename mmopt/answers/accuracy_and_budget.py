@@ -33,7 +33,7 @@ from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_plan import check_confidence
-from mmopt.mechanism.write_release import accuracy_columns
+from mmopt.mechanism.release_writing import accuracy_columns
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
@@ -140,7 +140,7 @@ class Accuracy(Tabular):
 
     @property
     def errors(self) -> Frame:
-        """A row for each query: ``mechanism.write_release``."""
+        """A row for each query: ``mechanism.release_writing``."""
         return accuracy_columns(self.plan, self.confidence)
 
     def frame(self) -> Frame:

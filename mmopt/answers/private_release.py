@@ -39,7 +39,7 @@ from mmopt.ledger import Bill, Charge, charge_in_errors
 from mmopt.mechanism import Plan, build_manifest
 from mmopt.mechanism.measurement import Answers, counted_exactly
 from mmopt.mechanism.release_plan import check_confidence, covariance
-from mmopt.mechanism.write_release import (
+from mmopt.mechanism.release_writing import (
     CHART_FILE,
     MANIFEST_FILE,
     STRATEGY_FILE,
@@ -183,7 +183,7 @@ class Release(Tabular):
 
     Attributes
     ----------
-    answers : the tidy answers, one row a query (``mechanism.write_release``): its group and label, what it
+    answers : the tidy answers, one row a query (``mechanism.release_writing``): its group and label, what it
         says of each attribute, then estimate, standard_error, low, high, coverage; after ``refine`` also
         refined; where the noise was simulated also private, which is False.
     manifest : what was asked, what was spent, and with which software.

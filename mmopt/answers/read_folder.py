@@ -23,7 +23,7 @@ from mmopt.errors import Error, OptionError, PrivacyError, ResultError
 from mmopt.ledger.account import MEASURES, Measure, above, cost_in
 from mmopt.mechanism.measurement import FIGURES, check_claim, described
 from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
-from mmopt.mechanism.write_release import (
+from mmopt.mechanism.release_writing import (
     ANSWERS_FILE,
     GUARANTEE,
     MANIFEST_FILE,

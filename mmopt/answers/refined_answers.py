@@ -54,7 +54,7 @@ from mmopt.answers.read_folder import CHANGED
 from mmopt.driver import solve
 from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError, counted, whole as whole_number
 from mmopt.limits import deadline, require_memory, require_time, time_left
-from mmopt.mechanism.write_release import REFINED, SMALL
+from mmopt.mechanism.release_writing import REFINED, SMALL
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import Ball, add, div, exact, matmul, mul, sub, total
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS

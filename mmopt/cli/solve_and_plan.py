@@ -22,7 +22,7 @@ from mmopt.driver.templates import TEMPLATES
 from mmopt.errors import Error, OptionError, PrivacyError
 from mmopt.language import Program
 from mmopt.mechanism import Plan
-from mmopt.mechanism.write_release import partial_sibling
+from mmopt.mechanism.release_writing import partial_sibling
 from mmopt.privacy.guarantee import PURE_HINT
 from mmopt.privacy.noise import noise_for
 from mmopt.proof.verify import rechecked

@@ -4,14 +4,14 @@ OpenDP is imported only when noise is drawn.
 
 - ``release_plan.py``: ``plan``: the noise, cost and accuracy of a release before any data: standard errors,
   intervals, covariances
-- ``write_release.py``: the folder of a release: columns of answers and accuracy, manifest, strategy
+- ``release_writing.py``: the folder of a release: columns of answers and accuracy, manifest, strategy
 - ``measurement.py``: ``measure`` is the only step that sees data
 - ``simulated_releases.py``: relative errors on true data, for choosing between strategies; not private
 """
 
 from mmopt.mechanism.measurement import Answers, measure
 from mmopt.mechanism.release_plan import Plan, plan
-from mmopt.mechanism.write_release import build_manifest, write_release
+from mmopt.mechanism.release_writing import build_manifest, write_release
 
 __all__ = [
     "Answers",

@@ -23,7 +23,7 @@ from mmopt.errors import OptionError, ProgramError, ResultError, TooLargeError, 
 from mmopt.language import Program, check
 from mmopt.ledger import Ledger
 from mmopt.mechanism import Answers, Plan
-from mmopt.mechanism.write_release import accuracy_columns, answers_frame
+from mmopt.mechanism.release_writing import accuracy_columns, answers_frame
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy

@@ -12,7 +12,7 @@ from mmopt.comparison import Comparison
 from mmopt.errors import TooLargeError
 from mmopt.language import Program
 from mmopt.mechanism import Plan
-from mmopt.mechanism.write_release import SIMULATED
+from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.report.accuracy_and_release_tables import accuracy_by_group, answers_table, release_rows
 from mmopt.report.charts import need_matplotlib, picture
 from mmopt.report.displays import chart, display

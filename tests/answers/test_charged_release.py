@@ -17,7 +17,7 @@ from mmopt import Ledger
 from mmopt.answers import private_release
 from mmopt.answers.private_release import data_set_name
 from mmopt.errors import DataError, LedgerError, OptionError, PrivacyError
-from mmopt.mechanism import measurement, write_release
+from mmopt.mechanism import measurement, release_writing
 from mmopt.results import Frame
 
 DOMAIN = mmopt.Domain.of(sex=["F", "M"])
@@ -79,14 +79,14 @@ def test_refined_answers_confirm_the_release_that_they_hold(ledger: Path, tmp_pa
     for name in (first, *(saves.keys() - {first})):
         saves[name].save(tmp_path / name)
     (entry,) = Ledger.load(ledger).account.entries
-    manifest = (tmp_path / first / write_release.MANIFEST_FILE).read_bytes()
+    manifest = (tmp_path / first / release_writing.MANIFEST_FILE).read_bytes()
     assert (entry.state, entry.folder) == ("released", str(tmp_path / first))
     assert entry.manifest_hash == sha256(manifest).hexdigest()
     held = mmopt.load_release(tmp_path / "refined", ASKED)
     assert held.manifest["ledger"] == release.manifest["ledger"]
     columns = {name: held.answers[name] for name in held.answers.names if name != "refined"}
     texts = {name: text for name, text in held.answers.metadata.items() if name != "refined"}
-    answers = (tmp_path / "release" / write_release.ANSWERS_FILE).read_bytes()
+    answers = (tmp_path / "release" / release_writing.ANSWERS_FILE).read_bytes()
     assert Frame(columns, texts).to_csv().encode() == answers
     assert held.manifest["refined"]["of"]["answers_sha256"] == sha256(answers).hexdigest()
 

@@ -17,7 +17,7 @@ import pytest
 
 from mmopt.answers import Release, load_release, private_release
 from mmopt.errors import ResultError
-from mmopt.mechanism.write_release import guarantee
+from mmopt.mechanism.release_writing import guarantee
 from mmopt.privacy.noise import continuous_gaussian_epsilon
 from mmopt.results import Frame
 from mmopt.results.solution import gap_between

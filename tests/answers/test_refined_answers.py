@@ -21,7 +21,7 @@ from mmopt.answers.refined_answers import PROGRAM, nearest_counts
 from mmopt.driver.templates import templates
 from mmopt.errors import OptionError, ResultError, SolverError, TimeLimitError, TooLargeError
 from mmopt.mechanism import build_manifest, measure, plan
-from mmopt.mechanism.write_release import REFINED
+from mmopt.mechanism.release_writing import REFINED
 from mmopt.privacy import Privacy
 from mmopt.proof import certify
 from mmopt.strategies import Strategy

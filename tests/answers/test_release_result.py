@@ -15,7 +15,7 @@ import mmopt
 from mmopt.answers import Release, load_release
 from mmopt.errors import OptionError, ResultError
 from mmopt.mechanism import build_manifest, measure, plan
-from mmopt.mechanism.write_release import SIMULATED
+from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.privacy import Privacy
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload

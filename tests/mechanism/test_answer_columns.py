@@ -1,6 +1,6 @@
 """Answers as they are published: rounded far below their errors, intervals never narrower.
 
-Guards write_release.py.
+Guards release_writing.py.
 """
 
 from fractions import Fraction
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mmopt.mechanism import Answers
-from mmopt.mechanism.write_release import SIMULATED, answers_frame
+from mmopt.mechanism.release_writing import SIMULATED, answers_frame
 
 
 def answers(rng: np.random.Generator, private: bool = True) -> Answers:

@@ -18,7 +18,7 @@ import scipy.sparse
 from mmopt.errors import OptionError
 from mmopt.mechanism import measure, measurement, plan, release_plan as accuracy
 from mmopt.mechanism.release_plan import _half_width, _query
-from mmopt.mechanism.write_release import answers_frame
+from mmopt.mechanism.release_writing import answers_frame
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for, simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mmopt.mechanism import Answers, measure, plan
-from mmopt.mechanism.write_release import SIMULATED, answers_frame
+from mmopt.mechanism.release_writing import SIMULATED, answers_frame
 from mmopt.privacy import Privacy
 from mmopt.report.charts import picture
 from mmopt.report.release_chart import BANDS, PANELS, release_figure

@@ -14,7 +14,7 @@ from mmopt.errors import TooLargeError
 from mmopt.language import Program, check, program_names
 from mmopt.language.typeset import plain_words, program_lines
 from mmopt.mechanism import Answers
-from mmopt.mechanism.write_release import answers_frame
+from mmopt.mechanism.release_writing import answers_frame
 from mmopt.report import (
     answers_table,
     cones_table,

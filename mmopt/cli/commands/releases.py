@@ -29,8 +29,7 @@ from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
 from mmopt.limits import fits_memory
 from mmopt.mechanism import plan
 from mmopt.mechanism.release_plan import check_confidence
-from mmopt.mechanism.simulated_releases import simulate_errors
-from mmopt.mechanism.write_release import (
+from mmopt.mechanism.release_writing import (
     ANSWERS_FILE,
     CHART_FILE,
     MANIFEST_FILE,
@@ -38,6 +37,7 @@ from mmopt.mechanism.write_release import (
     SIMULATED,
     STRATEGY_FILE,
 )
+from mmopt.mechanism.simulated_releases import simulate_errors
 from mmopt.privacy import Privacy
 from mmopt.report import (
     NOT_PRIVATE,

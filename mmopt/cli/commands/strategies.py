@@ -35,7 +35,7 @@ from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, 
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, whole
 from mmopt.language import Program, check
 from mmopt.mechanism import Plan
-from mmopt.mechanism.write_release import STRATEGY_FILE
+from mmopt.mechanism.release_writing import STRATEGY_FILE
 from mmopt.privacy.noise import noise_for
 from mmopt.proof import certify as certify_strategy, program_for, verify as verify_solution
 from mmopt.report import (

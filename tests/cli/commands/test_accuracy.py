@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mmopt
-from mmopt.mechanism.write_release import ANSWERS_FILE, MANIFEST_FILE
+from mmopt.mechanism.release_writing import ANSWERS_FILE, MANIFEST_FILE
 from mmopt.results import Solution
 
 WISHES = """\

@@ -18,7 +18,7 @@ from mmopt import Solution, solve, verify
 from mmopt.cli.commands.releases import CERTIFICATE
 from mmopt.driver.templates import templates
 from mmopt.mechanism.measurement import FIGURES
-from mmopt.mechanism.write_release import ANSWERS_FILE, MANIFEST_FILE
+from mmopt.mechanism.release_writing import ANSWERS_FILE, MANIFEST_FILE
 from mmopt.request import load_request
 
 TRUTH = {"sex=F": 500, "sex=M": 307, "age < 18": 300, "age < 65": 800}

@@ -13,7 +13,7 @@ import pytest
 
 import mmopt
 import mmopt.comparison
-from mmopt.mechanism.write_release import MANIFEST_FILE, STRATEGY_FILE
+from mmopt.mechanism.release_writing import MANIFEST_FILE, STRATEGY_FILE
 from tests.cli.tasks_here import Here
 
 
