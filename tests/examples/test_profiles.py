@@ -1,6 +1,6 @@
 """Performance profiles: what they count, by definition, and how the lines are told apart.
 
-Guards examples/benchmark/measures_and_profiles.py.
+Guards examples/benchmark/profiles.py.
 """
 
 import math
@@ -11,7 +11,7 @@ import pytest
 from mmopt.errors import OptionError
 from tests.examples.scripts import script
 
-profiles = script("benchmark/measures_and_profiles.py")
+profiles = script("benchmark/profiles.py")
 performance_profile, profile_figure = profiles.performance_profile, profiles.profile_figure
 SECONDS = {"quick": [1.0, 2.0, math.inf, 4.0], "sure": [3.0, 2.0, math.inf, 1.0]}
 
