@@ -260,7 +260,7 @@ _PROBLEMS = {
     "Maximum line size": "a line longer than 2,000,000 bytes",
     "": "not well-formed CSV (RFC 4180), or line ends of several kinds",
 }
-"""What DuckDB's message contains, and our words for it."""
+"""Parts of DuckDB's messages, and our words for each."""
 
 
 def csv_error(file: TableFile, error: Exception) -> DataError | None:

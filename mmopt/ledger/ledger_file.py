@@ -181,8 +181,8 @@ def create(path: Path, terms: Terms) -> None:
         )
     if os.path.lexists(journal := f"{os.path.realpath(path)}-journal"):
         raise LedgerError(
-            f"beside '{path}' lies '{journal}', of a process that was killed: it would change the new ledger",
-            hint="move the ledger that it belongs to back beside it, and read that; or choose another name",
+            f"'{journal}' was left by an interrupted process; SQLite would apply it to a new ledger '{path}'",
+            hint="put the ledger that it belongs to back beside it, and read that; or choose another name",
         )
     row = [*terms_row(terms), amount_text(terms.total)]
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
@@ -288,7 +288,7 @@ def _transaction(path: Path, begin: str) -> Iterator[sqlite3.Connection]:
         raise LedgerError(f"'{path}' is empty (0 bytes), and so no ledger", hint=DAMAGED)
     if begin != "BEGIN" and status.st_nlink > 1:
         raise LedgerError(
-            f"'{path}' has {status.st_nlink} names (hard links), and a killed process leaves things by name",
+            f"'{path}' has {status.st_nlink} names (hard links); a crash is repaired under one of them alone",
             hint="nothing was spent; remove the other names",
         )
     # The real path: the journal is next to it, whatever link the file was opened by.

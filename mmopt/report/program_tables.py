@@ -404,7 +404,7 @@ class Takers:
 
 
 def takers(checked: Checked) -> Takers:
-    """The kernels that take a program, and the cones that a conic solver needs for it, None for none.
+    """The kernels that take a program, and the cones that a conic solver needs for it.
 
     For a procedure: the kernels that take every program that it solves, and the cones of all of them.
     """

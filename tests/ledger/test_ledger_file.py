@@ -117,7 +117,7 @@ def test_a_ledger_has_one_name_and_no_journal_of_another(tmp_path: Path, ledger:
         ledger_file.create(tmp_path / "new.ledger", TERMS)
     new = tmp_path / "new.ledger"
     assert caught.value.message == (
-        f"beside '{new}' lies '{new}-journal', of a process that was killed: it would change the new ledger"
+        f"'{new}-journal' was left by an interrupted process; SQLite would apply it to a new ledger '{new}'"
     )
     other = tmp_path / "other.ledger"
     other.hardlink_to(ledger)

@@ -352,7 +352,8 @@ def check_curvature_of_sides(c: Constraint, types: tuple[Type, Type], scope: Sco
 
     Raises
     ------
-    ProgramError : with what to do about it; of psd relations, sides without that order.
+    ProgramError : with what to do about it; also a matrix that is curved as a whole where entries are
+        compared, or entry by entry where wholes are.
     """
     r = c.relation
     sides = zip(SIDES[r.op], types, (r.left, r.right), strict=True)

@@ -173,6 +173,8 @@ class WidthRange(Ranges):
 def range_gram(n: int, low: Ints, high: Ints, weights: Array) -> Array:
     """Σ weights_k r_k r_kᵀ (n, n), r_k 1 on the cells low_k to high_k, both included; no range occurs twice.
 
+    Only positive numbers are added.
+
     With u(a, b) the weight of the cells a to b, G_ij = Σ u(a, b) over a <= min(i, j), b >= max(i, j): a
     running sum in two directions.
     """
