@@ -4,7 +4,8 @@ Where things are, from the lowest floor up:
 
 - ``__main__.py``: ``python -m mmopt``, the command line
 - ``errors.py``: every error that is raised on purpose
-- ``limits.py``: limits of memory and time, and the reasons why work ends
+- ``limits.py``: limits of memory and time
+- ``reasons_to_stop.py``: why a solver, a search, a solve or a comparison ended
 - ``resources.py``: versions, and the folder of the program files
 - ``notebook.py``: the way from objects of users to their display
 - ``worker_start.py``: the start of the process that does the tasks of a comparison

@@ -1,7 +1,7 @@
-"""Limits of memory and time, and the reasons why work ends.
+"""Limits of memory and time.
 
 A small file may ask for work of any size. So memory is checked where arrays are made, and time where steps
-are repeated. ``Stop`` has the words for the end of a solver, a search, a solve and a comparison.
+are repeated.
 """
 
 import math
@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import StrEnum
 
 from mmopt.errors import TimeLimitError, TooLargeError, whole
 
@@ -96,39 +95,3 @@ def require_time() -> None:
             f"this takes longer than the time limit, {current.limit:g} s, and {more:g} s more",
             hint="allow more time, or ask for less: fewer cells, queries or steps",
         )
-
-
-class Stop(StrEnum):
-    """Why a solver, a search or a solve ended: the words that are printed and saved."""
-
-    # of a solver's last point
-    SOLVED = "solved"
-    STOPPED = "stopped"  # the time was over, or Ctrl-C was pressed
-    FAILED = "failed"
-    INFEASIBLE = "infeasible"
-    UNBOUNDED = "unbounded"
-    # of that, of a search and of a solve
-    ITERATIONS = "iteration limit"
-    LOCAL = "local optimum"  # of a solve: with what is known of its starts
-    # of a solve
-    REACHED = "gap reached"
-    EVERY_STEP = "gap reached in every step"
-    MISSED = "gap not reached"
-    LIFTED = "gap not reached by the lifted point"
-    TIME = "time limit"
-    INTERRUPTED = "interrupted"
-    FINISHED = "solver finished"  # of a program without a certificate
-    RANK = "rank reached"  # in so many starts
-    NO_RANK = "rank not reached"
-    CLOSED = "closed form"
-    CERTIFIED = "certified"
-    # of a combination that is compared, without a solution
-    MEMORY = "memory limit"
-    CRASHED = "crashed"
-    NO_RESULT = "no result"
-    REFUSED = "refused"
-    TOO_LARGE = "too large"
-    UNSUITABLE = "does not apply"
-    NOT_STARTED = "not started"
-
-    __repr__ = str.__repr__

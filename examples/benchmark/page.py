@@ -14,7 +14,7 @@ from measured_solve import KERNEL
 from profiles import profile_figure
 
 from mmopt.errors import counted
-from mmopt.limits import Stop
+from mmopt.reasons_to_stop import Stop
 from mmopt.testing.script_commands import check_chart, save, write_whole
 
 __all__ = ["BEYOND_STOP", "check_out", "page_of", "write_page"]

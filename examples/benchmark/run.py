@@ -33,7 +33,7 @@ from suite_table import OPTIMA, Instance, Optimum, class_of, data_hash, instance
 from mmopt import OptionError, export
 from mmopt.comparison import Isolated, Outcome
 from mmopt.comparison.worker import Solving, allowed
-from mmopt.limits import Stop
+from mmopt.reasons_to_stop import Stop
 from mmopt.report.table_style import duration
 from mmopt.solvers import Options, solver_row
 from mmopt.testing.script_commands import names_in, note, run_alone, show, write_whole

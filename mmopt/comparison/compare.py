@@ -18,9 +18,9 @@ from mmopt.driver.accepted_inputs import READ_BY_CLASS as READERS
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
-from mmopt.limits import Stop
 from mmopt.notebook import Charted, Tabular
 from mmopt.privacy.guarantee import Privacy
+from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.solvers import Options, SolverLike, solver_name
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike

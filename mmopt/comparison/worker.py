@@ -50,10 +50,11 @@ from mmopt.errors import (
     WorkloadError,
 )
 from mmopt.language import Program, check, program_names, shipped
-from mmopt.limits import Stop, hard_limit
+from mmopt.limits import hard_limit
 from mmopt.notebook import Displayed
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import noise_for
+from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import KERNELS, SOLVERS, memory_limit

@@ -6,8 +6,9 @@
   before work
 - ``solve_plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
 - ``solve_convex.py``: a convex program solved as planned: whole, reduced, or factor by factor
-- ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained; a second problem
-  for a bound without a certificate, or for a point inside lines
+- ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained
+- ``remarks.py``: warnings and remarks: why a solve ended early, how certain its objective is
+- ``bound_and_inner_point.py``: a second problem, for a bound or for a point inside the constraints
 - ``why_no_solution.py``: why a program has no solution
 - ``smooth_search.py``: smooth programs by gradients from several starts
 - ``rank_search.py``: programs with a rank constraint by the trace heuristic

@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
-from mmopt.driver.judge.assemble_solution import adopt, assemble
-from mmopt.driver.run_solver import Best, unscaled_warning
+from mmopt.driver.judge.adopt_strategy import adopt
+from mmopt.driver.judge.assemble_solution import assemble
+from mmopt.driver.remarks import unscaled_warning
+from mmopt.driver.run_solver import Best
 from mmopt.driver.solve_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import OptionError, TooLargeError
@@ -28,8 +30,9 @@ from mmopt.language.atoms.argument_types import Curvature, matrix
 from mmopt.language.check.infer_types import infer
 from mmopt.language.check.names_and_relations import rank_line, rank_residual
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
-from mmopt.limits import Stop, time_not_counted
+from mmopt.limits import time_not_counted
 from mmopt.numerics.arrays import Array
+from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.solvers import (
     Clock,

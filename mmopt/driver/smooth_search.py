@@ -24,7 +24,8 @@ import scipy.optimize
 
 from mmopt.compiler import Instance, Scaling, scale
 from mmopt.compiler.count_cones import line
-from mmopt.driver.judge.assemble_solution import assemble, assigned
+from mmopt.driver.judge.adopt_strategy import assigned
+from mmopt.driver.judge.assemble_solution import assemble
 from mmopt.driver.judge.check_claims import draw
 from mmopt.driver.judge.score_point import Candidate
 from mmopt.driver.run_solver import Best
@@ -32,9 +33,9 @@ from mmopt.driver.solve_plan import Task
 from mmopt.errors import SolverError
 from mmopt.language import Tape
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
-from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
+from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.solvers import (
     LBFGS,

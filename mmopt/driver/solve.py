@@ -22,10 +22,11 @@ import numpy as np
 from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.accepted_inputs import as_program, named_givens, refuse_unread, within_range, workload_for
-from mmopt.driver.judge.assemble_solution import Ending, adopt, assemble, row_parameter, starting
+from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, starting
+from mmopt.driver.judge.assemble_solution import Ending, assemble
 from mmopt.driver.judge.score_point import bound_of, charged_for_the_queries, starts_from, upper_value
 from mmopt.driver.rank_search import solve_rank
-from mmopt.driver.run_solver import objective_remarks
+from mmopt.driver.remarks import objective_remarks
 from mmopt.driver.smooth_search import solve_smooth
 from mmopt.driver.solve_convex import solve_convex, solve_factors
 from mmopt.driver.solve_plan import Report, Task, plan_solve
@@ -34,11 +35,12 @@ from mmopt.language import Program, check, evaluate, evaluate_ball, program_name
 from mmopt.language.atoms.argument_types import LARGEST_DIM
 from mmopt.language.check.procedures_and_sections import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
-from mmopt.limits import Stop, deadline, require_memory, require_time
+from mmopt.limits import deadline, require_memory, require_time
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import blas_threads
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import plain
+from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, as_workload, default_program
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options, SolverLike, as_solver, is_claimed, total

@@ -27,16 +27,20 @@ import numpy as np
 
 from mmopt.compiler.reductions import SolvedPart
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.assemble_solution import Ending, adopt, assemble
+from mmopt.driver.bound_and_inner_point import derive_bound, unknown_errors
+from mmopt.driver.judge.adopt_strategy import adopt
+from mmopt.driver.judge.assemble_solution import Ending, assemble
 from mmopt.driver.judge.check_claims import refuted
 from mmopt.driver.judge.proved_bounds import Derived
 from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move, meaning
-from mmopt.driver.run_solver import Best, able_solvers, derive_bound, later, run_solver, unknown_errors
+from mmopt.driver.remarks import able_solvers
+from mmopt.driver.run_solver import Best, later, run_solver
 from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.driver.why_no_solution import endless, find_endless
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
-from mmopt.limits import Stop, time_left
+from mmopt.limits import time_left
 from mmopt.numerics.outward import rounded, times_down, times_up
+from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution, Status, of_factors
 from mmopt.results.saved_fields import weakest
 from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, predicted, total

@@ -48,10 +48,10 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
     mentions,
 )
-from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import eigh
 from mmopt.numerics.outward import rounded
+from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import Clock, Options, Point, Proof, conic_solver, prove, run
 
 HERE = Span(1, 1)

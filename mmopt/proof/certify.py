@@ -26,14 +26,9 @@ from mmopt.driver.accepted_inputs import (
     within_range,
     workload_for,
 )
-from mmopt.driver.judge.assemble_solution import (
-    Ending,
-    adopt,
-    adopters,
-    assemble,
-    check_adopts,
-    row_parameter,
-)
+from mmopt.driver.bound_and_inner_point import moved_inside
+from mmopt.driver.judge.adopt_strategy import adopt, adopters, check_adopts, row_parameter
+from mmopt.driver.judge.assemble_solution import Ending, assemble
 from mmopt.driver.judge.proved_bounds import Derived, error_bound, level_above, reader
 from mmopt.driver.judge.score_point import (
     FEASIBLE,
@@ -51,7 +46,7 @@ from mmopt.driver.judge.score_point import (
     starts_from,
 )
 from mmopt.driver.judge.violations import asymmetric, undefined_part, worst_line
-from mmopt.driver.run_solver import moved_inside, objective_remarks
+from mmopt.driver.remarks import objective_remarks
 from mmopt.driver.solve import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived
 from mmopt.driver.solve_plan import Report, SolvePlan, Task
@@ -59,10 +54,11 @@ from mmopt.errors import Error, OptionError, SolverError, TooLargeError, suggest
 from mmopt.exchange import led_from_columns
 from mmopt.language import Program, check
 from mmopt.language.syntax.syntax_tree import names_in
-from mmopt.limits import Stop, deadline
+from mmopt.limits import deadline
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.proof.verify import certified_product, plan_of_product
+from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, default_program
 from mmopt.resources import parse_json
 from mmopt.results import Solution

@@ -39,10 +39,10 @@ from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
 from mmopt.language.atoms.argument_types import Dim
-from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, Measure, Space, Spanned, Split, is_finite, same_array
+from mmopt.reasons_to_stop import Stop
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import (

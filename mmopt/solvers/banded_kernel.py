@@ -20,9 +20,9 @@ import numpy as np
 import scipy.linalg.lapack
 import scipy.optimize
 
-from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import rank
+from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 
 PROGRAMS = ("banded_strategy",)

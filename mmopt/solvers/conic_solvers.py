@@ -32,7 +32,7 @@ import scipy.sparse as sp
 
 from mmopt.compiler import Lowered
 from mmopt.errors import SolverError
-from mmopt.limits import Stop
+from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.conic_problem import Handover, Named, conic_problem, hand_over, led_back
 from mmopt.solvers.function_solver import answers
 from mmopt.solvers.solver_protocol import Clock, Iteration, Options, Point, Vectors, total

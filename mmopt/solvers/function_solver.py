@@ -48,8 +48,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import Error, OptionError, SolverError
-from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
+from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.conic_problem import Cones, ConicProblem
 
 KINDS = ("zero", "nonnegative", "second-order", "psd", "exponential", "power")

@@ -30,8 +30,8 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
+from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.solver_protocol import Clock, Options, Point
 
 

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.limits import Stop, hard_limit, time_left
+from mmopt.limits import hard_limit, time_left
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Level, Measure, Spanned, Split
+from mmopt.reasons_to_stop import Stop
 from mmopt.sectors.best_design import Design, designs, target_designs
 from mmopt.sectors.bounds import best_measure_bound
 from mmopt.sectors.measures_and_profiles import Mixture

@@ -26,8 +26,8 @@ import numpy as np
 import scipy.linalg
 from scipy.special import logsumexp
 
-from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
+from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.nuclear.ascent import exponentials
 from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care_for, conditioned, spectrum
 from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point

@@ -16,7 +16,7 @@ from mmopt import Privacy, PrivacyError, Program, Solution, Workload, accuracy, 
 from mmopt.answers import default_strategy as module
 from mmopt.answers.default_strategy import default_strategy, offer
 from mmopt.errors import Error, TooLargeError, WorkloadError
-from mmopt.limits import Stop
+from mmopt.reasons_to_stop import Stop
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Product, query_product as f
 

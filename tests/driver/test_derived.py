@@ -1,6 +1,6 @@
 """Bounds read off a program's lines: below every feasible point, near the optimum, found again in a file.
 
-Guards compiler/duality/lower_node_by_node.py, run_solver.py, driver/judge/score_point.py,
+Guards compiler/duality/lower_node_by_node.py, bound_and_inner_point.py, driver/judge/score_point.py,
 driver/judge/assemble_solution.py, driver/judge/proved_bounds.py, solve_convex.py,
 compiler/duality/lagrangian.py, proof/recheck.py.
 """
@@ -19,14 +19,14 @@ from tolerances import GAP, ROUNDING
 
 from mmopt import Program, Workload, certify, solve, verify
 from mmopt.compiler import bind
-from mmopt.driver import run_solver, solve_convex
+from mmopt.driver import bound_and_inner_point, solve_convex
 from mmopt.driver.judge.proved_bounds import Reader, reader, recomputed
 from mmopt.driver.judge.score_point import candidate, names_with_errors
 from mmopt.driver.solve_plan import SolvePlan, Task
 from mmopt.errors import ResultError
 from mmopt.language import check, program_names
-from mmopt.limits import Stop
 from mmopt.numerics.outward import rounded
+from mmopt.reasons_to_stop import Stop
 from tests.compiler.derived_cases import BASES, mutated
 from tests.compiler.derived_points import TIGHT, Case, Rng, case, derived, random_multipliers
 
@@ -300,7 +300,7 @@ def test_squares_of_large_numbers_have_bounds(line: str, rng: Rng) -> None:
 
 def test_multipliers_of_the_solve_alone_may_prove_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slopes of smooth lines are those at the point: no second problem is solved."""
-    monkeypatch.setattr(run_solver, "lower_node_by_node", None)
+    monkeypatch.setattr(bound_and_inner_point, "lower_node_by_node", None)
     program = Program.parse(NEAR.format("sum(exp(A @ x - a))", "sum(x) >= 1"))
     s = solve([[1.0]], program, givens={"A": np.eye(3), "a": np.arange(3.0)}, tolerance=1e-4)
     assert s.gap <= 1e-4 and "line c" in s.derived_from

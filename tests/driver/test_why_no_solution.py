@@ -15,7 +15,7 @@ from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import Scaling, bind, scale
 from mmopt.driver.why_no_solution import Probe, explain_failure, infeasible, relaxed
 from mmopt.language import check, worst
-from mmopt.limits import Stop
+from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import Point, Proof
 
 HEAD = """\

@@ -17,7 +17,7 @@ from own_solvers import by_scs, in_steps, simplex
 
 from mmopt import OptionError, SolverError, Workload, solve
 from mmopt.errors import UnsuitableError
-from mmopt.limits import Stop
+from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import function_solver, solver_row
 from mmopt.solvers.conic_problem import ConicProblem
 from mmopt.solvers.function_solver import KINDS

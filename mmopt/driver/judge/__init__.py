@@ -7,5 +7,6 @@ but the kernel that improves a bound.
 - ``proved_bounds.py``: bounds derived from lines, at multipliers and slopes of any origin; and the lower
   bound next to every strategy's error
 - ``check_claims.py``: the grades of figures, and the tests of claims: points that contradict them
+- ``adopt_strategy.py``: a strategy from anywhere made a point of a program
 - ``assemble_solution.py``: a ``Solution`` from a certified point: its strategy, cost and bound
 """

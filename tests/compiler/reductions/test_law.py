@@ -25,7 +25,7 @@ from mmopt.compiler import bind, reductions
 from mmopt.compiler.reductions import split_symmetric
 from mmopt.driver import solve_plan
 from mmopt.language import program_names
-from mmopt.limits import Stop
+from mmopt.reasons_to_stop import Stop
 from mmopt.workloads import Product, query_product as f
 
 Rng = np.random.Generator

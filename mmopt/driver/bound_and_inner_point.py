@@ -1,0 +1,189 @@
+"""A second problem, for a bound on any convex program or for a point inside its constraints.
+
+**A derived bound**: the second problem is solved for multipliers and slopes, which are then judged. The
+solver is not trusted: ``proved_bounds.py`` reads a bound at any multipliers and slopes. The multipliers at
+the end of the solve of the program are tried first. Where the first perturbation leaves too much, or makes
+the problem unbounded, others follow. The same problem, with room in its constraints, gives a point inside.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from itertools import product
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.compiler.duality.lagrangian import nodes_of
+from mmopt.compiler.duality.lower_node_by_node import lower_node_by_node
+from mmopt.compiler.duality.ranges import ranges_of
+from mmopt.driver.judge.proved_bounds import Derived, Reader, level_above, reader
+from mmopt.driver.judge.score_point import (
+    Candidate,
+    candidate,
+    gap_of,
+    improves,
+    names_with_errors,
+    upper_value,
+)
+from mmopt.driver.solve_plan import Task
+from mmopt.errors import Error, SolverError, TimeLimitError
+from mmopt.language.evaluate.number_systems import splits
+from mmopt.language.syntax.syntax_tree import names_in
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.balls import BOUNDS
+from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_kernel, predicted, run
+
+# Part of the objective that is taken off for variables in cones, so that residuals are inside the dual cones.
+SHARES = (1e-7, 1e-9, 1e-5, 0.0)
+SMALL_OBJECTIVE = 1e-3  # an objective below it may be next to nothing: it is also tried unscaled
+BOUND_TOLERANCE = 1e-7  # of the runs
+# A problem that is predicted to take longer, in seconds, is not tried without a time limit.
+MOST_SECONDS, LEAST_SECONDS = 60.0, 1e-3
+MOST_HALVES = 40  # the least part of the way to a point inside that is tried, as a power of a half
+MAY_COST = 0.1  # part of the tolerance that a proof may cost that the objective is not below the optimum
+SECONDS_INSIDE = 10.0  # for a point inside
+
+
+def derive_bound(
+    task: Task,
+    point: Mapping[str, Any],
+    objective: float,
+    started: float,
+    multipliers: Mapping[str, Any] = MappingProxyType({}),
+    points: list[Mapping[str, Array]] | None = None,
+) -> Derived:
+    """The best bound within the time; ``started`` (``time.monotonic``) is when the task began.
+
+    ``multipliers``: by constraint, of any origin, tried before a problem is solved for others.
+    ``points`` collects the points of the problems, in which numbers are near one.
+    The lack of a bound raises nothing: ``Derived.why`` gives the reason.
+    """
+    instance, tolerance = task.instance, task.overrides.get("tolerance") or Options().tolerance
+    limit = task.overrides.get("time_limit", np.inf) - (time.monotonic() - started)
+    if splits(instance.env):
+        return Derived(None, why="it is by component")
+    best = Derived(None, why=unknown_errors(instance) or "the time is over")
+    try:
+        row = _conic(instance, task.solver)
+        seconds = predicted(instance, row).seconds
+        if seconds > (limit if np.isfinite(limit) else MOST_SECONDS):
+            return Derived(None, why=f"it is predicted to take {seconds:.0f} s: allow more with a time limit")
+        with Clock(limit) as clock:  # Ctrl-C ends it with the best bound so far
+            read = reader(instance, point, level_above(instance, objective))
+            for derived in _bounds(task, read, row, clock, multipliers, [] if points is None else points):
+                if best.bound is None or (
+                    derived.bound is not None and improves(best.bound, derived.bound, instance.program.sense)
+                ):
+                    best = derived
+                gap = gap_of(instance.checked, objective, best.bound)
+                if clock.is_over or (gap is not None and gap <= tolerance):
+                    break
+    except TimeLimitError:
+        return best
+    except Error as error:
+        return best if best.bound is not None else Derived(None, why=error.message)
+    return best
+
+
+def unknown_errors(instance: Instance) -> str:
+    """In words, the lets without an error bound, so that multipliers of their lines prove little; or ''."""
+    program = instance.program
+    sides = [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
+    taken = set[str]().union(*map(names_in, [program.objective, *sides]))
+    balls = {let.name: instance.env[BOUNDS](let.name) for let in program.lets if let.name in taken}
+    names = [f"'{name}'" for name, ball in balls.items() if ball is not None and np.isinf(ball.rad).all()]
+    return f"of {' and '.join(names)}, computed under 'let', no error bound is known" if names else ""
+
+
+def _conic(instance: Instance, name: str | SolverRow | None) -> SolverRow:
+    """The conic solver named, else Clarabel, or the default where Clarabel lacks a cone."""
+    # A function may be a first attempt: the bound need not suffer from it.
+    if isinstance(name, str) and not is_kernel(name):
+        return conic_solver(instance, name)
+    try:
+        return conic_solver(instance, "clarabel")
+    except SolverError:
+        return conic_solver(instance, None)
+
+
+def _bounds(
+    task: Task,
+    read: Reader,
+    row: SolverRow,
+    clock: Clock,
+    multipliers: Mapping[str, Any],
+    ends: list[Mapping[str, Array]],
+) -> Iterator[Derived]:
+    """Bounds at the solver's points, one perturbation after the other; where lines cancel, scaled twice."""
+    yield read.derived({}, {})  # by the declarations alone
+    if multipliers:
+        yield read.derived(multipliers, {})
+    threads = task.overrides.get("threads")
+    tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (
+        abs(float(read.nodes.all[read.nodes.objective].value)) < SMALL_OBJECTIVE
+    )
+    for (share, size), by_parts in product(tried, (False, True)):
+        if clock.is_over:
+            return
+        options = Options(
+            tolerance=BOUND_TOLERANCE, threads=threads, time_limit=max(clock.left, LEAST_SECONDS)
+        )
+        apart = lower_node_by_node(read.nodes, read.ranges, share, size, by_parts=by_parts)
+        if by_parts and not apart.is_cancelled:
+            continue
+        with closing(run(row, apart.lowered, options, clock)) as points:
+            for _ in points:
+                ends.append(apart.point())
+                yield read.derived(*apart.duals())
+
+
+def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: float) -> Candidate:
+    """A nearby point at which all lines hold; the same point without one, or where a proof costs too much.
+
+    In a second problem, lines that are not equations have room, and the objective is near. Somewhere on the
+    way to its point all lines hold; the point is moved by the least part of the way that suffices.
+    ``tolerance``: a proof may cost a part of it; with equations, or without an error bound of the objective,
+    there is no proof.
+    """
+    if point.is_feasible and (
+        point.proved
+        or any(c.relation.op == "==" for c in instance.program.constraints)
+        or not upper_value(instance.program.objective, point.env)[1]
+    ):
+        return point
+    inner, best = _inner(instance, point.variables, clock), None
+    first, middle, last = 0, 0, MOST_HALVES if inner else -1
+    while first <= last and not clock.is_over:
+        part = 0.5**middle
+        moved = {n: (1.0 - part) * v + part * inner[n] for n, v in point.variables.items()}
+        tried = candidate(instance, moved)
+        if tried.is_feasible and (best is None or tried.proved >= best.proved):
+            best, first = tried, middle + 1
+        else:
+            last = middle - 1
+        middle = (first + last) // 2
+    if best is None or not point.is_feasible:
+        return best or point
+    most = MAY_COST * tolerance * abs(point.objective)
+    return best if best.proved and abs(best.objective - point.objective) <= most else point
+
+
+@np.errstate(all="ignore")
+def _inner(instance: Instance, values: Mapping[str, Any], clock: Clock) -> dict[str, Array]:
+    """A point inside all lines that are not equations; nothing where there is none, or it would take long."""
+    inner: dict[str, Array] = {}
+    try:
+        row, limit = _conic(instance, None), min(SECONDS_INSIDE, clock.left)
+        if predicted(instance, row).seconds > limit:
+            return {}
+        nodes = nodes_of(instance, values, names_with_errors(instance)[0])
+        apart = lower_node_by_node(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=True)
+        with closing(run(row, apart.lowered, Options(time_limit=max(limit, LEAST_SECONDS)), clock)) as points:
+            for _ in points:
+                inner = apart.point() or inner
+    except (Error, ArithmeticError, np.linalg.LinAlgError):
+        return {}
+    return inner
