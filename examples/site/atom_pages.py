@@ -16,7 +16,7 @@ import numpy as np
 
 from mmopt import Program, Workload, solve
 from mmopt.language import ATOMS, Atom
-from mmopt.language.atoms.argument_types import SCALAR, Curvature, Dim, RuleError, Type, column, matrix
+from mmopt.language.atoms.expression_types import SCALAR, Curvature, Dim, RuleError, Type, column, matrix
 
 __all__ = ["atom_entry", "atoms_page", "example_program", "example_workload", "kept", "shapes"]
 

@@ -12,7 +12,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.parse_statements import KINDS
-from mmopt.language.syntax.source_text import PROSE, SECTIONS
+from mmopt.language.syntax.program_sections import PROSE, SECTIONS
 
 __all__ = ["ProgramLexer"]
 

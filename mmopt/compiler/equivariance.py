@@ -39,7 +39,7 @@ from mmopt.compiler.actions_on_expressions import (
     is_number_zero,
 )
 from mmopt.language import Checked
-from mmopt.language.atoms.argument_types import SCALAR
+from mmopt.language.atoms.expression_types import SCALAR
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import (

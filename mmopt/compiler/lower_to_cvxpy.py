@@ -15,7 +15,8 @@ from mmopt.compiler.bind import Instance
 from mmopt.compiler.count_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.evaluate.evaluator import EntryIndices, entry_indices, positions
+from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, positions
+from mmopt.language.syntax.exact_rewriting import taken_together
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -27,7 +28,6 @@ from mmopt.language.syntax.syntax_tree import (
     Relation,
     chain,
     is_rank,
-    taken_together,
 )
 from mmopt.limits import require_time, time_not_counted
 from mmopt.numerics.arrays import Array, Ints

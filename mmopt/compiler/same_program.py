@@ -15,8 +15,9 @@ from functools import cache, lru_cache
 from typing import Any
 
 from mmopt.language import Checked, Program, program_names, shipped
-from mmopt.language.atoms.argument_types import Dim
-from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number, normal
+from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.syntax.exact_rewriting import normal
+from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number
 
 FLIPPED = {">=": "<=", "<<": ">>"}
 MOST_PERMUTED = 4  # constraints whose orders are all tried

@@ -26,7 +26,7 @@ from mmopt.driver.solve_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
-from mmopt.language.atoms.argument_types import Curvature, matrix
+from mmopt.language.atoms.expression_types import Curvature, matrix
 from mmopt.language.check.infer_types import infer
 from mmopt.language.check.names_and_relations import rank_line, rank_residual
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name

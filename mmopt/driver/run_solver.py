@@ -30,7 +30,7 @@ from mmopt.driver.remarks import stopped_early, unscaled_warning
 from mmopt.driver.solve_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import Error, SolverError, UndecidedError
-from mmopt.language.evaluate.evaluator import Memo
+from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.numerics.arrays import Array
 from mmopt.reasons_to_stop import Stop

@@ -32,7 +32,7 @@ from mmopt.driver.solve_convex import solve_convex, solve_factors
 from mmopt.driver.solve_plan import Report, Task, plan_solve
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import Program, check, evaluate, evaluate_ball, program_names, shipped
-from mmopt.language.atoms.argument_types import LARGEST_DIM
+from mmopt.language.atoms.expression_types import LARGEST_DIM
 from mmopt.language.check.procedures_and_sections import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import deadline, require_memory, require_time

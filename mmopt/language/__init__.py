@@ -171,9 +171,9 @@ from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.names_and_relations import SOURCES
 from mmopt.language.check.whole_program import Checked, check, shipped
 from mmopt.language.evaluate.constraint_misses import violation, worst
-from mmopt.language.evaluate.evaluator import Tape, evaluate, evaluate_ball
+from mmopt.language.evaluate.evaluate_and_differentiate import Tape, evaluate, evaluate_ball
+from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program, program_names
-from mmopt.language.syntax.syntax_tree import to_source
 from mmopt.language.typeset import typeset_latex
 
 __all__ = [

@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, assert_never
 
 from mmopt.errors import ProgramError
-from mmopt.language.atoms.argument_types import Curvature, Type
 from mmopt.language.atoms.atom import PrintedForm
+from mmopt.language.atoms.expression_types import Curvature, Type
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.check.names_and_relations import declared_type
 from mmopt.language.check.whole_program import Checked, check
-from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.parse_and_write_expressions import number_text, parse_expr
 from mmopt.language.syntax.program import Neighbourhood, Program
 from mmopt.language.syntax.source_text import RELATIONS, Source, Text
 from mmopt.language.syntax.syntax_tree import (
@@ -45,7 +45,6 @@ from mmopt.language.syntax.syntax_tree import (
     Step,
     SubProgram,
     constant,
-    number_text,
     transpose,
     walk,
 )

@@ -38,7 +38,7 @@ from mmopt.driver.judge.violations import asymmetric, worst_line
 from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
-from mmopt.language.atoms.argument_types import Dim
+from mmopt.language.atoms.expression_types import Dim
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, Measure, Space, Spanned, Split, is_finite, same_array

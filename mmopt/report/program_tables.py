@@ -21,7 +21,7 @@ from mmopt.driver.smooth_search import Coordinates
 from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
 from mmopt.language import SOURCES, Checked, Program, check, evaluate, shipped
-from mmopt.language.atoms.argument_types import Type
+from mmopt.language.atoms.expression_types import Type
 from mmopt.language.check.procedures_and_sections import solved_programs
 from mmopt.language.syntax.syntax_tree import SubProgram, names_in
 from mmopt.language.typeset import plain_words, prose

@@ -1,6 +1,6 @@
 """The cones that are counted before anything is built are those that cvxpy hands over.
 
-Guards ``mmopt/compiler/count_cones.py`` and the cones of atoms (``mmopt/language/atoms/atom.py``).
+Guards ``mmopt/compiler/count_cones.py`` and the cones of powers (``mmopt/language/atoms/rules.py``).
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from named_workloads import random_workload
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import bind, cones, lower, variables
 from mmopt.language import program_names
-from mmopt.language.atoms import atom
+from mmopt.language.atoms import rules
 
 CONVEX = [name for name in program_names() if Program.load(name).problem_class == "convex"]
 MORE = """\
@@ -106,10 +106,10 @@ def test_counted_for_atoms_is_handed_over(subtests: pytest.Subtests) -> None:
 
 def test_simple_powers_are_second_order_and_others_power_cones() -> None:
     for exponent in (0.5, -0.5, 2.0, -1.0, 1.5, 3.0, 1 / 3, 0.25, -2.0, 8.0):
-        assert atom.is_quadratic(exponent)
+        assert rules.is_quadratic_power(exponent)
     for exponent in (0.3, 2.7, np.pi, 1 + 1e-6, -0.77):
-        assert not atom.is_quadratic(exponent)
-        assert atom.cones((5,), 5, exponent)[0] == ("power", 3, 5, 5)
+        assert not rules.is_quadratic_power(exponent)
+        assert rules.power_cones((5,), 5, exponent)[0] == ("power", 3, 5, 5)
 
 
 def test_curved_atoms_are_solved(subtests: pytest.Subtests) -> None:

@@ -13,7 +13,7 @@ import mmopt.language
 import mmopt.request
 from mmopt import Program
 from mmopt.language import ATOMS, program_names
-from mmopt.language.syntax.source_text import SECTIONS
+from mmopt.language.syntax.program_sections import SECTIONS
 from tests.examples.scripts import EXAMPLES, script, scripts
 
 for package in (

@@ -16,8 +16,8 @@ import numpy as np
 from flint import acb_mat, arb, arb_mat
 
 from mmopt.language import ATOMS
-from mmopt.language.atoms.argument_types import Curvature, Dim, RuleError, Type
 from mmopt.language.atoms.atom import Atom
+from mmopt.language.atoms.expression_types import Curvature, Dim, RuleError, Type
 
 R, N = 2, 3
 SIZES = {"r": R, "n": N}

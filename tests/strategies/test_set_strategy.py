@@ -22,7 +22,7 @@ from mmopt.driver.judge.score_point import bound_of, candidate, meaning
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, shipped
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.split_arrays import Level, Measure, Split

@@ -50,10 +50,11 @@ import numpy as np
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.count_cones import Line, line
 from mmopt.language import ATOMS, evaluate, evaluate_ball
-from mmopt.language.atoms.argument_types import Type
+from mmopt.language.atoms.expression_types import Type
 from mmopt.language.atoms.minorants import Near
 from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.evaluate.evaluator import EntryIndices, entry_indices, in_rows, positions
+from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, in_rows, positions
+from mmopt.language.syntax.exact_rewriting import sum_of_products, taken_together
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -66,8 +67,6 @@ from mmopt.language.syntax.syntax_tree import (
     Relation,
     is_rank,
     names_in,
-    sum_of_products,
-    taken_together,
 )
 from mmopt.limits import require_time
 from mmopt.numerics import ball_functions, balls, matrix_functions

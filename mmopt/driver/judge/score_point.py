@@ -20,7 +20,7 @@ from mmopt.driver.judge.violations import SYMMETRIC, as_declared, undefined_part
 from mmopt.errors import ProgramError
 from mmopt.language import Checked, evaluate, evaluate_ball
 from mmopt.language.evaluate.constraint_misses import charge, cleared, excess_with_errors
-from mmopt.language.evaluate.evaluator import Memo
+from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import split_meaning, splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Declaration, Expr, names_in

@@ -18,9 +18,10 @@ from mmopt.language import Program, Tape, to_source, worst
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.names_and_relations import AXES
 from mmopt.language.evaluate.constraint_misses import beside_psd, undefined, undefined_in
-from mmopt.language.evaluate.evaluator import OF_PART, Memo
+from mmopt.language.evaluate.evaluate_and_differentiate import OF_PART, Memo
 from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, vectorised, walk
+from mmopt.language.syntax.exact_rewriting import vectorised
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, walk
 from mmopt.numerics.arrays import EPS, Array, asymmetry
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, is_definite, psd_floor, symmetric_part
 from mmopt.numerics.split_arrays import (

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from mmopt.language.atoms import atom, atom_gradients, component_forms, minorants, rules
-from mmopt.language.atoms.argument_types import Curvature
+from mmopt.language.atoms import atom_gradients, component_forms, minorants, rules
 from mmopt.language.atoms.atom import Atom, PrintedForm
+from mmopt.language.atoms.expression_types import Curvature
 from mmopt.numerics import ball_functions, ball_inverse, balls, matrix_functions
 from mmopt.numerics.ball_functions import GUESS, nuclear
 from mmopt.numerics.ball_inverse import sandwich
@@ -120,7 +120,7 @@ FUNCTIONS_OF_CHOSEN = (
         cvxpy=lambda cp, a: cp.sqrt(a),
         gradient=atom_gradients.sqrt,
         minorant=minorants.sqrt,
-        cones=lambda shape, outputs, exponent: atom.cones(shape, outputs, 0.5),
+        cones=lambda shape, outputs, exponent: rules.power_cones(shape, outputs, 0.5),
         by_component=component_forms.on_levels,
     ),
     Atom(

@@ -1,15 +1,24 @@
-"""Rules of the atoms: shape, sign and curvature of the value, from those of the arguments.
+"""Rules of the atoms: shape, sign and curvature of the value, from those of the arguments; and power cones.
 
 Those of the operators and of atoms entry by entry are the rules of disciplined convex programming (Grant,
 Boyd & Ye 2006). Those of matrices in the Loewner order are in Boyd & Vandenberghe, Convex Optimization,
 section 3.6: the inverse is matrix convex and decreasing, the square root matrix concave and increasing;
 the trace and the diagonal keep either.
+
+Cones of powers
+---------------
+A power of what is chosen becomes a few second-order cones where its exponent is simple, else one power cone.
+``t <= x**p`` for a fraction p is a geometric mean, and that is a tree of means of two: with p = a / b and 2^k
+the least power of two that is at least b, it has the weights (a, b - a, 2^k - b) / 2^k, where the third is
+the weight of t itself (Alizadeh & Goldfarb 2003, Second-order cone programming, section 2.3). cvxpy halves
+the weights in the same way, so that the cones counted here are those that it passes on.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
-from mmopt.language.atoms.argument_types import (
+from mmopt.language.atoms.expression_types import (
     SCALAR,
     UNKNOWN,
     Curvature,
@@ -482,3 +491,63 @@ support = _given("a support of", _support)
 # Constants, whose size is a dimension; the checker passes it as ``dims``.
 eye = _given("an identity of", lambda a: matrix(a.dims[0], a.dims[0], sign=1, psd=True, symmetric=True))
 ones = _given("ones of", lambda a: column(a.dims[0], sign=1))
+
+
+# An exponent is taken for a fraction that is as near, relatively, and has no larger denominator.
+EXACT_EXPONENT = 1e-14
+LARGEST_DENOMINATOR = 1024
+MOST_MEANS = 4  # beyond it cvxpy itself advises a power cone
+
+
+def is_quadratic_power(exponent: float) -> bool:
+    """Whether the power is exactly a few second-order cones."""
+    return _means(exponent) is not None
+
+
+def power_cones(
+    shape: tuple[int, ...], outputs: int, exponent: float
+) -> tuple[tuple[str, int, int, int], ...]:
+    """(kind, size, count, unknowns) of the cones of ``x**exponent``, entry by entry of ``outputs`` entries.
+
+    ``shape`` is not needed; it is an argument of every ``Atom.cones``.
+    """
+    if exponent in (0.0, 1.0):
+        return ()
+    if (means := _means(exponent)) is not None:
+        return (("second-order", 3, means * outputs, means * outputs),)
+    # cvxpy adds x >= 0 where the exponent is above 1, but not for even powers.
+    above = (("nonnegative", 1, outputs, 0),) if exponent > 1 and exponent % 2 else ()
+    return (("power", 3, outputs, outputs), *above)
+
+
+def _means(exponent: float) -> int | None:
+    """How many means of two make the power; None for an exponent that is no simple fraction, or too many."""
+    p = Fraction(exponent).limit_denominator(LARGEST_DENOMINATOR)
+    if abs(float(p) - exponent) > EXACT_EXPONENT * max(1.0, abs(exponent)):
+        return None
+    # In the mean that is t <= x**p, x <= t**(1 / p), or 1 <= x**weight * t**(1 - weight).
+    weight = p if 0 <= p <= 1 else 1 / p if p > 1 else p / (p - 1)
+    whole = 1 << (weight.denominator - 1).bit_length()
+    weights = [weight.numerator, weight.denominator - weight.numerator]
+    if whole > weight.denominator:
+        weights.append(whole - weight.denominator)
+    seen: set[tuple[int, ...]] = set()
+    todo = [tuple(weights)]
+    while todo:
+        now = todo.pop()
+        if whole not in now and now not in seen:
+            seen.add(now)
+            todo += _halves(now, whole)
+    return len(seen) if len(seen) <= MOST_MEANS else None
+
+
+def _halves(weights: tuple[int, ...], whole: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Two lists of weights whose mean is the one given; the first takes the largest powers of two."""
+    first, second = [0] * len(weights), [2 * w for w in weights]
+    bit = whole
+    while sum(first) < whole:
+        for i, w in enumerate(second):
+            if w >= bit and sum(first) < whole:
+                first[i], second[i] = first[i] + bit, w - bit
+        bit //= 2
+    return tuple(first), tuple(second)

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from mmopt.language.atoms import atom, atom_gradients, component_forms, minorants, rules
+from mmopt.language.atoms import atom_gradients, component_forms, minorants, rules
 from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.language.atoms.function_atoms import FUNCTIONS_OF_CHOSEN, NORMS
 from mmopt.numerics import ball_functions, ball_inverse, balls, matrix_functions, pseudoinverse
@@ -120,7 +120,7 @@ OPERATORS = (
         gradient=atom_gradients.div,
         minorant=minorants.div,
         cvxpy=lambda cp, a, b: a / b if b.is_constant() else cp.multiply(a, cp.inv_pos(b)),
-        cones=lambda shape, outputs, exponent: atom.cones(shape, math.prod(shape), -1.0),
+        cones=lambda shape, outputs, exponent: rules.power_cones(shape, math.prod(shape), -1.0),
         by_component=component_forms.quotient,
         on_entry=lambda system, a, b: system.call("div", a, b),
     ),
@@ -139,8 +139,8 @@ OPERATORS = (
         ball=balls.power,
         gradient=atom_gradients.power,
         minorant=minorants.power,
-        cvxpy=lambda cp, a, b: cp.power(a, float(b.value), approx=atom.is_quadratic(float(b.value))),
-        cones=atom.cones,
+        cvxpy=lambda cp, a, b: cp.power(a, float(b.value), approx=rules.is_quadratic_power(float(b.value))),
+        cones=rules.power_cones,
         by_component=component_forms.on_levels,
     ),
     Atom(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from mmopt.errors import placed, suggest
-from mmopt.language.atoms.argument_types import (
+from mmopt.language.atoms.expression_types import (
     SCALAR,
     UNKNOWN,
     Curvature,
@@ -22,6 +22,8 @@ from mmopt.language.atoms.argument_types import (
     matrix,
 )
 from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.syntax.exact_rewriting import normal, product
+from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.source_text import Source
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -38,9 +40,6 @@ from mmopt.language.syntax.syntax_tree import (
     constant,
     mentions,
     names_in,
-    normal,
-    product,
-    to_source,
 )
 
 MOST_SHIFTED = 9  # ``i + 9``

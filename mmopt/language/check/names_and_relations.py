@@ -13,9 +13,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from mmopt.language.atoms.argument_types import Curvature, Dim, Type, column, matrix
+from mmopt.language.atoms.expression_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, check_dims, infer, not_symmetric, scoped, typed_parts
+from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.source_text import Source
 from mmopt.language.syntax.syntax_tree import (
@@ -33,7 +34,6 @@ from mmopt.language.syntax.syntax_tree import (
     children,
     is_rank,
     names_in,
-    to_source,
     transpose,
 )
 from mmopt.numerics.arrays import Array

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.argument_types import SCALAR, Curvature, Dim, Type, matrix
+from mmopt.language.atoms.expression_types import SCALAR, Curvature, Dim, Type, matrix
 from mmopt.language.check.infer_types import Scope, dimension, infer
 from mmopt.language.check.names_and_relations import AXES, Names, declared_type
 from mmopt.language.syntax.program import Program, program_names

@@ -20,7 +20,7 @@ import numpy as np
 
 from mmopt.errors import ProgramError
 from mmopt.language.check.names_and_relations import rank_residual
-from mmopt.language.evaluate.evaluator import (
+from mmopt.language.evaluate.evaluate_and_differentiate import (
     OF_PART,
     Env,
     Memo,
@@ -31,6 +31,7 @@ from mmopt.language.evaluate.evaluator import (
     positions,
 )
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers, splits
+from mmopt.language.syntax.exact_rewriting import index_free_parts, vectorised
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -44,11 +45,9 @@ from mmopt.language.syntax.syntax_tree import (
     Relation,
     chain,
     children,
-    index_free_parts,
     is_rank,
     names_in,
     rewrite,
-    vectorised,
     walk,
 )
 from mmopt.numerics import matrix_functions

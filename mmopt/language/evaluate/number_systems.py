@@ -1,9 +1,9 @@
 """The number systems: plain or with error bounds, dense or by component.
 
 Dense numbers are computed plainly, or with a proved error bound. The algebra of values that split into
-components has the same operations as that of dense values (see ``evaluator``). There ``diag`` of a level
-vector scales rows or columns; and where only ``diag`` or ``trace`` needs a product, the diagonals of its
-parts are enough: a part may have as many rows as there are orbits of queries.
+components has the same operations as that of dense values; ``evaluate_and_differentiate`` calls either. There
+``diag`` of a level vector scales rows or columns; and where only ``diag`` or ``trace`` needs a product, the
+diagonals of its parts are enough: a part may have as many rows as there are orbits of queries.
 """
 
 import itertools
@@ -20,8 +20,9 @@ from mmopt.language.atoms import component_forms
 from mmopt.language.atoms.atom import Atom
 from mmopt.language.atoms.component_forms import on_basis, on_every_part, same
 from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.program import Program
-from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, vectorised, walk
+from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, walk
 from mmopt.limits import require_time
 from mmopt.numerics import ball_inverse, balls, matrix_functions
 from mmopt.numerics.arrays import Array, Ints

@@ -2,10 +2,12 @@
 
 What a tree means (types, curvature, values) is not known here.
 
-- ``source_text.py``: the text as sections, and their statements as tokens, each read once
+- ``source_text.py``: the text with places in it: statements as tokens, each read once
+- ``program_sections.py``: the text as sections with their statements, and which class of programs has which
 - ``parse_statements.py``: statements: declarations, assignments, constraints, steps
 - ``program.py``: a program: the content of its file, as frozen data
-- ``parse_expression.py``: expressions: a white list of Python's grammar, and words of other languages
-- ``syntax_tree.py``: the syntax tree of a program, its expressions as text, and exact rewriting of them: a
-  family of lines as one vector line
+- ``parse_and_write_expressions.py``: expressions: a white list of Python's grammar, words of other
+  languages, and expressions written as text
+- ``syntax_tree.py``: the syntax tree of a program
+- ``exact_rewriting.py``: expressions written otherwise, exactly: a family of lines as one vector line
 """

@@ -11,10 +11,17 @@ from dataclasses import replace
 from itertools import takewhile
 
 from mmopt.errors import suggest
-from mmopt.language.atoms.argument_types import Dim
+from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.syntax.parse_expression import COMPARED, parse_call, parse_dim, parse_expr, parse_relation
-from mmopt.language.syntax.source_text import WORDS, Source, Text, Token, plain, statements
+from mmopt.language.syntax.parse_and_write_expressions import (
+    COMPARED,
+    parse_call,
+    parse_dim,
+    parse_expr,
+    parse_relation,
+)
+from mmopt.language.syntax.program_sections import statements
+from mmopt.language.syntax.source_text import WORDS, Source, Text, Token, plain
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
-from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.parse_and_write_expressions import parse_expr, to_source
 from mmopt.language.syntax.parse_statements import (
     assignment,
     declaration,
@@ -27,16 +27,14 @@ from mmopt.language.syntax.parse_statements import (
     string_value,
     with_dimensions,
 )
-from mmopt.language.syntax.source_text import (
+from mmopt.language.syntax.program_sections import (
     CLASSES,
-    MAX_BYTES,
     ProblemClass,
     Section,
-    Source,
-    Text,
     check_sections,
     split_sections,
 )
+from mmopt.language.syntax.source_text import MAX_BYTES, Source, Text
 from mmopt.language.syntax.syntax_tree import (
     Adoption,
     Assignment,
@@ -50,7 +48,6 @@ from mmopt.language.syntax.syntax_tree import (
     Span,
     Start,
     Step,
-    to_source,
 )
 from mmopt.notebook import Displayed
 from mmopt.resources import programs_folder

@@ -20,7 +20,7 @@ from mmopt.driver.accepted_inputs import as_program, named_givens
 from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
-from mmopt.language.check.whole_program import Survey, survey
+from mmopt.language.check.curvature_survey import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
 from mmopt.proof.recheck import instance_by_component
 from mmopt.report.explain.as_compiled import compiled_facts, compiled_in_factors, solved_facts

@@ -17,12 +17,13 @@ from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.solve_plan import SolvePlan
 from mmopt.errors import counted
 from mmopt.language import Checked, evaluate
-from mmopt.language.atoms.argument_types import Dim
+from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.check.curvature_survey import Survey
 from mmopt.language.check.infer_types import Scope, infer, scoped
 from mmopt.language.check.names_and_relations import AXES
-from mmopt.language.check.whole_program import Survey
 from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, vectorised
+from mmopt.language.syntax.exact_rewriting import vectorised
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr
 from mmopt.language.typeset import Formula, Sentence
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Spanned, Split, Unlisted, plain

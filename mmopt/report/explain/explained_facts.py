@@ -10,10 +10,10 @@ from typing import Any
 
 from mmopt.compiler.same_program import is_shipped
 from mmopt.language import Checked, Program
-from mmopt.language.atoms.argument_types import Dim, Type
+from mmopt.language.atoms.expression_types import Dim, Type
+from mmopt.language.check.curvature_survey import LineSurvey, TypedNode
 from mmopt.language.check.infer_types import Scope
 from mmopt.language.check.procedures_and_sections import solved_programs
-from mmopt.language.check.whole_program import LineSurvey, TypedNode
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,

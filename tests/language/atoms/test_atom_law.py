@@ -17,10 +17,10 @@ from flint import arb, ctx
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
 from mmopt.language import ATOMS
-from mmopt.language.atoms.argument_types import UNKNOWN, Curvature, Type
 from mmopt.language.atoms.atom import Atom
+from mmopt.language.atoms.expression_types import UNKNOWN, Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Apply, Name
 from mmopt.numerics import balls

@@ -12,8 +12,8 @@ import pytest
 from flint import arb
 
 from mmopt.language import ATOMS
-from mmopt.language.atoms.argument_types import Curvature, Type
 from mmopt.language.atoms.atom import Atom
+from mmopt.language.atoms.expression_types import Curvature, Type
 from mmopt.language.atoms.minorants import Near
 from mmopt.numerics import balls
 from mmopt.numerics.balls import Ball

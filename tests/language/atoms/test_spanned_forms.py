@@ -15,7 +15,7 @@ from mmopt.driver.judge.score_point import bound_of, candidate
 from mmopt.errors import OptionError, ProgramError
 from mmopt.language import evaluate, evaluate_ball, shipped
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import Ball

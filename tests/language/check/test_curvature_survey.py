@@ -6,10 +6,10 @@ import pytest
 
 from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Program, check, program_names, shipped, to_source
-from mmopt.language.atoms.argument_types import Curvature
+from mmopt.language.atoms.expression_types import Curvature
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
+from mmopt.language.check.curvature_survey import LineSurvey, TypedNode, describe, survey
 from mmopt.language.check.infer_types import infer
-from mmopt.language.check.whole_program import LineSurvey, TypedNode, describe, survey
 
 TEXT = """program trial
 given

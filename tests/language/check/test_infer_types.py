@@ -8,7 +8,7 @@ import pytest
 
 from mmopt.errors import ProgramError
 from mmopt.language import ATOMS, Program, check, evaluate
-from mmopt.language.atoms.argument_types import Curvature
+from mmopt.language.atoms.expression_types import Curvature
 from mmopt.language.check.infer_types import KEEPS_ZEROS, Scope, infer
 
 TEXT = """program trial

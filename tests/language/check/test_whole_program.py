@@ -11,11 +11,11 @@ import pytest
 
 import mmopt.language
 from mmopt.language import Checked, Program, check, program_names, shipped
-from mmopt.language.atoms.argument_types import Curvature, Type
+from mmopt.language.atoms.expression_types import Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.check.names_and_relations import AXES, SOURCES
 from mmopt.language.syntax.parse_statements import KINDS, RESERVED
-from mmopt.language.syntax.source_text import SECTIONS
+from mmopt.language.syntax.program_sections import SECTIONS
 
 ARGUMENT = re.compile(r"(?<=, )\w+(?==[^=])")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#.*|[^\W\d]\w*(?:\.[^\W\d]\w*)*')

@@ -9,7 +9,7 @@ import pytest
 from mmopt.language import violation, worst
 from mmopt.language.evaluate import constraint_misses
 from mmopt.language.evaluate.constraint_misses import cleared, excess_with_errors, misses
-from mmopt.language.evaluate.evaluator import Memo
+from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint
 from mmopt.numerics import matrix_functions

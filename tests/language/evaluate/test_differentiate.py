@@ -1,6 +1,6 @@
 """Gradients against differences, of every atom and of random expressions; rounding off and its limit.
 
-Guards evaluator.py.
+Guards evaluate_and_differentiate.py.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from mmopt.language import Tape, evaluate
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Expr
 

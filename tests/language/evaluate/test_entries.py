@@ -1,6 +1,6 @@
 """Arrays by index: the numbers that a loop gives, in every reading of the tree.
 
-Guards compiler/lower_to_cvxpy.py, evaluator.py.
+Guards compiler/lower_to_cvxpy.py, evaluate_and_differentiate.py.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from mmopt.compiler import bind, lower
 from mmopt.compiler.count_cones import cones
 from mmopt.errors import OptionError
 from mmopt.language import Tape, evaluate, evaluate_ball
-from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Expr, names_in
 

@@ -14,7 +14,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers
-from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.matrix_functions import Diagonal

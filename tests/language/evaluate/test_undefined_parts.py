@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mmopt.language import ATOMS
-from mmopt.language.atoms.argument_types import Curvature, column
+from mmopt.language.atoms.expression_types import Curvature, column
 from mmopt.language.evaluate.constraint_misses import undefined_in
-from mmopt.language.evaluate.evaluator import OF_PART
+from mmopt.language.evaluate.evaluate_and_differentiate import OF_PART
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint, Name
 

@@ -5,7 +5,8 @@ import pytest
 
 from mmopt import Program
 from mmopt.language import evaluate
-from mmopt.language.syntax.syntax_tree import Constraint, two_by_two, vectorised
+from mmopt.language.syntax.exact_rewriting import two_by_two, vectorised
+from mmopt.language.syntax.syntax_tree import Constraint
 
 HEAD = """\
 program own

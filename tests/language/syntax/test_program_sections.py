@@ -1,6 +1,6 @@
 """Sections, lines, comments and positions: texts that read well, and texts that do not.
 
-Guards source_text.py.
+Guards source_text.py, program_sections.py.
 """
 
 from collections.abc import Callable

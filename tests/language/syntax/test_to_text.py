@@ -1,6 +1,6 @@
 """Text written from a tree reads back as the same tree, with no bracket that could go.
 
-Guards parse_expression.py, syntax_tree.py.
+Guards parse_and_write_expressions.py, syntax_tree.py.
 """
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from mmopt.errors import ProgramError
 from mmopt.language import Program, program_names, to_source
 from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
-from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import (
     Apply,

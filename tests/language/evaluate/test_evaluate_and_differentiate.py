@@ -12,8 +12,8 @@ from mmopt.compiler import bind
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, evaluate_ball, program_names, shipped, to_source
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
-from mmopt.language.evaluate.evaluator import share
-from mmopt.language.syntax.parse_expression import parse_expr
+from mmopt.language.evaluate.evaluate_and_differentiate import share
+from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name, rewrite, walk

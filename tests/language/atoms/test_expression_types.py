@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from mmopt.language.atoms.argument_types import Dim
+from mmopt.language.atoms.expression_types import Dim
 
 NAMES = ("m", "n", "k")
 atoms = st.one_of(st.sampled_from(NAMES), st.integers(-3, 3)).map(Dim.of)

@@ -1,8 +1,8 @@
-"""Expressions evaluated and differentiated: one walk each, in any number system.
+"""Expressions evaluated in any number system, and differentiated at plain numbers: one walk each.
 
 A walk through the tree computes in an *algebra*: a number system (plain floats, or balls with a proved error
 bound; see ``number_systems``) on dense values, or the same number system on values that split into components
-(see ``split_values``). The algebra provides products, diagonals and the atoms; the walk itself knows no kind
+(``ByComponent`` there). The algebra provides products, diagonals and the atoms; the walk itself knows no kind
 of value.
 
 A value that lets and requirements need more than once is computed once (``share``). This is exact: an equal
@@ -28,9 +28,9 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers, splits
+from mmopt.language.syntax.exact_rewriting import ENTRYWISE, sum_of_products, taken_together
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
-    ENTRYWISE,
     Apply,
     Assignment,
     Block,
@@ -43,8 +43,6 @@ from mmopt.language.syntax.syntax_tree import (
     chain,
     names_in,
     rewrite,
-    sum_of_products,
-    taken_together,
     walk,
 )
 from mmopt.numerics import matrix_functions

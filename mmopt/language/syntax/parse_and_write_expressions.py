@@ -1,18 +1,20 @@
-"""Expressions: Python's grammar through ``ast`` and a white list; nothing is ever executed.
+"""Expressions read from text, and written as text.
 
-Names that atoms have in other languages are refused, with the name that they have here.
+They are read by Python's grammar (``ast``) and a white list; nothing is ever executed. Names that atoms have
+in other languages are refused, with the name that they have here. The text of an expression has brackets only
+where they are needed.
 """
 
 import ast
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import accumulate
 from typing import NoReturn
 
 from mmopt.errors import placed, suggest
-from mmopt.language.atoms.argument_types import Dim
-from mmopt.language.atoms.table_of_atoms import FUNCTIONS
+from mmopt.language.atoms.expression_types import Dim
+from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
 from mmopt.language.syntax.source_text import HINT, RELATIONS, Text, check_expression, plain
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -365,3 +367,61 @@ def parse_call(text: Text) -> tuple[str, Span, tuple[tuple[str, Expr], ...]]:
     program = tree.args[0]
     arguments = tuple((plain(str(k.arg)), reader.expr(k.value)) for k in tree.keywords)
     return program.id, reader.span(program), arguments
+
+
+# How strongly texts hold together (``Atom.binds``).
+POSTFIX = ATOMS["transpose"].binds
+NUMBER = POSTFIX - 1  # 2.T would read as the number "2." and a name
+CALL = ATOMS["abs"].binds
+
+
+def number_text(value: float) -> str:
+    """A number as people write it; reading it gives the same float."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def to_source(expr: Expr) -> str:
+    """The expression in the language itself; reading it gives an equal tree."""
+    return _text_and_strength(expr)[0]
+
+
+def _text_and_strength(expr: Expr) -> tuple[str, int]:
+    """The text of an expression, and how strongly it holds together."""
+    match expr:
+        case Number(value=value):
+            return number_text(value), NUMBER
+        case Name(id=name):
+            return name, CALL
+        case Index(base=base, items=items):
+            inside = ", ".join(":" if i is None else to_source(i) for i in items)
+            return f"{_operand(base, lambda b: b >= NUMBER)}[{inside}]", POSTFIX
+        case Block(rows=rows):
+            inside = ", ".join("[" + ", ".join(map(to_source, r)) + "]" for r in rows)
+            return f"[{inside}]", CALL
+        case Entries(body=body, families=families, where=where):
+            clauses = [f"for {f.index} in {f.dim}" for f in families]
+            clauses += [f"if {to_source(r.left)} {r.op} {to_source(r.right)}" for r in where]
+            return " ".join([to_source(body), *clauses]), 0
+        case Apply(atom=name, args=args, options=options):
+            atom = ATOMS[name]
+            if atom.binds == CALL:
+                extra = "".join(f", {key}={value}" for key, value in options)
+                return f"{atom.text.format(*map(to_source, args))[:-1]}{extra})", CALL
+            return atom.text.format(*_operands(name, args)), atom.binds
+
+
+def _operands(name: str, args: tuple[Expr, ...]) -> list[str]:
+    """Operands as text: most group from the left, ``**`` from the right; its exponent may have a minus."""
+    binds = ATOMS[name].binds
+    if len(args) == 1:
+        return [_operand(args[0], lambda b: b >= binds)]
+    if name == "pow":
+        minus = ATOMS["neg"].binds
+        return [_operand(args[0], lambda b: b > binds), _operand(args[1], lambda b: b >= binds or b == minus)]
+    return [_operand(args[0], lambda b: b >= binds), _operand(args[1], lambda b: b > binds)]
+
+
+def _operand(expr: Expr, fits: Callable[[int], bool]) -> str:
+    """The text of an operand, in brackets where its strength does not fit."""
+    text, binds = _text_and_strength(expr)
+    return text if fits(binds) else f"({text})"

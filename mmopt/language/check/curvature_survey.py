@@ -1,0 +1,236 @@
+"""The lines of a program surveyed: every node with its type and, in words, the rule of its curvature.
+
+The words follow from the rules of the atoms themselves: each is applied to an affine argument, so that what
+is printed is what is checked. Lines are surveyed whether or not they are convex.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mmopt.errors import ProgramError
+from mmopt.language.atoms.expression_types import Curvature, RuleError, Type
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.names_and_relations import SIDES
+from mmopt.language.check.whole_program import Checked, check
+from mmopt.language.syntax.parse_and_write_expressions import number_text, to_source
+from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Constraint,
+    Entries,
+    Expr,
+    Family,
+    Index,
+    Name,
+    Number,
+    Span,
+    chain,
+)
+
+ORDER = "in the order of psd matrices"
+
+
+@dataclass(frozen=True)
+class TypedNode:
+    """An expression, its type, the rule that gives its curvature in words, and its parts.
+
+    A product of several factors is one node, and so is the trace of a product whose curvature only the
+    trace has; then the factors are the parts. Indices, exponents and sizes are no parts.
+    """
+
+    expr: Expr
+    type: Type
+    rule: str
+    parts: tuple["TypedNode", ...] = ()
+
+
+@dataclass(frozen=True)
+class LineSurvey:
+    """The objective (``constraint`` is None) or a constraint: its sides, and the curvature that each needs.
+
+    ``fault`` is the error that the check would raise, and ``blamed`` the node that it points at.
+    """
+
+    constraint: Constraint | None
+    sides: tuple[TypedNode, ...]
+    wanted: tuple[str, ...]
+    fault: ProgramError | None
+    blamed: TypedNode | None
+
+    @property
+    def name(self) -> str:
+        return self.constraint.name if self.constraint else ""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A program whose names and shapes fit, and its lines in order."""
+
+    checked: Checked
+    lines: tuple[LineSurvey, ...]
+
+
+def survey(program: Program) -> Survey:
+    """The types of every node of the objective and the constraints.
+
+    Raises :class:`~mmopt.errors.ProgramError` for names and shapes that do not fit, not for a line of
+    the wrong curvature.
+    """
+    faults: dict[str, ProgramError] = {}
+    checked = check(program, faults)
+    program = checked.program
+    lines: list[tuple[Constraint | None, tuple[TypedNode, ...], tuple[str, ...]]] = []
+    # The objective of a procedure is evaluated after its steps, not optimised.
+    if checked.objective is not None:
+        wanted = "convex" if program.sense == "minimize" else "concave"
+        lines.append((None, (describe(checked, program.objective),), (wanted,)))
+    for c in program.constraints:
+        sides = tuple(describe(checked, e, c.family) for e in (c.relation.left, c.relation.right))
+        lines.append((c, sides, SIDES[c.relation.op]))
+    faulty = [(line, faults.get(line[0].name if line[0] else "")) for line in lines]
+    return Survey(checked, tuple(LineSurvey(*line, fault, _blamed(line[1], fault)) for line, fault in faulty))
+
+
+def _blamed(sides: tuple[TypedNode, ...], fault: ProgramError | None) -> TypedNode | None:
+    """The node at which the error points: of several the innermost that is neither convex nor concave."""
+    where = fault.where if fault else None
+    place = where and Span(where.line, where.column, where.width)
+    nodes = [node for side in sides for node in _walk(side) if node.expr.span == place]
+    broken = [node for node in nodes if node.type.is_broken]
+    return broken[-1] if broken else nodes[0] if nodes else None
+
+
+def _walk(node: TypedNode) -> Iterator[TypedNode]:
+    yield node
+    for part in node.parts:
+        yield from _walk(part)
+
+
+def describe(checked: Checked, expr: Expr, family: Family | None = None) -> TypedNode:
+    """The expression as a tree: for each part its type and, in words, the rule of its curvature.
+
+    family : the one whose index may occur.
+    """
+    program = checked.program
+    roles = {d.name: "given" for d in program.givens}
+    roles |= {p.name: "a parameter" for p in program.parameters}
+    roles |= {let.name: "computed from what is given" for let in program.lets}
+    roles |= {d.name: "chosen" for d in program.choose}
+    if family:
+        roles[family.index] = "the index of the family"
+    return _describe(expr, checked.lines.inside(family), roles)
+
+
+def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> TypedNode:
+    inferred = infer(expr, scope)
+    if isinstance(expr, Entries):
+        indices = dict.fromkeys((f.index for f in expr.families), "an index of these entries")
+        part = _describe(expr.body, scope.among(expr), {**roles, **indices})
+        return TypedNode(expr, inferred, part.rule if inferred.is_constant else "its entries are", (part,))
+    parts = tuple(_describe(e, scope, roles) for e in _parts(expr, inferred, scope))
+    return TypedNode(expr, inferred, _rule(expr, inferred, parts, roles, scope), parts)
+
+
+def _parts(expr: Expr, inferred: Type, scope: Scope) -> Sequence[Expr]:
+    settled = not inferred.is_broken
+    match expr:
+        case Index(base=base):
+            return [base]
+        case Block(rows=rows):
+            return [e for r in rows for e in r]
+        case Apply(atom="trace", args=(inner,)) if settled and infer(inner, scope).is_broken:
+            return chain(inner)
+        case Apply(atom="matmul") if settled:
+            return chain(expr)
+        case Apply(atom="pow", args=(base, _)):
+            return [base]
+        case Apply(atom=atom, args=args):
+            return [] if ATOMS[atom].takes_dim else args
+    return []
+
+
+def _rule(
+    expr: Expr, inferred: Type, parts: Sequence[TypedNode], roles: Mapping[str, str], scope: Scope
+) -> str:
+    if isinstance(expr, Number):
+        return "a number"
+    if isinstance(expr, Name):
+        return roles.get(expr.id, "a dimension")
+    if inferred.is_constant:
+        return "nothing in it is chosen"
+    if inferred.is_broken:
+        broken = any(p.type.is_broken for p in parts)
+        return "a part of it is neither convex nor concave" if broken else inferred.why
+    if inferred.curvature.is_affine:
+        return _affine(expr)
+    assert isinstance(expr, Apply)  # entries and blocks of something curved are affine or neither
+    return _curved(expr, inferred, parts, scope)
+
+
+def _affine(expr: Expr) -> str:
+    match expr:
+        case Index():
+            return "entries of something affine"
+        case Block():
+            return "put together from affine blocks"
+        case Apply(atom="add" | "sub"):
+            return "a sum of affine parts"
+        case Apply(atom="mul" | "matmul" | "div"):
+            return "something affine times constants"
+    return f"{_called(expr)} is linear" if isinstance(expr, Apply) else ""
+
+
+def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scope) -> str:
+    whole = f"{inferred.curvature.value}{f' {ORDER}' if inferred.loewner else ''}"
+    moving = [p for p in parts if not p.type.is_constant]
+    kinds = [p.type.curvature.value for p in parts]
+    if expr.atom == "sub":
+        return f"something {kinds[0]} less something {kinds[1]}"
+    if expr.atom == "add":
+        return f"a sum of {' and '.join(dict.fromkeys(kinds))} parts"
+    if expr.atom == "matmul" and moving[0].type.loewner:
+        return f"Mᵀ F M keeps the curvature that F has {ORDER}"
+    if expr.atom == "trace" and infer(expr.args[0], scope).is_broken:
+        return f"tr(P F) with P ⪰ 0 keeps the curvature that F has {ORDER}"
+    inner = moving[0].type
+    types = [infer(a, scope) for a in expr.args] if expr.atom != "matmul" else [p.type for p in parts]
+    bent = _of_affine(expr, types, next(i for i, t in enumerate(types) if not t.is_constant))
+    if inner.curvature.is_affine:
+        return f"{_called(expr)} is {whole}, its argument is affine"
+    if bent is not None and bent.is_affine:
+        kept = inferred.curvature is inner.curvature
+        if expr.atom in ("mul", "matmul", "div"):
+            return f"times a constant {'≥ 0 keeps' if kept else '≤ 0 turns'} the curvature"
+        as_whole = f" {ORDER}" if inner.loewner and not inferred.loewner else ""
+        return f"{_called(expr)} {'keeps' if kept else 'turns'} the curvature{as_whole}"
+    moves = "increasing" if inner.curvature is bent else "decreasing"
+    return f"{_called(expr)} is {whole} and {moves}, its argument is {inner.curvature.value}"
+
+
+def _of_affine(expr: Apply, types: Sequence[Type], at: int) -> Curvature | None:
+    """The curvature of the atom on an affine argument; None where its rule refuses one."""
+    args = list(types)
+    args[at] = replace(args[at], curvature=Curvature.AFFINE, loewner=False, why="")
+    options: dict[str, float] = dict(expr.options)
+    if expr.atom == "pow" and isinstance(expr.args[1], Number):
+        options["exponent"] = expr.args[1].value
+    try:
+        return ATOMS[expr.atom].rule(*args, **options).curvature
+    except RuleError:
+        return None
+
+
+def _called(expr: Apply) -> str:
+    match expr:
+        case Apply(atom="pow", args=(_, exponent)):
+            value = number_text(exponent.value) if isinstance(exponent, Number) else to_source(exponent)
+            return f"the power {value}"
+        case Apply(atom="neg"):
+            return "minus"
+        case Apply(atom="div"):
+            return "a constant ≥ 0 over its argument"
+        case Apply(options=(("axis", axis),)):
+            return f"{expr.atom} by {'column' if axis == 0 else 'row'}"
+    return expr.atom

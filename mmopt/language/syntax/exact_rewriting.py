@@ -1,0 +1,133 @@
+"""Expressions written otherwise, exactly: with the same value at every point.
+
+Transposes are moved to the leaves. A family of lines becomes one vector constraint, which is much faster to
+evaluate and to hand over: ``B[:, i].T @ F @ B[:, i] <= alpha for i in n`` says the same as
+``diag(B.T @ F @ B) <= alpha``, where entry i of either side is the same number. A family without such a form
+(a matrix inequality per query) stays one.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+
+from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
+
+# Entry by entry: the result has the layout of its arguments.
+ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.equivariance in ("linear", "entrywise"))
+TOGETHER = ENTRYWISE | {"entrywise max", "entrywise min", "huber", "pow", "rel_entropy"}
+# (f(A, B)).T = f(A.T, B.T)
+THROUGH = ENTRYWISE | {"inv", "pinv"}
+
+
+def product(factors: list[Expr]) -> Expr:
+    """The matrix product of the factors, left to right."""
+    return reduce(lambda left, right: Apply("matmul", (left, right), left.span), factors)
+
+
+def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False) -> Expr:
+    """The expression (its transpose when ``flip``) with transposes only at leaves that need one.
+
+    ``symmetric`` says whether an expression equals its transpose: numbers, symmetric matrices.
+    """
+    match expr:
+        case Apply(atom="transpose", args=(inner,)):
+            return normal(inner, symmetric, flip=not flip)
+        case Apply(atom="matmul"):
+            factors = [normal(f, symmetric, flip=flip) for f in chain(expr)]
+            return product(factors[::-1] if flip else factors)
+        case Apply(atom, args, span, options) if atom in THROUGH:
+            return Apply(atom, tuple(normal(a, symmetric, flip=flip) for a in args), span, options)
+        case Block(rows, span) if flip:
+            turned = zip(*rows, strict=True)
+            return Block(tuple(tuple(normal(e, symmetric, flip=True) for e in r) for r in turned), span)
+        case Block(rows, span):
+            return Block(tuple(tuple(normal(e, symmetric) for e in r) for r in rows), span)
+    return Apply("transpose", (expr,), expr.span) if flip and not symmetric(expr) else expr
+
+
+def sum_of_products(expr: Apply, left: Expr, right: Expr) -> Apply:
+    """``diag`` or ``trace`` of ``left @ right`` without forming the product: sums of ``left * right.T``."""
+    together = Apply("mul", (left, transpose(right)), expr.span)
+    return Apply("sum", (together,), expr.span, (("axis", 1),) if expr.atom == "diag" else ())
+
+
+def _slice(expr: Expr, index: str) -> tuple[Expr, str] | None:
+    """M of ``M[index, :]`` or ``M[:, index]``, with any number of .T, and what the index counts."""
+    while isinstance(expr, Apply) and expr.atom == "transpose":
+        expr = expr.args[0]
+    if isinstance(expr, Index) and len(expr.items) == 2 and not mentions(expr.base, index):
+        first, second = expr.items
+        if isinstance(first, Name) and first.id == index and second is None:
+            return expr.base, "rows"
+        if isinstance(second, Name) and second.id == index and first is None:
+            return expr.base, "columns"
+    return None
+
+
+def vectorised(expr: Expr, index: str) -> Expr | None:
+    """The vector whose entry ``index`` is the expression, or None when there is no such form.
+
+    An expression without the index is returned as it is (a number, the same for all).
+    """
+    if not mentions(expr, index):
+        return expr
+    match expr:
+        case Index(base=base, items=(Name(id=name),)) if name == index and not mentions(base, index):
+            return base
+        case Apply(atom="matmul"):
+            return _product(chain(expr), index, expr)
+        case Apply(atom, args, span, options) if atom in ENTRYWISE:
+            parts = [vectorised(a, index) for a in args]
+            whole = tuple(part for part in parts if part is not None)
+            return Apply(atom, whole, span, options) if len(whole) == len(parts) else None
+    return None
+
+
+def index_free_parts(expr: Expr, index: str) -> Iterator[Expr]:
+    """The largest parts of an expression without the index, below atoms that act entry by entry.
+
+    Its vectorised form is right only if each of them is a number, which the caller checks.
+    """
+    if not mentions(expr, index):
+        yield expr
+    elif isinstance(expr, Apply) and expr.atom in ENTRYWISE:
+        for part in expr.args:
+            yield from index_free_parts(part, index)
+
+
+def taken_together(expr: Expr, indices: frozenset[str]) -> bool:
+    """Whether all indices can be computed at once, entry by entry, with vectors in place of the indices."""
+    if not any(mentions(expr, index) for index in indices):
+        return True
+    match expr:
+        case Name():
+            return True
+        case Index(base=base, items=items):
+            return None not in items and not any(mentions(base, index) for index in indices)
+        case Apply(atom=atom, args=args):
+            return atom in TOGETHER and all(taken_together(a, indices) for a in args)
+    return False
+
+
+def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
+    first, last = _slice(factors[0], index), _slice(factors[-1], index)
+    inner = factors[1:-1]
+    if any(mentions(f, index) for f in inner) or len(factors) < 2:
+        return None
+
+    def as_rows(sliced: tuple[Expr, str]) -> Expr:
+        return sliced[0] if sliced[1] == "rows" else transpose(sliced[0])
+
+    if first and last:
+        left, right = as_rows(first), as_rows(last)
+        return Apply("diag", (product([left, *inner, transpose(right)]),), expr.span)
+    return product([as_rows(first), *factors[1:]]) if first and not mentions(factors[-1], index) else None
+
+
+def two_by_two(expr: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """Entries a, b, c of ``[[a, b], [b, c]]``, when the block has that form."""
+    if isinstance(expr, Block) and len(expr.rows) == 2 and len(expr.rows[0]) == 2:
+        (a, b), (again, c) = expr.rows
+        if b == again:
+            return a, b, c
+    return None
