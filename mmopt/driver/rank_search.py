@@ -28,7 +28,8 @@ from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
 from mmopt.language.atoms.expression_types import Curvature, matrix
 from mmopt.language.check.infer_types import infer
-from mmopt.language.check.names_and_relations import rank_line, rank_residual
+from mmopt.language.check.names_and_relations import rank_line
+from mmopt.language.evaluate.constraint_misses import rank_residual
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
 from mmopt.limits import time_not_counted
 from mmopt.numerics.arrays import Array

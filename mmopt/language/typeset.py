@@ -142,6 +142,8 @@ def print_relation(relation: Relation, scope: Scope, style: Style) -> str:
 
 @dataclass(frozen=True)
 class _Printer:
+    """The visitor that prints expressions; most methods give a text and how strongly it holds together."""
+
     scope: Scope
     style: Style
     inline: bool = False
@@ -150,7 +152,8 @@ class _Printer:
     def latex(self) -> bool:
         return self.style == "latex"
 
-    def written(self, what: str, *parts: object) -> str:
+    def styled(self, what: str, *parts: object) -> str:
+        """Anything but an atom, as the style writes it (``STYLES``)."""
         return STYLES[self.style][what].format(*parts)
 
     def name(self, name: str) -> str:
@@ -182,14 +185,14 @@ class _Printer:
                 return self.infix(self.product(left, right), "mul", left, right)
             case Entries(body=body):
                 text = self.within(expr).write(body)[0]
-                return self.written("entries", text, self.clause(expr)), ENCLOSED
+                return self.styled("entries", text, self.clause(expr)), ENCLOSED
             case Apply(atom="sum", args=(Entries(body=body) as entries,)):
-                text = self.within(entries).held(body, SUMMAND)
-                return self.written("sum", text, self.clause(entries)), SUMMAND
+                text = self.within(entries).bracketed(body, SUMMAND)
+                return self.styled("sum", text, self.clause(entries)), SUMMAND
             case Apply(atom="sum" | "max" | "min", args=(inner,), options=(("axis", axis),)):
                 return self.along(expr.atom, inner, axis)
             case Apply():
-                return self.plain_form(expr)
+                return self.atom(expr)
 
     def number(self, text: str) -> tuple[str, int]:
         """A number as text; in LaTeX ``1e-09`` is a power of ten."""
@@ -209,33 +212,36 @@ class _Printer:
         runs: dict[str, list[str]] = {}
         for f in entries.families:
             runs.setdefault(str(f.dim), []).append(latex_name(f.index) if self.latex else f.index)
-        ranges = ", ".join(self.written("in", ", ".join(names), dim) for dim, names in runs.items())
+        ranges = ", ".join(self.styled("in", ", ".join(names), dim) for dim, names in runs.items())
         inner = self.scope.among(entries)
         return ": ".join([ranges, *(print_relation(r, inner, self.style) for r in entries.where)])
 
-    def plain_form(self, expr: Apply) -> tuple[str, int]:
+    def atom(self, expr: Apply) -> tuple[str, int]:
+        """An atom in its form of the table."""
         form, args = self.form(expr.atom), expr.args
         if len(args) == 2 and form.text.startswith("{0}"):
             return self.infix(form, expr.atom, *args)
         inside = [self.write(a) for a in args]
         if len(args) == 1 and (form.text.startswith("{0}") or form.text.endswith("{0}")):
-            inside = [(self.held(args[0], form.binds + 1), ENCLOSED)]
+            inside = [(self.bracketed(args[0], form.binds + 1), ENCLOSED)]
         return form.text.format(*(text for text, _ in inside)), form.binds
 
     def form(self, atom: str) -> PrintedForm:
+        """The form of an atom in this style; in a line of words a quotient is slanted."""
         slanted = self.inline and atom == "div"
         return ATOMS[atom].latex if self.latex and not slanted else ATOMS[atom].plain
 
-    def held(self, expr: Expr, needed: int) -> str:
+    def bracketed(self, expr: Expr, needed: int) -> str:
         """The text, in brackets when it does not hold together strongly enough."""
         text, binds = self.write(expr)
-        return text if binds >= needed else self.written("brackets", text)
+        return text if binds >= needed else self.styled("brackets", text)
 
     def infix(self, form: PrintedForm, atom: str, left: Expr, right: Expr) -> tuple[str, int]:
+        """Two operands with an operator between them."""
         is_chain = isinstance(right, Apply) and right.atom in ASSOCIATIVE.get(atom, ())
         # Below a slanted line only a bare name needs no brackets.
         needed = POSTFIX if atom == "div" else form.binds + (not is_chain)
-        return form.text.format(self.held(left, form.binds), self.held(right, needed)), form.binds
+        return form.text.format(self.bracketed(left, form.binds), self.bracketed(right, needed)), form.binds
 
     def product(self, left: Expr, right: Expr) -> PrintedForm:
         """The form of ``*``: a circle between arrays, a plain product with a number."""
@@ -251,18 +257,19 @@ class _Printer:
         return transpose(left) if is_column else left, transpose(right) if is_row else right
 
     def power(self, base: Expr, exponent: Expr) -> tuple[str, int]:
-        written, ratio = self.held(base, ENCLOSED), _ratio(exponent)
+        """A power; in plain text numbers are raised."""
+        below, ratio = self.bracketed(base, ENCLOSED), _ratio(exponent)
         if self.latex:
             circle = r"\circ " if self.is_by_entry(base) else ""
-            return self.form("pow").text.format(written, circle + (ratio or self.write(exponent)[0])), POSTFIX
+            return self.form("pow").text.format(below, circle + (ratio or self.write(exponent)[0])), POSTFIX
         if ratio:
-            return written + ("^½" if ratio == "1/2" else f"^({ratio.replace('-', '−')})"), POSTFIX
+            return below + ("^½" if ratio == "1/2" else f"^({ratio.replace('-', '−')})"), POSTFIX
         match exponent:
             case Number(value=value):
-                return written + superscript(value), POSTFIX
+                return below + superscript(value), POSTFIX
             case Apply(atom="neg", args=(Number(value=value),)):
-                return written + superscript(-value), POSTFIX
-        return f"{written}^{self.held(exponent, ENCLOSED)}", POSTFIX
+                return below + superscript(-value), POSTFIX
+        return f"{below}^{self.bracketed(exponent, ENCLOSED)}", POSTFIX
 
     def is_by_entry(self, base: Expr) -> bool:
         """Whether a power is marked as one of each entry: in words one of a matrix is meant as it is read."""
@@ -272,19 +279,19 @@ class _Printer:
     def along(self, atom: str, inner: Expr, axis: int) -> tuple[str, int]:
         """An atom with an axis: one number per column (axis 0) or per row (axis 1)."""
         operator = r"\operatorname{sum}" if atom == "sum" else rf"\{atom}"
-        per, name = ("row" if axis else "column"), operator if self.latex else atom
-        return self.written("along", name, per, self.write(inner)[0]), ENCLOSED
+        per = "row" if axis else "column"
+        return self.styled("along", operator if self.latex else atom, per, self.write(inner)[0]), ENCLOSED
 
     def index(self, expr: Index) -> tuple[str, int]:
         items = [":" if i is None else _ratio(i) or self.write(i)[0] for i in expr.items]
-        base = self.held(expr.base, ENCLOSED)
+        base = self.bracketed(expr.base, ENCLOSED)
         base = f"{{{base}}}" if self.latex and "_" in base else base
-        return self.written("index", base, STYLES[self.style]["comma"].join(items)), ENCLOSED
+        return self.styled("index", base, STYLES[self.style]["comma"].join(items)), ENCLOSED
 
     def block(self, rows: tuple[tuple[Expr, ...], ...]) -> tuple[str, int]:
         entry, row_end = STYLES[self.style]["entry"], STYLES[self.style]["row"]
         lines = row_end.join(entry.join(self.write(e)[0] for e in row) for row in rows)
-        return self.written("block", lines), ENCLOSED
+        return self.styled("block", lines), ENCLOSED
 
 
 def _ratio(expr: Expr) -> str:
@@ -314,6 +321,7 @@ def latex_name(name: str) -> str:
 
 
 def _upright(word: str) -> str:
+    """A word in LaTeX: upright, unless it is a letter or a number."""
     return word if len(word) == 1 or word.isdigit() else "\\mathrm{" + latex_text(word) + "}"
 
 
@@ -373,13 +381,13 @@ _Side = tuple[str, Expr]
 
 
 def _sides(quoted: str, scope: Scope) -> list[_Side] | None:
-    """The sides of a formula, or nothing when it is none."""
-    written = quoted.replace("^", "**")
-    text = Text(Source("", tuple(written.split("\n"))), written, 1, 1)
+    """The sides of a formula; None where the text is none, or has names that it may not have."""
+    whole = quoted.replace("^", "**")
+    text = Text(Source("", tuple(whole.split("\n"))), whole, 1, 1)
     try:
         relations = [t for t in text.outer if t.text in RELATIONS]
         words, starts = ["", *(t.text for t in relations)], [0, *(t.end for t in relations)]
-        parts = map(text.cut, starts, [*(t.start for t in relations), len(written)])
+        parts = map(text.cut, starts, [*(t.start for t in relations), len(whole)])
         sides = list(zip(words, map(parse_expr, parts), strict=True))
     except ProgramError:
         return None
@@ -449,6 +457,7 @@ class _Writer(_Printer):
         return rf"\text{{{latex_text(words)}}}" if self.latex else words
 
     def sections(self, p: Program) -> Iterator[tuple[str, list[_Line]]]:
+        """The lines of each section, with its name."""
         yield "given", [self.declaration(d) for d in p.givens]
         yield "parameter", [self.assignment(a, "=") for a in p.parameters]
         yield "let", [self.assignment(a, "=") for a in p.lets]
@@ -458,7 +467,7 @@ class _Writer(_Printer):
         yield p.sense, [_Line(self.write(p.objective)[0])]
         yield "subject to", [self.constraint(c) for c in p.constraints]
         yield "start", [line for s in p.starts for line in self.start(s)]
-        yield "repair", [self.assignment(a, self.written("set")) for a in p.repair]
+        yield "repair", [self.assignment(a, self.styled("set")) for a in p.repair]
         if p.value is not None:
             yield "value", [_Line(self.write(p.value)[0])]
         if p.meaning.kind != "none":
@@ -479,6 +488,7 @@ class _Writer(_Printer):
             yield "bound", [_Line(self.words(f"that of {p.bound}"))]
 
     def declaration(self, d: Declaration) -> _Line:
+        """A name with the set that it is from, or in plain text its kind and size in words."""
         name, latex = self.name(d.name), self.latex
         dims = [str(dim) if not latex else str(dim).replace("*", r"\,") for dim in d.dims]
         positive = {"": "", ">=": r"_{\ge 0}" if latex else " ≥ 0", ">": "_{> 0}" if latex else " > 0"}[
@@ -495,17 +505,18 @@ class _Writer(_Printer):
         return _Line(f"{name}{kind}{positive}, {size}", d.doc)
 
     def assignment(self, a: Assignment, sign: str) -> _Line:
+        """A name, a sign (``=`` or an arrow), and an expression."""
         return _Line(f"{self.name(a.name)} {sign} {self.write(a.expr)[0]}")
 
     def step(self, s: Step, depth: int = 0) -> Iterator[_Line]:
         """One line, or those of a block, indented."""
-        indent = self.written("indent") * depth
+        indent = self.styled("indent") * depth
         if not isinstance(s, Repeat):
-            line = self.assignment(s, self.written("set")) if isinstance(s, Assignment) else self.solve(s)
+            line = self.assignment(s, self.styled("set")) if isinstance(s, Assignment) else self.solve(s)
             yield line._replace(formula=indent + line.formula)
             return
         times = self.write(s.times)[0]
-        word, space = "alternate" if s.settles else "repeat", self.written("space")
+        word, space = "alternate" if s.settles else "repeat", self.styled("space")
         head = f"{indent}{self.words(word)}{space}{times}{space}{self.words('times')}"
         if s.until is not None:
             head += f"{space}{self.words('or until')}{space}{print_relation(s.until, self.scope, self.style)}"
@@ -514,20 +525,23 @@ class _Writer(_Printer):
             yield from self.step(inner, depth + 1)
 
     def start(self, s: Start) -> Iterator[_Line]:
+        """A line for each value of a start."""
         if not s.values:
             yield _Line(self.words("entries drawn at random"), s.name)
         for a in s.values:
             yield self.assignment(a, "=")._replace(words=s.name)
 
     def solve(self, s: SubProgram) -> _Line:
+        """A step that solves another program."""
         arguments = [f"{self.name(n)} = {self.write(e)[0]}" for n, e in s.arguments]
         inside = "; ".join([self.words(s.program), *arguments])
-        return _Line(f"{self.name(s.name)} {self.written('set')} {self.words('solve')}({inside})")
+        return _Line(f"{self.name(s.name)} {self.styled('set')} {self.words('solve')}({inside})")
 
     def constraint(self, c: Constraint) -> _Line:
+        """A relation, for every index of its family, with its name if the program gives it one."""
         scope, every = self.scope.inside(c.family), ""
         if c.family:
-            every = self.written("every", self.written("in", self.name(c.family.index), c.family.dim))
+            every = self.styled("every", self.styled("in", self.name(c.family.index), c.family.dim))
         return _Line(
             print_relation(c.relation, scope, self.style) + every,
             "" if c.name.startswith("constraint_") else c.name,
@@ -550,14 +564,15 @@ class _Writer(_Printer):
                 pieces = (most, k, "steps, any two at least", b, "apart")
             case _:
                 assert_never(set_.kind)
-        return self.written("space").join(
+        return self.styled("space").join(
             [piece if i % 2 else self.words(piece) for i, piece in enumerate(pieces)]
         )
 
     def certificate(self, c: Certificate) -> _Line:
-        signs = {"": "", ">=": self.written("not negative"), ">": self.written("positive")}
+        """The bound, for every multiplier of its sign."""
+        signs = {"": "", ">=": self.styled("not negative"), ">": self.styled("positive")}
         every = ", ".join(
-            self.name(d.name) + (self.written("psd") if d.kind == "psd" else signs[d.sign])
+            self.name(d.name) + (self.styled("psd") if d.kind == "psd" else signs[d.sign])
             for d in (m.declaration for m in c.multipliers)
         )
-        return _Line(self.write(c.expr)[0] + (self.written("every", every) if every else ""))
+        return _Line(self.write(c.expr)[0] + (self.styled("every", every) if every else ""))

@@ -17,8 +17,8 @@ from mmopt.compiler import Instance
 from mmopt.language import Program, Tape, to_source, worst
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.names_and_relations import AXES
-from mmopt.language.evaluate.constraint_misses import beside_psd, undefined, undefined_in
-from mmopt.language.evaluate.evaluate_and_differentiate import OF_PART, Memo
+from mmopt.language.evaluate.constraint_misses import psd_deficit, undefined, undefined_in
+from mmopt.language.evaluate.evaluate_and_differentiate import PARTIAL, Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, walk
@@ -160,7 +160,7 @@ def undefined_part(instance: Instance, env: Mapping[str, Any], c: Constraint | N
     """The part of a line, or of the objective, without a value at a point, in words; "" if there is none."""
     sides = (instance.program.objective,) if c is None else (c.relation.left, c.relation.right)
     # Whether an atom has no value at some numbers.
-    if not any(isinstance(part, Apply) and part.atom in OF_PART for side in sides for part in walk(side)):
+    if not any(isinstance(part, Apply) and part.atom in PARTIAL for side in sides for part in walk(side)):
         return ""
     chosen = {d.name for d in instance.program.choose}
     first = undefined(sides[0], env, chosen) if c is None else undefined_in(c, env, chosen)
@@ -200,7 +200,7 @@ def _negative_eigenvalue(parts: Sequence[Array]) -> float:
     return (
         0.0
         if all(map(is_definite, symmetric))
-        else beside_psd(symmetric, [np.abs(np.diagonal(part)) for part in symmetric])
+        else psd_deficit(symmetric, [np.abs(np.diagonal(part)) for part in symmetric])
     )
 
 

@@ -28,8 +28,8 @@ def _fit(bar: Any, a: Any) -> Any:
     return bar if np.ndim(a) or not np.ndim(bar) else np.sum(bar)
 
 
-def _spread(reduced: Any, a: Any, axis: int | None) -> Any:
-    """A value reduced along an axis, repeated for every entry that it was computed from."""
+def _spread(reduced: Any, axis: int | None) -> Any:
+    """A value reduced along an axis, in a shape that spreads over the entries that it was computed from."""
     return reduced if axis is None else np.expand_dims(reduced, axis)
 
 
@@ -73,7 +73,7 @@ def transpose(a: Any, value: Any, bar: Any) -> tuple[Any]:
 
 
 def total(a: Any, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
-    return (np.broadcast_to(_spread(bar, a, axis), np.shape(a)),)
+    return (np.broadcast_to(_spread(bar, axis), np.shape(a)),)
 
 
 def trace(a: Array, value: Any, bar: Any) -> tuple[Array]:
@@ -93,7 +93,10 @@ def inv(a: Array, value: Array, bar: Array) -> tuple[Array]:
 
 
 def root(a: Array, value: Array, bar: Array) -> tuple[Array]:
-    """R dR + dR R = dX, in the eigenvectors of X; 0 where both eigenvalues are."""
+    """The value R is differentiated by R dR + dR R = dX, in the eigenvectors of X, the argument.
+
+    Where both eigenvalues are 0, so is the derivative.
+    """
     values, vectors = eigh(a)
     roots = np.sqrt(np.clip(values, 0.0, None))
     sums = np.add.outer(roots, roots)
@@ -109,7 +112,7 @@ def nuclear(a: Array, value: Any, bar: Any) -> tuple[Array]:
 
 
 def polar(a: Array, value: Array, bar: Array) -> tuple[Array]:
-    """dP = U ((Z - Zᵀ) / (sᵢ + sⱼ)) Vᵀ with Z = Uᵀ dM V."""
+    """The value P of M = U diag(s) Vᵀ has dP = U ((Z - Zᵀ) / (sᵢ + sⱼ)) Vᵀ with Z = Uᵀ dM V."""
     u, s, vt = np.linalg.svd(a)
     inside = u.T @ bar @ vt.T
     return (u @ ((inside - inside.T) / np.add.outer(s, s)) @ vt,)
@@ -128,10 +131,11 @@ def log(a: Any, value: Any, bar: Any) -> tuple[Any]:
 
 
 def logsumexp(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
-    return (_spread(bar, a, axis) * softmax(a, axis=axis),)
+    return (_spread(bar, axis) * softmax(a, axis=axis),)
 
 
 def rounded_abs(a: Any, rounding: float) -> Any:
+    """The absolute value rounded off: sqrt(a² + rounding²)."""
     return np.hypot(a, rounding)
 
 
@@ -140,7 +144,7 @@ def absolute(a: Any, value: Any, bar: Any, rounding: float = 0.0) -> tuple[Any]:
 
 
 def rounded_extreme(sign: int) -> Callable[..., Any]:
-    """The rounded largest (1) or smallest (-1) entry."""
+    """The function for the largest (1) or smallest (-1) entry, rounded off."""
 
     def value(a: Array, rounding: float, axis: int | None = None) -> Any:
         return sign * rounding * log_sum_exp(sign * np.asarray(a) / rounding, axis=axis)
@@ -155,9 +159,9 @@ def extreme(sign: int) -> Callable[..., tuple[Array]]:
         if rounding:
             weights = softmax(sign * np.asarray(a) / rounding, axis=axis)
         else:
-            at = (np.asarray(a) == _spread(value, a, axis)).astype(float)
+            at = (np.asarray(a) == _spread(value, axis)).astype(float)
             weights = at / at.sum(axis=axis, keepdims=axis is not None)
-        return (_spread(bar, a, axis) * weights,)
+        return (_spread(bar, axis) * weights,)
 
     return rule
 
@@ -174,11 +178,11 @@ def larger(sign: int) -> Callable[..., tuple[Any, Any]]:
 
 def length(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
     """The gradient of the root of a sum of squares; 0 where that is 0."""
-    return (_spread(bar / np.where(np.asarray(value) > 0, value, 1.0), a, axis) * a,)
+    return (_spread(bar / np.where(np.asarray(value) > 0, value, 1.0), axis) * a,)
 
 
 def norm_one(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
-    return (_spread(bar, a, axis) * np.sign(a),)
+    return (_spread(bar, axis) * np.sign(a),)
 
 
 def norm_inf(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:
@@ -206,7 +210,7 @@ def sigma_max(a: Array, value: Any, bar: Any) -> tuple[Array]:
 
 
 def huber(a: Any, limit: Any, value: Any, bar: Any) -> tuple[Any, Any]:
-    near = np.clip(a, -limit, limit)
+    near = np.clip(a, -limit, limit)  # where the loss is a square
     return 2.0 * bar * near, _fit(bar * 2.0 * (np.abs(a) - np.abs(near)), limit)
 
 

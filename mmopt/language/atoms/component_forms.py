@@ -118,12 +118,14 @@ def _quotients(system: Any, left: Parts | None, matrix: Parts, right: Parts | No
 
 
 def _in_place(system: Any, stack: _Stack, count: int, one: Callable[[int], Any]) -> Parts:
+    """The values on ``count`` parts in their order: those of the stack, and ``one`` of each other part."""
     small, stacked = stack
     entries = dict(zip(small, system.cut(stacked, [1] * len(small)), strict=True)) if small else {}
     return tuple(entries[at] if at in entries else _in_time(one, at) for at in range(count))
 
 
 def _in_a_row(system: Any, stack: _Stack, count: int, one: Callable[[int], Any]) -> tuple[Any, list[int]]:
+    """The values on ``count`` parts in one vector, those of the stack first; and the order of the parts."""
     small, stacked = stack
     rest = sorted(set(range(count)).difference(small))
     others = [_in_time(one, at) for at in rest]
@@ -153,43 +155,47 @@ def _is_number(value: Any) -> bool:
     return not is_structured(value) and not np.shape(value)
 
 
-def same(one: Space, other: Space, atom: str) -> None:
+def require_same_space(one: Space, other: Space, atom: str) -> None:
     """ProgramError unless the spaces have the same components."""
     if not one.matches(other):
         raise ProgramError(f"'{atom}' of values that split differently: {one!r} and {other!r}")
 
 
+# The spaces that a value is on, by their names in its class.
 SPACES: Mapping[type, tuple[str, ...]] = {Split: ("rows", "columns"), Level: ("space",)}
 
 
-def _first(kind: type, atom: str, args: Sequence[Any]) -> Any:
-    """The first argument of a kind, if the others are numbers or of the kind, on the same spaces; or None."""
+def _first_of_kind(kind: type, atom: str, args: Sequence[Any]) -> Any:
+    """The first argument of a kind; None where another is neither of the kind nor a number.
+
+    Raises ProgramError where two are on different spaces.
+    """
     first = next((a for a in args if isinstance(a, kind)), None)
     if first is None or not all(isinstance(a, kind) or _is_number(a) for a in args):
         return None
     for other in args:
         for name in SPACES[kind] if isinstance(other, kind) else ():
-            same(getattr(first, name), getattr(other, name), atom)
+            require_same_space(getattr(first, name), getattr(other, name), atom)
     return first
 
 
 def by_component(system: Any, atom: str, *args: Any) -> Split | None:
     """The atom component by component, for matrices; a number is the same in every component."""
-    if (first := _first(Split, atom, args)) is None:
+    if (first := _first_of_kind(Split, atom, args)) is None:
         return None
     parts = (a.parts if isinstance(a, Split) else a for a in args)
     return Split(first.rows, first.columns, on_every_part(system, atom, *parts))
 
 
 def on_levels(system: Any, atom: str, *args: Any) -> Level | None:
-    """Entry by entry, of levels and system."""
-    if (first := _first(Level, atom, args)) is None:
+    """The atom entry by entry, for levels; a number is the same for every level."""
+    if (first := _first_of_kind(Level, atom, args)) is None:
         return None
     return Level(first.space, system.call(atom, *[a.values if isinstance(a, Level) else a for a in args]))
 
 
 def linear(system: Any, atom: str, *args: Any) -> Split | Level | None:
-    """The atom on matrices component by component, or on levels and system."""
+    """The atom on matrices component by component, or on levels and numbers entry by entry."""
     return (by_component if all(isinstance(a, Split) for a in args) else on_levels)(system, atom, *args)
 
 
@@ -204,12 +210,12 @@ def quotient(system: Any, atom: str, a: Any, b: Any) -> Split | Level | None:
 
 
 def matmul(system: Any, atom: str, a: Any, b: Any) -> Any:
-    """The product of two matrices, or of two vectors."""
+    """The product of two matrices, or of two vectors by their levels."""
     if isinstance(a, Level) and isinstance(b, Level):
         return total(system, "sum", on_levels(system, "mul", a, b))
     if not (isinstance(a, Split) and isinstance(b, Split)):
         return None
-    same(a.columns, b.rows, atom)
+    require_same_space(a.columns, b.rows, atom)
     return Split(a.rows, b.columns, on_every_part(system, atom, a.parts, b.parts))
 
 
@@ -266,7 +272,7 @@ def soft_max(system: Any, atom: str, a: Any) -> Any:
 def diag(system: Any, atom: str, a: Split | Level) -> Split | Level:
     """The diagonal of a matrix by orbits; of a vector a matrix with levels on the diagonals of its parts."""
     if isinstance(a, Split):
-        same(a.rows, a.columns, atom)
+        require_same_space(a.rows, a.columns, atom)
         return spread(system, a.rows, *vector(system, atom, a.parts))
     parts = (c if c.shape == (1, 1) else system.call(atom, system.stack([c])) for c in on_basis(system, a))
     return Split(a.space, a.space, tuple(parts))
@@ -296,12 +302,13 @@ def labels(space: Space) -> tuple[Any, ...]:
 
 
 def _sizes(space: Space) -> Any:
+    """The number of coordinates of each orbit; ProgramError where there are no orbits."""
     if space.sizes is None:
         raise ProgramError("the rows of a root are not told apart: they have no orbits")
     return space.sizes
 
 
-def form(system: Any, atom: str, *args: Any, **_: Any) -> Any:
+def on_unlisted_cells(system: Any, atom: str, *args: Any, **_: Any) -> Any:
     """The atom on values, one of them over cells that are not listed; None where it has no form for them."""
     if unlisted := [a for a in args if isinstance(a, Unlisted)]:
         return _on_vectors(system, atom, args) if len(unlisted) == 1 else None
@@ -311,7 +318,7 @@ def form(system: Any, atom: str, *args: Any, **_: Any) -> Any:
         case "matmul", (Split() as a, b) if a.columns.is_listed:
             return matmul(system, atom, a, b)
         case "diag", (Split(rows=Spanned() as cells) as a,):
-            same(cells, a.columns, atom)
+            require_same_space(cells, a.columns, atom)
             return Profile(cells, _largest(system, cells, a))
     return None
 
@@ -323,9 +330,9 @@ def _largest(system: Any, cells: Spanned, matrix: Split) -> Any:
     """
     if not isinstance(matrix.parts[0], Ball):
         return cells.largest_entry(matrix.parts)
-    wide = max(float(np.linalg.norm(part.rad)) for part in matrix.parts)
+    radius = max(float(np.linalg.norm(part.rad)) for part in matrix.parts)
     high = cells.largest_entry([part.mid for part in matrix.parts])
-    high += wide * cells.longest * (1 + 1e-9) if wide else 0.0
+    high += radius * cells.longest * (1 + 1e-9) if radius else 0.0
     traces = system.join([system.call("trace", part) for part in matrix.parts])
     mean = system.call("sum", system.call("mul", system.count(matrix.multiplicities), traces))
     low = min(float(mean.lower), high)
@@ -333,6 +340,7 @@ def _largest(system: Any, cells: Spanned, matrix: Split) -> Any:
 
 
 def _on_vectors(system: Any, atom: str, args: tuple[Any, ...]) -> Any:
+    """The atom on one vector over cells that are not listed; None where it has no form for it."""
     match atom, args:
         case "max", (Profile(largest=largest),):
             return largest
@@ -369,7 +377,7 @@ def times_root(system: Any, matrix: Split, root: RootOfMeasure) -> Split | Weigh
 
     The exact root of the moments is J (I + F) with ‖F‖ <= e, which moves a row of R J by e times its length.
     """
-    same(matrix.columns, root.space, "matmul")
+    require_same_space(matrix.columns, root.space, "matmul")
     lower = [part.lower if isinstance(part, Ball) else part for part in matrix.parts]
     assert isinstance(root.space, Spanned)
     least = root.space.root_trace(lower, root.measure.mixture)
@@ -383,5 +391,6 @@ def times_root(system: Any, matrix: Split, root: RootOfMeasure) -> Split | Weigh
 
 
 def _widened(part: Ball, off: float) -> Ball:
+    """The ball with room for rows that are off by ``off`` times their length."""
     lengths = np.linalg.norm(np.abs(part.mid) + part.rad, axis=1, keepdims=True) * (1 + 1e-9)
     return rounded(part.mid, part.rad + off * lengths)

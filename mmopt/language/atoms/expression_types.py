@@ -36,6 +36,7 @@ class Dim:
 
     @staticmethod
     def _collect(terms: Mapping[Monomial, int]) -> Dim:
+        """The dimension of these terms, sorted, those of coefficient 0 left out."""
         if len(terms) > MAX_TERMS:
             raise ProgramError(f"a dimension of more than {MAX_TERMS} terms when it is multiplied out")
         return Dim(tuple(sorted((m, c) for m, c in terms.items() if c)))
@@ -58,11 +59,6 @@ class Dim:
         return Dim._collect(total)
 
     @property
-    def is_one(self) -> bool:
-        """Whether this is the constant 1."""
-        return self == Dim.of(1)
-
-    @property
     def symbols(self) -> frozenset[str]:
         """The symbols that occur."""
         return frozenset(name for monomial, _ in self.terms for name in monomial)
@@ -80,10 +76,10 @@ class Dim:
 
     def __str__(self) -> str:
         ordered = sorted(self.terms, key=lambda t: (-len(t[0]), t[0]))
-        return " + ".join(_written(*term) for term in ordered).replace("+ -", "- ") or "0"
+        return " + ".join(_term_text(*term) for term in ordered).replace("+ -", "- ") or "0"
 
 
-def _written(monomial: Monomial, coefficient: int) -> str:
+def _term_text(monomial: Monomial, coefficient: int) -> str:
     name = "*".join(monomial)
     if name and abs(coefficient) == 1:
         return name if coefficient > 0 else f"-{name}"
@@ -189,7 +185,7 @@ class Type:
 SCALAR = Type()
 
 # A number of rows that depends on the numbers: factor(X), for example, has as many as X has rank.
-UNKNOWN = Dim.of("?rows")
+UNKNOWN_ROWS = Dim.of("?rows")
 
 
 def column(dim: Dim, **fields: Any) -> Type:

@@ -286,13 +286,8 @@ FUNCTIONS_OF_CHOSEN = (
 )
 
 
-OF_MATRIX = (
-    "write norm(X, fro), sigma_max(X) (the largest singular value), nuclear(X) (their sum), "
-    "sum(abs(X)), or norm(X, axis=0): one per column"
-)
-
-
-def _squares(a: Ball, axis: int | None = None) -> Ball:
+def _root_of_squares(a: Ball, axis: int | None = None) -> Ball:
+    """The ball of a Euclidean norm: of all entries, or along an axis."""
     return balls.sqrt(balls.total(balls.power(a, balls.exact(2.0)), axis=axis))
 
 
@@ -341,14 +336,18 @@ NORMS = (
         arity=1,
         equivariance="soft",
         degrees=(1,),
-        rule=rules.length("norm(x)", OF_MATRIX),
+        rule=rules.length(
+            "norm(x)",
+            "write norm(X, fro), sigma_max(X) (the largest singular value), nuclear(X) (their sum), "
+            "sum(abs(X)), or norm(X, axis=0): one per column",
+        ),
         numpy=matrix_functions.length,
         about="Euclidean norm of a vector, or of every column (axis=0) or row (axis=1) of a matrix.",
         example="minimize norm(x) where W @ x >= 1",
         latex=PrintedForm(r"\left\|{0}\right\|_2"),
         plain=PrintedForm("‖{0}‖₂"),
         text="norm({0})",
-        ball=_squares,
+        ball=_root_of_squares,
         cvxpy=lambda cp, a, axis=None: cp.norm(a, 2, axis=axis),
         axis=True,
         gradient=atom_gradients.length,
@@ -407,7 +406,7 @@ NORMS = (
         latex=PrintedForm(r"\left\|{0}\right\|_F"),
         plain=PrintedForm("‖{0}‖F"),
         text="norm({0}, fro)",
-        ball=_squares,
+        ball=_root_of_squares,
         cvxpy=lambda cp, a: cp.norm(a, "fro"),
         gradient=atom_gradients.length,
         minorant=minorants.length,

@@ -74,8 +74,9 @@ def spread(bar: Ball, axis: int | None) -> Ball:
     return bar if axis is None else Ball(np.expand_dims(bar.mid, axis), np.expand_dims(bar.rad, axis))
 
 
-def _over(bar: Ball, shape: tuple[int, ...]) -> Ball:
-    return Ball(np.broadcast_to(bar.mid, shape), np.broadcast_to(bar.rad, shape))
+def _of_sign(slopes: Array, sign: int) -> Array:
+    """The slopes, clipped to at least 0 where the argument is nonnegative (``sign`` 1), at most 0 for -1."""
+    return np.maximum(slopes, 0.0) if sign > 0 else np.minimum(slopes, 0.0) if sign < 0 else slopes
 
 
 def inner(a: Ball, b: Ball) -> Ball:
@@ -129,6 +130,7 @@ def matmul(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
 
 
 def _outer(a: Ball, b: Ball) -> Ball:
+    """The outer product of two vectors."""
     return balls.mul(a[:, None], b[None, :])
 
 
@@ -137,7 +139,8 @@ def transpose(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
 
 def total(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
-    return NOTHING, (_over(spread(bar, axis), np.shape(near.points[0])),)
+    wide, shape = spread(bar, axis), np.shape(near.points[0])
+    return NOTHING, (Ball(np.broadcast_to(wide.mid, shape), np.broadcast_to(wide.rad, shape)),)
 
 
 def trace(bar: Ball, near: Near, a: Ball | None) -> Minorant:
@@ -161,7 +164,10 @@ def slope_of(bar: Ball, near: Near, at: int = 0) -> Array:
 
 
 def _points(candidates: Any, near: Near, least: float = -np.inf, most: float = np.inf, at: int = 0) -> Array:
-    """Points for tangents: the candidates, or where they are not finite the argument's; within bounds."""
+    """Points for tangents: the candidates, or where they are not finite those of ``near``; within bounds.
+
+    A candidate is where the derivative of the atom is the slope guessed.
+    """
     points = np.asarray(near.points[at], dtype=float)
     points = np.where(np.isfinite(points), points, 1.0)
     return np.clip(np.where(np.isfinite(candidates), candidates, points), least, most)
@@ -176,8 +182,7 @@ def absolute(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     """|x| >= s x for every s in [-1, 1]."""
     slopes = slope_of(bar, near)
     s = np.clip(np.where(np.isfinite(slopes), slopes, np.sign(np.nan_to_num(near.points[0]))), -1.0, 1.0)
-    s = np.maximum(s, 0.0) if near.signs[0] > 0 else np.minimum(s, 0.0) if near.signs[0] < 0 else s
-    return NOTHING, (balls.mul(bar, exact(s)),)
+    return NOTHING, (balls.mul(bar, exact(_of_sign(s, near.signs[0]))),)
 
 
 @np.errstate(all="ignore")
@@ -220,7 +225,7 @@ def power(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
 
 @np.errstate(all="ignore")
 def div(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
-    """By a constant; or a constant >= 0 by x > 0, which is above w (2 / u - x / u²) for every u > 0."""
+    """A quotient by a constant; or w / x of a constant w >= 0, above w (2 / u - x / u²) for every u > 0."""
     if b is not None:
         return NOTHING, (fitted(balls.div(bar, b), near.points[0]), None)
     assert a is not None
@@ -238,7 +243,10 @@ def div(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
 def _shares(
     bar: Ball, near: Near, fallback: Callable[[Array], Array], axis: int | None
 ) -> tuple[Array, Ball]:
-    """Numbers >= 0 near the slopes guessed, and these over their sums along the axis."""
+    """Numbers >= 0 near the slopes guessed, and these over their sums along the axis.
+
+    Where they have no sum above 0 they are those that ``fallback`` makes of the points.
+    """
     slope, point = near.slopes[0], np.asarray(near.points[0], dtype=float)
     by = np.where(spread(bar, axis).mid < 0, -1.0, 1.0)
     shares = np.zeros(point.shape) if slope is None else np.maximum(by * np.nan_to_num(slope), 0.0)
@@ -251,10 +259,10 @@ def _shares(
 
 
 def extreme(sign: int) -> Callable[..., Minorant]:
-    """max (1) and min (-1) are beyond every average."""
+    """The rule of max (1), which is above every average of the entries, or min (-1), below it."""
 
     def rule(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
-        def extremes(point: Array) -> Array:
+        def extremes(point: Array) -> Array:  # 1 at the largest (smallest) entries
             return np.asarray(sign * point == (sign * point).max(axis=axis, keepdims=True), dtype=float)
 
         _, shares = _shares(bar, near, extremes, axis)
@@ -265,8 +273,8 @@ def extreme(sign: int) -> Callable[..., Minorant]:
 
 def logsumexp(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
     """Above <w, x> - sum(w log w) for all shares w (Boyd & Vandenberghe, example 3.25)."""
-    sizes, shares = _shares(bar, near, lambda point: scipy.special.softmax(point, axis=axis), axis)
-    used = sizes > 0
+    numbers, shares = _shares(bar, near, lambda point: scipy.special.softmax(point, axis=axis), axis)
+    used = numbers > 0  # 0 log 0 is 0
     logs = ball_functions.log(Ball(np.where(used, shares.mid, 1.0), np.where(used, shares.rad, 0.0)))
     entropy = balls.total(balls.mul(balls.neg(shares), logs), axis=axis)
     return inner(bar, entropy), (by_slopes(spread(bar, axis), shares),)
@@ -275,7 +283,7 @@ def logsumexp(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) ->
 LEAST_EIGENVALUE = 1e-13  # of the largest: what is below is rounding
 
 
-def largest_singular(z: Array) -> float:
+def _largest_singular(z: Array) -> float:
     """At least the largest singular value of a matrix; infinity where it is not proved."""
     wide = exact(z if len(z) <= z.shape[1] else z.T)
     square = -ball_functions.smallest_eigenvalue(balls.neg(balls.matmul(wide, balls.transpose(wide))))
@@ -284,7 +292,7 @@ def largest_singular(z: Array) -> float:
 
 def _contraction(z: Array) -> Ball:
     """A matrix of singular values at most 1, near a given one."""
-    largest = largest_singular(z)
+    largest = _largest_singular(z)
     if not np.isfinite(largest):
         return exact(np.zeros(z.shape))
     return exact(z) if largest <= 1.0 else by_slopes(exact((1.0 - 4 * EPS) / largest), exact(z))
@@ -317,7 +325,10 @@ def _symmetric(slope: Any) -> Array | None:
 
 
 def inv(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    """2 <G, K> - <K G Kᵀ, F>, with K such that K G Kᵀ is the slope guessed, else the inverse of the point."""
+    """At or below <bar, inv(F)>: 2 <bar, K> - <K bar Kᵀ, F>.
+
+    K is chosen so that K bar Kᵀ is minus the slope guessed; else it is the inverse of the point.
+    """
     slope = _symmetric(near.slopes[0])
     k = matrix_functions.inv(matrix_functions.psd_floor(np.nan_to_num(near.points[0])))
     k = np.where(np.isfinite(k), k, 0.0)
@@ -331,8 +342,8 @@ def inv(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     return balls.mul(exact(2.0), inner(bar, by)), (balls.neg(pulled),)
 
 
-def _between(matrix: Array, right: Array) -> Array:
-    """The D with M D + D M = right, for a positive definite M."""
+def _lyapunov(matrix: Array, right: Array) -> Array:
+    """The D with M D + D M = right, for a positive definite M, ``matrix``."""
     values, vectors = matrix_functions.eigh(matrix)
     values = np.maximum(values, LEAST_EIGENVALUE * max(float(values[-1]), LEAST_POINT))
     inside = vectors.T @ ((right + right.T) / 2) @ vectors
@@ -341,17 +352,20 @@ def _between(matrix: Array, right: Array) -> Array:
 
 
 def root(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    """<G, Y> / 2 + <M, F>, with Y such that M is the slope guessed, else Y the root of the point."""
+    """At or below <bar, root(F)>: <bar, Y> / 2 + <M, F>, where Y M + M Y = ``bar``, which is negative.
+
+    Y is chosen so that M is near the slope guessed; else it is the root of the point, else the identity.
+    """
     slope, point = _symmetric(near.slopes[0]), matrix_functions.psd_floor(np.nan_to_num(near.points[0]))
     tried = [matrix_functions.root(point), np.eye(len(point))]
     if slope is not None and slope.any() and np.isfinite(bar.mid).all():
-        tried.insert(0, _between(-slope, -bar.mid))
+        tried.insert(0, _lyapunov(-slope, -bar.mid))
     for y in tried:
         y = (y + y.T) / 2
         least = ball_functions.smallest_eigenvalue(exact(y))
         if least > 0:
             break
-    m, by = exact(_between(y, bar.mid)), exact(y)
+    m, by = exact(_lyapunov(y, bar.mid)), exact(y)
     rest = balls.sub(bar, balls.add(balls.matmul(by, m), balls.matmul(m, by)))
     off = balls.norm(rest) / (2.0 * least) * balls.GROW
     return balls.mul(exact(0.5), inner(bar, by)), (balls.rounded(m.mid, np.full(y.shape, off)),)
@@ -361,13 +375,14 @@ LARGEST_RATIO = 1e150
 
 
 def _split(p: Ball, near: Near, at: int, value: Ball | None) -> tuple[Ball, Ball | None]:
-    """The share of an argument in the constant c, where it is constant, and its p, where it is chosen."""
+    """The share in the constant c of a constant argument (``value``), or the p of one that is chosen."""
     if value is not None:
         return balls.total(balls.mul(p, value)), None
     return NOTHING, fitted(p, near.points[at])
 
 
 def _both(one: Ball, two: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
+    """The minorant <one, a> + <two, b> of two arguments, either of which may be constant."""
     (c, p), (d, q) = _split(one, near, 0, a), _split(two, near, 1, b)
     return balls.add(c, d), (p, q)
 
@@ -380,7 +395,7 @@ def _slope_in_shape(bar: Ball, near: Near, at: int) -> Array:
 
 
 def larger(sign: int) -> Callable[..., Minorant]:
-    """The larger of two (1) is above every average of them, the smaller (-1) below."""
+    """The rule of the larger of two (1), above every average of them, or of the smaller (-1), below it."""
 
     @np.errstate(all="ignore")
     def rule(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
@@ -396,7 +411,7 @@ def larger(sign: int) -> Callable[..., Minorant]:
 
 
 def _within(z: Array, size: Callable[[Ball, int | None], Ball], axis: int | None) -> Ball:
-    """z, divided by its dual norm where that is not proved to be at most 1."""
+    """z, divided by its dual norm (``size``) where that is not proved to be at most 1."""
     norms = size(exact(z), axis)
     by = Ball(np.where(norms.upper <= 1.0, 1.0, norms.mid), np.where(norms.upper <= 1.0, 0.0, norms.rad))
     return balls.div(exact(z), spread(by, axis))
@@ -406,11 +421,11 @@ def _within(z: Array, size: Callable[[Ball, int | None], Ball], axis: int | None
 def _of_dual(
     bar: Ball, near: Near, axis: int | None, fallback: Array, size: Callable[[Ball, int | None], Ball]
 ) -> Minorant:
+    """The rule of a norm: <z, x>, z near the slope guessed, else ``fallback``; ``size``: the dual norm."""
     slope = near.slopes[0]
     wide = np.broadcast_to(spread(bar, axis).mid, np.shape(near.points[0]))
     z = np.full(wide.shape, np.nan) if slope is None else slope / np.where(np.abs(wide) > 0, wide, np.nan)
-    z = np.where(np.isfinite(z).all(axis=axis, keepdims=True), z, fallback)
-    z = np.maximum(z, 0.0) if near.signs[0] > 0 else np.minimum(z, 0.0) if near.signs[0] < 0 else z
+    z = _of_sign(np.where(np.isfinite(z).all(axis=axis, keepdims=True), z, fallback), near.signs[0])
     p = balls.mul(spread(bar, axis), _within(z, size, axis))
     return NOTHING, (Ball(np.where(z == 0, 0.0, p.mid), np.where(z == 0, 0.0, p.rad)),)
 
@@ -420,13 +435,14 @@ def _length(a: Ball, axis: int | None) -> Ball:
 
 
 def length(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
-    """Euclidean norms, and Frobenius's."""
+    """The rule of Euclidean norms, and of the Frobenius norm."""
     point = np.nan_to_num(near.points[0])
     sizes = np.linalg.norm(point) if axis is None else np.linalg.norm(point, axis=axis, keepdims=True)
     return _of_dual(bar, near, axis, point / np.where(sizes > 0, sizes, 1.0), _length)
 
 
 def norm_inf(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
+    """Above <z, x> for every z whose absolute values add up to at most 1."""
     point = np.nan_to_num(near.points[0])
     at = (np.abs(point) == np.abs(point).max(axis=axis, keepdims=True)) * np.sign(point)
     count = np.maximum(np.abs(at).sum(axis=axis, keepdims=True), 1.0)
@@ -434,12 +450,11 @@ def norm_inf(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> 
 
 
 def norm_one(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Minorant:
+    """Above <z, x> for every z of entries in [-1, 1]."""
     point = np.nan_to_num(near.points[0])
-
-    def size(z: Ball, axis: int | None) -> Ball:
-        return balls.extreme(np.max)(balls.absolute(z), axis)
-
-    return _of_dual(bar, near, axis, np.sign(point), size)
+    return _of_dual(
+        bar, near, axis, np.sign(point), lambda z, axis: balls.extreme(np.max)(balls.absolute(z), axis)
+    )
 
 
 def sigma_max(bar: Ball, near: Near, a: Ball | None) -> Minorant:
@@ -449,7 +464,10 @@ def sigma_max(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
 
 def eigenvalue(at: int) -> Callable[..., Minorant]:
-    """The largest (-1) or smallest (0) eigenvalue: Z = R Rᵀ over its trace."""
+    """The rule of the largest (-1) or smallest (0) eigenvalue: Z = R Rᵀ over its trace.
+
+    Z is near the slope guessed, else it projects to an eigenvector of the point.
+    """
 
     @np.errstate(all="ignore")
     def rule(bar: Ball, near: Near, a: Ball | None) -> Minorant:
@@ -468,6 +486,10 @@ def eigenvalue(at: int) -> Callable[..., Minorant]:
 
 @np.errstate(all="ignore")
 def logdet(bar: Ball, near: Near, a: Ball | None) -> Minorant:
+    """At or below bar * logdet(F): bar (<K, F> - log det K - n), for bar <= 0.
+
+    K is the slope guessed, else the inverse of the point, else the identity.
+    """
     slope = slope_of(bar, near)
     n = len(slope)
     point = matrix_functions.psd_floor(np.nan_to_num(near.points[0]))
@@ -481,18 +503,19 @@ def logdet(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
 @np.errstate(all="ignore")
 def huber(bar: Ball, near: Near, a: Ball | None, limit: Ball | None) -> Minorant:
+    """s x - s² / 4, entry by entry; s is the slope guessed, else the derivative at the point."""
     assert limit is not None  # the check refuses one that is chosen
     most = 2.0 * max(float(limit.lower), 0.0)
     point = 2.0 * np.nan_to_num(np.asarray(near.points[0], dtype=float))
     slopes = _slope_in_shape(bar, near, 0)
-    s = np.clip(np.where(np.isfinite(slopes), slopes, point), -most, most)
-    s = np.maximum(s, 0.0) if near.signs[0] > 0 else np.minimum(s, 0.0) if near.signs[0] < 0 else s
+    s = _of_sign(np.clip(np.where(np.isfinite(slopes), slopes, point), -most, most), near.signs[0])
     square = balls.mul(exact(0.25), balls.mul(exact(s), exact(s)))
     return balls.neg(balls.total(balls.mul(bar, square))), (balls.mul(bar, exact(s)), None)
 
 
 @np.errstate(all="ignore")
 def entropy(bar: Ball, near: Near, a: Ball | None) -> Minorant:
+    """The tangent at the x where the derivative -log x - 1 is the slope guessed, else at the point."""
     point = np.nan_to_num(np.asarray(near.points[0], dtype=float), nan=1.0)
     candidates = np.exp(np.clip(-slope_of(bar, near) - 1.0, -LARGEST_EXPONENT / 2, LARGEST_EXPONENT / 2))
     at = np.clip(np.where(np.isfinite(candidates), candidates, point), LEAST_POINT, LARGEST_RATIO)
@@ -506,6 +529,7 @@ def entropy(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
 @np.errstate(all="ignore")
 def rel_entropy(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
+    """(log t + 1) x - t y: t is minus the slope guessed for y, else as that for x says, or the point."""
     one, two = (np.asarray(p, dtype=float) for p in near.points)
     ratio = -_slope_in_shape(bar, near, 1)
     for other in (np.exp(_slope_in_shape(bar, near, 0) - 1.0), one / two, np.ones(bar.mid.shape)):

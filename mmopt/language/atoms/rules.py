@@ -20,7 +20,7 @@ from fractions import Fraction
 
 from mmopt.language.atoms.expression_types import (
     SCALAR,
-    UNKNOWN,
+    UNKNOWN_ROWS,
     Curvature,
     Dim,
     RuleError,
@@ -35,6 +35,7 @@ Rule = Callable[..., Type]
 
 
 def _require(holds: object, message: str, hint: str = "") -> None:
+    """Raise RuleError unless something holds."""
     if not holds:
         raise RuleError(message, hint)
 
@@ -56,7 +57,7 @@ def _broadcast(a: Type, b: Type, sign: int) -> Type:
 
 
 def with_curvature(out: Type, a: Type, bent: Curvature, holds: bool, why: str, loewner: bool = False) -> Type:
-    """``out`` as it is for a constant ``a``, else ``bent`` where that ``holds``, else broken for ``why``."""
+    """``out`` for a constant ``a``; else of curvature ``bent`` where ``holds``, or broken for ``why``."""
     if a.is_constant:
         return out
     return replace(out, curvature=bent, loewner=loewner) if holds else out.broken(a.why or why)
@@ -74,6 +75,7 @@ def add(a: Type, b: Type) -> Type:
 
 
 def _sum_curvature(out: Type, a: Type, b: Type) -> Type:
+    """The type ``out`` of a sum of ``a`` and ``b``, with the curvature that both have together."""
     why = a.why or b.why
     if Curvature.UNKNOWN in (a.curvature, b.curvature):
         return out.broken(why)
@@ -99,7 +101,7 @@ def sub(a: Type, b: Type) -> Type:
 
 
 def _scaled(out: Type, factor: Type, curved: Type) -> Type:
-    """``factor`` (constant) times ``curved``."""
+    """The type ``out`` of a product, with its curvature: a constant ``factor`` times ``curved``."""
     if curved.curvature.is_affine:
         return replace(out, curvature=curved.curvature)
     if curved.curvature is Curvature.UNKNOWN:
@@ -259,13 +261,9 @@ def larger(bent: Curvature) -> Rule:
         out = _broadcast(a, b, sign)
         keeps = all(t.curvature.is_affine or (t.curvature is bent and not t.loewner) for t in (a, b))
         why = f"the {'larger' if up > 0 else 'smaller'} of two that are not both {bent.value}"
-        return out if a.is_constant and b.is_constant else _bent(out, bent, keeps, a.why or b.why or why)
+        return with_curvature(out, b if a.is_constant else a, bent, keeps, a.why or b.why or why)
 
     return rule
-
-
-def _bent(out: Type, bent: Curvature, holds: bool, why: str) -> Type:
-    return replace(out, curvature=bent) if holds else out.broken(why)
 
 
 def huber(a: Type, limit: Type) -> Type:
@@ -278,11 +276,9 @@ def huber(a: Type, limit: Type) -> Type:
 
 def rel_entropy(a: Type, b: Type) -> Type:
     """x log(x / y), jointly convex: the perspective of -log (Boyd & Vandenberghe, 3.2.6)."""
-    out = _broadcast(a, b, 0)
-    if a.is_constant and b.is_constant:
-        return out
-    return _bent(
-        out,
+    return with_curvature(
+        _broadcast(a, b, 0),
+        b if a.is_constant else a,
         Curvature.CONVEX,
         a.curvature.is_affine and b.curvature.is_affine,
         a.why or b.why or "a relative entropy of what is curved",
@@ -290,16 +286,19 @@ def rel_entropy(a: Type, b: Type) -> Type:
 
 
 def _sides(a: Type, what: str) -> tuple[Dim, Dim]:
+    """The rows and columns of a matrix; RuleError for anything else, about the atom ``what``."""
     _require(a.is_matrix, f"{what} needs a matrix, this is {a.shape}")
     return a.dims[0], a.dims[1]
 
 
 def _square(a: Type, what: str) -> Dim:
+    """The rows, and columns, of a square matrix."""
     _require(a.is_matrix and a.dims[0] == a.dims[1], f"{what} needs a square matrix, this is {a.shape}")
     return a.dims[0]
 
 
 def _psd(a: Type, what: str, gram: str) -> Dim:
+    """The rows of a matrix known to be psd; ``gram``: how it could be written so that it is known."""
     n = _square(a, what)
     _require(a.psd, f"{what} needs a matrix known to be psd", f"declare it psd, or write {gram}")
     return n
@@ -344,7 +343,7 @@ def root(a: Type) -> Type:
 
 
 def _norm(what: str) -> Rule:
-    """A norm of a matrix."""
+    """A rule for a norm of a matrix; ``what`` names it."""
 
     def rule(a: Type) -> Type:
         _sides(a, what)
@@ -363,7 +362,10 @@ nuclear, norm_fro, sigma_max = _norm("nuclear"), _norm("norm(X, fro)"), _norm("s
 
 
 def length(what: str, of_matrix: str) -> Rule:
-    """A norm of a vector, or of the columns (axis 0) or rows (axis 1) of a matrix; it rises with sizes."""
+    """A rule for a norm of a vector, or of the columns (axis 0) or rows (axis 1) of a matrix.
+
+    It rises with the sizes of entries. ``what`` names it; ``of_matrix``: what to write for a whole matrix.
+    """
 
     def rule(a: Type, axis: int | None = None) -> Type:
         _require(not a.is_scalar, f"{what} needs a vector, this is a number", "write abs(x)")
@@ -446,7 +448,7 @@ def _stack(a: Type, b: Type) -> Type:
         a.is_matrix and b.is_matrix and a.dims[1] == b.dims[1],
         f"stack puts {a.shape} on {b.shape}: both need as many columns",
     )
-    return matrix(UNKNOWN, a.dims[1])  # rows of zeros are left out
+    return matrix(UNKNOWN_ROWS, a.dims[1])  # rows of zeros are left out
 
 
 def _used_rows(a: Type, b: Type) -> Type:
@@ -454,7 +456,7 @@ def _used_rows(a: Type, b: Type) -> Type:
         a.is_matrix and b.is_vector and a.dims[0] == b.dims[0],
         f"used_rows takes a matrix and a number per row, not {a.shape} and {b.shape}",
     )
-    return matrix(UNKNOWN, a.dims[1])
+    return matrix(UNKNOWN_ROWS, a.dims[1])
 
 
 def _support(a: Type) -> Type:
@@ -469,7 +471,7 @@ def groups(kind: str) -> Rule:
         _require(
             a.is_vector and b.is_scalar, f"{kind} takes a vector and a number, not {a.shape} and {b.shape}"
         )
-        return matrix(UNKNOWN, a.dims[0], sign=1)
+        return matrix(UNKNOWN_ROWS, a.dims[0], sign=1)
 
     return _given("groups of", type_of)
 
@@ -483,8 +485,8 @@ toeplitz = _given("a Toeplitz matrix of", _toeplitz)
 pinv = _given("a pseudo-inverse of", _pinv)
 polar = _given("the polar factor of", _polar)
 rank = _given("a rank of", _rank)
-factor = _given("a factor of", lambda a: matrix(UNKNOWN, _psd(a, "factor", "A.T @ A")))
-row_basis = _given("a basis of", lambda a: matrix(UNKNOWN, _sides(a, "row_basis")[1]))
+factor = _given("a factor of", lambda a: matrix(UNKNOWN_ROWS, _psd(a, "factor", "A.T @ A")))
+row_basis = _given("a basis of", lambda a: matrix(UNKNOWN_ROWS, _sides(a, "row_basis")[1]))
 stack = _given("a stack of", _stack)
 used_rows = _given("rows picked by", _used_rows)
 support = _given("a support of", _support)

@@ -103,6 +103,7 @@ def _blamed(sides: tuple[TypedNode, ...], fault: ProgramError | None) -> TypedNo
 
 
 def _walk(node: TypedNode) -> Iterator[TypedNode]:
+    """The node and everything below it."""
     yield node
     for part in node.parts:
         yield from _walk(part)
@@ -124,6 +125,7 @@ def describe(checked: Checked, expr: Expr, family: Family | None = None) -> Type
 
 
 def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> TypedNode:
+    """``describe``, with the roles of names in words."""
     inferred = infer(expr, scope)
     if isinstance(expr, Entries):
         indices = dict.fromkeys((f.index for f in expr.families), "an index of these entries")
@@ -134,15 +136,16 @@ def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> TypedNode:
 
 
 def _parts(expr: Expr, inferred: Type, scope: Scope) -> Sequence[Expr]:
-    settled = not inferred.is_broken
+    """The parts of a node (see ``TypedNode``)."""
+    has_curvature = not inferred.is_broken
     match expr:
         case Index(base=base):
             return [base]
         case Block(rows=rows):
             return [e for r in rows for e in r]
-        case Apply(atom="trace", args=(inner,)) if settled and infer(inner, scope).is_broken:
+        case Apply(atom="trace", args=(inner,)) if has_curvature and infer(inner, scope).is_broken:
             return chain(inner)
-        case Apply(atom="matmul") if settled:
+        case Apply(atom="matmul") if has_curvature:
             return chain(expr)
         case Apply(atom="pow", args=(base, _)):
             return [base]
@@ -154,6 +157,7 @@ def _parts(expr: Expr, inferred: Type, scope: Scope) -> Sequence[Expr]:
 def _rule(
     expr: Expr, inferred: Type, parts: Sequence[TypedNode], roles: Mapping[str, str], scope: Scope
 ) -> str:
+    """The rule that gives the curvature, in words."""
     if isinstance(expr, Number):
         return "a number"
     if isinstance(expr, Name):
@@ -170,6 +174,7 @@ def _rule(
 
 
 def _affine(expr: Expr) -> str:
+    """The rule of something affine."""
     match expr:
         case Index():
             return "entries of something affine"
@@ -179,39 +184,40 @@ def _affine(expr: Expr) -> str:
             return "a sum of affine parts"
         case Apply(atom="mul" | "matmul" | "div"):
             return "something affine times constants"
-    return f"{_called(expr)} is linear" if isinstance(expr, Apply) else ""
+    return f"{_name_in_words(expr)} is linear" if isinstance(expr, Apply) else ""
 
 
 def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scope) -> str:
-    whole = f"{inferred.curvature.value}{f' {ORDER}' if inferred.loewner else ''}"
-    moving = [p for p in parts if not p.type.is_constant]
+    """The rule of something convex or concave: from what the atom is of an affine argument."""
+    curved = f"{inferred.curvature.value}{f' {ORDER}' if inferred.loewner else ''}"
+    not_constant = [p for p in parts if not p.type.is_constant]
     kinds = [p.type.curvature.value for p in parts]
     if expr.atom == "sub":
         return f"something {kinds[0]} less something {kinds[1]}"
     if expr.atom == "add":
         return f"a sum of {' and '.join(dict.fromkeys(kinds))} parts"
-    if expr.atom == "matmul" and moving[0].type.loewner:
+    if expr.atom == "matmul" and not_constant[0].type.loewner:
         return f"Mᵀ F M keeps the curvature that F has {ORDER}"
     if expr.atom == "trace" and infer(expr.args[0], scope).is_broken:
         return f"tr(P F) with P ⪰ 0 keeps the curvature that F has {ORDER}"
-    inner = moving[0].type
+    inner = not_constant[0].type
     types = [infer(a, scope) for a in expr.args] if expr.atom != "matmul" else [p.type for p in parts]
     bent = _of_affine(expr, types, next(i for i, t in enumerate(types) if not t.is_constant))
     if inner.curvature.is_affine:
-        return f"{_called(expr)} is {whole}, its argument is affine"
+        return f"{_name_in_words(expr)} is {curved}, its argument is affine"
     if bent is not None and bent.is_affine:
         kept = inferred.curvature is inner.curvature
         if expr.atom in ("mul", "matmul", "div"):
             return f"times a constant {'≥ 0 keeps' if kept else '≤ 0 turns'} the curvature"
         as_whole = f" {ORDER}" if inner.loewner and not inferred.loewner else ""
-        return f"{_called(expr)} {'keeps' if kept else 'turns'} the curvature{as_whole}"
+        return f"{_name_in_words(expr)} {'keeps' if kept else 'turns'} the curvature{as_whole}"
     moves = "increasing" if inner.curvature is bent else "decreasing"
-    return f"{_called(expr)} is {whole} and {moves}, its argument is {inner.curvature.value}"
+    return f"{_name_in_words(expr)} is {curved} and {moves}, its argument is {inner.curvature.value}"
 
 
 def _of_affine(expr: Apply, types: Sequence[Type], at: int) -> Curvature | None:
     """The curvature of the atom on an affine argument; None where its rule refuses one."""
-    args = list(types)
+    args = list(types)  # all but argument ``at`` as they are
     args[at] = replace(args[at], curvature=Curvature.AFFINE, loewner=False, why="")
     options: dict[str, float] = dict(expr.options)
     if expr.atom == "pow" and isinstance(expr.args[1], Number):
@@ -222,7 +228,8 @@ def _of_affine(expr: Apply, types: Sequence[Type], at: int) -> Curvature | None:
         return None
 
 
-def _called(expr: Apply) -> str:
+def _name_in_words(expr: Apply) -> str:
+    """The atom as a rule names it."""
     match expr:
         case Apply(atom="pow", args=(_, exponent)):
             value = number_text(exponent.value) if isinstance(exponent, Number) else to_source(exponent)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.expression_types import (
     SCALAR,
-    UNKNOWN,
+    UNKNOWN_ROWS,
     Curvature,
     Dim,
     RuleError,
@@ -75,18 +75,18 @@ def index_type(expr: Index, base: Type, scope: Scope) -> Type:
     )
     for item, dim in zip(expr.items, base.dims, strict=True):
         if item is not None:
-            _item(item, dim, scope)
-    kept = [d for d, item in zip(base.dims, expr.items, strict=True) if item is None]
-    if len(kept) == len(base.dims):
+            _check_index(item, dim, scope)
+    dims = [d for d, item in zip(base.dims, expr.items, strict=True) if item is None]
+    if len(dims) == len(base.dims):
         return base
     sign = 1 if base.psd and expr.items[0] == expr.items[-1] else base.sign
     entry = replace(base, psd=False, symmetric=False, sign=sign)
-    out = replace(entry, dims=tuple(kept), is_row=bool(kept) and expr.items[0] is not None)
+    out = replace(entry, dims=tuple(dims), is_row=bool(dims) and expr.items[0] is not None)
     why = "an entry of a matrix that is curved as a whole (its diagonal is diag(F))"
     return out.broken(why) if base.loewner else out
 
 
-def _item(item: Expr, dim: Dim, scope: Scope) -> None:
+def _check_index(item: Expr, dim: Dim, scope: Scope) -> None:
     """Check an index: a whole number, the index of a family, or a sum of such: ``i + 1``."""
     if isinstance(item, Name) and scope.indices is not None and item.id in scope.indices:
         if scope.indices[item.id] != dim and not scope.masked and not _fits(item, dim, scope):
@@ -103,9 +103,9 @@ def _item(item: Expr, dim: Dim, scope: Scope) -> None:
             f"the index {int(item.value)} is beyond {dim} entries counted from 0",
         )
         return
-    if scope.indices is None and (isinstance(item, Name) or _whole(item, scope) is not None):
+    if scope.indices is None and (isinstance(item, Name) or _whole_polynomial(item, scope) is not None):
         return
-    if _whole(item, scope) is None:
+    if _whole_polynomial(item, scope) is None:
         is_negative = isinstance(item, Apply) and item.atom == "neg"
         scope.source.fail(
             item.span,
@@ -135,7 +135,7 @@ def _shorter(item: Expr, dim: Dim, scope: Scope) -> str:
     return "for i in n - 1"
 
 
-def _whole(item: Expr, scope: Scope) -> Dim | None:
+def _whole_polynomial(item: Expr, scope: Scope) -> Dim | None:
     """A sum or difference of indices, dimensions and whole numbers, as a polynomial of their names."""
     match item:
         case Number(value=value) if value == int(value):
@@ -143,7 +143,7 @@ def _whole(item: Expr, scope: Scope) -> Dim | None:
         case Name(id=name) if name in scope.dims or name in (scope.indices or {}):
             return Dim.of(name)
         case Apply(atom="add" | "sub" as atom, args=(a, b)):
-            left, right = _whole(a, scope), _whole(b, scope)
+            left, right = _whole_polynomial(a, scope), _whole_polynomial(b, scope)
             if left is None or right is None:
                 return None
             return left + right if atom == "add" else left - right
@@ -152,7 +152,7 @@ def _whole(item: Expr, scope: Scope) -> Dim | None:
 
 def _fits(item: Expr, dim: Dim, scope: Scope) -> bool:
     """Whether an index is proved to be at least 0 and below a dimension, whatever the dimensions are."""
-    polynomial = _whole(item, scope)
+    polynomial = _whole_polynomial(item, scope)
     assert polynomial is not None
     lowest, highest = Dim.of(0), Dim.of(0)
     for symbols, times in polynomial.terms:
@@ -204,22 +204,12 @@ def entries_type(expr: Entries, body: Type, scope: Scope) -> Type:
     return replace(body, dims=tuple(f.dim for f in expr.families), psd=False, symmetric=False)
 
 
-def refuse_zeros(expr: Apply, inner: Entries, scope: Scope) -> None:
-    """Refuse an atom on entries that a condition leaves out: it would take the zeros there for entries."""
-    scope.source.require(
-        not inner.where or expr.atom in KEEPS_ZEROS,
-        inner.span,
-        f"a condition leaves entries out, which '{expr.atom}' cannot",
-        "a condition stands in a sum, a norm, or after a constraint",
-    )
-
-
 OPERATIONS_OF_DIMS = {"add": Dim.__add__, "sub": Dim.__sub__, "mul": Dim.__mul__}
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Names with their types, the dimensions, and the text for messages.
+    """The names defined in a place of a program with their types, the dimensions, and the text for messages.
 
     ``indices`` says over which dimension each index runs; without it (None) any number may be an
     index. ``hints`` explains, of a name that is not defined, why it is not.
@@ -235,6 +225,7 @@ class Scope:
     inferred: dict[Expr, Type] = field(default_factory=dict, compare=False, repr=False)
 
     def with_types(self, **types: Type) -> Scope:
+        """The scope with further names."""
         return replace(self, types={**self.types, **types}, inferred={})
 
     def with_indices(self, *families: Family) -> Scope:
@@ -295,6 +286,7 @@ def _infer(expr: Expr, scope: Scope) -> Type:
 
 
 def _apply(expr: Apply, scope: Scope) -> Type:
+    """The type of an atom on arguments; ``plain`` is that by its rule alone."""
     atom = ATOMS[expr.atom]
     scope.source.require(
         len(expr.args) == atom.arity,
@@ -302,11 +294,17 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         f"'{expr.atom}' takes {atom.arity} argument{'s' * (atom.arity > 1)}, not {len(expr.args)}",
         "write axis=0 or axis=1" if atom.axis and len(expr.args) == 2 else atom.about,
     )
-    if isinstance(expr.args[0], Entries):
-        refuse_zeros(expr, expr.args[0], scope)
+    # Other atoms would take the zeros in place of entries that are left out for entries.
+    first = expr.args[0]
+    scope.source.require(
+        not (isinstance(first, Entries) and first.where) or expr.atom in KEEPS_ZEROS,
+        first.span,
+        f"a condition leaves entries out, which '{expr.atom}' cannot",
+        "a condition stands in a sum, a norm, or after a constraint",
+    )
     options: dict[str, float] = dict(expr.options)
     scope.source.require(atom.axis or not options, expr.span, f"'{expr.atom}' takes no axis", atom.about)
-    size = [column(dimension(expr.args[0], scope))] if atom.takes_dim else None
+    size = [column(dimension(first, scope))] if atom.takes_dim else None
     args = size or [infer(a, scope) for a in expr.args]
     if expr.atom == "pow" and (exponent := constant(expr.args[1])) is not None:
         options["exponent"] = exponent
@@ -315,15 +313,15 @@ def _apply(expr: Apply, scope: Scope) -> Type:
     except RuleError as error:
         scope.source.fail(expr.span, error.message, error.hint)
     if expr.atom == "matmul":
-        whole = _congruence(expr, plain, scope)
+        whole = _congruence_type(expr, plain, scope)
     elif expr.atom == "trace":
-        whole = _trace(expr, plain, scope)
+        whole = _trace_type(expr, plain, scope)
     elif expr.atom == "mul" and expr.args[0] == expr.args[1]:
         hint = "a product with itself (a square is written x**2)"
         whole = replace(plain, sign=1, why=hint if args[0].curvature.is_affine else plain.why)
     elif expr.atom == "add" and _transposed(expr.args[0], expr.args[1], scope):
         whole = replace(plain, symmetric=plain.is_matrix)
-    if UNKNOWN in whole.dims:  # two such dimensions are equal only for the same expression
+    if UNKNOWN_ROWS in whole.dims:  # two such dimensions are equal only for the same expression
         if index := min(names_in(expr) & (scope.indices or {}).keys(), default=""):
             scope.source.fail(
                 expr.span,
@@ -331,7 +329,7 @@ def _apply(expr: Apply, scope: Scope) -> Type:
                 "take the index out of it",
             )
         rows = Dim.of(f"?rows({to_source(expr)})")
-        whole = replace(whole, dims=tuple(rows if d == UNKNOWN else d for d in whole.dims))
+        whole = replace(whole, dims=tuple(rows if d == UNKNOWN_ROWS else d for d in whole.dims))
     return whole
 
 
@@ -357,6 +355,7 @@ def dimension(expr: Expr, scope: Scope) -> Dim:
 
 
 def _dimension(expr: Expr, scope: Scope) -> Dim:
+    """``dimension``, where messages have no place yet."""
     match expr:
         case Name(id=name) if name in scope.dims:
             return Dim.of(name)
@@ -376,6 +375,8 @@ def _dimension(expr: Expr, scope: Scope) -> Dim:
 
 
 def _normal(expr: Expr, scope: Scope, *, flip: bool = False) -> Expr:
+    """``normal``, where types say what is symmetric."""
+
     def symmetric(e: Expr) -> bool:
         inferred = infer(e, scope)
         return inferred.symmetric or inferred.is_scalar
@@ -406,14 +407,14 @@ def is_gram(factors: list[Expr], scope: Scope) -> bool:
     return not half or _transposed(product(factors[:half]), product(factors[half + odd :]), scope)
 
 
-def _curved(factors: list[Expr], scope: Scope) -> tuple[int, Type] | None:
+def _only_chosen_factor(factors: list[Expr], scope: Scope) -> tuple[int, Type] | None:
     """The one factor that depends on what is chosen, if it is the only one."""
     types = [infer(f, scope) for f in factors]
     at = [i for i, t in enumerate(types) if not t.is_constant]
     return (at[0], types[at[0]]) if len(at) == 1 else None
 
 
-def _congruence(expr: Apply, plain: Type, scope: Scope) -> Type:
+def _congruence_type(expr: Apply, plain: Type, scope: Scope) -> Type:
     """``M.T @ F @ M`` keeps the curvature of F in the Loewner order, and psd."""
     factors = chain(_normal(expr, scope))
     if not _transposed(expr, expr, scope):
@@ -421,7 +422,7 @@ def _congruence(expr: Apply, plain: Type, scope: Scope) -> Type:
     psd = is_gram(factors, scope)
     sign = 1 if psd and plain.is_scalar else plain.sign
     out = replace(plain, psd=psd and plain.is_matrix, symmetric=plain.is_matrix, sign=sign)
-    curved_factor = _curved(factors, scope)
+    curved_factor = _only_chosen_factor(factors, scope)
     if curved_factor is None:
         return out  # constant, or of unknown curvature: still symmetric (and psd) by its form
     at, curved = curved_factor
@@ -432,10 +433,10 @@ def _congruence(expr: Apply, plain: Type, scope: Scope) -> Type:
     return replace(out, curvature=curved.curvature, loewner=out.is_matrix, why="")
 
 
-def _trace(expr: Apply, plain: Type, scope: Scope) -> Type:
+def _trace_type(expr: Apply, plain: Type, scope: Scope) -> Type:
     """``trace(P @ F)`` with P psd keeps the curvature of F in the Loewner order."""
     factors = chain(_normal(expr.args[0], scope))
-    curved_factor = _curved(factors, scope)
+    curved_factor = _only_chosen_factor(factors, scope)
     if curved_factor is None or len(factors) == 1:
         return plain
     at, curved = curved_factor
@@ -450,12 +451,13 @@ def _trace(expr: Apply, plain: Type, scope: Scope) -> Type:
 
 
 def _sides(lines: list[list[Type]], side: int = 0) -> list[Dim]:
-    """Heights of the rows (widths of the columns): matrices decide, then numbers, then vectors."""
+    """Heights of rows of blocks, or widths of columns (1): matrices decide, then numbers, then vectors."""
     first = [min(line, key=lambda t: (1, 2, 0)[len(t.dims)]) for line in lines]
     return [t.block_shape[side] for t in first]
 
 
 def _block(expr: Block, scope: Scope) -> Type:
+    """The type of a block matrix whose blocks fit."""
     rows = [[infer(e, scope) for e in r] for r in expr.rows]
     heights = _sides(rows)
     widths = _sides([list(c) for c in zip(*rows, strict=True)], 1)
@@ -464,7 +466,7 @@ def _block(expr: Block, scope: Scope) -> Type:
             for j, t in enumerate(types):
                 fits = lengths[(i, j)[side]]
                 if t.block_shape[side] != fits:
-                    what = ("row", "column")[side] + (" fits" if fits.is_one else "s fit")
+                    what = ("row", "column")[side] + (" fits" if fits == Dim.of(1) else "s fit")
                     scope.source.fail(
                         expr.rows[i][j].span,
                         f"block ({i + 1}, {j + 1}) is {t.shape}; {fits} {what} here",

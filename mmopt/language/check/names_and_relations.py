@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NoReturn
 
-import numpy as np
-
 from mmopt.language.atoms.expression_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, check_dims, infer, not_symmetric, scoped, typed_parts
@@ -36,8 +34,6 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     transpose,
 )
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.pseudoinverse import has_full_rank
 
 # name -> its meaning. The binder computes them.
 SOURCES: Mapping[str, str] = MappingProxyType(
@@ -138,15 +134,16 @@ class Names:
             f"'{a.name}' would be {inferred.shape}; a named vector is a column",
             f"name the column and write {a.name}.T where a row is meant",
         )
-        return self._stated(a, a.declared, inferred) if a.declared else inferred
+        return self._as_declared(a, a.declared, inferred) if a.declared else inferred
 
-    def _stated(self, a: Assignment, d: Declaration, inferred: Type) -> Type:
+    def _as_declared(self, a: Assignment, d: Declaration, inferred: Type) -> Type:
+        """The type of an assignment as its left side declares it, which has to follow from the right side."""
         stated = declared_type(d, inferred.curvature)
         message = f"'{a.name}' is declared {stated.shape} and is {inferred.shape}"
         self.source.require(len(stated.dims) == len(inferred.dims), a.span, message)
         for s, k, span in zip(stated.dims, inferred.dims, d.dim_spans, strict=True):
             if any(name.startswith("?") for name in k.symbols):
-                self._names_a_size(s, span)
+                self._name_size(s, span)
             else:
                 check_dims(s, span, self.dims, self.source)
                 self.source.require(s == k, span, message)
@@ -164,7 +161,7 @@ class Names:
             )
         return replace(inferred, dims=stated.dims)
 
-    def _names_a_size(self, stated: Dim, span: Span) -> None:
+    def _name_size(self, stated: Dim, span: Span) -> None:
         """Give a new name to a size that depends on the numbers."""
         self.source.require(
             stated.name and stated.name not in self.dims,
@@ -179,8 +176,8 @@ class Names:
 FLIPPED = {"<=": ">=", ">=": "<=", "<<": ">>", ">>": "<<"}
 
 
-def turned_relation(relation: Relation, left: Type, right: Type) -> str:
-    """The line the other way round, where that is convex."""
+def relation_hint(relation: Relation, left: Type, right: Type) -> str:
+    """A hint with the line the other way round, where that is convex; "" where it is not."""
     bent, other = (right, left) if left.curvature.is_affine else (left, right)
     if Curvature.UNKNOWN in (left.curvature, right.curvature):
         return ""
@@ -199,7 +196,7 @@ def turned_relation(relation: Relation, left: Type, right: Type) -> str:
     return f"what is {'convex' if is_convex else 'concave'} {meant}" if fits else ""
 
 
-def turned_objective(inferred: Type) -> str:
+def objective_hint(inferred: Type) -> str:
     """A hint for an objective of the other curvature."""
     if inferred.curvature is Curvature.CONCAVE:
         return "what is concave has a largest value: maximize it, or minimize something convex"
@@ -207,12 +204,12 @@ def turned_objective(inferred: Type) -> str:
 
 
 def advice(culprit: Expr, scope: Scope) -> str:
-    """A hint at the meaning of an expression that is neither convex nor concave."""
+    """A hint at what to write instead of an expression that is neither convex nor concave; "" for none."""
     match culprit:
         case Apply(atom="sqrt", args=(inner,)):
-            return _of_root(inner, scope)
+            return _advice_on_root(inner, scope)
         case Apply(atom="pow", args=(base, Number(value=0.5))):
-            return _of_root(base, scope)
+            return _advice_on_root(base, scope)
         case Apply(atom="log", args=(Apply(atom="add", args=(Number(value=1.0), Apply(atom="exp"))),)):
             return (
                 "log(1 + exp(t)) of a number t is logsumexp([[0], [t]]); "
@@ -234,11 +231,12 @@ def advice(culprit: Expr, scope: Scope) -> str:
         case Apply(atom="div", args=(_, below)) if infer(below, scope).sign <= 0:
             return f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}"
         case Apply(atom="mul" | "matmul", args=(left, right)):
-            return _of_product(left, right, scope)
+            return _advice_on_product(left, right, scope)
     return ""
 
 
-def _of_root(inner: Expr, scope: Scope) -> str:
+def _advice_on_root(inner: Expr, scope: Scope) -> str:
+    """The hint of ``advice`` for the square root of an expression; "" where there is none."""
     squares = isinstance(inner, Apply) and inner.atom in ("sum", "matmul")
     hint = (
         "a square root is concave, and rises: of something convex it is neither. The root of a sum of "
@@ -248,10 +246,12 @@ def _of_root(inner: Expr, scope: Scope) -> str:
 
 
 def _declared(expr: Expr, sign: str) -> str:
+    """How a sign is declared: with the name, where the expression is one."""
     return f": {expr.id}: … {sign}" if isinstance(expr, Name) else f" {sign}"
 
 
-def _of_product(left: Expr, right: Expr, scope: Scope) -> str:
+def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
+    """The hint of ``advice`` for a product of two expressions; "" where there is none."""
     for one, other in ((left, right), (right, left)):
         inferred = infer(one, scope)
         if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0:
@@ -260,7 +260,7 @@ def _of_product(left: Expr, right: Expr, scope: Scope) -> str:
             return f"declare its sign: {one.id}: {kind} >= 0"
         if isinstance(other, Apply) and other.atom == "log" and other.args[0] == one:
             return f"x * log(x) is -entropy(x), which is convex: write -entropy({to_source(one)})"
-    if form := _of_form(left, right, scope):
+    if form := _quadratic_form(left, right, scope):
         matrix, x = form
         name = to_source(matrix)
         product = Apply("matmul", (Apply("root", (matrix,), matrix.span), x), x.span)
@@ -278,7 +278,7 @@ def _of_product(left: Expr, right: Expr, scope: Scope) -> str:
     return ""
 
 
-def _of_form(left: Expr, right: Expr, scope: Scope) -> tuple[Expr, Expr] | None:
+def _quadratic_form(left: Expr, right: Expr, scope: Scope) -> tuple[Expr, Expr] | None:
     """The given matrix Q and the affine x of ``x @ Q @ x``, ``x.T @ Q @ x`` or ``x * (Q @ x)``."""
     if isinstance(right, Apply) and right.atom == "matmul" and right.args[1] == left:
         left, right = Apply("matmul", (right.args[1], right.args[0]), right.span), left
@@ -297,9 +297,7 @@ SIDES = {
     ">>": ("concave", "convex"),
     "==": ("affine", "affine"),
 }
-BOTH_AFFINE = "both sides of '==' have to be affine"
 RULES = "the rules: python -m pydoc mmopt.language"
-LOGARITHMS = ("log", "logdet")
 
 
 def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
@@ -309,7 +307,7 @@ def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
     is_order = r.op in (">>", "<<")
     for t, e in ((left, r.left), (right, r.right)):
         if is_order and not (isinstance(e, Number) and e.value == 0):
-            _symmetric(e, t, r.op, scope)
+            _require_symmetric(e, t, r.op, scope)
     scope.source.require(
         left.is_scalar or right.is_scalar or left.dims == right.dims,
         r.span,
@@ -322,7 +320,8 @@ def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
     return left, right
 
 
-def _symmetric(e: Expr, t: Type, op: str, scope: Scope) -> None:
+def _require_symmetric(e: Expr, t: Type, op: str, scope: Scope) -> None:
+    """Refuse a side of ``>>`` or ``<<``, of type ``t``, that is not known to be a symmetric matrix."""
     if t.is_matrix and t.symmetric:
         return
     hint = ""
@@ -359,9 +358,10 @@ def check_curvature_of_sides(c: Constraint, types: tuple[Type, Type], scope: Sco
     sides = zip(SIDES[r.op], types, (r.left, r.right), strict=True)
     for word, t, e in sorted(sides, key=lambda side: side[0] == "concave"):
         what = f"the {'smaller' if word == 'convex' else 'larger'} side has to be {word}"
-        wanted = f"'{c.name}': {BOTH_AFFINE if word == 'affine' else what}"
+        what = "both sides of '==' have to be affine" if word == "affine" else what
+        wanted = f"'{c.name}': {what}"
         if not suits(t, word):
-            refuse_curvature(e, t, wanted, scope, turned_relation(r, *types))
+            refuse_curvature(e, t, wanted, scope, relation_hint(r, *types))
         is_other = not t.curvature.is_affine and t.is_matrix and t.loewner != (r.op in ("<<", ">>"))
         as_whole = "as a whole, not entry by entry (compare with << or >>, or take its diag)"
         by_entry = "entry by entry, not as a whole (compare with <= or >=)"
@@ -390,7 +390,7 @@ def is_logarithm(expr: Expr | None, given: Set[str]) -> bool:
         case Entries(body=body, families=families):
             return is_logarithm(body, given | {f.index for f in families})
         case Apply(atom=atom):
-            return atom in LOGARITHMS and not names_in(expr) <= given
+            return atom in ("log", "logdet") and not names_in(expr) <= given
     return False
 
 
@@ -489,15 +489,3 @@ def check_rank(program: Program, scope: Scope) -> None:
         f"a rank is a given number, this is {right.shape}",
         RANK_HINT,
     )
-
-
-def rank_residual(matrix: Array, rank: int) -> float:
-    """The first singular value beyond the rank, relative to the largest; 1 when the rank is not reached."""
-    if rank == min(matrix.shape) and has_full_rank(matrix):
-        return 0.0
-    values = np.linalg.svd(matrix, compute_uv=False)
-    if not len(values) or not values[0] > 0:
-        return 0.0 if rank == 0 else 1.0
-    if rank > len(values) or (rank and values[rank - 1] <= 1e-12 * values[0]):
-        return 1.0
-    return float(values[rank] / values[0]) if rank < len(values) else 0.0

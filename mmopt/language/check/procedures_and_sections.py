@@ -57,25 +57,31 @@ def _walk(steps: Sequence[Step]) -> Iterator[Step]:
         yield from _walk(step.steps if isinstance(step, Repeat) else ())
 
 
-def check_steps(program: Program, names: Names) -> None:
-    """Define every name that the steps introduce; mistakes are :class:`~mmopt.errors.ProgramError`."""
-    _Steps(program, names, frozenset(names.types)).each(program.steps)
-
-
 @dataclass
 class _Steps:
+    """The check of the steps of a procedure, which defines every name that they introduce.
+
+    ``given`` are the names before the steps, ``solved`` the programs that steps solve, by the steps' names.
+    """
+
     program: Program
     names: Names
     given: frozenset[str]
     solved: dict[str, Program] = field(default_factory=dict)
 
     def each(self, steps: Sequence[Step]) -> None:
+        """Check steps, in order."""
         for step in steps:
             if isinstance(step, Repeat):
                 self.repeat(step)
                 continue
-            require, given = self.program.source.require, f"'{step.name}' is given; a step cannot change it"
-            require(step.name not in self.given, step.span, given, "use another name")
+            require = self.program.source.require
+            require(
+                step.name not in self.given,
+                step.span,
+                f"'{step.name}' is given; a step cannot change it",
+                "use another name",
+            )
             if isinstance(step, SubProgram):
                 self.solve(step)
                 continue
@@ -90,6 +96,7 @@ class _Steps:
             self.names.types[step.name] = self.names.assign(step)
 
     def repeat(self, loop: Repeat) -> None:
+        """Check a block: its number of times, its relation, and its steps."""
         self.names.number(loop.times, "a number of times is a number")
         if loop.until is not None:  # checked before each round, so its names are defined before the block
             for side in (loop.until.left, loop.until.right):
@@ -127,6 +134,7 @@ class _Steps:
         self.names.types |= self.results(step.name, solved, arguments)
 
     def arguments(self, step: SubProgram, solved: Program) -> dict[str, Type]:
+        """The types of the arguments of ``solve(program, Q=…)`` by name; givens without a source need one."""
         source = self.program.source
         inputs = {d.name: d for d in _inputs(solved)}
         dims = {p.name: () for p in solved.parameters} | {d.name: d.dims for d in inputs.values()}
@@ -155,11 +163,12 @@ class _Steps:
         return types
 
     def start(self, argument: Expr, solved: Program) -> None:
-        require, message = self.program.source.require, "a start is the name of an earlier step"
+        """Check ``start=name``: the name of an earlier step, for a smooth program."""
+        require = self.program.source.require
         require(
             isinstance(argument, Name) and argument.id in self.solved,
             argument.span,
-            message,
+            "a start is the name of an earlier step",
             "write: start=fit",
         )
         require(
@@ -203,6 +212,7 @@ def _inputs(program: Program) -> list[Declaration]:
 
 
 def _translate(dim: Dim, sizes: Mapping[str, Dim], unknown: str) -> Dim:
+    """A dimension with ``sizes`` in place of its symbols; one without a size gets the prefix ``unknown``."""
     products = (
         reduce(Dim.__mul__, (sizes.get(name, Dim.of(unknown + name)) for name in monomial), Dim.of(times))
         for monomial, times in dim.terms
@@ -222,21 +232,21 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     for name, inferred in names.types.items():
         names.types[name] = replace(inferred, curvature=Curvature.CONSTANT, loewner=False, why="")
     before = set(names.types)
-    check_steps(program, names)
+    _Steps(program, names, frozenset(names.types)).each(program.steps)
     derived |= set(names.types) - before  # results of steps are not given, no more than what is chosen
     if not program.choose:
         names.number(program.objective, "an objective is a number")
-    _starts(program, names)
+    _check_starts(program, names)
     for a in program.repair:
-        _set(program, a, names, "repair")
-    _adoption(program, names)
+        _check_set(program, a, names, "repair")
+    _check_adoption(program, names)
     all_types = {**names.types, "objective": SCALAR}
     if program.value is not None:
         names.number(program.value, "the value of a program is a number", objective=SCALAR)
-    _certificate(program, names, derived)
+    _check_certificate(program, names, derived)
     # A dual program has its strategy in the multipliers.
     names.types |= all_types
-    _meaning(program, names)
+    _check_meaning(program, names)
     for number in program.neighbours.numbers if program.neighbours else ():
         dimension(number, names.scope())
     bounds = (*PROGRAMS_THAT_BOUND, *sorted(solved_programs(program.steps)))
@@ -249,15 +259,20 @@ def check_closing(program: Program, names: Names, derived: frozenset[str] = froz
     return names.scope()
 
 
-def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
+def _check_set(program: Program, a: Assignment, names: Names, section: str) -> None:
     """Check an assignment: to a chosen variable, and of its shape."""
     chosen = [d.name for d in program.choose]
     if a.name not in chosen:
         program.source.fail(
             a.span, f"'{a.name}' is not chosen; a {section} changes what is chosen", suggest(a.name, chosen)
         )
-    message, require = f"'{a.name}' is declared a second time", program.source.require
-    require(not a.declared, a.span, message, f"write: {a.name} = expression")
+    require = program.source.require
+    require(
+        not a.declared,
+        a.span,
+        f"'{a.name}' is declared a second time",
+        f"write: {a.name} = expression",
+    )
     before, after = names.types[a.name], names.assign(a)
     require(
         before.dims == after.dims,
@@ -266,9 +281,9 @@ def _set(program: Program, a: Assignment, names: Names, section: str) -> None:
     )
 
 
-def _starts(program: Program, names: Names) -> None:
+def _check_starts(program: Program, names: Names) -> None:
     """Check starts: they use what is given."""
-    types, require = dict(names.types), program.source.require
+    before, require = dict(names.types), program.source.require
     chosen = {d.name for d in program.choose}
     for position, start in enumerate(program.starts):
         require(
@@ -284,16 +299,16 @@ def _starts(program: Program, names: Names) -> None:
                     f"a start uses what is given, and '{name}' is chosen",
                     "write it with what is given",
                 )
-            _set(program, a, names, "start")
-    names.types = types
+            _check_set(program, a, names, "start")
+    names.types = before
 
 
-def _adoption(program: Program, names: Names) -> None:
+def _check_adoption(program: Program, names: Names) -> None:
     """Check the chosen variables from a strategy with a column per cell; later ones may use earlier ones."""
     if program.adoption is None:
         return
     d, require = program.adoption.strategy, program.source.require
-    types, dims = dict(names.types), set(names.dims)
+    types_before, dims_before = dict(names.types), set(names.dims)
     require(
         d.kind == "matrix" and not d.sign and not d.source,
         d.span,
@@ -309,22 +324,23 @@ def _adoption(program: Program, names: Names) -> None:
         f"a strategy has a column per cell ({columns}), '{d.name}' has {d.dims[1]}",
     )
     for a in program.adoption.values:
-        _set(program, a, names, "point from a strategy")
+        _check_set(program, a, names, "point from a strategy")
     # In order: a repair may set what 'from strategy' does not, before anything uses it.
     assigned: set[str] = set()
     chosen = {c.name for c in program.choose}
     uses = [(a.name, names_in(a.expr)) for a in (*program.adoption.values, *program.repair)]
-    for name, used in [*uses, ("", chosen)]:
+    for name, used in [*uses, ("", chosen)]:  # in the end all that is chosen is used
         for left in sorted((used & chosen) - assigned):
             program.source.fail(
                 dict(program.spans)["from strategy"],
                 f"'{left}' is left without a value by 'from strategy', and no repair sets it",
             )
         assigned.add(name)
-    names.types, names.dims = types, dims
+    names.types, names.dims = types_before, dims_before
 
 
-def _meaning(program: Program, names: Names) -> None:
+def _check_meaning(program: Program, names: Names) -> None:
+    """Check the strategy, with a column per cell, or the covariance, on the rows of its basis."""
     m, require = program.meaning, program.source.require
     if m.kind == "none":
         return
@@ -352,12 +368,12 @@ def _meaning(program: Program, names: Names) -> None:
     )
 
 
-def _certificate(program: Program, names: Names, derived: frozenset[str]) -> None:
+def _check_certificate(program: Program, names: Names, derived: frozenset[str]) -> None:
     """Check the multipliers, each with its start; then the bound, which uses them and what is given."""
     if program.certificate is None:
         return
     constraints, require = {c.name: c for c in program.constraints}, program.source.require
-    outside = {d.name for d in program.choose} | derived
+    outside = {d.name for d in program.choose} | derived  # what the bound may not use
     all_types = dict(names.types)
     for m in program.certificate.multipliers:
         d = m.declaration
@@ -368,7 +384,7 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
                 "a multiplier of a procedure starts from a result of its steps",
                 f"write: {d.name}: vector[n] >= 0 from fit.{d.name}",
             )
-            _sign_fits(m, constraints.get(m.dual_of), program)
+            _check_sign(m, constraints.get(m.dual_of), program)
         require(
             d.name not in outside and (m.start is None or d.name not in constraints),
             d.span,
@@ -381,7 +397,7 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
                 program.source.fail(
                     m.span or d.span, f"there is no constraint '{m.dual_of}'", suggest(m.dual_of, constraints)
                 )
-            _multiplier_fits(m, constraints[m.dual_of], names)
+            _check_sizes(m, constraints[m.dual_of], names)
         if m.start is not None:
             name = m.start.id if isinstance(m.start, Name) else ""
             require(
@@ -403,7 +419,7 @@ def _certificate(program: Program, names: Names, derived: frozenset[str]) -> Non
     names.hints = {}
 
 
-def _sign_fits(m: Multiplier, c: Constraint | None, program: Program) -> None:
+def _check_sign(m: Multiplier, c: Constraint | None, program: Program) -> None:
     """Check the sign: of an inequality >= 0, of one of matrices psd, of an equality free (or a start)."""
     d, op = m.declaration, c.relation.op if c else ""
     is_matrix, is_psd = op in (">>", "<<"), d.kind == "psd"
@@ -425,7 +441,7 @@ def _sign_fits(m: Multiplier, c: Constraint | None, program: Program) -> None:
     )
 
 
-def _multiplier_fits(m: Multiplier, c: Constraint, names: Names) -> None:
+def _check_sizes(m: Multiplier, c: Constraint, names: Names) -> None:
     """Check sizes: ``dual(name)`` has the entries of a line, ``dual(name)[i, i]`` of a psd line block i."""
     d, relation, require = m.declaration, c.relation, names.source.require
     span = m.span or d.span

@@ -23,9 +23,9 @@ from mmopt.language.check.names_and_relations import (
     check_smooth_line,
     declared_type,
     is_logarithm,
+    objective_hint,
     refuse_curvature,
     suits,
-    turned_objective,
 )
 from mmopt.language.check.procedures_and_sections import check_closing
 from mmopt.language.syntax.parse_and_write_expressions import MAX_NESTING
@@ -98,9 +98,9 @@ def _checked(text: str, file: str) -> Checked:
 def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
     """``check`` of a program, section by section, not cached; ``faults`` as there."""
     names = Names(program.source)
-    _givens(program, names)
+    _declare_givens(program, names)
     for parameter in program.parameters:
-        _parameter(parameter, names)
+        _declare_parameter(parameter, names)
     given, derived = split_lets(program)
     for let in given:
         names.compute(let)
@@ -109,11 +109,11 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
         check_shapes(requirement, _inside(requirement, names))
     names.hints = {}
     for d in program.choose:
-        _chosen(program, d, names)
+        _declare_chosen(program, d, names)
     for let in derived:
         names.compute(let)
     written, program = program, expand(program)
-    objective = _objective(program, names, faults)
+    objective = _check_objective(program, names, faults)
     constraints: dict[str, tuple[Type, Type]] = {}
     check_rank(program, names.scope())
     for c in program.constraints:
@@ -144,9 +144,12 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
     )
 
 
-def _chosen(program: Program, d: Declaration, names: Names) -> None:
-    message, require = f"the dimension '{d.name}' is not chosen", program.source.require
-    require(d.kind != "dim", d.span, message, "declare it under 'parameter'")
+def _declare_chosen(program: Program, d: Declaration, names: Names) -> None:
+    """Define the name of a chosen variable."""
+    require = program.source.require
+    require(
+        d.kind != "dim", d.span, f"the dimension '{d.name}' is not chosen", "declare it under 'parameter'"
+    )
     require(
         not d.source_span,
         d.source_span or d.span,
@@ -156,19 +159,25 @@ def _chosen(program: Program, d: Declaration, names: Names) -> None:
     names.declare(d, Curvature.AFFINE)
 
 
-def _givens(program: Program, names: Names) -> None:
+def _declare_givens(program: Program, names: Names) -> None:
+    """Define the names of what is given, and of their dimensions."""
     for d in program.givens:
-        message, hint = f"the dimension '{d.name}' is not given", "the shape of a given introduces it"
-        program.source.require(d.kind != "dim", d.span, message, hint)
+        program.source.require(
+            d.kind != "dim",
+            d.span,
+            f"the dimension '{d.name}' is not given",
+            "the shape of a given introduces it",
+        )
         if d.source and d.source_span:
-            _source(program, d, d.source_span)
+            _check_source(program, d, d.source_span)
         # A given introduces the dimensions that it names alone.
         names.dims |= {dim.name for dim in d.dims if dim.name}
     for d in program.givens:
         names.declare(d, Curvature.CONSTANT)
 
 
-def _source(program: Program, d: Declaration, span: Span) -> None:
+def _check_source(program: Program, d: Declaration, span: Span) -> None:
+    """Refuse a source that does not exist, or is not of the declared kind."""
     if d.source not in SOURCES:
         program.source.fail(span, f"there is no source '{d.source}'", suggest(d.source, SOURCES))
     axes, require = AXES[d.source], program.source.require
@@ -182,7 +191,8 @@ def _source(program: Program, d: Declaration, span: Span) -> None:
     )
 
 
-def _parameter(p: Assignment, names: Names) -> None:
+def _declare_parameter(p: Assignment, names: Names) -> None:
+    """Define the name of a parameter, with the type that any value of it has."""
     if p.declared and p.declared.kind == "dim":
         dimension(p.expr, names.scope())
         names.new(p.name, p.span)
@@ -197,9 +207,8 @@ def _parameter(p: Assignment, names: Names) -> None:
     )
     # Its default may have signs and forms that another value, passed by the caller, does not have.
     # A number without a kind keeps the sign: ``bind`` refuses a value of another.
-    stated = declared_type(p.declared, default.curvature) if p.declared else default
     names.new(p.name, p.span)
-    names.types[p.name] = stated
+    names.types[p.name] = declared_type(p.declared, default.curvature) if p.declared else default
 
 
 def _inside(c: Constraint, names: Names) -> Scope:
@@ -220,7 +229,8 @@ def _noted(faults: dict[str, ProgramError] | None, line: str) -> Iterator[None]:
         faults[line] = error
 
 
-def _objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
+def _check_objective(program: Program, names: Names, faults: dict[str, ProgramError] | None) -> Type | None:
+    """The type of the objective, of the curvature that its sense needs."""
     if program.problem_class == "procedure":
         return None  # that of a procedure is checked after its steps
     inferred = names.number(program.objective, "an objective is a number", "take a sum, trace or max")
@@ -231,7 +241,7 @@ def _objective(program: Program, names: Names, faults: dict[str, ProgramError] |
     if not suits(inferred, wanted):
         what = f"the objective of '{program.sense}' has to be {wanted}"
         with _noted(faults, ""):
-            refuse_curvature(program.objective, inferred, what, names.scope(), turned_objective(inferred))
+            refuse_curvature(program.objective, inferred, what, names.scope(), objective_hint(inferred))
     return inferred
 
 
@@ -256,8 +266,8 @@ def expand(program: Program) -> Program:
     given, derived = split_lets(program)
     if not derived:
         return program
-    meant: dict[str, Expr] = {}
-    sizes: dict[str, tuple[int, int]] = {}
+    meant: dict[str, Expr] = {}  # by name of a let, without lets in it
+    sizes: dict[str, tuple[int, int]] = {}  # see _measured
 
     def put(e: Expr) -> Expr:
         _measured(e, sizes, program)
@@ -314,4 +324,5 @@ def _measured(expr: Expr, sizes: Mapping[str, tuple[int, int]], program: Program
 
 
 def _put(expr: Expr, meant: Mapping[str, Expr]) -> Expr:
+    """The expression with what names mean in their place."""
     return rewrite(expr, lambda e: meant.get(e.id) if isinstance(e, Name) else None)

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import ProgramError
-from mmopt.language.check.names_and_relations import rank_residual
 from mmopt.language.evaluate.evaluate_and_differentiate import (
-    OF_PART,
+    PARTIAL,
     Env,
     Memo,
     Tape,
@@ -54,11 +53,13 @@ from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
+from mmopt.numerics.pseudoinverse import has_full_rank
 from mmopt.numerics.split_arrays import Level, Split, Unlisted, absolute_sum, arrays_of, is_structured
 
 PRODUCTS = frozenset({"mul", "matmul", "div"})
 SUMS = frozenset({"sum", "trace", "matmul"})
-THROUGH = SUMS | PRODUCTS | {"add", "sub", "neg", "transpose", "diag", "toeplitz"}
+# Linear in each argument: the terms are inside.
+LINEAR = SUMS | PRODUCTS | {"add", "sub", "neg", "transpose", "diag", "toeplitz"}
 
 
 def sizes_of_terms(
@@ -98,8 +99,9 @@ def _terms_of_entries(
     names = {leaf: Name(f"term {number}", leaf.span) for number, leaf in enumerate(leaves)}
     values = {name.id: np.asarray(evaluate(leaf, env, memo), dtype=float) for leaf, name in names.items()}
     tape = Tape(rewrite(expr, names.get), {**env, **values}, list(values))
-    rest, (_, pull) = tape.run({n: np.zeros(v.shape) for n, v in values.items()})[0], tape.run(values)
-    rest = np.broadcast_to(rest, np.shape(at))
+    _, pull = tape.run(values)
+    # What is left with zeros in place of the terms: the numbers that are added.
+    rest = np.broadcast_to(tape.run({n: np.zeros(v.shape) for n, v in values.items()})[0], np.shape(at))
     for entry in map(tuple, np.argwhere(at)):
         bar = np.zeros(rest.shape)
         bar[entry if rest.shape else ()] = 1.0
@@ -122,11 +124,11 @@ def _is_term(e: Expr, chosen: frozenset[str]) -> bool:
     match e:
         case Apply(atom="mul" | "div" as atom, args=(a, b)):
             return bool(names_in(b) & chosen) and (atom == "div" or bool(names_in(a) & chosen))
-        case Apply(atom=atom, args=args) if atom in THROUGH:
+        case Apply(atom=atom, args=args) if atom in LINEAR:
             factors = chain(args[0] if atom in ("diag", "trace") else e)
-            moving = [f for f in factors if names_in(f) & chosen]
-            is_inverse = isinstance(moving[0], Apply) and moving[0].atom == "inv"
-            return len(factors) > 1 and (is_inverse or len(moving) > 1)
+            unknown = [f for f in factors if names_in(f) & chosen]
+            is_inverse = isinstance(unknown[0], Apply) and unknown[0].atom == "inv"
+            return len(factors) > 1 and (is_inverse or len(unknown) > 1)
         case Entries(body=body):
             return not all(isinstance(leaf, Name) for leaf in _leaves(body, chosen))
     return not isinstance(e, Index | Block)
@@ -181,12 +183,12 @@ Undefined = tuple[Apply, tuple[int, ...]]
 
 def undefined(expr: Expr, env: Env, chosen: Set[str]) -> Undefined | None:
     """The first atom with a value that is not finite, but for atoms of what is given: these may have some."""
-    if not any(_may_be(part, chosen) for part in walk(expr)):
+    if not any(_may_be_undefined(part, chosen) for part in walk(expr)):
         return None
     seen: list[Undefined] = []
 
     def look(part: Apply, value: Any) -> None:
-        if not seen and _may_be(part, chosen):
+        if not seen and _may_be_undefined(part, chosen):
             for array in arrays_of(value):
                 bad = np.argwhere(~np.isfinite(array))
                 seen.extend((part, tuple(int(i) for i in at)) for at in bad[:1])
@@ -195,8 +197,9 @@ def undefined(expr: Expr, env: Env, chosen: Set[str]) -> Undefined | None:
     return seen[0] if seen else None
 
 
-def _may_be(part: Any, chosen: Set[str]) -> bool:
-    return isinstance(part, Apply) and part.atom in OF_PART and bool(names_in(part) & chosen)
+def _may_be_undefined(part: Any, chosen: Set[str]) -> bool:
+    """Whether a part is an atom of what is chosen that has no value at some numbers."""
+    return isinstance(part, Apply) and part.atom in PARTIAL and bool(names_in(part) & chosen)
 
 
 def undefined_in(constraint: Constraint, env: Env, chosen: Set[str]) -> Undefined | None:
@@ -205,6 +208,7 @@ def undefined_in(constraint: Constraint, env: Env, chosen: Set[str]) -> Undefine
 
 
 def _sides(constraint: Constraint, env: Env) -> Iterator[tuple[Expr, Env]]:
+    """Both sides, those of a family as vectors where they have such a form, else for every index."""
     family = constraint.family
     for side in (constraint.relation.left, constraint.relation.right):
         joined = side if family is None else vectorised(side, family.index)
@@ -217,10 +221,10 @@ def _sides(constraint: Constraint, env: Env) -> Iterator[tuple[Expr, Env]]:
 
 # The least size that violations are compared with.
 LEAST_SIZE = 1e-300
-# Sides below this may come from numbers that were too small for a float.
-SMALL = 1e-290
+# Sides that add up to less may come from numbers that were too small for a float.
+SMALL_SIDE = 1e-290
 # Part of the sides from which rounding of the arguments of atoms counts.
-ROUNDED = 1e-12
+ROUNDING_COUNTS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -283,7 +287,7 @@ def charge(
     """
     worth = 0.0
     for miss in misses(constraint, env, chosen, memo, rounded=rounded):
-        one = miss.sizes.shape * (1 + miss.is_matrix)
+        one = miss.sizes.shape * (1 + miss.is_matrix)  # the shape of the multiplier of one relation
         count, rest = divmod(0 if is_structured(multiplier) else np.size(multiplier), math.prod(one) or 1)
         if rest or count <= sum(miss.index):  # it is of orbits, or of another line
             most = miss.sizes if miss.is_matrix else np.ones(1)
@@ -346,7 +350,7 @@ def _over_with_errors(less: Expr, more: Expr, env: Env, op: str) -> float:
     """The excess of ``less`` over ``more``, relative to each entry; for matrices 0, or infinity."""
     both = [evaluate_ball(side, env) for side in (less, more)]
     if op in (">>", "<<") and 2 in (len(np.shape(value)) for value in both):
-        return 0.0 if all(map(is_semidefinite, _parts(_gap(BALLS, both[1], both[0])))) else float("inf")
+        return 0.0 if all(map(is_semidefinite, _parts(_surplus(BALLS, both[1], both[0])))) else float("inf")
     (small,), (large,) = map(_parts, both)
     with np.errstate(invalid="ignore"):  # inf - inf
         low = np.where(large.rad > 0, large.lower, large.mid)
@@ -395,20 +399,21 @@ def _entries(
     memo: Memo | None,
     rounded: bool,
 ) -> Miss:
+    """The miss of a relation between numbers, entry by entry; ``sides`` are their values."""
     left, right = np.broadcast_arrays(*sides)
     is_finite = np.isfinite(left) & np.isfinite(right)
     over, sizes = _over(relation.op, left, right), np.where(is_finite, np.abs(left) + np.abs(right), 1.0)
     # Large like terms cancel, and lose the digits of what is left: x >= x + 1.
-    lost = is_finite & (np.abs(over) <= ROUNDED * sizes)
+    lost = is_finite & (np.abs(over) <= ROUNDING_COUNTS * sizes)
     if chosen and not splits(env) and lost.any():
         joined = sum_of_like_terms(_difference(relation), env, chosen, lost, memo)
         over = over if joined is None else np.where(lost, _over(relation.op, joined, np.zeros(())), over)
     if chosen and not splits(env) and (rounded or has_atoms(_difference(relation), chosen)):
         rad = evaluate_ball(_difference(relation), env).rad
-        least = 0.0 if rounded else ROUNDED * sizes + SMALL
+        least = 0.0 if rounded else ROUNDING_COUNTS * sizes + SMALL_SIDE
         over = over + np.where(np.isfinite(rad) & (rad > least), rad, 0.0)
     amounts = np.where(is_finite, np.maximum(over, 0.0), np.inf)
-    small = sizes < SMALL
+    small = sizes < SMALL_SIDE
     if chosen and small.any() and _underflows(relation, env):
         # A side that is 0 only as a float misses 0 by its whole size.
         return Miss(np.where(small, 1.0, amounts), np.where(small, 1.0, sizes))
@@ -424,6 +429,7 @@ def _entries(
 
 
 def _underflows(relation: Relation, env: Env) -> bool:
+    """Whether a number on the way to the difference is too small for a float."""
     try:
         with np.errstate(under="raise"):
             evaluate(_difference(relation), env)
@@ -469,7 +475,7 @@ def _together(
 
 
 def _over(op: str, left: Array, right: Array) -> Array:
-    """The excess of each entry."""
+    """By how much each entry is beyond what the relation allows; negative where there is room."""
     with np.errstate(invalid="ignore"):  # inf - inf, which the callers leave out
         over = left - right if op == "<=" else right - left
     return np.abs(over) if op == "==" else over
@@ -488,7 +494,7 @@ def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | Non
         if not all(np.isfinite(part).all() for part in arrays):
             return Miss(np.asarray(np.inf), one)
         large, small = values if relation.op == ">>" else reversed(values)
-        parts = _parts(_gap(PLAIN, large, small))
+        parts = _parts(_surplus(PLAIN, large, small))
         if all(matrix_functions.is_definite(matrix_functions.symmetric_part(part)) for part in parts):
             return Miss(np.zeros(()), one)
         if not chosen:
@@ -498,7 +504,7 @@ def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | Non
         if not splits(env):
             at = np.eye(len(parts[0]))
             sizes = [np.diagonal(sizes_of_terms(_difference(relation), env, chosen, at, memo))]
-        return Miss(np.asarray(beside_psd(parts, sizes)), sizes[0])
+        return Miss(np.asarray(psd_deficit(parts, sizes)), sizes[0])
     if any(isinstance(value, Split) for value in values):
         raise ProgramError(f"'{relation.op}' between matrices has no form by components", hint="use << or >>")
     miss = _entries(relation, arrays, env, chosen, memo, rounded)
@@ -507,7 +513,7 @@ def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | Non
     return miss
 
 
-def beside_psd(parts: Sequence[Array], sizes: Sequence[Array]) -> float:
+def psd_deficit(parts: Sequence[Array], sizes: Sequence[Array]) -> float:
     """The least part of its sizes that, added to the diagonal, makes each matrix psd.
 
     Where a size is 0 nothing can be added: the row has to be 0, or no number is large enough.
@@ -549,7 +555,7 @@ def cleared(constraints: Sequence[Constraint], values: Mapping[str, Any], env: E
     return cleared_values
 
 
-def _gap(numbers: Numbers, large: Any, small: Any) -> Any:
+def _surplus(numbers: Numbers, large: Any, small: Any) -> Any:
     """``large - small`` of two matrices, or of one and the number 0."""
     algebra = ByComponent(numbers)
     if not np.shape(small):
@@ -560,3 +566,15 @@ def _gap(numbers: Numbers, large: Any, small: Any) -> Any:
 def _parts(value: Any) -> tuple[Any, ...]:
     """The matrices that a matrix splits into; a vector by its levels."""
     return tuple(v if isinstance(v, Ball) else np.asarray(v, dtype=float) for v in arrays_of(value))
+
+
+def rank_residual(matrix: Array, rank: int) -> float:
+    """The first singular value beyond the rank, relative to the largest; 1 when the rank is not reached."""
+    if rank == min(matrix.shape) and has_full_rank(matrix):
+        return 0.0
+    values = np.linalg.svd(matrix, compute_uv=False)
+    if not len(values) or not values[0] > 0:
+        return 0.0 if rank == 0 else 1.0
+    if rank > len(values) or (rank and values[rank - 1] <= 1e-12 * values[0]):
+        return 1.0
+    return float(values[rank] / values[0]) if rank < len(values) else 0.0

@@ -51,7 +51,10 @@ from mmopt.numerics.arrays import Array, Ints
 
 @dataclass(frozen=True)
 class Shared:
-    """Lets in order, then requirements; ``passing`` are names of lets that only these use."""
+    """The lets, in order, and requirements of a program, each product that occurs again computed once.
+
+    ``passing`` are the names of the lets of such products, which nothing else uses.
+    """
 
     lets: tuple[Assignment, ...]
     requires: tuple[Constraint, ...]
@@ -86,6 +89,7 @@ def share(program: Program) -> Shared:
 
 
 def _is_costly(node: Expr) -> bool:
+    """Whether an expression is worth keeping: a pseudo-inverse, or a product with one."""
     if not isinstance(node, Apply) or any(isinstance(e, Index) for e in walk(node)):
         return False  # an index may belong to a family
     if node.atom == "pinv":
@@ -93,8 +97,8 @@ def _is_costly(node: Expr) -> bool:
     return node.atom == "matmul" and any(_is_costly(factor) for factor in node.args)
 
 
-# Atoms that have no value at some numbers, where the rules allow any sign.
-OF_PART = frozenset({"sqrt", "log", "entropy", "rel_entropy"})
+# Partial functions: atoms that have no value at some numbers, where the rules allow any sign.
+PARTIAL = frozenset({"sqrt", "log", "entropy", "rel_entropy"})
 
 Env = Mapping[str, Any]
 Look = Callable[[Apply, Any], None]
@@ -113,10 +117,10 @@ class Memo:
 
     def value(self, expr: Expr, env: Env, compute: Callable[[], Any]) -> Any:
         """The value kept for the expression, or else the one computed now."""
-        held = tuple(env[name] for name in sorted(names_in(expr)))
-        key = expr, tuple(map(id, held))
+        meant = tuple(env[name] for name in sorted(names_in(expr)))
+        key = expr, tuple(map(id, meant))
         if key not in self._values:
-            self._values[key] = compute(), held
+            self._values[key] = compute(), meant
         return self._values[key][0]
 
 
@@ -147,6 +151,7 @@ def evaluate_ball(expr: Expr, env: Env) -> Any:
 
 
 def _evaluated(numbers: Numbers, expr: Expr, env: Env, memo: Memo, look: Look | None = None) -> Any:
+    """The value in a number system: by component where a name has a value that splits."""
     algebra = ByComponent(numbers) if splits(env) else numbers
     # 1 / 0 is infinite and 0 / 0 no number, without a warning: both are seen in the result.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -170,10 +175,10 @@ def is_row(expr: Expr, env: Env) -> bool:
             return False
 
 
-def in_rows(parts: Sequence[Any], lying: Sequence[Sequence[bool]]) -> list[list[tuple[Any, bool]]]:
-    """The parts of a block matrix in its rows, each with whether it is a row vector."""
+def in_rows(parts: Sequence[Any], are_rows: Sequence[Sequence[bool]]) -> list[list[tuple[Any, bool]]]:
+    """The parts of a block matrix in its rows, each with its flag in ``are_rows``: is it a row vector."""
     rest = iter(parts)
-    return [[(next(rest), lies) for lies in row] for row in lying]
+    return [[(next(rest), is_row) for is_row in row] for row in are_rows]
 
 
 def positions(expr: Index, shape: tuple[int, ...], env: Env) -> tuple[int | slice | Ints, ...]:
@@ -245,6 +250,7 @@ class _Walk:
     look: Look | None = None
 
     def value(self, expr: Expr) -> Any:
+        """The value of an expression."""
         self.algebra.enter(expr)
         match expr:
             case Number(value=value):
@@ -263,11 +269,12 @@ class _Walk:
             case Apply(atom="diag" | "trace" as atom, args=(Apply(atom="matmul") as product,)):
                 return self.memo.value(expr, self.env, lambda: self.diagonal(atom, product))
             case Apply(atom="matmul"):
-                return self.algebra.whole(self.product(expr))
+                return self.algebra.whole(self.term(expr))
             case Apply():
                 return self.atom(expr)
 
     def atom(self, expr: Apply) -> Any:
+        """The value of an atom that is no product."""
         row = ATOMS[expr.atom]
         args = [
             evaluate(a, self.env) if at in row.plainly else self.value(a) for at, a in enumerate(expr.args)
@@ -279,7 +286,7 @@ class _Walk:
         return value
 
     def entries(self, expr: Entries) -> Any:
-        """The numbers at all points in their places of an array of zeros."""
+        """The numbers for all indices, in their places of an array of zeros."""
         at = entry_indices(expr, self.env)
         if taken_together(expr.body, frozenset(at.indices)):
             values = replace(self, env={**self.env, **at.indices}, memo=Memo()).value(expr.body)
@@ -289,20 +296,16 @@ class _Walk:
         return self.numbers.placed(values, at.places, at.shape)
 
     def term(self, expr: Expr) -> Any:
-        """A factor of a product, or a product."""
+        """A factor of a product; or a product, which around one inverse is solved."""
         match expr:
             case Apply(atom="matmul"):
-                return self.product(expr)
+                return self.algebra.product(*self.terms(expr))
             case Apply(atom="diag", args=(inner,)) if not (
                 isinstance(inner, Apply) and inner.atom == "matmul"
             ):
                 return self.algebra.diagonal_matrix(self.value(inner))
             case _:
                 return self.value(expr)
-
-    def product(self, expr: Apply) -> Any:
-        """A product; around one inverse it is solved."""
-        return self.algebra.product(*self.terms(expr))
 
     def diagonal(self, atom: str, product: Apply) -> Any:
         """``diag`` or ``trace`` of a product, which is not formed where the algebra can do without it."""
@@ -333,9 +336,10 @@ class _Walk:
         return reduce(self.algebra.product, terms) if terms else None
 
 
-# From the derivative of a number by a value to that number's derivatives by the chosen variables.
+# From the derivative of a number by a value (``bar``) to that number's derivatives by the chosen variables.
 Pull = Callable[[Any], dict[str, Array]]
-# One operation: the places of its arguments, its value from theirs, and their derivatives from its.
+# One operation: its value from those of its arguments; their derivatives from theirs, its value, and its
+# derivative ``bar``. Both take ``rounding`` last.
 Forward = Callable[[Sequence[Any], float], Any]
 Backward = Callable[[Sequence[Any], Any, Any, float], Sequence[Any]]
 
@@ -344,8 +348,12 @@ Backward = Callable[[Sequence[Any], Any, Any, float], Sequence[Any]]
 class Tape:
     """An expression recorded at a point, to be run at others of the same shapes.
 
+    A value has a place: its number on the tape, in the order of computing.
+
     env : arrays and numbers for every name, those of ``wrt`` at any point.
     wrt : the names by which it is differentiated.
+    nodes : the operations by place: the places of the arguments, and how to go forward and backward.
+    leaves : the places of the names. recorded : those of expressions.
     """
 
     expr: Expr
@@ -394,11 +402,13 @@ class Tape:
     # -------------------------------------------------------------- recording
 
     def record(self, expr: Expr) -> int:
+        """The place of an expression, which is put on the tape unless it is there."""
         if expr not in self.recorded:
-            self.recorded[expr] = self.written(expr)
+            self.recorded[expr] = self.put(expr)
         return self.recorded[expr]
 
-    def written(self, expr: Expr) -> int:
+    def put(self, expr: Expr) -> int:
+        """Put an expression on the tape, after its arguments; returns its place."""
         if not names_in(expr) & set(self.wrt):
             return self.place(evaluate(expr, self.env))
         match expr:
@@ -421,15 +431,18 @@ class Tape:
         raise AssertionError(expr)  # a number has no names
 
     def place(self, value: Any) -> int:
+        """A new place, with its value at the point of recording."""
         self.sample.append(value)
         return len(self.sample) - 1
 
     def add(self, arguments: Sequence[int], forward: Forward, backward: Backward) -> int:
+        """Add an operation on the values at places ``arguments``; returns the place of its value."""
         at = self.place(forward([self.sample[i] for i in arguments], 0.0))
         self.nodes[at] = arguments, forward, backward
         return at
 
     def atom(self, name: str, arguments: Sequence[int], options: Mapping[str, int]) -> int:
+        """Add an atom, with its gradient."""
         row = ATOMS[name]
         gradient, rounded = row.gradient, row.rounded
         assert gradient is not None, name  # ensured by the check of smooth programs
@@ -450,6 +463,7 @@ class Tape:
         return self.add(arguments, forward, backward)
 
     def index(self, expr: Index, base: int) -> int:
+        """Add the entries of the value at place ``base``."""
         at = positions(expr, np.shape(self.sample[base]), self.env)
 
         def backward(args: Sequence[Any], value: Any, bar: Any, rounding: float) -> Sequence[Any]:
@@ -460,7 +474,7 @@ class Tape:
         return self.add([base], lambda args, rounding: args[0][at], backward)
 
     def entries(self, expr: Entries) -> int:
-        """The numbers at all points, put in their places."""
+        """Add the array of the numbers for all indices."""
         at = entry_indices(expr, self.env)
         if taken_together(expr.body, frozenset(at.indices)):
             each = [self.inside(at.indices, expr.body)]
@@ -490,14 +504,16 @@ class Tape:
             self.env, self.recorded = outside
 
     def block(self, rows: Sequence[Sequence[Expr]]) -> int:
-        lying = [[is_row(e, self.env) for e in row] for row in rows]
+        """Add a block matrix."""
+        are_rows = [[is_row(e, self.env) for e in row] for row in rows]
         arguments = [self.record(e) for row in rows for e in row]
         shapes = [np.shape(self.sample[i]) for i in arguments]
+        # Each entry of the matrix belongs to the block of this number.
         numbered = [np.full(shape, float(k)) for k, shape in enumerate(shapes)]
-        owners = matrix_functions.block(in_rows(numbered, lying))
+        owners = matrix_functions.block(in_rows(numbered, are_rows))
 
         def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
             return [bar[owners == k].reshape(shape) for k, shape in enumerate(shapes)]
 
         block = matrix_functions.block
-        return self.add(arguments, lambda args, rounding: block(in_rows(args, lying)), backward)
+        return self.add(arguments, lambda args, rounding: block(in_rows(args, are_rows)), backward)

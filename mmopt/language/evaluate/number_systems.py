@@ -18,7 +18,7 @@ import scipy.linalg
 from mmopt.errors import ProgramError
 from mmopt.language.atoms import component_forms
 from mmopt.language.atoms.atom import Atom
-from mmopt.language.atoms.component_forms import on_basis, on_every_part, same
+from mmopt.language.atoms.component_forms import on_basis, on_every_part, require_same_space
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.program import Program
@@ -98,16 +98,19 @@ class Numbers:
 
 
 def _stacked(matrices: Sequence[Array]) -> Array:
+    """The entries of matrices of one column, as a vector."""
     return np.concatenate(matrices)[:, 0]
 
 
 def _placed(vector: Any, places: Ints, shape: tuple[int, ...]) -> Array:
+    """Numbers in their places of an array of zeros."""
     out = np.zeros(shape)
     out.flat[places] = vector
     return out
 
 
 def _cut(vector: Any, lengths: Sequence[int]) -> list[Any]:
+    """A vector as matrices of one column, of these lengths."""
     column = vector[:, None]
     ends = itertools.accumulate(lengths)
     return [column[end - length : end] for end, length in zip(ends, lengths, strict=True)]
@@ -137,12 +140,15 @@ PLAIN = Numbers(
 
 
 def _ball_form(atom: Atom) -> Callable[..., Ball]:
+    """The form with error bounds; ProgramError for an atom without one."""
     if atom.ball is None:
         raise ProgramError(f"'{atom.name}' has no error bound", hint="move it into 'let'")
     return atom.ball
 
 
 def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
+    """The sums of entries by their labels, with what they lose by rounding."""
+
     def sums(entries: Array) -> Array:
         return np.asarray(np.bincount(labels, entries, minlength=count), dtype=float)
 
@@ -204,6 +210,7 @@ class ByComponent:
                 )
 
     def exact(self, value: Any) -> Any:
+        """A value as it is given, its parts in the number system."""
         if isinstance(value, Split):
             return Split(value.rows, value.columns, tuple(map(self.numbers.exact, value.parts)))
         if isinstance(value, Level):
@@ -223,7 +230,7 @@ class ByComponent:
             return self.numbers.call(atom, *args, **options)
         form, is_plain = ATOMS[atom].by_component, "axis" not in options
         if form is not None and not all(map(_is_listed, args)):
-            form = component_forms.form
+            form = component_forms.on_unlisted_cells
         value = form(self.numbers, atom, *args, **options) if form is not None and is_plain else None
         if value is None:
             axis = "".join(f", {name}={number}" for name, number in options.items())
@@ -265,6 +272,7 @@ class ByComponent:
         )
 
     def _times(self, left: Any, right: Any) -> Any:
+        """The product of two terms; a diagonal matrix scales rows or columns."""
         match left, right:
             case Diagonal(), Diagonal():
                 return Diagonal(self.call("mul", left.entries, right.entries))
@@ -273,16 +281,16 @@ class ByComponent:
             case Split(), Diagonal(entries=RootOfMeasure() as root):
                 return component_forms.times_root(self.numbers, left, root)
             case Diagonal(), Split():
-                same(left.entries.space, right.rows, "matmul")
+                require_same_space(left.entries.space, right.rows, "matmul")
                 return self._scaled(right, tuple(on_basis(self.numbers, left.entries)))
             case Split(), Diagonal():
-                same(right.entries.space, left.columns, "matmul")
+                require_same_space(right.entries.space, left.columns, "matmul")
                 rows = on_every_part(self.numbers, "transpose", tuple(on_basis(self.numbers, right.entries)))
                 return self._scaled(left, rows)
         return self.call("matmul", self.whole(left), self.whole(right))
 
     def _scaled(self, matrix: Split, factors: tuple[Any, ...]) -> Split:
-        """Each row, or column, times the level of its basis vector."""
+        """Each row, or column, times the level of its basis vector: ``factors``, by component."""
         return Split(matrix.rows, matrix.columns, on_every_part(self.numbers, "mul", factors, matrix.parts))
 
     def diagonal(self, left: Any, right: Any, inverted: Any = None) -> Any:
@@ -294,14 +302,14 @@ class ByComponent:
             return None
         if not (left.rows.is_listed and (inverted is not None or left.columns.is_listed)):
             return None
-        same(left.rows, right.columns, "diag")
+        require_same_space(left.rows, right.columns, "diag")
         if inverted is not None:
-            same(left.columns, inverted.rows, "matmul")
-            same(inverted.columns, right.rows, "matmul")
+            require_same_space(left.columns, inverted.rows, "matmul")
+            require_same_space(inverted.columns, right.rows, "matmul")
             return left.rows, *component_forms.solved_diagonals(
                 self.numbers, left.parts, inverted.parts, right.parts
             )
-        same(left.columns, right.rows, "matmul")
+        require_same_space(left.columns, right.rows, "matmul")
         products = on_every_part(
             self.numbers, "mul", left.parts, on_every_part(self.numbers, "transpose", right.parts)
         )
@@ -317,10 +325,12 @@ class ByComponent:
 
 
 def _is_listed(value: Any) -> bool:
+    """Whether a value is not over cells that are too many to list."""
     return not isinstance(value, Split | Unlisted) or value.is_listed
 
 
 def _word(value: Any) -> str:
+    """The kind of a value in words, for messages."""
     structured = (
         (Unlisted, "a vector over cells that are not listed"),
         (Split, "a matrix that splits into components"),
@@ -350,6 +360,7 @@ def without_form(program: Program) -> str:
 
 
 def _lines(program: Program) -> Iterator[tuple[str, Expr | None]]:
+    """The expressions that a solve evaluates, by name; None for a side of a family without a vector form."""
     yield from ((let.name, let.expr) for let in program.lets)
     if program.objective is not None:
         yield "the objective", program.objective

@@ -12,11 +12,12 @@ from functools import reduce
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
 
-# Entry by entry: the result has the layout of its arguments.
+# Atoms that act entry by entry: the value has the layout of the arguments.
 ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.equivariance in ("linear", "entrywise"))
+# Those that may take vectors in place of all indices at once.
 TOGETHER = ENTRYWISE | {"entrywise max", "entrywise min", "huber", "pow", "rel_entropy"}
 # (f(A, B)).T = f(A.T, B.T)
-THROUGH = ENTRYWISE | {"inv", "pinv"}
+TRANSPOSED_INSIDE = ENTRYWISE | {"inv", "pinv"}
 
 
 def product(factors: list[Expr]) -> Expr:
@@ -35,13 +36,11 @@ def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False)
         case Apply(atom="matmul"):
             factors = [normal(f, symmetric, flip=flip) for f in chain(expr)]
             return product(factors[::-1] if flip else factors)
-        case Apply(atom, args, span, options) if atom in THROUGH:
+        case Apply(atom, args, span, options) if atom in TRANSPOSED_INSIDE:
             return Apply(atom, tuple(normal(a, symmetric, flip=flip) for a in args), span, options)
-        case Block(rows, span) if flip:
-            turned = zip(*rows, strict=True)
-            return Block(tuple(tuple(normal(e, symmetric, flip=True) for e in r) for r in turned), span)
         case Block(rows, span):
-            return Block(tuple(tuple(normal(e, symmetric) for e in r) for r in rows), span)
+            lines = zip(*rows, strict=True) if flip else rows
+            return Block(tuple(tuple(normal(e, symmetric, flip=flip) for e in line) for line in lines), span)
     return Apply("transpose", (expr,), expr.span) if flip and not symmetric(expr) else expr
 
 
@@ -51,16 +50,16 @@ def sum_of_products(expr: Apply, left: Expr, right: Expr) -> Apply:
     return Apply("sum", (together,), expr.span, (("axis", 1),) if expr.atom == "diag" else ())
 
 
-def _slice(expr: Expr, index: str) -> tuple[Expr, str] | None:
-    """M of ``M[index, :]`` or ``M[:, index]``, with any number of .T, and what the index counts."""
-    while isinstance(expr, Apply) and expr.atom == "transpose":
+def _matrix_of_row(expr: Expr, index: str) -> Expr | None:
+    """The matrix whose row ``index`` an expression is: M of ``M[index, :]``, ``M.T`` of ``M[:, index]``."""
+    while isinstance(expr, Apply) and expr.atom == "transpose":  # a vector is a row as it is a column
         expr = expr.args[0]
     if isinstance(expr, Index) and len(expr.items) == 2 and not mentions(expr.base, index):
         first, second = expr.items
         if isinstance(first, Name) and first.id == index and second is None:
-            return expr.base, "rows"
+            return expr.base
         if isinstance(second, Name) and second.id == index and first is None:
-            return expr.base, "columns"
+            return transpose(expr.base)
     return None
 
 
@@ -75,7 +74,7 @@ def vectorised(expr: Expr, index: str) -> Expr | None:
         case Index(base=base, items=(Name(id=name),)) if name == index and not mentions(base, index):
             return base
         case Apply(atom="matmul"):
-            return _product(chain(expr), index, expr)
+            return _vectorised_product(chain(expr), index, expr)
         case Apply(atom, args, span, options) if atom in ENTRYWISE:
             parts = [vectorised(a, index) for a in args]
             whole = tuple(part for part in parts if part is not None)
@@ -109,19 +108,15 @@ def taken_together(expr: Expr, indices: frozenset[str]) -> bool:
     return False
 
 
-def _product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
-    first, last = _slice(factors[0], index), _slice(factors[-1], index)
+def _vectorised_product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
+    """``vectorised`` for the product of these factors, ``expr``: slices stand only at its ends."""
+    left, right = _matrix_of_row(factors[0], index), _matrix_of_row(factors[-1], index)
     inner = factors[1:-1]
     if any(mentions(f, index) for f in inner) or len(factors) < 2:
         return None
-
-    def as_rows(sliced: tuple[Expr, str]) -> Expr:
-        return sliced[0] if sliced[1] == "rows" else transpose(sliced[0])
-
-    if first and last:
-        left, right = as_rows(first), as_rows(last)
+    if left and right:
         return Apply("diag", (product([left, *inner, transpose(right)]),), expr.span)
-    return product([as_rows(first), *factors[1:]]) if first and not mentions(factors[-1], index) else None
+    return product([left, *factors[1:]]) if left and not mentions(factors[-1], index) else None
 
 
 def two_by_two(expr: Expr) -> tuple[Expr, Expr, Expr] | None:

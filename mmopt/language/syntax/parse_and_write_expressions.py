@@ -15,7 +15,7 @@ from typing import NoReturn
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
-from mmopt.language.syntax.source_text import HINT, RELATIONS, Text, check_expression, plain
+from mmopt.language.syntax.source_text import ALLOWED, RELATIONS, Text, check_expression, plain
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -86,7 +86,7 @@ LIBRARIES = ("cp", "cvxpy", "math", "np", "numpy", "scipy", "torch")
 # Operations inside each other. Every walk through a tree is recursive, with a few frames of Python for
 # each level, and Python allows a thousand in all.
 MAX_NESTING = 100
-LARGEST = 1e300
+LARGEST_NUMBER = 1e300
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -113,13 +113,17 @@ REFUSED = {
     "=": ("is not a relation of a constraint", "=="),
     "!=": ("is not a relation of a constraint", "=="),
 }
-# The meaning of a call by its arguments: the norm by the second, the larger of two where there are two.
-NORMS = {"1": "norm 1", "2": "norm 2", "inf": "norm inf", "fro": "norm fro", "nuc": "nuclear"}
-LARGER = {"max": "entrywise max", "min": "entrywise min"}
+# The atom that is called, by the arguments: a norm by the second, the larger of two where there are two.
+NORM_ATOMS = {"1": "norm 1", "2": "norm 2", "inf": "norm inf", "fro": "norm fro", "nuc": "nuclear"}
+LARGER_ATOMS = {"max": "entrywise max", "min": "entrywise min"}
 
 
 class _Reader:
-    """Turns Python syntax into our tree, with positions in the file."""
+    """Turns Python syntax into our tree, with positions in the file.
+
+    ``wrapped`` is the text as Python reads it, in brackets. ``encoded`` are its lines in bytes, in which
+    Python counts columns, and ``starts`` where each begins in the whole text.
+    """
 
     def __init__(self, text: Text, atoms: Collection[str]) -> None:
         self.text = text
@@ -130,6 +134,7 @@ class _Reader:
         self.starts = list(accumulate((len(line) + 1 for line in lines), initial=text.start - 1))
 
     def tree(self) -> ast.expr:
+        """Python's tree of the text, of a depth that is allowed."""
         check_expression(self.text)
         try:
             with warnings.catch_warnings():
@@ -140,7 +145,9 @@ class _Reader:
             at = self.starts[row - 1] + max(1, error.offset or 1) - 1
             at = min(max(self.text.start, at), self.text.start + len(self.text.text) - 1)
             self.text.source.fail(
-                self.text.span(at, at + 1), f"this expression cannot be read at '{self.text.whole[at]}'", HINT
+                self.text.span(at, at + 1),
+                f"this expression cannot be read at '{self.text.whole[at]}'",
+                ALLOWED,
             )
         except (MemoryError, RecursionError, ValueError):
             self.too_deep()
@@ -148,6 +155,7 @@ class _Reader:
         return tree
 
     def too_deep(self) -> NoReturn:
+        """Refuse a tree of too many operations inside each other."""
         self.text.fail_at(
             None, f"more than {MAX_NESTING} operations inside each other", "split it with 'let'"
         )
@@ -163,6 +171,7 @@ class _Reader:
         self.too_deep()
 
     def offset(self, line: int, byte: int) -> int:
+        """The place in the whole text of Python's line and column."""
         return self.starts[line - 1] + len(self.encoded[line - 1][:byte].decode())
 
     def span(self, node: ast.expr | ast.keyword) -> Span:
@@ -177,6 +186,7 @@ class _Reader:
         self.text.source.require(holds, self.span(node), message, hint)
 
     def expr(self, node: ast.expr) -> Expr:
+        """The expression in our tree."""
         span = self.span(node)
         match node:
             case ast.Constant(value=value) if isinstance(value, int | float):
@@ -226,6 +236,7 @@ class _Reader:
         return Entries(self.expr(body), tuple(families), tuple(where), span)
 
     def condition(self, node: ast.expr) -> Relation:
+        """A condition on indices."""
         match node:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
                 return Relation(self.expr(left), COMPARED[type(op)], self.expr(right), self.span(node))
@@ -243,22 +254,29 @@ class _Reader:
         self.fail(node, "a dimension is made of names, whole numbers, + - and *", "for example n or 2*n")
 
     def number(self, node: ast.expr, value: float) -> Expr:
+        """A number of an allowed size."""
         self.require(
-            abs(value) < LARGEST, node, f"a number of more than {LARGEST:g}", "divide both sides by a unit"
+            abs(value) < LARGEST_NUMBER,
+            node,
+            f"a number of more than {LARGEST_NUMBER:g}",
+            "divide both sides by a unit",
         )
         return Number(float(value), self.span(node))
 
     def item(self, node: ast.expr) -> Expr | None:
+        """An index; None for all of an axis, ``:``."""
         if not isinstance(node, ast.Slice):
             return self.expr(node)
-        is_whole, message = (
+        self.require(
             not (node.lower or node.upper or node.step),
+            node,
             "only a whole ':' can stand in an index",
+            "write W[j, :] or B[:, i]",
         )
-        self.require(is_whole, node, message, "write W[j, :] or B[:, i]")
         return None
 
     def block(self, node: ast.expr, rows: list[ast.expr]) -> Expr:
+        """A block matrix from a list of lists."""
         lists = [row.elts for row in rows if isinstance(row, ast.List) and row.elts]
         self.require(
             rows and len(lists) == len(rows),
@@ -266,16 +284,17 @@ class _Reader:
             "a block matrix is a list of rows",
             "write [[A, B], [C, D]]",
         )
-        read = tuple(tuple(map(self.expr, row)) for row in lists)
-        widths = ", ".join(str(len(row)) for row in read)
+        blocks = tuple(tuple(map(self.expr, row)) for row in lists)
+        widths = ", ".join(str(len(row)) for row in blocks)
         self.require(
-            len(set(map(len, read))) == 1,
+            len(set(map(len, blocks))) == 1,
             node,
             f"the rows of this block matrix have {widths} entries; all need as many",
         )
-        return Block(read, self.span(node))
+        return Block(blocks, self.span(node))
 
     def call(self, node: ast.Call) -> Expr:
+        """An atom applied to arguments."""
         match node.func:
             case ast.Name(id=name):
                 pass
@@ -310,13 +329,15 @@ class _Reader:
         """The name of the row that is called, by name and arguments, and the arguments that it takes."""
         if name == "norm" and len(node.args) in (1, 2):
             kind = ast.unparse(node.args[1]) if len(node.args) == 2 else "2"
-            self.require(kind in NORMS, node.args[-1], "there is no such norm", "write 1, 2, inf, fro or nuc")
-            return NORMS[kind], (self.expr(node.args[0]),)
+            self.require(
+                kind in NORM_ATOMS, node.args[-1], "there is no such norm", "write 1, 2, inf, fro or nuc"
+            )
+            return NORM_ATOMS[kind], (self.expr(node.args[0]),)
         args = tuple(map(self.expr, node.args))
-        if name in LARGER and len(args) > 1:
+        if name in LARGER_ATOMS and len(args) > 1:
             for other in args[2:]:
-                args = Apply(LARGER[name], args[:2], self.span(node)), other
-            return LARGER[name], args
+                args = Apply(LARGER_ATOMS[name], args[:2], self.span(node)), other
+            return LARGER_ATOMS[name], args
         if name == "huber" and len(args) == 1:
             args = (*args, Number(1.0, self.span(node)))
         return name, args

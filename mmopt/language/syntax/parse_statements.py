@@ -42,7 +42,7 @@ from mmopt.language.syntax.syntax_tree import (
     walk,
 )
 
-# kind -> number of dimensions in its brackets
+# Kinds of what is declared: the number of dimensions in the brackets.
 KINDS = {"scalar": 0, "dim": 0, "vector": 1, "matrix": 2, "psd": 2, "symmetric": 2}
 EXAMPLES = {
     "scalar": "alpha: scalar",
@@ -52,7 +52,6 @@ EXAMPLES = {
     "psd": "X: psd[n, n]",
     "symmetric": "M: symmetric[n, n]",
 }
-LOOPS = ("repeat", "alternate")
 RESERVED = {
     "alternate",
     "dual",
@@ -84,6 +83,7 @@ def string_value(text: Text) -> str:
 
 
 def _unquote(text: Text, token: Token) -> str:
+    """The text in quotes that a token is."""
     try:
         return str(ast.literal_eval(token.text))
     except (SyntaxError, ValueError):
@@ -127,7 +127,7 @@ def listed(text: Text) -> list[Text]:
 
 
 def multipliers(text: Text) -> list[Multiplier]:
-    """Declarations with ``from dual(name)`` or ``from expression``, separated by commas."""
+    """Read declarations with ``from dual(name)`` or ``from expression``, separated by commas."""
     out = []
     for part in listed(text):
         left, right = split_at(part, "from")
@@ -138,7 +138,7 @@ def multipliers(text: Text) -> list[Multiplier]:
             out.append(Multiplier(declared))
         elif words[:2] != ["dual", "("]:
             out.append(Multiplier(declared, start=parse_expr(right)))
-        elif len(words) in (4, 9) and tokens[2].kind == "name":
+        elif len(words) in (4, 9) and tokens[2].kind == "name":  # dual(name), or dual(name)[i, i]
             block = _diagonal_block(right, words[4:]) if len(words) == 9 else None
             out.append(Multiplier(declared, plain(words[2]), right.at(tokens[2]), block=block))
         else:
@@ -158,7 +158,7 @@ def _diagonal_block(text: Text, words: list[str]) -> int:
 
 
 def start(text: Text) -> Start:
-    """``name: X = expression, Y = expression``, or ``random`` alone."""
+    """Read ``name: X = expression, Y = expression``, or ``random`` alone."""
     head, rest = split_at(text, ":")
     text.require(
         rest is not None or head.text == "random",
@@ -169,7 +169,7 @@ def start(text: Text) -> Start:
 
 
 def declaration(text: Text) -> Declaration:
-    """``name: kind[dims] sign = source "doc"``."""
+    """Read ``name: kind[dims] sign = source "doc"``."""
     head, rest = split_at(text, ":")
     if rest is None:
         text.fail("a declaration is expected", "write: name: matrix[m, n]")
@@ -219,6 +219,7 @@ def declaration(text: Text) -> Declaration:
 
 
 def dimension(text: Text) -> Dim:
+    """Read a dimension, whose names are none of the language's words."""
     for token in text.tokens:
         if token.kind == "name":
             name_of(text.cut(token.start, token.end))
@@ -226,7 +227,7 @@ def dimension(text: Text) -> Dim:
 
 
 def assignment(text: Text) -> Assignment:
-    """``name = expr`` or ``name: kind[dims] = expr``."""
+    """Read ``name = expr`` or ``name: kind[dims] = expr``."""
     head, right = split_at(text, "=")
     if right is None:
         text.fail("an assignment is expected", "write: name = expression")
@@ -240,8 +241,8 @@ def assignment(text: Text) -> Assignment:
 
 
 def step(text: Text) -> Step:
-    """``name = solve(program, Q=…)``, ``name = expression``, or a block that is repeated."""
-    if text.tokens[0].text in LOOPS:
+    """Read ``name = solve(program, Q=…)``, ``name = expression``, or a block that is repeated."""
+    if text.tokens[0].text in ("repeat", "alternate"):
         return _loop(text)
     name, right = split_at(text, "=")
     if right and [token.text for token in right.tokens[:2]] == ["solve", "("]:
@@ -251,7 +252,7 @@ def step(text: Text) -> Step:
 
 
 def _loop(text: Text) -> Repeat:
-    """``repeat 10 until relation:`` or ``alternate 10:``, and the steps below it."""
+    """Read ``repeat 10 until relation:`` or ``alternate 10:``, and the steps below it."""
     word = text.tokens[0]
     colon = next((t for t in text.outer if t.text == ":"), None)
     if colon is None:
@@ -280,12 +281,12 @@ def _loop(text: Text) -> Repeat:
     )
 
 
-CONDITIONS = tuple(COMPARED.values())
+CONDITIONS = tuple(COMPARED.values())  # the relations of conditions
 UNSAID = "?"  # begins the dimension of an index whose range the clause does not state
 
 
 def parse_constraint(text: Text) -> Constraint:
-    """``name: left op right``, where the name may be absent; of a family also ``for j in m``.
+    """Read ``name: left op right``, where the name may be absent; of a family also ``for j in m``.
 
     A family may have several indices, and a condition.
     """
@@ -303,7 +304,7 @@ def parse_constraint(text: Text) -> Constraint:
 
 
 def clause_of(clause: Text, relation: Relation) -> tuple[tuple[Family, ...], tuple[Relation, ...]]:
-    """``j in m``, ``i in n, j in m`` (or ``i in n for j in m``), ``i, j in n if |i - j| >= b``.
+    """Read ``j in m``, ``i in n, j in m`` (or ``i in n for j in m``), ``i, j in n if |i - j| >= b``.
 
     Or the condition alone: then the indices are the names by which the relation takes entries, and run over
     the declared dimensions.
@@ -314,7 +315,7 @@ def clause_of(clause: Text, relation: Relation) -> tuple[tuple[Family, ...], tup
         clause.require(any(t.text in CONDITIONS for t in clause.outer), unsaid, hint)
         runs, condition = clause.cut(clause.start, clause.start), clause
     families: list[Family] = []
-    waiting: list[Text] = []
+    waiting: list[Text] = []  # indices whose range is yet to come: i of ``i, j in n``
     for part in _ranges(runs):
         index, dim = split_at(part, "in")
         waiting.append(index)
@@ -357,7 +358,7 @@ def _ranges(runs: Text) -> Iterator[Text]:
 
 
 def _condition(text: Text) -> Relation:
-    """``left < right``, where a side may be ``|i - j|``."""
+    """Read ``left < right``, where a side may be ``|i - j|``."""
     op = next((token for token in text.outer if token.text in CONDITIONS), None)
     if op is None:
         text.fail("a condition on indices is one relation", "for example: if |i - j| >= b")
@@ -378,16 +379,19 @@ def with_dimensions(c: Constraint, declared: Mapping[str, Declaration], source: 
     if not (isinstance(left, Entries) and isinstance(right, Entries)):
         return c
     families = tuple(
-        replace(f, dim=_run_of(f, left, right, declared, source)) if f.dim.name.startswith(UNSAID) else f
+        replace(f, dim=_declared_range(f, left, right, declared, source))
+        if f.dim.name.startswith(UNSAID)
+        else f
         for f in left.families
     )
     sides = replace(left, families=families), replace(right, families=families)
     return replace(c, relation=replace(c.relation, left=sides[0], right=sides[1]))
 
 
-def _run_of(
+def _declared_range(
     f: Family, left: Entries, right: Entries, declared: Mapping[str, Declaration], source: Source
 ) -> Dim:
+    """The dimension of the first array whose entries an index counts."""
     for side in (left.body, right.body):
         for node in walk(side):
             if isinstance(node, Index) and isinstance(node.base, Name) and node.base.id in declared:

@@ -54,10 +54,6 @@ from mmopt.resources import programs_folder
 
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]
 WORDS: tuple[Kind, ...] = get_args(Kind)
-FORMS = (
-    "write add-remove, replace-one, rows k (of one person), or participation separation b at most k "
-    "(steps of one person)"
-)
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ class Neighbourhood:
 
 
 def neighbourhood(text: Text) -> Neighbourhood:
-    """``add-remove``, ``replace-one``, ``rows k`` or ``participation separation b at most k``."""
+    """Read ``add-remove``, ``replace-one``, ``rows k`` or ``participation separation b at most k``."""
     words = "".join(text.text.split())
     for kind in WORDS[:2]:
         if words == kind:
@@ -92,7 +88,13 @@ def neighbourhood(text: Text) -> Neighbourhood:
     if first.text == "rows":
         text.fail("'rows' says how many rows of one person there are at most", "write: rows k")
     near = suggest(words, WORDS)
-    text.fail(f"there are no neighbours '{text.text}'", near if near.startswith("did") else FORMS)
+    text.fail(
+        f"there are no neighbours '{text.text}'",
+        near
+        if near.startswith("did")
+        else "write add-remove, replace-one, rows k (of one person), or participation separation b at most k "
+        "(steps of one person)",
+    )
 
 
 SUFFIX = ".program"
@@ -184,15 +186,16 @@ def _program_text(name: str | Path) -> tuple[str, str]:
             hint="read it first: Program.parse(text)",
         )
     if text.endswith(SUFFIX) or "/" in text or isinstance(name, Path):
-        return _read(Path(text))
+        return _text_of_file(Path(text))
     shipped = program_names()
     if text not in shipped:
         by_path = f"a program of your own is given by its path, ending in {SUFFIX}"
         raise OptionError(f"there is no program '{text}'", hint=f"{suggest(text, shipped)} ({by_path})")
-    return _read(programs_folder() / f"{text}{SUFFIX}")
+    return _text_of_file(programs_folder() / f"{text}{SUFFIX}")
 
 
-def _read(path: Path) -> tuple[str, str]:
+def _text_of_file(path: Path) -> tuple[str, str]:
+    """Text and file of a program by its path."""
     if not path.is_file():
         raise OptionError(
             f"there is no program file '{path}'", hint=f"known by name: {', '.join(program_names())}"
@@ -223,6 +226,7 @@ def _read(path: Path) -> tuple[str, str]:
 # Keyed by the text, so an edited file is read anew; many small solves of one program read it once.
 @lru_cache(maxsize=128)
 def _parsed(text: str, file: str) -> Program:
+    """The program of a text that is not too long and has no control characters."""
     if len(text) > MAX_BYTES:
         raise ProgramError(
             f"a program of {len(text)} characters; at most {MAX_BYTES} are read",
@@ -248,6 +252,8 @@ def _parsed(text: str, file: str) -> Program:
 
 
 def _assembled(source: Source, sections: dict[str, Section]) -> Program:
+    """The program of these sections, each read as its kind is."""
+
     def each(name: str, read: Callable[[Text], T]) -> tuple[T, ...]:
         return tuple(read(s) for s in sections[name].statements) if name in sections else ()
 
@@ -265,8 +271,9 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
     def one(name: str, read: Callable[[Text], T], default: T | None) -> T | None:
         return read(sections[name].single()) if name in sections else default
 
-    says = one("class", lambda text: " ".join(text.text.split()), "")
-    class_name = "closed form" if says == "closed form" else word("class", "convex")
+    # The one class whose name is of two words.
+    is_closed_form = one("class", lambda text: text.text.split(), None) == ["closed", "form"]
+    class_name = "closed form" if is_closed_form else word("class", "convex")
     if class_name not in CLASSES:
         text = sections["class"].single()
         text.fail(
@@ -319,6 +326,7 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
 
 
 def _adoption(section: Section) -> Adoption:
+    """Read the section ``from strategy``."""
     section.source.require(
         section.statements and is_declaration(section.statements[0]),
         section.span,
@@ -336,6 +344,7 @@ def _adoption(section: Section) -> Adoption:
 
 
 def _meaning(source: Source, sections: dict[str, Section]) -> Meaning:
+    """Read the section ``strategy`` or ``covariance``, where there is one."""
     if "strategy" in sections and "covariance" in sections:
         source.fail(sections["covariance"].span, "a solution is a strategy or a covariance, not both")
     if "strategy" in sections:
@@ -354,6 +363,7 @@ def _meaning(source: Source, sections: dict[str, Section]) -> Meaning:
 
 
 def _certificate(section: Section) -> Certificate:
+    """Read the section ``certificate``: multipliers, then one expression."""
     listed: list[Multiplier] = []
     for position, text in enumerate(section.statements):
         if is_declaration(text):

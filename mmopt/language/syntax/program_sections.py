@@ -71,9 +71,7 @@ FOREIGN: Mapping[str, Mapping[str, str]] = {
 }
 ProblemClass = Literal["convex", "rank", "smooth", "closed form", "procedure"]
 CLASSES: tuple[ProblemClass, ...] = get_args(ProblemClass)
-LONGER = "a longer statement goes on in open brackets, or in lines indented deeper"
-BEGINS = "the name of a section stands at the beginning of its line"
-PROSE = ("about", "proof")
+PROSE = ("about", "proof")  # the sections of words
 
 # Names that sections have in other languages.
 CALLED = {
@@ -103,9 +101,11 @@ class Section:
         self.source.require(self.statements, self.span, f"section '{self.name}' is empty")
         for second in self.statements[1:]:
             is_line = self.name in ("minimize", "maximize") and any(t.text in RELATIONS for t in second.outer)
-            missing = "constraints stand below a line 'subject to', which is missing before this"
             second.fail(
-                f"section '{self.name}' takes one statement; this is a second", missing if is_line else LONGER
+                f"section '{self.name}' takes one statement; this is a second",
+                "constraints stand below a line 'subject to', which is missing before this"
+                if is_line
+                else "a longer statement goes on in open brackets, or in lines indented deeper",
             )
         return self.statements[0]
 
@@ -113,7 +113,7 @@ class Section:
 def split_sections(source: Source) -> dict[str, Section]:
     """The sections by name, in the order of the text."""
     sections: dict[str, Section] = {}
-    for name, span, column, lines in _headed(source):
+    for name, span, column, lines in _lines_of_sections(source):
         source.require(
             name not in sections,
             span,
@@ -130,7 +130,7 @@ def split_sections(source: Source) -> dict[str, Section]:
     return sections
 
 
-def _headed(source: Source) -> Iterator[tuple[str, Span, int, list[str]]]:
+def _lines_of_sections(source: Source) -> Iterator[tuple[str, Span, int, list[str]]]:
     """The name of each section, its span, the column of the text after it, and its lines."""
     current: tuple[str, Span, int, list[str]] | None = None
     for number, line in enumerate(source.lines, 1):
@@ -145,12 +145,17 @@ def _headed(source: Source) -> Iterator[tuple[str, Span, int, list[str]]]:
         elif current:
             current[-1].append("" if is_empty else bare)
         elif not is_empty:
-            source.fail(Span(number, 1, len(bare)), "an indented line before any section", BEGINS)
+            source.fail(
+                Span(number, 1, len(bare)),
+                "an indented line before any section",
+                "the name of a section stands at the beginning of its line",
+            )
     if current:
         yield current
 
 
 def _section_name(source: Source, number: int, line: str) -> str:
+    """The name with which a line begins; ProgramError where that is no section."""
     if match := _NAME.match(line):
         return match.group()
     source.require(
@@ -263,5 +268,6 @@ def statements(text: Text) -> tuple[Text, ...]:
 
 
 def _without_comment(line: str) -> str:
+    """A line up to its comment."""
     comment = next((match.start() for match in _PIECE.finditer(line) if match.group()[0] == "#"), None)
     return line[:comment].rstrip()

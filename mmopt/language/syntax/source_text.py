@@ -26,9 +26,9 @@ OPERATORS = ("+", "-", "*", "/", "**", "@")
 SIGNS = ("+", "-")
 PUNCTUATION = ("(", ")", "[", "]", ",", ":", ".")
 CLAUSE = ("for", "in", "if")
-HINT = "the operators are + - * / ** @ [ ] ( ) and .T"
-CONTINUED = "indented deeper, this line goes on with the statement above"
+ALLOWED = "the operators are + - * / ** @ [ ] ( ) and .T"
 
+# Words and operators that have no meaning: the message, and what to do.
 WORDS = {
     "lambda": ("'lambda' is a word of Python and cannot be a name", "call the multiplier mu, d or p"),
     "for": ("'for' cannot stand inside an expression", "a family of constraints ends with: for j in m"),
@@ -201,7 +201,8 @@ class Text:
         """Raise a :class:`~mmopt.errors.ProgramError` at a token, or at the first character."""
         first = self.read[0].start if self.read else self.start
         if token is not None and token.depth == 0 and "\n" in self.whole[first : token.start]:
-            hint = "; ".join(filter(None, [hint, CONTINUED]))
+            goes_on = "indented deeper, this line goes on with the statement above"
+            hint = "; ".join(filter(None, [hint, goes_on]))
         self.source.fail(self.at(token) if token else self.span(self.start, self.start + 1), message, hint)
 
     def limit(self) -> None:
@@ -215,6 +216,7 @@ class Text:
 
 
 def _tokens(text: Text) -> Iterator[Token]:
+    """The tokens of a statement, whose brackets and quotes have to be closed."""
     text.limit()
     opened: list[Token] = []
     at = text.start
@@ -275,7 +277,7 @@ def check_expression(text: Text) -> None:
                 text.fail_at(token, message, hint)
     last = text.tokens[-1]
     if last.text in (*OPERATORS, ".", ":"):
-        text.fail_at(last, f"nothing stands after '{last.text}'", HINT)
+        text.fail_at(last, f"nothing stands after '{last.text}'", ALLOWED)
 
 
 def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tuple[bool, str, str]]:
@@ -291,7 +293,7 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
     yield token.kind == "string", "a text in quotes cannot stand in an expression", instead
     yield token.kind == "name" and keyword.iskeyword(word), *WORDS.get(word, (of_python, ""))
     is_strange = token.kind == "operator" and word not in (*OPERATORS, *RELATIONS, *PUNCTUATION)
-    yield is_strange, *STRANGE.get(word, (f"'{word}' has no meaning here", HINT))
+    yield is_strange, *STRANGE.get(word, (f"'{word}' has no meaning here", ALLOWED))
     yield (
         word in RELATIONS and (word != "=" or is_outer),
         f"'{word}' stands here where an expression is expected",
@@ -301,15 +303,19 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
     if previous is None or previous.text in ("(", "[", ",", ":", "="):
         before = f"nothing stands before '{word}'"
         yield is_binary, before, "write a name or a number there"
-        yield word == "." or (word == "," and (previous is None or previous.text != ":")), before, HINT
+        yield (
+            word == "." or (word == "," and (previous is None or previous.text != ":")),
+            before,
+            ALLOWED,
+        )
     elif previous.text in OPERATORS:
         ends = word in (")", "]", ",", ":", ".") or is_binary
-        yield ends, f"nothing stands between '{previous.text}' and '{word}'", HINT
+        yield ends, f"nothing stands between '{previous.text}' and '{word}'", ALLOWED
     elif previous.text == ".":
         yield token.kind != "name", f"'{word}' stands after a dot", "the transpose is written X.T"
     else:
         is_next = _is_operand(previous) and _is_operand(token) and word not in (")", "]")
-        yield is_next, f"an operator is missing before '{word}'", HINT
+        yield is_next, f"an operator is missing before '{word}'", ALLOWED
     yield (
         word == "," and is_outer,
         "',' cannot stand between two expressions here",

@@ -288,10 +288,10 @@ def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
         case Block(rows, span):
             return Block(tuple(tuple(rewrite(e, change) for e in row) for row in rows), span)
         case Entries(body, families, where, span):
-            kept_where = tuple(
+            conditions = tuple(
                 Relation(rewrite(r.left, change), r.op, rewrite(r.right, change), r.span) for r in where
             )
-            return Entries(rewrite(body, change), families, kept_where, span)
+            return Entries(rewrite(body, change), families, conditions, span)
         case _:
             return expr
 

@@ -18,7 +18,7 @@ from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
 from mmopt.language import ATOMS
 from mmopt.language.atoms.atom import Atom
-from mmopt.language.atoms.expression_types import UNKNOWN, Curvature, Type
+from mmopt.language.atoms.expression_types import UNKNOWN_ROWS, Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
@@ -72,7 +72,7 @@ def law_of_value(atom: Atom, taken: Calls, rng: Rng) -> None:
             is_identity = atom.name == "row_basis" and np.array_equal(value, np.eye(args[0].shape[1]))
             if not (is_identity and np.linalg.matrix_rank(args[0]) == args[0].shape[1]):
                 close(gram, floats(meant(atom, _points(args), call.options)))
-            dims = [None if d == UNKNOWN else d.value({"r": 2, "n": 3}) for d in out.dims]
+            dims = [None if d == UNKNOWN_ROWS else d.value({"r": 2, "n": 3}) for d in out.dims]
             assert all(d in (None, side) for d, side in zip(dims, value.shape, strict=True))
             assert (out.sign * value >= -CLOSE).all()
             if out.symmetric or out.psd:

@@ -1,4 +1,4 @@
-"""By how much a matrix misses its rank, and which objectives are logarithms.
+"""Which objectives are logarithms.
 
 Guards names_and_relations.py.
 """
@@ -7,29 +7,7 @@ import numpy as np
 import pytest
 
 from mmopt.language import Program, check
-from mmopt.language.check.names_and_relations import rank_residual
 from mmopt.numerics.matrix_functions import polar
-
-
-def test_residual_is_the_first_singular_value_beyond_the_rank(
-    subtests: pytest.Subtests, rng: np.random.Generator
-) -> None:
-    for rank in (1, 2, 3):
-        with subtests.test(str(rank)):
-            rows = rng.normal(size=(rank, 5))
-            exact = rows.T @ rows
-            assert rank_residual(exact, rank) < 1e-14
-            values = np.linalg.svd(exact + 1e-3 * np.eye(5), compute_uv=False)
-            assert rank_residual(exact + 1e-3 * np.eye(5), rank) == pytest.approx(values[rank] / values[0])
-            assert rank_residual(exact, rank + 1) == 1.0, "a rank too low misses it too"
-            assert rank_residual(7.0 * exact, rank) == pytest.approx(rank_residual(exact, rank), abs=1e-14)
-
-
-def test_residual_of_nothing() -> None:
-    assert rank_residual(np.zeros((2, 2)), 0) == 0.0
-    assert rank_residual(np.zeros((2, 2)), 1) == 1.0
-    assert rank_residual(np.eye(2), 2) == 0.0
-    assert rank_residual(np.eye(2), 3) == 1.0
 
 
 def test_polar_is_the_nearest_orthogonal_matrix(rng: np.random.Generator) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from mmopt.language import violation, worst
 from mmopt.language.evaluate import constraint_misses
-from mmopt.language.evaluate.constraint_misses import cleared, excess_with_errors, misses
+from mmopt.language.evaluate.constraint_misses import cleared, excess_with_errors, misses, rank_residual
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint
@@ -193,3 +193,24 @@ def test_what_is_rounded_off_counts() -> None:
         ("1e17 * u[0] - 1e17 * u[1] >= 1e17 * u[0] - 1e17 * u[1] + c", True),
     ]:
         assert (violation(constraint(text), env, frozenset({"u", "c"})) > 1e-3) == is_missed, text
+
+
+def test_residual_is_the_first_singular_value_beyond_the_rank(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
+    for rank in (1, 2, 3):
+        with subtests.test(str(rank)):
+            rows = rng.normal(size=(rank, 5))
+            exact = rows.T @ rows
+            assert rank_residual(exact, rank) < 1e-14
+            values = np.linalg.svd(exact + 1e-3 * np.eye(5), compute_uv=False)
+            assert rank_residual(exact + 1e-3 * np.eye(5), rank) == pytest.approx(values[rank] / values[0])
+            assert rank_residual(exact, rank + 1) == 1.0, "a rank too low misses it too"
+            assert rank_residual(7.0 * exact, rank) == pytest.approx(rank_residual(exact, rank), abs=1e-14)
+
+
+def test_residual_of_nothing() -> None:
+    assert rank_residual(np.zeros((2, 2)), 0) == 0.0
+    assert rank_residual(np.zeros((2, 2)), 1) == 1.0
+    assert rank_residual(np.eye(2), 2) == 0.0
+    assert rank_residual(np.eye(2), 3) == 1.0

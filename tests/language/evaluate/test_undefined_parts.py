@@ -11,7 +11,7 @@ import pytest
 from mmopt.language import ATOMS
 from mmopt.language.atoms.expression_types import Curvature, column
 from mmopt.language.evaluate.constraint_misses import undefined_in
-from mmopt.language.evaluate.evaluate_and_differentiate import OF_PART
+from mmopt.language.evaluate.evaluate_and_differentiate import PARTIAL
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint, Name
 
@@ -63,4 +63,4 @@ def test_all_atoms_that_take_any_number_and_have_no_value_at_some_are_looked_at(
     assert len(bent) >= 4
     with np.errstate(all="ignore"):
         for atom in bent:
-            assert (atom.name in OF_PART) == (not np.isfinite(atom.numpy(values)).all()), atom.name
+            assert (atom.name in PARTIAL) == (not np.isfinite(atom.numpy(values)).all()), atom.name
