@@ -157,6 +157,7 @@ class _Printer:
         return STYLES[self.style][what].format(*parts)
 
     def name(self, name: str) -> str:
+        """A name in this style."""
         return latex_name(name) if self.latex else plain_name(name)
 
     def type_of(self, expr: Expr) -> Type | None:
@@ -283,12 +284,14 @@ class _Printer:
         return self.styled("along", operator if self.latex else atom, per, self.write(inner)[0]), ENCLOSED
 
     def index(self, expr: Index) -> tuple[str, int]:
+        """Entries of an array: in LaTeX below its name."""
         items = [":" if i is None else _ratio(i) or self.write(i)[0] for i in expr.items]
         base = self.bracketed(expr.base, ENCLOSED)
         base = f"{{{base}}}" if self.latex and "_" in base else base
         return self.styled("index", base, STYLES[self.style]["comma"].join(items)), ENCLOSED
 
     def block(self, rows: tuple[tuple[Expr, ...], ...]) -> tuple[str, int]:
+        """A block matrix."""
         entry, row_end = STYLES[self.style]["entry"], STYLES[self.style]["row"]
         lines = row_end.join(entry.join(self.write(e)[0] for e in row) for row in rows)
         return self.styled("block", lines), ENCLOSED

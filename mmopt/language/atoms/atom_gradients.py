@@ -107,8 +107,8 @@ def root(a: Array, value: Array, bar: Array) -> tuple[Array]:
 
 def nuclear(a: Array, value: Any, bar: Any) -> tuple[Array]:
     u, s, vt = np.linalg.svd(a, full_matrices=False)
-    kept = s > len(s) * np.finfo(float).eps * s.max(initial=0.0)
-    return (bar * (u[:, kept] @ vt[kept]),)
+    positive = s > len(s) * np.finfo(float).eps * s.max(initial=0.0)
+    return (bar * (u[:, positive] @ vt[positive]),)
 
 
 def polar(a: Array, value: Array, bar: Array) -> tuple[Array]:

@@ -46,7 +46,7 @@ from mmopt.numerics.split_arrays import (
     is_structured,
 )
 
-FEWEST_PARTS = 8  # parts for which it pays
+FEWEST_PARTS = 8  # of one entry, for which stacking pays
 
 Parts = tuple[Any, ...]
 
@@ -152,6 +152,7 @@ def _small(system: Any, atom: str, tuples: Sequence[Parts]) -> list[int]:
 
 
 def _is_number(value: Any) -> bool:
+    """Whether a value is one number, plain or a ball."""
     return not is_structured(value) and not np.shape(value)
 
 

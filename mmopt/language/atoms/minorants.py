@@ -313,10 +313,9 @@ def nuclear(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 def _psd_root(matrix: Array) -> tuple[Array, Array]:
     """The root of a matrix and its pseudo-inverse, of the eigenvalues that are clearly positive."""
     values, vectors = matrix_functions.eigh(matrix)
-    kept = values > LEAST_EIGENVALUE * max(float(values[-1]), 0.0)
-    roots = np.sqrt(values[kept])
-    inside = vectors[:, kept]
-    return (inside * roots) @ inside.T, (inside / roots) @ inside.T
+    positive = values > LEAST_EIGENVALUE * max(float(values[-1]), 0.0)
+    roots, basis = np.sqrt(values[positive]), vectors[:, positive]
+    return (basis * roots) @ basis.T, (basis / roots) @ basis.T
 
 
 def _symmetric(slope: Any) -> Array | None:

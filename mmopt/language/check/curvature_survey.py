@@ -206,11 +206,11 @@ def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scop
     if inner.curvature.is_affine:
         return f"{_name_in_words(expr)} is {curved}, its argument is affine"
     if bent is not None and bent.is_affine:
-        kept = inferred.curvature is inner.curvature
+        is_kept = inferred.curvature is inner.curvature
         if expr.atom in ("mul", "matmul", "div"):
-            return f"times a constant {'≥ 0 keeps' if kept else '≤ 0 turns'} the curvature"
+            return f"times a constant {'≥ 0 keeps' if is_kept else '≤ 0 turns'} the curvature"
         as_whole = f" {ORDER}" if inner.loewner and not inferred.loewner else ""
-        return f"{_name_in_words(expr)} {'keeps' if kept else 'turns'} the curvature{as_whole}"
+        return f"{_name_in_words(expr)} {'keeps' if is_kept else 'turns'} the curvature{as_whole}"
     moves = "increasing" if inner.curvature is bent else "decreasing"
     return f"{_name_in_words(expr)} is {curved} and {moves}, its argument is {inner.curvature.value}"
 

@@ -89,9 +89,11 @@ class Names:
     hints: dict[str, str] = field(default_factory=dict)
 
     def scope(self) -> Scope:
+        """The names defined so far, as expressions see them."""
         return Scope(self.source, dict(self.types), frozenset(self.dims), {}, dict(self.hints))
 
     def infer(self, expr: Expr) -> Type:
+        """The type of an expression of the names defined so far."""
         return infer(expr, self.scope())
 
     def number(self, expr: Expr, what: str, hint: str = "", **more: Type) -> Type:
@@ -138,19 +140,19 @@ class Names:
 
     def _as_declared(self, a: Assignment, d: Declaration, inferred: Type) -> Type:
         """The type of an assignment as its left side declares it, which has to follow from the right side."""
-        stated = declared_type(d, inferred.curvature)
-        message = f"'{a.name}' is declared {stated.shape} and is {inferred.shape}"
-        self.source.require(len(stated.dims) == len(inferred.dims), a.span, message)
-        for s, k, span in zip(stated.dims, inferred.dims, d.dim_spans, strict=True):
-            if any(name.startswith("?") for name in k.symbols):
-                self._name_size(s, span)
+        declared = declared_type(d, inferred.curvature)
+        message = f"'{a.name}' is declared {declared.shape} and is {inferred.shape}"
+        self.source.require(len(declared.dims) == len(inferred.dims), a.span, message)
+        for dim, size, span in zip(declared.dims, inferred.dims, d.dim_spans, strict=True):
+            if any(name.startswith("?") for name in size.symbols):
+                self._name_size(dim, span)
             else:
-                check_dims(s, span, self.dims, self.source)
-                self.source.require(s == k, span, message)
+                check_dims(dim, span, self.dims, self.source)
+                self.source.require(dim == size, span, message)
         wrong = (
-            (stated.psd and not inferred.psd, "psd"),
-            (stated.symmetric and not inferred.symmetric, "symmetric"),
-            (stated.sign and inferred.sign != stated.sign, ">= 0"),
+            (declared.psd and not inferred.psd, "psd"),
+            (declared.symmetric and not inferred.symmetric, "symmetric"),
+            (declared.sign and inferred.sign != declared.sign, ">= 0"),
         )
         for missing, word in wrong:
             self.source.require(
@@ -159,18 +161,18 @@ class Names:
                 f"'{a.name}' is declared {word}, which does not follow from its expression",
                 "declare it without, or write it so that it shows (W.T @ W is psd)",
             )
-        return replace(inferred, dims=stated.dims)
+        return replace(inferred, dims=declared.dims)
 
-    def _name_size(self, stated: Dim, span: Span) -> None:
+    def _name_size(self, dim: Dim, span: Span) -> None:
         """Give a new name to a size that depends on the numbers."""
         self.source.require(
-            stated.name and stated.name not in self.dims,
+            dim.name and dim.name not in self.dims,
             span,
-            f"the number of rows is known only with the numbers, it cannot be stated as '{stated}'",
+            f"the number of rows is known only with the numbers, it cannot be stated as '{dim}'",
             "give it a new name, for example k",
         )
-        self.new(stated.name, span)
-        self.dims.add(stated.name)
+        self.new(dim.name, span)
+        self.dims.add(dim.name)
 
 
 FLIPPED = {"<=": ">=", ">=": "<=", "<<": ">>", ">>": "<<"}
@@ -191,9 +193,9 @@ def relation_hint(relation: Relation, left: Type, right: Type) -> str:
         return hint if other.curvature.is_affine else ""
     small, large = (left, right) if op in ("<=", "<<") else (right, left)
     sides = ("below", "above") if is_convex else ("above", "below")
-    meant = f"can be kept {sides[0]} a limit, not {sides[1]} one; is this meant: {line}"
+    hint = f"can be kept {sides[0]} a limit, not {sides[1]} one; is this meant: {line}"
     fits = small.curvature.is_convex and large.curvature.is_concave
-    return f"what is {'convex' if is_convex else 'concave'} {meant}" if fits else ""
+    return f"what is {'convex' if is_convex else 'concave'} {hint}" if fits else ""
 
 
 def objective_hint(inferred: Type) -> str:

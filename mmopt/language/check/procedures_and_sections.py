@@ -407,11 +407,11 @@ def _check_certificate(program: Program, names: Names, derived: frozenset[str]) 
                 f"write: from dual({name})",
             )
             start = infer(m.start, replace(names.scope(), types=all_types, inferred={}))
-            stated = declared_type(d, Curvature.CONSTANT)
+            declared = declared_type(d, Curvature.CONSTANT)
             require(
-                start.dims == stated.dims,
+                start.dims == declared.dims,
                 m.start.span,
-                f"'{d.name}' is declared {stated.shape}, its start is {start.shape}",
+                f"'{d.name}' is declared {declared.shape}, its start is {start.shape}",
             )
     names.types = {name: inferred for name, inferred in names.types.items() if name not in outside}
     names.hints = dict.fromkeys(outside, "a bound holds whatever is chosen, so it uses what is given")
@@ -446,14 +446,15 @@ def _check_sizes(m: Multiplier, c: Constraint, names: Names) -> None:
     d, relation, require = m.declaration, c.relation, names.source.require
     span = m.span or d.span
     scope = names.scope().inside(c.family)
+    # The sizes that fit, and of those declared the ones to say.
     dims: tuple[Dim, ...] = (c.family.dim,) if c.family else ()
-    what, place, stated = f"'{c.name}'", d.dim_spans[0] if d.dims else d.span, d.dims[:1]
+    what, place, shown_dims = f"'{c.name}'", d.dim_spans[0] if d.dims else d.span, d.dims[:1]
     is_order = relation.op in (">>", "<<")
     rows = relation.left.rows if isinstance(relation.left, Block) and relation.op == ">>" else ()
     if m.block is not None:
         require(rows, span, f"'{c.name}' has no blocks", "write dual(name) without [ ]")
         require(m.block < len(rows), span, f"'{c.name}' has {len(rows)} diagonal blocks, counted from 0")
-        what, place, stated = f"block ({m.block}, {m.block}) of '{c.name}'", span, d.dims
+        what, place, shown_dims = f"block ({m.block}, {m.block}) of '{c.name}'", span, d.dims
         block = infer(rows[m.block][m.block], scope)
         require(
             not (block.is_matrix and c.family),
@@ -475,9 +476,9 @@ def _check_sizes(m: Multiplier, c: Constraint, names: Names) -> None:
             f"'{c.name}' is a matrix inequality for each '{c.family and c.family.index}'",
             "leave out 'from'",
         )
-        stated = d.dims if is_order else stated
+        shown_dims = d.dims if is_order else shown_dims
         dims += infer(relation.left, scope).dims or infer(relation.right, scope).dims
-    sizes, declared = (" by ".join(map(str, x)) or "one" for x in (dims, stated))
+    sizes, declared = (" by ".join(map(str, x)) or "one" for x in (dims, shown_dims))
     require(
         dims == d.dims,
         place,

@@ -175,14 +175,17 @@ class _Reader:
         return self.starts[line - 1] + len(self.encoded[line - 1][:byte].decode())
 
     def span(self, node: ast.expr | ast.keyword) -> Span:
+        """The place of a node of Python's tree, without the brackets around the text."""
         start = max(self.text.start, self.offset(node.lineno, node.col_offset))
         end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
         return self.text.span(start, max(end, start + 1))
 
     def fail(self, node: ast.expr | ast.keyword, message: str, hint: str = "") -> NoReturn:
+        """Raise a :class:`~mmopt.errors.ProgramError` at a node."""
         self.text.source.fail(self.span(node), message, hint)
 
     def require(self, holds: object, node: ast.expr | ast.keyword, message: str, hint: str = "") -> None:
+        """``fail`` unless something holds."""
         self.text.source.require(holds, self.span(node), message, hint)
 
     def expr(self, node: ast.expr) -> Expr:

@@ -268,13 +268,13 @@ def _loop(text: Text) -> Repeat:
             "'alternate' ends by itself, when the objective of its last step falls no more",
             "write 'repeat' for another end",
         )
-    whole = statements(replace(text, start=colon.end, read=text.tokens))
-    below = [replace(each, read=each.tokens) for each in whole]
-    if not below:
+    block = statements(replace(text, start=colon.end, whole_tokens=text.tokens))
+    steps = [replace(each, whole_tokens=each.tokens) for each in block]
+    if not steps:
         text.fail_at(word, f"'{word.text}' has no steps", "indent them deeper, below it")
     return Repeat(
         parse_expr(times),
-        tuple(map(step, below)),
+        tuple(map(step, steps)),
         text.at(word),
         parse_relation(until) if until is not None else None,
         word.text == "alternate",

@@ -138,10 +138,11 @@ class Text:
     start: int = 0
     end: int = MAX_BYTES
     depth: int = 0  # brackets around the part
-    read: tuple[Token, ...] | None = field(default=None, repr=False)  # of a statement around the part
+    whole_tokens: tuple[Token, ...] | None = field(default=None, repr=False)  # of a statement around the part
 
     @cached_property
     def text(self) -> str:
+        """The characters of the part."""
         return self.whole[self.start : self.end]
 
     @cached_property
@@ -149,8 +150,8 @@ class Text:
         """The tokens, each with the depth of brackets around it; brackets and quotes are closed."""
         return (
             tuple(_tokens(self))
-            if self.read is None
-            else tuple(t for t in self.read if self.start <= t.start < self.end)
+            if self.whole_tokens is None
+            else tuple(t for t in self.whole_tokens if self.start <= t.start < self.end)
         )
 
     @property
@@ -160,6 +161,7 @@ class Text:
 
     @property
     def place(self) -> Span:
+        """The span of the part."""
         return self.span(self.start, self.end)
 
     def span(self, start: int, end: int) -> Span:
@@ -172,6 +174,7 @@ class Text:
         )
 
     def at(self, token: Token) -> Span:
+        """The span of a token."""
         return self.span(token.start, token.end)
 
     def cut(self, start: int, end: int, depth: int = 0) -> "Text":
@@ -199,7 +202,7 @@ class Text:
 
     def fail_at(self, token: Token | None, message: str, hint: str = "") -> NoReturn:
         """Raise a :class:`~mmopt.errors.ProgramError` at a token, or at the first character."""
-        first = self.read[0].start if self.read else self.start
+        first = self.whole_tokens[0].start if self.whole_tokens else self.start
         if token is not None and token.depth == 0 and "\n" in self.whole[first : token.start]:
             goes_on = "indented deeper, this line goes on with the statement above"
             hint = "; ".join(filter(None, [hint, goes_on]))
