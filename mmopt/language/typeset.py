@@ -112,7 +112,7 @@ STYLES: Mapping[Style, Mapping[str, str]] = {
         "psd": " ⪰ 0",
     },
 }
-SYMBOLS = {
+RELATION_SYMBOLS = {
     "latex": {"<=": r"\le", ">=": r"\ge", "==": "=", ">>": r"\succeq", "<<": r"\preceq"}
     | {"<": "<", ">": ">", "!=": r"\ne"},
     "plain": {"<=": "≤", ">=": "≥", "==": "=", ">>": "⪰", "<<": "⪯"} | {"<": "<", ">": ">", "!=": "≠"},
@@ -137,7 +137,7 @@ def print_relation(relation: Relation, scope: Scope, style: Style) -> str:
         every = STYLES[style]["every"].format(_Printer(scope, style).clause(left))
         scope, left, right = scope.among(left), left.body, right.body
     one, other = (print_expr(e, scope, style) for e in (left, right))
-    return f"{one} {SYMBOLS[style][relation.op]} {other}{every}"
+    return f"{one} {RELATION_SYMBOLS[style][relation.op]} {other}{every}"
 
 
 @dataclass(frozen=True)
@@ -406,7 +406,10 @@ def _chain(sides: list[_Side], scope: Scope) -> Iterator[str | Formula]:
         if relation:
             yield " "
             symbol = "==" if relation == "=" else relation
-            plain, latex = f"{SYMBOLS['plain'][symbol]} {plain}", f"{SYMBOLS['latex'][symbol]} {latex}"
+            plain, latex = (
+                f"{RELATION_SYMBOLS['plain'][symbol]} {plain}",
+                f"{RELATION_SYMBOLS['latex'][symbol]} {latex}",
+            )
         yield Formula(plain, latex)
 
 

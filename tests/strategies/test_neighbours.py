@@ -16,7 +16,7 @@ from judge import balls, neighbourhoods
 
 from mmopt import Workload
 from mmopt.errors import OptionError, PrivacyError
-from mmopt.language.syntax.program import WORDS
+from mmopt.language.syntax.program import NEIGHBOURHOODS
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, squared_sensitivity
 from mmopt.request import workload_file
 from mmopt.results.saved_fields import pack, plain, read_npz, restored_strategy, unpack, write_npz
@@ -63,7 +63,7 @@ def changes(name: str, n: int, drops: bool) -> list[np.ndarray]:
 def test_every_list_has_every_kind() -> None:
     kinds = get_args(neighbours.Kind)
     assert tuple(Neighbours.of(said).kind for said in SETS.values()) == kinds
-    assert kinds == WORDS
+    assert kinds == NEIGHBOURHOODS
     assert tuple(re.findall(r"'([a-z-]+)'", neighbours._FORMS)[: len(kinds)]) == kinds
     assert tuple(re.findall(r"[a-z-]+", form)[0] for form in workload_file._NEIGHBOURS) == kinds
     numbered = [next(iter(said)) for said in SETS.values() if isinstance(said, dict)]

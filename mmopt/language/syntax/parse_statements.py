@@ -21,7 +21,7 @@ from mmopt.language.syntax.parse_and_write_expressions import (
     parse_relation,
 )
 from mmopt.language.syntax.program_sections import statements
-from mmopt.language.syntax.source_text import WORDS, Source, Text, Token, plain
+from mmopt.language.syntax.source_text import PYTHON_WORDS, Source, Text, Token, plain
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Assignment,
@@ -96,7 +96,7 @@ def name_of(text: Text) -> str:
     text.require(
         not keyword.iskeyword(word),
         f"'{word}' is a word of Python and cannot be a name",
-        WORDS[word][1] if word == "lambda" else "",
+        PYTHON_WORDS[word][1] if word == "lambda" else "",
     )
     text.require(
         word.isidentifier(),

@@ -52,15 +52,15 @@ from mmopt.language.syntax.syntax_tree import (
 from mmopt.notebook import Displayed
 from mmopt.resources import programs_folder
 
-Kind = Literal["add-remove", "replace-one", "rows", "participation"]
-WORDS: tuple[Kind, ...] = get_args(Kind)
+NeighbourhoodKind = Literal["add-remove", "replace-one", "rows", "participation"]
+NEIGHBOURHOODS: tuple[NeighbourhoodKind, ...] = get_args(NeighbourhoodKind)
 
 
 @dataclass(frozen=True)
 class Neighbourhood:
     """The set, with its numbers: k of ``rows k``, or b and k of ``participation separation b at most k``."""
 
-    kind: Kind
+    kind: NeighbourhoodKind
     numbers: tuple[Expr, ...] = ()
     span: Span = field(default=Span(1, 1), compare=False, repr=False)
 
@@ -68,7 +68,7 @@ class Neighbourhood:
 def neighbourhood(text: Text) -> Neighbourhood:
     """Read ``add-remove``, ``replace-one``, ``rows k`` or ``participation separation b at most k``."""
     words = "".join(text.text.split())
-    for kind in WORDS[:2]:
+    for kind in NEIGHBOURHOODS[:2]:
         if words == kind:
             return Neighbourhood(kind, (), text.place)
     first = text.tokens[0]
@@ -87,7 +87,7 @@ def neighbourhood(text: Text) -> Neighbourhood:
         )
     if first.text == "rows":
         text.fail("'rows' says how many rows of one person there are at most", "write: rows k")
-    near = suggest(words, WORDS)
+    near = suggest(words, NEIGHBOURHOODS)
     text.fail(
         f"there are no neighbours '{text.text}'",
         near

@@ -28,15 +28,15 @@ PUNCTUATION = ("(", ")", "[", "]", ",", ":", ".")
 CLAUSE = ("for", "in", "if")
 ALLOWED = "the operators are + - * / ** @ [ ] ( ) and .T"
 
-# Words and operators that have no meaning: the message, and what to do.
-WORDS = {
+# Words of Python, and operators, that have no meaning: the message, and what to do.
+PYTHON_WORDS = {
     "lambda": ("'lambda' is a word of Python and cannot be a name", "call the multiplier mu, d or p"),
     "for": ("'for' cannot stand inside an expression", "a family of constraints ends with: for j in m"),
     "if": ("'if' cannot stand in an expression", "a program has one meaning for all data"),
     "and": ("'and' cannot stand in an expression", "write two constraints"),
     "or": ("'or' cannot stand in an expression", "write two programs and compare them"),
 }
-STRANGE = {
+STRANGE_OPERATORS = {
     "^": ("'^' is not a power", "write **"),
     "//": ("'//' has no meaning here", "write /"),
     "{": ("'{' has no meaning here", "write ( ) for grouping, [ ] for an index or a block matrix"),
@@ -294,9 +294,9 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
     is_transpose = previous is not None and _is_operand(previous) and previous.end == token.start
     instead = "the transpose is written X.T" if is_transpose else "write it without quotes"
     yield token.kind == "string", "a text in quotes cannot stand in an expression", instead
-    yield token.kind == "name" and keyword.iskeyword(word), *WORDS.get(word, (of_python, ""))
+    yield token.kind == "name" and keyword.iskeyword(word), *PYTHON_WORDS.get(word, (of_python, ""))
     is_strange = token.kind == "operator" and word not in (*OPERATORS, *RELATIONS, *PUNCTUATION)
-    yield is_strange, *STRANGE.get(word, (f"'{word}' has no meaning here", ALLOWED))
+    yield is_strange, *STRANGE_OPERATORS.get(word, (f"'{word}' has no meaning here", ALLOWED))
     yield (
         word in RELATIONS and (word != "=" or is_outer),
         f"'{word}' stands here where an expression is expected",
