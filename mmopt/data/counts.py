@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from mmopt.data.coded_rows import (
+from mmopt.data.counted_rows import (
     FAULTS,
     KEPT,
     NOBODY,
@@ -106,7 +106,7 @@ def data_vector(
         as if there were no others. None: all rows.
     unit : one whose ``column`` names the person of each row: at most ``at_most`` rows of a person are
         counted, of those that no rule drops. That person's rows alone, and the workload's hash, decide which
-        (``coded_rows.py``). A row with NULL there is refused.
+        (``counted_rows.py``). A row with NULL there is refused.
 
     A row counts in one cell, which depends on that row alone. A row that has no cell follows the rules of the
     attribute: ``outside`` for a value that the domain does not declare, such as an infinity, a text that is

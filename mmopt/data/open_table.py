@@ -1,22 +1,15 @@
-"""Any table, opened: its columns by name, its rows, and columns for a draft.
+"""Any table, opened: its columns by name, and its rows.
 
-``open_table`` finds columns by their names, and gives rows as an Ibis table, not yet read. ``column_kinds``
-and ``public_forms`` describe columns for a draft of a workload file: by name and type, those of a public
-table also by their values.
+``open_table`` finds columns by their names, and gives rows as an Ibis table, not yet read.
 """
 
 import glob
-import math
 import os
-import re
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from mmopt.data.cell_codes import by_days
@@ -28,7 +21,6 @@ from mmopt.data.connections import (
     is_url,
     named_errors,
     named_table,
-    shown_source,
     shown_url,
 )
 from mmopt.data.frames_in_memory import (
@@ -322,142 +314,3 @@ def _places(table: str, names: Sequence[str], wanted: Mapping[str, str], note: s
                 hint="rename the others, or name another column with 'column:' in the workload file",
             )
     return {column: list(names).index(column) for column in wanted}
-
-
-MOST_COLUMNS = 1000
-LONGEST_NAME = 150  # letters; a key of YAML has 1024 at most, and a letter may be spelled with six
-MOST_VALUES = 20  # values that are listed one by one
-CELLS = 20  # about this number for a range of numbers
-BY_MONTH = 3  # years up to which dates are counted by month
-UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # in no text of a workload file
-INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
-UNTYPED = ("csv", "sqlite")  # kinds of files whose columns may hold any value in any row
-
-
-def column_kinds(data: str | Path, table: str | None = None) -> dict[str, str]:
-    """Column name -> ``values``, ``numbers``, ``dates``, ``truth`` or ``unknown``, by its type alone.
-
-    ``data`` is a path, or the URL of a database. Only names and types are read: the first line of a text
-    file, the schema of any other. Columns without a unique name, or with one that no workload file can
-    contain, are left out.
-
-    Raises
-    ------
-    DataError : as ``data_vector``; more than ``MOST_COLUMNS`` columns, or none.
-    """
-    file = None if is_url(data) else table_file(data)
-    if file is not None and file.kind == "csv" and table is None:
-        names: Sequence[str] = csv_header(file, (), None)[1]
-        kinds = ["unknown"] * len(names)
-    else:
-        with open_table(data, {}, table) as opened:
-            names = opened.names
-            kinds = ["unknown"] * len(names)
-            if file is None or file.kind not in UNTYPED:
-                kinds = [_kind(kind) for kind in opened.select(range(len(names))).schema().types]
-    if len(names) > MOST_COLUMNS:
-        raise DataError(
-            f"{shown_source(data)}: {len(names):,} columns, and a draft has at most {MOST_COLUMNS:,}",
-            hint="write the workload file for the columns that queries are about",
-        )
-    times = Counter(names)
-    usable = {
-        name: kind
-        for name, kind in zip(names, kinds, strict=True)
-        if name.strip()
-        and times[name] == 1
-        # A workload file can have such a key.
-        and name != "<<"
-        and len(name) <= LONGEST_NAME
-        and not UNWRITTEN.search(name)
-    }
-    if not usable:
-        raise DataError(f"{shown_source(data)}: no column has a name of its own")
-    return usable
-
-
-_KINDS = {
-    "truth": ("boolean",),
-    "numbers": ("numeric",),
-    "dates": ("date", "timestamp"),
-    "values": ("string",),
-}
-"""The kinds of columns, by kinds of Ibis types."""
-
-
-def _kind(type_: Any) -> str:
-    fits = (kind for kind, types in _KINDS.items() if any(getattr(type_, f"is_{one}")() for one in types))
-    return next(fits, "unknown")
-
-
-def public_forms(
-    data: str | Path, kinds: Mapping[str, str], table: str | None = None
-) -> dict[str, dict[str, Any]]:
-    """Column name -> the keys of a form that holds all its values; for public tables.
-
-    Few values are listed, ranges of numbers and dates have round ends; a column of many texts has no form.
-
-    Raises
-    ------
-    DataError : as ``data_vector``.
-    """
-    with open_table(data, dict.fromkeys(kinds, "to draft a form"), table) as opened:
-        rows, columns = opened.rows()
-        # A stream of rows can be read once only, and a column is used several times.
-        with rows.select(**{f"c{i}": column for i, column in enumerate(columns.values())}).cache() as kept:
-            forms = {name: _form(kept[f"c{i}"]) for i, name in enumerate(columns)}
-    return {name: form for name, form in forms.items() if form}
-
-
-def _form(column: Any) -> dict[str, Any]:
-    """``values``, or ``range`` and ``width``; and ``missing`` where there are NULLs."""
-    table = column.as_table()
-    column = table[table.columns[0]]
-    kind = _kind(column.type())
-    values = [row.as_py() for row in table.distinct().limit(MOST_VALUES + 2).to_pyarrow().column(0)]
-    present = [value for value in values if value is not None]
-    missing = {"missing": {"cell": "missing"}} if column.isnull().any().execute() else {}
-    if not present:
-        return {}
-    if kind == "values" and all(INTEGER.fullmatch(value) for value in present):
-        present = [int(value) for value in present]
-    is_listed = kind in ("values", "truth") or all(isinstance(value, int) for value in present)
-    if is_listed and len(present) <= MOST_VALUES:
-        return {"values": sorted(present), **missing}
-    for kinds, cast, form in (
-        (("values", "numbers"), "float64", _range_of_numbers),
-        (("values", "dates"), "date", _range_of_dates),
-    ):
-        if kind not in kinds:
-            continue
-        read = column.try_cast(cast)
-        if not (read.isnull() & column.notnull()).any().execute():
-            low, high = read.min().execute(), read.max().execute()
-            return {**form(low, high), **missing} if form(low, high) else {}
-    return {}
-
-
-def _range_of_numbers(low: float, high: float) -> dict[str, Any]:
-    """Round ends and a width of 1, 2 or 5 times a power of ten, for about ``CELLS`` cells."""
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return {}
-    least = max(high - low, 1.0) / CELLS
-    power = math.floor(math.log10(least))
-    digit = next(digit for digit in (1, 2, 5, 10) if digit * 10.0**power >= least * (1 - 1e-9))
-    width = digit * 10.0**power
-    ends = (math.floor(low / width), math.floor(high / width) + 1)
-    return {"range": [_short(end * width) for end in ends], "width": _short(width)}
-
-
-def _short(value: float) -> float:
-    number = float(f"{value:.12g}")
-    return int(number) if number.is_integer() else number
-
-
-def _range_of_dates(low: Any, high: Any) -> dict[str, Any]:
-    """Whole years, by month or by year; no form where the last year is the last of the calendar."""
-    if high.year == date.max.year:
-        return {}
-    first, end = date(low.year, 1, 1), date(high.year + 1, 1, 1)
-    width = "month" if end.year - first.year <= BY_MONTH else "year"
-    return {"range": [first.isoformat(), end.isoformat()], "width": width}

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import Error, LedgerError, OptionError, PrivacyError, counted
+from mmopt.installation_and_files import write_whole
 from mmopt.ledger import ledger_file
 from mmopt.ledger.account import (
     MEASURES,
@@ -34,14 +35,13 @@ from mmopt.ledger.account import (
     epsilon_of,
     left,
     left_for_new_part,
-    readings,
     same_account,
     shown,
     total_spent,
 )
+from mmopt.ledger.part_names import readings
 from mmopt.notebook import Tabular
 from mmopt.numerics.outward import rounded
-from mmopt.resources import write_whole
 from mmopt.results import Frame
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 

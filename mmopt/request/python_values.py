@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmopt.errors import Location, TooLargeError, WorkloadError, placed
-from mmopt.request.domain_keys import DomainNode
+from mmopt.request.domain_and_data_keys import DomainNode
 from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, ListNode, Map, Scalar, YamlNode, check_text, resolve
 from mmopt.workloads import Domain
 from mmopt.workloads.arrays_and_frames import Plain, listed, plain_value

@@ -12,8 +12,14 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.errors import placed, suggest
-from mmopt.request.attribute_keys import BLOCK_NUMBERS, BLOCK_WORDS, CellWords, block_of, is_block_word
-from mmopt.request.domain_keys import check_name, read_members
+from mmopt.request.attribute_cells_and_words import (
+    BLOCK_NUMBERS,
+    BLOCK_WORDS,
+    CellWords,
+    block_of,
+    is_block_word,
+)
+from mmopt.request.domain_and_data_keys import check_name, read_members
 from mmopt.request.yaml_tree import (
     ListNode,
     Map,

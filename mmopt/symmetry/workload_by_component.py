@@ -28,10 +28,11 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
+from mmopt.errors import OptionError
 from mmopt.limits import fits_memory, require_memory, require_time
 from mmopt.numerics.arrays import EPS, Array, Ints, columns_of, qr, rounding_of_root, stacked_root, svd
 from mmopt.numerics.split_arrays import Level, Space, Split
-from mmopt.symmetry.attribute_queries import EXACT_SUMS, Piece, PieceRows, Term, keys, swapped
+from mmopt.symmetry.attribute_queries import EXACT_SUMS, Piece, PieceRows, Term, keys, swapped, terms_of
 from mmopt.symmetry.components import (
     AttributeSymmetry,
     Cells,
@@ -506,3 +507,50 @@ def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct],
             rows = whole if (len(used), len(kept)) == whole.shape else whole[used][:, kept]
             components.append(AskedRows(Chosen(key, kept), rows, numbers[used]))
     return products, components
+
+
+WEIGHTED, PLAIN, UNIT = "weighted", "plain", "unit"
+
+
+def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]:
+    """Rows (·, d) per component whose Gram matrix is the mean of the workload's there; zero ones left out.
+
+    ``scale``: "weighted" as in the workload, "plain" without weights, or "unit", which leaves no query
+    with more than unit length (as ``Workload.unit_root``).
+
+    Raises
+    ------
+    OptionError : the attributes are not those of the symmetries.
+    TooLargeError : a component, or their list, that does not fit in memory.
+    """
+    check_fit(joint, workload)
+    _, terms = terms_of(workload if scale == WEIGHTED else workload.unweighted, False)
+    products = workload.products
+    if products is None:
+        (term,) = terms
+        root = {
+            WEIGHTED: lambda: workload.root,
+            PLAIN: lambda: workload.unweighted.root,
+            UNIT: lambda: workload.unit_root,
+        }[scale]
+        terms = (replace(term, pieces=(replace(term.pieces[0], root=root),)),)
+    elif scale == UNIT:
+        factors = {id(f): f for p in products for f in p.factors}
+        each = {number: float(f.squared_norms().max()) for number, f in factors.items()}
+        largest = [math.prod([each[id(f)] for f in p.factors]) for p in products]
+        terms = tuple(replace(t, weight=1.0 / size) for t, size in zip(terms, largest, strict=True))
+    return component_roots(joint, terms, mean=True)
+
+
+def check_fit(joint: Joint, workload: Workload) -> None:
+    """OptionError unless the workload's attributes are those of the symmetries."""
+    expected = tuple(len(a.classes) for a in joint.attributes)
+    sizes = (workload.n,) if workload.products is None else workload.domain.shape
+    if expected != sizes:
+        raise OptionError(
+            f"the strategy is by component over {_times(expected)} cells, the queries have {_times(sizes)}"
+        )
+
+
+def _times(sizes: tuple[int, ...]) -> str:
+    return " x ".join(map(str, sizes))

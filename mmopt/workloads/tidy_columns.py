@@ -1,13 +1,13 @@
 """The meaning of each query for each attribute, as columns next to its label.
 
 It comes from the factors of the products: the meaning of a row of a factor is computed once, however many
-queries have it. ``attribute_uses`` tells which attributes the queries need: other columns need not be read.
+queries have it.
 """
 
 import itertools
 import math
 from collections.abc import Collection
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -16,7 +16,7 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.workloads.blocks.combined_blocks import Padded, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.matrix_blocks import Sparse
+from mmopt.workloads.blocks.matrices_and_weights import Sparse
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins
@@ -213,25 +213,3 @@ def _range_text(attribute: Attribute, low: int, high: int) -> str | None:
 
 def _objects(texts: list[str | None]) -> Column:
     return np.array(texts, dtype=object)
-
-
-Use = Literal["queries", "filter", "none"]
-
-
-def attribute_uses(workload: Workload) -> dict[str, Use]:
-    """The use of the column of each attribute.
-
-    "queries": some query distinguishes its cells. "filter": none does, and a rule drops rows, so that the
-    column decides whether a row counts. "none": none does, and every row counts, whatever the column holds:
-    each query sums over all cells of the attribute, so all rows may be counted in its first cell. In a
-    workload that is given as a matrix every column is for queries.
-    """
-    products = workload.products
-    looked_at = None if products is None else {axis for product in products for axis in product.looked_at}
-    uses: dict[str, Use] = {}
-    for axis, attribute in enumerate(workload.domain.attributes):
-        if looked_at is None or axis in looked_at:
-            uses[attribute.name] = "queries"
-        else:
-            uses[attribute.name] = "filter" if "drop" in (attribute.outside, attribute.missing) else "none"
-    return uses

@@ -2,7 +2,8 @@
 
 ``+`` adds workloads over one domain, and explains why two have no sum. All derived arrays are computed once,
 when first needed, and are read-only. A workload can be made from another one: its parts by name, other
-weights for them, other rows for a basis.
+weights for them, other rows for a basis. ``attribute_uses`` tells which attributes its queries need: columns
+of others need not be read.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from scipy import linalg, sparse
@@ -24,18 +26,11 @@ from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_r
 from mmopt.workloads.arrays_and_frames import check_labels, labelled
 from mmopt.workloads.blocks.combined_blocks import Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest, positive, spelled_out
+from mmopt.workloads.blocks.matrices_and_weights import AnyMatrix, positive
 from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.query_group import Explicit
-from mmopt.workloads.query_product import (
-    TOO_LARGE_HINT,
-    Block,
-    Merged,
-    Product,
-    check_products,
-    eigen,
-    with_shared_factors,
-)
+from mmopt.workloads.query_base_and_matrix import Explicit, digest, spelled_out
+from mmopt.workloads.query_product import Product, check_products, with_shared_factors
+from mmopt.workloads.roots_and_bases import TOO_LARGE_HINT, Block, Merged, eigen
 
 
 def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:
@@ -572,3 +567,25 @@ def _products(workload: Workload, name: str) -> tuple[Product, ...]:
     raise OptionError(
         f"there is no sub-workload '{name}', the workload has {', '.join(names)}", hint=suggest(name, names)
     )
+
+
+Use = Literal["queries", "filter", "none"]
+
+
+def attribute_uses(workload: Workload) -> dict[str, Use]:
+    """The use of the column of each attribute.
+
+    "queries": some query distinguishes its cells. "filter": none does, and a rule drops rows, so that the
+    column decides whether a row counts. "none": none does, and every row counts, whatever the column holds:
+    each query sums over all cells of the attribute, so all rows may be counted in its first cell. In a
+    workload that is given as a matrix every column is for queries.
+    """
+    products = workload.products
+    looked_at = None if products is None else {axis for product in products for axis in product.looked_at}
+    uses: dict[str, Use] = {}
+    for axis, attribute in enumerate(workload.domain.attributes):
+        if looked_at is None or axis in looked_at:
+            uses[attribute.name] = "queries"
+        else:
+            uses[attribute.name] = "filter" if "drop" in (attribute.outside, attribute.missing) else "none"
+    return uses

@@ -17,6 +17,7 @@ from mmopt.cli.command_inputs import (
 )
 from mmopt.cli.command_output import escaped, note, say, show
 from mmopt.data import column_kinds, public_forms, shown_source
+from mmopt.data.draft_workload import KINDS, Draft, check_form, mapping_text
 from mmopt.errors import (
     Error,
     OptionError,
@@ -30,7 +31,7 @@ from mmopt.language import program_names
 from mmopt.privacy.guarantee import privacy_warning
 from mmopt.report.table_style import few, pairs_table, storage
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
-from mmopt.request.workload_file import KINDS, Draft, check_form, default_words, written
+from mmopt.request.workload_file_and_arguments import default_words
 from mmopt.strategies import ADD_REMOVE
 from mmopt.workloads import attribute_uses
 
@@ -124,11 +125,11 @@ def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str
     forms = {}
     for name, keys in public_forms(data, left, table).items() if left else ():
         try:
-            check_form(name, written(keys))
+            check_form(name, mapping_text(keys))
         except Error as error:
             note(f"{name}: left open: {error.message}")
             continue
-        forms[name] = written(keys)
+        forms[name] = mapping_text(keys)
     return forms
 
 

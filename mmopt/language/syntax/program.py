@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
+from mmopt.installation_and_files import programs_folder
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.parse_statements import (
     assignment,
@@ -53,7 +54,6 @@ from mmopt.language.syntax.syntax_tree import (
     to_source,
 )
 from mmopt.notebook import Displayed
-from mmopt.resources import programs_folder
 
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]
 WORDS: tuple[Kind, ...] = get_args(Kind)

@@ -65,7 +65,7 @@ from mmopt.sectors.largest_of_tables import largest_of_tables
 from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout, change_of_functions
 from mmopt.strategies import ComponentStrategy, Neighbours, RowSpaceStrategy, as_dense
 from mmopt.symmetry.components import AttributePart, AttributeSymmetry, Chosen, Joint
-from mmopt.symmetry.find_symmetries import spanning_rows
+from mmopt.symmetry.queries_on_components import spanning_rows
 from mmopt.workloads import Workload
 from mmopt.workloads.query_product import answers_of_product
 

@@ -16,8 +16,8 @@ from mmopt.errors import WorkloadError
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root, stacked_root
 from mmopt.numerics.outward import not_below, plus_up, times_up
-from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
-from mmopt.workloads.blocks.matrix_blocks import describe_array, per_query
+from mmopt.workloads.blocks.implicit_matrix import Implicit, describe_array, ordered, refine
+from mmopt.workloads.blocks.matrices_and_weights import per_query
 from mmopt.workloads.blocks.range_blocks import Identity
 from mmopt.workloads.domain import Attribute, range_labels
 from mmopt.workloads.encodings import Values

@@ -5,6 +5,7 @@ An array of classes (n,) int64 marks equal columns: they share a number >= 0, al
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -301,3 +302,9 @@ def refine(parts: Sequence[Ints]) -> Ints:
         pair = (result + 1) * (int(part.max()) + 2) + (part + 1)  # 0 when both are untouched
         result = ordered(pair - 1)
     return ordered(result)
+
+
+def describe_array(array: np.typing.ArrayLike) -> list[object]:
+    """Shape and SHA-256 of the values as little-endian doubles in row-major order, for hashes."""
+    values = np.ascontiguousarray(np.asarray(array, dtype="<f8") + 0.0)
+    return [list(values.shape), hashlib.sha256(values.tobytes()).hexdigest()]

@@ -1,4 +1,4 @@
-"""Resources of the package: versions, the folder of the program files, files and JSON.
+"""The installation of mmopt, its version and program files, and how files are written and JSON is read.
 
 Files are written whole or not at all; JSON that two readers could read differently is refused.
 """

@@ -1,12 +1,14 @@
-"""Groups of queries of a workload, with weights and targets: their common base, and those given as a matrix.
+"""The base class of groups of queries, with weights and targets, and the queries that are given as a matrix.
 
-``query_product`` has those that are Kronecker products.
+``query_product.py`` has those that are Kronecker products.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,15 +18,8 @@ from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
 from mmopt.workloads.blocks.combined_blocks import Scaled
-from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.matrix_blocks import (
-    AnyMatrix,
-    Dense,
-    Sparse,
-    describe_array,
-    per_query,
-    spelled_out,
-)
+from mmopt.workloads.blocks.implicit_matrix import Implicit, describe_array
+from mmopt.workloads.blocks.matrices_and_weights import AnyMatrix, Dense, Sparse, per_query
 from mmopt.workloads.domain import Domain
 
 
@@ -184,3 +179,16 @@ def undetermined(without: int, m: int) -> WorkloadError:
         f"variance would have no limit ({without} of {m} queries have none)",
         hint="give them a target (max_variance), or leave them out",
     )
+
+
+def spelled_out(description: object) -> str:
+    """Plain data (lists, text, numbers) as the text from which hashes are computed."""
+    return json.dumps(description, separators=(",", ":"))
+
+
+def digest(pieces: Iterable[str]) -> str:
+    """SHA-256, hexadecimal, of texts, one after the other."""
+    sha = hashlib.sha256()
+    for piece in pieces:
+        sha.update(piece.encode())
+    return sha.hexdigest()

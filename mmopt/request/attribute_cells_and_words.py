@@ -1,4 +1,4 @@
-"""The cells of one attribute, and words of queries on it, in a workload file.
+"""The cells of one attribute in a workload file, and the words for them and for queries on it.
 
 Table values become cells by one of four forms: values, categories, bins between edges, or a range with a
 width; bins are of numbers or of dates, and may be open at the ends. A word for an attribute is a block of

@@ -1,14 +1,12 @@
-"""Queries given as a matrix, dense or sparse, and weights and targets given with them.
+"""Queries given as a matrix, dense or sparse, and weights and targets of queries.
 
 They are read, checked and kept unchanged. Every message has the value found and the value expected.
 """
 
-import hashlib
 import itertools
-import json
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +15,7 @@ import scipy.sparse
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.numerics.outward import column_powers
-from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered
+from mmopt.workloads.blocks.implicit_matrix import Implicit, describe_array, ordered
 
 AnyMatrix: TypeAlias = np.typing.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
 SMALLEST_NUMBER, LARGEST_NUMBER = 1e-100, 1e100
@@ -267,22 +265,3 @@ def column_classes(matrix: Array) -> Ints:
     keys = columns.view(np.dtype((np.void, columns.dtype.itemsize * columns.shape[1]))).ravel()
     _, inverse = np.unique(keys, return_inverse=True)
     return ordered(np.where(columns.any(axis=1), inverse.reshape(-1), -1).astype(np.int64))
-
-
-def spelled_out(description: object) -> str:
-    """Plain data (lists, text, numbers) as the text from which hashes are computed."""
-    return json.dumps(description, separators=(",", ":"))
-
-
-def digest(pieces: Iterable[str]) -> str:
-    """SHA-256, hexadecimal, of texts, one after the other."""
-    sha = hashlib.sha256()
-    for piece in pieces:
-        sha.update(piece.encode())
-    return sha.hexdigest()
-
-
-def describe_array(array: np.typing.ArrayLike) -> list[object]:
-    """Shape and SHA-256 of the values as little-endian doubles in row-major order, for hashes."""
-    values = np.ascontiguousarray(np.asarray(array, dtype="<f8") + 0.0)
-    return [list(values.shape), hashlib.sha256(values.tobytes()).hexdigest()]

@@ -1,13 +1,13 @@
 """A drafted workload file: open places are refused by name, filled ones are read as they are meant.
 
-Guards workload_file.py.
+Guards draft_workload.py.
 """
 
 import pytest
 
+from mmopt.data.draft_workload import KINDS, Draft, check_form, mapping_text, spelled
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.request import parse_request
-from mmopt.request.workload_file import KINDS, Draft, check_form, spelled, written
 
 NAMES = ["age", "a: b", "true", "null", "0", " x ", 'q"uote', "é", "\xa0\ufeff", "\u202ex\u200b", "#", "🙂"]
 
@@ -20,7 +20,7 @@ def test_names_and_values_are_read_back() -> None:
     text = draft(*((name, "{values: [a, b]}") for name in NAMES)).text()
     assert parse_request(text).workload.domain.names == tuple(NAMES)
     values = [name for name in NAMES if name != "0"] + [3, 2.5, False]
-    form = written({"values": values})
+    form = mapping_text({"values": values})
     check_form("x", form)
     known = parse_request(draft(("x", form)).text()).workload.domain.attributes[0]
     assert known.encoding.members == tuple((value,) for value in values)
