@@ -48,7 +48,7 @@ State = Literal["spent", "released"]
 MEASURES = {"rho": "rho, zero-concentrated", "epsilon": "pure epsilon"}
 """The measures in which a total may be declared, and the words for them."""
 
-LONGEST = 200  # characters of a name
+LONGEST_NAME = 200  # characters
 _ADDRESS = re.compile(r"://|:[^/\s]*@")  # of a database, with or without a password in it
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -122,9 +122,9 @@ def checked_name(what: str, name: object) -> str:
             f"{what} looks like the address of a database, which may hold a password; nothing was written",
             hint="give it a name: a ledger is read by others",
         )
-    if not name.strip() or len(name) > LONGEST or _CONTROL.search(name):
+    if not name.strip() or len(name) > LONGEST_NAME or _CONTROL.search(name):
         shown = ascii(name if len(name) <= 40 else f"{name[:40]}…")
-        raise OptionError(f"{what} is {shown}, expected a name of 1 to {LONGEST} characters in one line")
+        raise OptionError(f"{what} is {shown}, expected a name of 1 to {LONGEST_NAME} characters in one line")
     return name
 
 

@@ -123,9 +123,9 @@ def _moments(text: str) -> set[str]:
         try:
             moment = datetime.fromisoformat(zoned.upper())
             in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
-            later = timedelta(days=1 if time and time[2] == "24" else 0)
-            both = (moment, moment + later, in_utc, in_utc + later)
-            moments |= {one.replace(tzinfo=None).isoformat() for one in both}
+            day_after = timedelta(days=1 if time and time[2] == "24" else 0)
+            meant = (moment, moment + day_after, in_utc, in_utc + day_after)
+            moments |= {one.replace(tzinfo=None).isoformat() for one in meant}
         except (ValueError, OverflowError):  # no day, or one beyond the calendar
             continue
     return moments

@@ -108,10 +108,12 @@ class Bill:
         return Charge(self.path, account, account.entries[-1])
 
     def _require_same_cost(self, cost_at_charge: Fraction, cost: Fraction) -> None:
+        """Refuse to charge a cost that was computed before the file was replaced by another ledger."""
         if cost_at_charge != cost:
             raise LedgerError(f"'{self.path}' was replaced meanwhile by a ledger of another measure")
 
     def _refuse_names(self, account: Account) -> None:
+        """Refuse an account of another data set or partition, or of none where a part is asked for."""
         terms = account.terms
         if terms.data_set != self.data_set:
             raise LedgerError(
@@ -274,7 +276,7 @@ def explanation(account: Account) -> list[str]:
     ]
 
 
-LARGEST_TOTAL = sys.float_info.max  # of a total
+LARGEST_TOTAL = sys.float_info.max
 
 
 @dataclass(frozen=True, repr=False)
@@ -499,9 +501,11 @@ def _total_text(total: object) -> str:
 
 
 def _fields(entry: Entry) -> dict[str, Any]:
+    """An entry for JSON; its cost as a double, rounded up, and as a fraction."""
     fields = {name: getattr(entry, name) for name in entry.__dataclass_fields__ if name != "spent"}
     return {**fields, "spent": above(entry.spent), "spent_exactly": str(entry.spent)}
 
 
 def _texts(values: list[str | None]) -> Any:
+    """A column of texts, None for an empty one."""
     return np.array([value or None for value in values], dtype=object)

@@ -21,7 +21,7 @@ from mmopt.notebook import Tabular
 from mmopt.privacy.guarantee import Privacy, privacy_fault
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request.domain_and_data_keys import DomainNode, Rules, TableOptions, read_domain, read_rules
-from mmopt.request.python_values import FILE_KEYS, domain_node, file_node, node_of, path, united
+from mmopt.request.python_values import FILE_KEYS, domain_node, file_node, key_place, node_of, united
 from mmopt.request.query_keys import ENTRY_OPTIONS, read_products, read_vocabularies
 from mmopt.request.yaml_tree import (
     ListNode,
@@ -154,6 +154,7 @@ def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
 
 
 def _privacy(node: YamlNode) -> Privacy | None:
+    """The key ``privacy``."""
     fields = record(node, "privacy", ("epsilon", "delta", "rho"))
     given: dict[str, float] = {
         key.text: number(value, key.text, finite=False) for key, value in fields.entries
@@ -166,6 +167,7 @@ def _privacy(node: YamlNode) -> Privacy | None:
 
 
 def _unit(node: YamlNode) -> Neighbours:
+    """The key ``unit``: the neighbours that differ by some rows of one person."""
     fields = record(node, "unit", ("column", "rows"), ("rows",))
     column = fields.read("column", lambda name: text(name, "column of unit"), "")
     try:
@@ -175,6 +177,7 @@ def _unit(node: YamlNode) -> Neighbours:
 
 
 def _neighbours(node: YamlNode) -> Neighbours:
+    """The key ``neighbours``."""
     value: Any
     if not isinstance(node, Map):
         value = read_choice(node, "neighbours", _NEIGHBOURS)
@@ -211,11 +214,14 @@ def read_product(domain: Domain, blocks: object, more: Mapping[str, object]) -> 
 
 
 def read_entry(domain: Domain, form: str, value: Any, options: Mapping[str, object]) -> Workload:
-    """The queries of one entry of a workload; an option that is None is left out."""
+    """The queries of one entry of a workload; an option that is None is left out.
+
+    ``form`` is the key of its queries, such as "marginal", and ``value`` what stands there.
+    """
     where = Location(form, 0, 0)
     given = {key: option for key, option in options.items() if option is not None}
     entry = _map(
-        where, {form: node_of(value, form), **{k: node_of(v, path(form, k)) for k, v in given.items()}}
+        where, {form: node_of(value, form), **{k: node_of(v, key_place(form, k)) for k, v in given.items()}}
     )
     top = _map(
         where,
@@ -338,6 +344,7 @@ def refuse_workload(data: object) -> None:
 
 
 def _of_path(value: str | os.PathLike[str]) -> Request:
+    """The Request of a file; for a program, a baseline or a table an error that says so."""
     path = Path(value)
     if not path.exists():
         if (programs_folder() / f"{path}.program").is_file() or path.suffix == ".program":
