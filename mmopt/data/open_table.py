@@ -120,6 +120,7 @@ def is_table(data: object) -> bool:
 def _file(
     stack: ExitStack, file: TableFile, wanted: Mapping[str, str], table: str | None, delimiter: str | None
 ) -> TableColumns:
+    """A table in a file, open until the stack is closed."""
     stack.push(partial(_refuse_changed, file))
     if table is not None and file.kind not in ("duckdb", "sqlite"):
         raise DataError(
@@ -149,6 +150,10 @@ def _refuse_changed(file: TableFile, kind: type[BaseException] | None, *_: objec
         ) from None
 
 
+# The kinds of files. ``option`` is the delimiter of a text, the table of a database; ``errors`` the list of
+# ``named_errors``.
+
+#: The columns at some places of a table, and the names of all.
 Opened = tuple[_Select, tuple[str, ...]]
 
 
@@ -174,12 +179,12 @@ def _parquet(
     literal = glob.escape(os.path.abspath(file.path))
     rows = connection.read_parquet(literal, hive_partitioning=False)  # else folders rename a column
     schema = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
-    names, inner = [], 0
+    names, below = [], 0
     # The names as written; a schema is a tree in preorder, whose nodes below a column are left out.
     for name, children in connection.con.execute(schema, [literal]).fetchall()[1:]:
-        if inner == 0:
+        if below == 0:
             names.append(name)
-        inner += children - (inner > 0)
+        below += children - (below > 0)
 
     def select(places: Sequence[int]) -> Any:
         # By place: DuckDB renames columns that differ in case only, maybe to the name of another column.
@@ -199,7 +204,7 @@ def _duckdb(
 def _sqlite(
     stack: ExitStack,
     file: TableFile,
-    kept: list[BaseException],
+    errors: list[BaseException],
     wanted: Mapping[str, str],
     option: str | None,
 ) -> Opened:
@@ -209,8 +214,8 @@ def _sqlite(
     persons = [name for name, why in wanted.items() if why == OF_PERSONS]
 
     def select(places: Sequence[int]) -> Any:
-        read = sqlite_batches(database, file.path, source, places, persons)
-        return streamed_table(connection, text_batches(max(1, len(places)), read), kept)
+        texts = sqlite_batches(database, file.path, source, places, persons)
+        return streamed_table(connection, text_batches(max(1, len(places)), texts), errors)
 
     return select, source.columns
 
@@ -240,9 +245,9 @@ def _file_error(file: TableFile, error: Exception) -> DataError | None:
 def _stream(stack: ExitStack, data: Any, wanted: Mapping[str, str]) -> TableColumns:
     """The columns of a dictionary or a frame."""
     columns = dictionary_columns(data) if isinstance(data, Mapping) else frame_columns(data)
-    lost = next((column for column in wanted if column in columns.index), "")
-    note = f"'{lost}' is a name of the frame's index, which is no column: pass data.reset_index()"
-    places = _places(columns.name, columns.columns, wanted, note if lost else "")
+    in_index = next((column for column in wanted if column in columns.index), "")
+    note = f"'{in_index}' is a name of the frame's index, which is no column: pass data.reset_index()"
+    places = _places(columns.name, columns.columns, wanted, note if in_index else "")
     errors = stack.enter_context(named_errors(columns.name, lambda _: None))
     connection = stack.enter_context(connected())
     return TableColumns(
@@ -271,6 +276,7 @@ def _server(
 def _ibis_table(
     stack: ExitStack, data: Any, wanted: Mapping[str, str], name: str = "the Ibis table"
 ) -> TableColumns:
+    """The columns of an Ibis table, which its backend computes."""
     import ibis
 
     places = _places(name, data.columns, wanted)
@@ -279,7 +285,7 @@ def _ibis_table(
     except ibis.IbisError as error:
         raise DataError(f"{name} cannot be computed: {error}") from None
 
-    def named(error: Exception) -> DataError | None:
+    def in_words(error: Exception) -> DataError | None:
         if not isinstance(error, ibis.common.exceptions.OperationNotDefinedError):
             return None
         return DataError(
@@ -287,7 +293,7 @@ def _ibis_table(
             hint="read it into memory first: data.to_pyarrow()",
         )
 
-    stack.enter_context(named_errors(name, named, driver_errors()))
+    stack.enter_context(named_errors(name, in_words, driver_errors()))
     return TableColumns(
         name,
         places,

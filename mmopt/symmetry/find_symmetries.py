@@ -32,10 +32,8 @@ from mmopt.workloads.query_base_and_matrix import no_targets, undetermined
 # -- integer rows ----------------------------------------------------------------------------------------
 
 
-# Above this many cells a workload without symmetry is not searched for blocks.
-MOST_CELLS_OF_BLOCKS = 4096
-# The allowed error of an orthonormal basis.
-BASIS_TOLERANCE = 1e-8
+MOST_CELLS_OF_BLOCKS = 4096  # with more a workload without symmetry is not searched for blocks
+BASIS_TOLERANCE = 1e-8  # the allowed error of an orthonormal basis
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +42,15 @@ class SymmetricWorkload:
 
     kinds : the symmetries found: "value symmetry", "reflection", "independent blocks".
     cells : the space of the cells; components on which the workload is zero are left out.
-    sources : the sources of a program's givens (``workload.root``, …), as Split and Level; ``taken`` adds the
-        Gram matrix, which follows from the root.
+    sources : the sources of a program's givens (``workload.root``, …), as Split and Level; ``sources_named``
+        adds the Gram matrix, which follows from the root.
     """
 
     kinds: tuple[str, ...]
     cells: Space
     sources: Mapping[str, Split | Level]
 
-    def taken(self, names: Collection[str]) -> dict[str, Split | Level]:
+    def sources_named(self, names: Collection[str]) -> dict[str, Split | Level]:
         """The sources with these names, ``workload.gram`` among them."""
         sources = {name: source for name, source in self.sources.items() if name in names}
         root = self.sources.get("workload.root")
@@ -140,7 +138,8 @@ def symmetry(workload: Workload, with_targets: bool, largest: float = math.inf) 
 def _with_targets(
     workload: Workload, joint: Joint, terms: Sequence[Term], largest: float
 ) -> SymmetricWorkload | None:
-    if joint.is_trivial and any(_is_connected(term) for term in terms):
+    """``symmetry`` with targets, from the symmetries of the attributes."""
+    if joint.is_trivial and any(_is_one_block(term) for term in terms):
         return None
     products, blocks = asked_rows(joint, terms)
     if not products:
@@ -160,8 +159,8 @@ def _with_targets(
     return SymmetricWorkload(kinds, basis.columns, MappingProxyType(sources))
 
 
-def _is_connected(term: Term) -> bool:
-    """Whether the queries, where they have targets and are of one attribute, leave all cells in one block."""
+def _is_one_block(term: Term) -> bool:
+    """Whether all cells are in one block already by these queries, with targets, on one attribute."""
     if not term.has_target or len(term.pieces) > 1:
         return False
     (piece,) = term.pieces

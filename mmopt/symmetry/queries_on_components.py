@@ -26,10 +26,10 @@ from mmopt.symmetry.components import (
     Chosen,
     Joint,
     Key,
-    Local,
+    PartRows,
     combined,
-    made_of,
     mixed,
+    results_by_piece,
 )
 from mmopt.symmetry.workload_by_component import check_fit
 from mmopt.workloads import Dense, Factor, Workload
@@ -41,29 +41,32 @@ from mmopt.workloads.roots_and_bases import independent_rows, whole_rows
 class QueryRows:
     """The unweighted queries of a block on the components, those with equal rows once.
 
-    ``labels`` (m,): which of the ``count`` rows each query has. ``parts()`` gives key and rows (count, d) of
-    each component on which they are not all zero.
+    On each component on which they are not all zero they are rows (count, d), one for every choice of a row
+    of each factor. ``pieces``: the factors.
     """
 
     pieces: tuple["_Distinct", ...]
 
     @property
     def count(self) -> int:
+        """Number of different rows."""
         return math.prod([piece.count for piece in self.pieces])
 
     @cached_property
     def labels(self) -> Ints:
+        """(m,) the row of each query."""
         return mixed([(piece.labels, piece.count) for piece in self.pieces])
 
     def parts(self) -> Iterator[tuple[Key, Array]]:
-        return combined([piece.local for piece in self.pieces])
+        """Key and rows of each component."""
+        return combined([piece.on_parts for piece in self.pieces])
 
 
 @dataclass(frozen=True, eq=False)
 class _Distinct:
-    """The ``count`` different rows of a factor on the parts of its attribute, and which each query has."""
+    """The ``count`` different rows of a factor on the parts of its attribute; in ``labels`` each query's."""
 
-    local: Local
+    on_parts: PartRows
     count: int
     labels: Ints
 
@@ -71,17 +74,17 @@ class _Distinct:
 def query_rows(joint: Joint, workload: Workload) -> Iterator[QueryRows]:
     """The queries block by block, in the order of the workload; errors as ``mean_roots``."""
     check_fit(joint, workload)
-    return (QueryRows(tuple(factors)) for factors in made_of(joint, _factors(workload), _of_factor))
+    return (QueryRows(tuple(factors)) for factors in results_by_piece(joint, _factors(workload), _of_factor))
 
 
 def _factors(workload: Workload) -> list[tuple[Factor, ...]]:
     """The factors of each product; a matrix is the only factor of its product."""
-
     products = workload.products
     return [(Dense(workload.queries),)] if products is None else [p.factors for p in products]
 
 
 def _of_factor(attribute: AttributeSymmetry, factor: Factor) -> _Distinct:
+    """The different rows of a factor."""
     if factor.kind == "identity":  # without the n × n identity matrix
         _, first = np.unique(attribute.classes, return_index=True)
         distinct = _distinct(attribute, factor.take(first.astype(np.int64)))
@@ -90,12 +93,13 @@ def _of_factor(attribute: AttributeSymmetry, factor: Factor) -> _Distinct:
 
 
 def _distinct(attribute: AttributeSymmetry, rows: Array) -> _Distinct:
+    """The different ones of these rows (k, size), told apart by their coordinates on all parts."""
     whole, labels = np.unique(np.hstack(attribute.coordinates(rows)), axis=0, return_inverse=True)
-    local = Local.of(np.split(whole, np.cumsum([part.dim for part in attribute.parts])[:-1], axis=1))
-    return _Distinct(local, len(whole), np.asarray(labels, dtype=np.int64).reshape(-1))
+    on_parts = PartRows.of(np.split(whole, np.cumsum([part.dim for part in attribute.parts])[:-1], axis=1))
+    return _Distinct(on_parts, len(whole), np.asarray(labels, dtype=np.int64).reshape(-1))
 
 
-LARGEST_ENTRY = 2**31  # of an entry
+LARGEST_ENTRY = 2**31
 
 
 def spanning_rows(joint: Joint, workload: Workload, chosen: Sequence[Chosen]) -> list[Ints | None]:
@@ -110,14 +114,14 @@ def spanning_rows(joint: Joint, workload: Workload, chosen: Sequence[Chosen]) ->
     """
     check_fit(joint, workload)
     stacks: dict[Key, list[Ints | None]] = {c.key: [] for c in chosen}
-    for local in made_of(joint, _factors(workload), _in_integers):
+    for factors in results_by_piece(joint, _factors(workload), _in_integers):
         # Most products are nonzero on few components, whichever are chosen.
-        keys: Iterable[Key] = itertools.product(*local)
-        if math.prod(map(len, local)) > len(stacks):
-            keys = (key for key in stacks if all(k in parts for parts, k in zip(local, key, strict=True)))
+        keys: Iterable[Key] = itertools.product(*factors)
+        if math.prod(map(len, factors)) > len(stacks):
+            keys = (key for key in stacks if all(k in parts for parts, k in zip(factors, key, strict=True)))
         for key in keys:
             if key in stacks:
-                stacks[key].append(_kron([parts[k] for parts, k in zip(local, key, strict=True)]))
+                stacks[key].append(_kron([parts[k] for parts, k in zip(factors, key, strict=True)]))
     return [_chosen(stacks[c.key], c.kept) for c in chosen]
 
 
@@ -158,21 +162,22 @@ def _primitive(rows: Ints) -> Ints:
     return np.unique(rows // divisors[:, None], axis=0)
 
 
-def _kron(local: Sequence[Ints | None]) -> Ints | None:
-    """The Kronecker product; None where a part is None, or an entry would be too large."""
+def _kron(matrices: Sequence[Ints | None]) -> Ints | None:
+    """The Kronecker product; None where a matrix is None, or an entry would be too large."""
     out = np.ones((1, 1), dtype=np.int64)
-    for part in local:
-        if part is not None and part.shape == (1, 1) and part[0, 0] == 1:
+    for matrix in matrices:
+        if matrix is not None and matrix.shape == (1, 1) and matrix[0, 0] == 1:
             continue
-        if part is None or float(np.abs(out).max()) * float(np.abs(part).max()) > LARGEST_ENTRY:
+        if matrix is None or float(np.abs(out).max()) * float(np.abs(matrix).max()) > LARGEST_ENTRY:
             return None
-        require_memory((len(out) * len(part), out.shape[1] * part.shape[1]), "integer rows of a component")
-        out = np.kron(out, part)
+        shape = len(out) * len(matrix), out.shape[1] * matrix.shape[1]
+        require_memory(shape, "integer rows of a component")
+        out = np.kron(out, matrix)
     return out
 
 
 def _chosen(stack: Sequence[Ints | None], kept: Ints) -> Ints | None:
-    """Independent rows of the stack on the columns kept."""
+    """Independent rows of the stack on the columns kept; None where there are no small ones."""
     if any(part is None for part in stack):
         return None
     rows = _primitive(

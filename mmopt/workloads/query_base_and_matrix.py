@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -184,11 +183,3 @@ def undetermined(without: int, m: int) -> WorkloadError:
 def spelled_out(description: object) -> str:
     """Plain data (lists, text, numbers) as the text from which hashes are computed."""
     return json.dumps(description, separators=(",", ":"))
-
-
-def digest(pieces: Iterable[str]) -> str:
-    """SHA-256, hexadecimal, of texts, one after the other."""
-    sha = hashlib.sha256()
-    for piece in pieces:
-        sha.update(piece.encode())
-    return sha.hexdigest()

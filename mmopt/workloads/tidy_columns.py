@@ -46,21 +46,21 @@ def require_table(workload: Workload) -> None:
     )
 
 
-def query_columns(workload: Workload, taken: Collection[str]) -> dict[str, Column]:
+def query_columns(workload: Workload, used_names: Collection[str]) -> dict[str, Column]:
     """Columns that describe the query of each row: query (its group) and label, then ``tidy_columns``.
 
-    Raises as ``require_table``.
+    ``used_names`` are those of further columns. Raises as ``require_table``.
     """
     require_table(workload)
     groups = [[name] * (rows.stop - rows.start) for name, rows in workload.groups()]
     return {
         "query": np.array(list(itertools.chain.from_iterable(groups)), dtype=object),
         "label": np.array(workload.labels(), dtype=object),
-        **tidy_columns(workload, ("query", "label", *taken)),
+        **tidy_columns(workload, ("query", "label", *used_names)),
     }
 
 
-def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, Column]:
+def tidy_columns(workload: Workload, used_names: Collection[str] = ()) -> dict[str, Column]:
     """By name, columns (m,) of the meaning of the queries of products, in the order of the attributes.
 
     An attribute that some query restricts has one column of texts under its name: a value ("Female"), a
@@ -69,8 +69,8 @@ def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, C
     dates where the edges are dates; NaN or NaT where the range is open there, where the cells are not one run
     of bins, and where all cells are counted.
 
-    Names differ, even without regard to capitals, from each other and from those that are ``taken``: any
-    other gets an underscore at its end, the name of an end before that of an attribute.
+    Names differ, even without regard to capitals, from each other and from the ``used_names``: any other gets
+    an underscore at its end, the name of an end before that of an attribute.
 
     Queries given as a matrix have no meaning by attributes: where there are some, there are no columns.
     """
@@ -92,7 +92,7 @@ def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, C
         each = _RowMeanings(*map(np.concatenate, zip(*parts, strict=True)))
         if any(text is not None for text in each.texts):
             restricted.append((attribute, each))
-    used = {name.casefold() for name in taken}
+    used = {name.casefold() for name in used_names}
     names = [_free(attribute.name, used) for attribute, _ in restricted]
     columns: dict[str, Column] = {}
     for name, (attribute, each) in zip(names, restricted, strict=True):
@@ -106,6 +106,7 @@ def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, C
 
 
 def _free(name: str, used: set[str]) -> str:
+    """The name, with underscores at its end until it is not used, and now used; ``used`` has no capitals."""
     while name.casefold() in used:
         name += "_"
     used.add(name.casefold())
@@ -123,6 +124,7 @@ def _ends(bins: Bins, size: int, low: Ints, high: Ints) -> tuple[Column, Column]
 
 
 def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
+    """The meanings of the rows of a factor without weights."""
     if isinstance(factor, Stack):
         parts = (_row_meanings(block.plain, attribute) for block in factor.blocks)
         return _RowMeanings(*map(np.concatenate, zip(*parts, strict=True)))
@@ -140,32 +142,34 @@ def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
 
 
 class _Sets(NamedTuple):
-    """Sets in rows (r,): first and last cell that is not 0, how many are not, whether these are 1; a few."""
+    """The cells in which rows (r,) are not 0: first, last, how many, whether they are 1; the first few."""
 
     low: Ints
     high: Ints
-    held: Ints
+    cells: Ints
     is_set: np.typing.NDArray[np.bool_]
     few: list[list[int]]
 
 
 def _dense_sets(rows: Array) -> _Sets:
+    """The sets of an array of rows."""
     inside = rows != 0
     return _Sets(
         low=inside.argmax(axis=1),
         high=rows.shape[1] - 1 - inside[:, ::-1].argmax(axis=1),
-        held=inside.sum(axis=1),
+        cells=inside.sum(axis=1),
         is_set=(~inside | (rows == 1)).all(axis=1),
         few=[np.flatnonzero(row)[: _NAMED + 1].tolist() for row in inside],
     )
 
 
 def _sparse_sets(rows: scipy.sparse.csr_array) -> _Sets:
+    """The sets of sparse rows."""
     starts = rows.indptr[:-1]  # no row is empty
     return _Sets(
         low=np.minimum.reduceat(rows.indices, starts).astype(np.int64),
         high=np.maximum.reduceat(rows.indices, starts).astype(np.int64),
-        held=np.diff(rows.indptr),
+        cells=np.diff(rows.indptr),
         is_set=np.logical_and.reduceat(rows.data == 1, starts),
         few=[np.sort(cells)[: _NAMED + 1].tolist() for cells in np.split(rows.indices, rows.indptr[1:-1])],
     )
@@ -173,20 +177,20 @@ def _sparse_sets(rows: scipy.sparse.csr_array) -> _Sets:
 
 def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _RowMeanings:
     """The name that was given to a set of cells, else its cells; for any other row its label."""
-    low, high, held, is_set = (np.concatenate(c) for c in list(zip(*chunks, strict=True))[:4])
+    low, high, counts, is_set = (np.concatenate(c) for c in list(zip(*chunks, strict=True))[:4])
     few = [cells for chunk in chunks for cells in chunk.few]
-    is_run = is_set & (held == high - low + 1)
+    is_run = is_set & (counts == high - low + 1)
     labels = [] if factor.names or is_set.all() else factor.labels(attribute)
     texts: list[str | None] = []
     for row, cells in enumerate(few):
-        if is_set[row] and held[row] == attribute.size:
+        if is_set[row] and counts[row] == attribute.size:
             texts.append(None)
         elif factor.names:
             texts.append(factor.names[row])
         elif is_run[row]:
             texts.append(_range_text(attribute, int(low[row]), int(high[row])))
         elif is_set[row]:
-            more = int(held[row]) - _NAMED
+            more = int(counts[row]) - _NAMED
             named = [attribute.labels[cell] for cell in (cells if more == 1 else cells[:_NAMED])]
             texts.append(" or ".join([*named, *([f"{more} more"] if more > 1 else [])]))
         else:
@@ -212,4 +216,5 @@ def _range_text(attribute: Attribute, low: int, high: int) -> str | None:
 
 
 def _objects(texts: list[str | None]) -> Column:
+    """A column of texts, None where there is none."""
     return np.array(texts, dtype=object)

@@ -177,7 +177,7 @@ def workload(*sets: tuple[str, ...]) -> Workload:
 
 
 def test_counts_of_cells_are_identical(tables: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counted_rows, "_BATCH", 7)  # groups come back in many batches
+    monkeypatch.setattr(counted_rows, "GROUPS_AT_A_TIME", 7)  # groups come back in many batches
     for names in [*SETS, tuple(list(DOMAIN)[:5])]:
         small = Workload.of(
             domain={name: DOMAIN[name] for name in names}, workload=[{"marginal": list(names)}]

@@ -79,6 +79,7 @@ class Implicit(ABC):
         return self._adjoint(self._vectors(y, self.rows, self.size))
 
     def _vectors(self, x: np.typing.ArrayLike, length: int, result: int) -> Array:
+        """Vectors of this length, checked, whose products have the length ``result``; errors as ``apply``."""
         vectors = np.asarray(x, dtype=np.float64)
         if vectors.shape[-1:] != (length,):
             raise WorkloadError(
@@ -281,6 +282,7 @@ class Implicit(ABC):
 
 
 def _rooted(powers: Array, norm: int) -> Array:
+    """Norms from their powers, rounded upwards."""
     return root_up(powers) if norm == 2 else powers
 
 

@@ -94,7 +94,7 @@ class Dense(Given):
         if not finite.all():
             row, column = (int(i) for i in np.argwhere(~finite)[0])
             raise _not_finite(_name(row, labels), dense[row, column], column)
-        _check_sizes(np.maximum(dense.max(axis=1), -dense.min(axis=1)), labels)
+        _check_magnitudes(np.maximum(dense.max(axis=1), -dense.min(axis=1)), labels)
         return Dense(frozen(dense), labels)
 
     @property
@@ -149,7 +149,7 @@ class Sparse(Given):
             entry = int(np.argmax(wrong))
             row = int(np.searchsorted(values.indptr, entry, side="right")) - 1
             raise _not_finite(str(row), values.data[entry], values.indices[entry])
-        _check_sizes(abs(values).max(axis=1).toarray().ravel())
+        _check_magnitudes(abs(values).max(axis=1).toarray().ravel())
         for array in (values.data, values.indices, values.indptr):
             frozen(array)
         return Sparse(values, labels)
@@ -189,15 +189,17 @@ class Sparse(Given):
 
 
 def _check_real(dtype: np.dtype[np.generic]) -> None:
+    """WorkloadError unless the type is one of real numbers."""
     if dtype.kind not in "biuf":
         raise WorkloadError(f"the query matrix holds {dtype.name} values, expected real numbers")
 
 
 def _not_finite(name: str, entry: float, cell: int) -> WorkloadError:
+    """The error for an entry that is infinite or no number."""
     return WorkloadError(f"query {name} has the entry {entry:g} at cell {cell}, expected finite numbers")
 
 
-def _check_sizes(largest: Array, names: Sequence[str] = ()) -> None:
+def _check_magnitudes(largest: Array, names: Sequence[str] = ()) -> None:
     """WorkloadError for the first query of zeros, or whose squares would leave the range of doubles.
 
     ``largest`` (m,) is the largest magnitude of each query's entries.
@@ -216,6 +218,7 @@ def _check_sizes(largest: Array, names: Sequence[str] = ()) -> None:
 
 
 def _name(row: int, names: Sequence[str]) -> str:
+    """The number of a query for messages, with its name where it has one."""
     return f"{row} ('{names[row]}')" if row < len(names) else str(row)
 
 

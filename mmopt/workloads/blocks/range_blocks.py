@@ -41,6 +41,7 @@ class Ranges(Implicit):
         """First and last cell of the ranges of these numbers."""
 
     def _every(self) -> tuple[Ints, Ints]:
+        """First and last cell of all ranges."""
         return self.ends(np.arange(self.rows))
 
     def _take(self, index: Ints) -> Array:
