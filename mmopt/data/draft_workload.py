@@ -163,7 +163,7 @@ def _range_of_dates(low: Any, high: Any) -> dict[str, Any]:
     return {"range": [first.isoformat(), end.isoformat()], "width": width}
 
 
-KINDS = {
+FORMS_BY_KIND = {
     "values": (f"{{values: {OPEN}}}", "every value that may occur: [Female, Male]"),
     "numbers": (
         f"{{range: {OPEN}, width: {OPEN}}}",
@@ -201,7 +201,8 @@ class Draft:
     Attributes
     ----------
     source : the table, for the first line. table : of the key ``data``.
-    attributes : name, form and comment of each, in the order of the columns; a form may be one of ``KINDS``.
+    attributes : name, form and comment of each, in the order of the columns; a form may be one of
+        ``FORMS_BY_KIND``.
     is_public : whether forms may rest on the table's values.
     """
 
@@ -280,7 +281,7 @@ def mapping_text(keys: Mapping[str, Any]) -> str:
 
 def _is_open(form: str) -> bool:
     """Whether a form has a place that is to be filled in."""
-    return form in {open_form for open_form, _ in KINDS.values() if OPEN in open_form}
+    return form in {open_form for open_form, _ in FORMS_BY_KIND.values() if OPEN in open_form}
 
 
 def _quoted(text: str) -> str:

@@ -101,7 +101,12 @@ class _Converter:
         """The node of a value at this place, so many levels deep; errors as ``node_of``."""
         where = _place(place)
         with placed(where):
-            self._count_one()
+            self.total += 1
+            if self.total > MAX_NODES:
+                raise TooLargeError(
+                    f"more than {MAX_NODES:,} values",
+                    hint="use range, bins, prefix or all_range instead of long lists",
+                )
             if isinstance(value, set | frozenset):
                 raise WorkloadError("a set has no order", hint="write a list: cells and queries have one")
             items = listed(value, MAX_NODES)
@@ -133,15 +138,6 @@ class _Converter:
             )
         count = 1 + sum(node.count for _, node in entries.values())
         return Map(where, count + len(entries), tuple(entries.values()))
-
-    def _count_one(self) -> None:
-        """Count one more value; TooLargeError beyond the limit of a file."""
-        self.total += 1
-        if self.total > MAX_NODES:
-            raise TooLargeError(
-                f"more than {MAX_NODES:,} values",
-                hint="use range, bins, prefix or all_range instead of long lists",
-            )
 
 
 def _scalar(value: Plain, where: Location) -> Scalar:

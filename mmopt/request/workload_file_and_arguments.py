@@ -264,7 +264,7 @@ _YAML = (".yaml", ".yml")
 _TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 _FIRST = "the workload stands first: solve(workload, program)"
 _NONE = "a program that asks nothing of a workload is solved by solve(program=program)"
-_BASELINE = "write certify(workload, 'haar'), baseline('haar', workload)"
+
 _HINTS = {
     "DataVector": "a workload says what is asked of data: domain.marginals(ways=1)",
     "Domain": "say what is asked of it: domain.marginals(ways=1), domain.product(age='prefix')",
@@ -350,7 +350,10 @@ def _of_path(value: str | os.PathLike[str]) -> Request:
         if (programs_folder() / f"{path}.program").is_file() or path.suffix == ".program":
             raise WorkloadError(f"'{path}' is a program, no workload", hint=_FIRST)
         if is_baseline(str(path)):
-            raise WorkloadError(f"'{path}' is a baseline, no workload", hint=_BASELINE)
+            raise WorkloadError(
+                f"'{path}' is a baseline, no workload",
+                hint="write certify(workload, 'haar'), baseline('haar', workload)",
+            )
     if path.suffix.lower() in (*_TABLES, ".npy"):
         raise WorkloadError(
             f"'{path}' is no workload file by its name",

@@ -133,7 +133,7 @@ def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
     if isinstance(factor, Ranges):
         low, high = factor.ends(np.arange(factor.rows))
         texts = [_range_text(attribute, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-        return _RowMeanings(_objects(texts), low, high)
+        return _RowMeanings(np.array(texts, dtype=object), low, high)
     if isinstance(factor, Sparse):
         return _of_sets(factor, attribute, [_sparse_sets(factor.values)])
     return _of_sets(
@@ -195,7 +195,8 @@ def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _Ro
             texts.append(" or ".join([*named, *([f"{more} more"] if more > 1 else [])]))
         else:
             texts.append(labels[row])
-    return _RowMeanings(_objects(texts), np.where(is_run, low, -1), np.where(is_run, high, -1))
+    column = np.array(texts, dtype=object)
+    return _RowMeanings(column, np.where(is_run, low, -1), np.where(is_run, high, -1))
 
 
 def _range_text(attribute: Attribute, low: int, high: int) -> str | None:
@@ -213,8 +214,3 @@ def _range_text(attribute: Attribute, low: int, high: int) -> str | None:
     if math.isinf(end):
         return f">= {bins.edge_text(first)}"
     return f"[{bins.edge_text(first)}, {bins.edge_text(end)})"
-
-
-def _objects(texts: list[str | None]) -> Column:
-    """A column of texts, None where there is none."""
-    return np.array(texts, dtype=object)

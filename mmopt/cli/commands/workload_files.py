@@ -17,7 +17,7 @@ from mmopt.cli.command_inputs import (
 )
 from mmopt.cli.command_output import escaped, note, say, show
 from mmopt.data import column_kinds, public_forms, shown_source
-from mmopt.data.draft_workload import KINDS, Draft, check_form, mapping_text
+from mmopt.data.draft_workload import FORMS_BY_KIND, Draft, check_form, mapping_text
 from mmopt.errors import (
     Error,
     OptionError,
@@ -86,7 +86,7 @@ def init(
         answers = {name: _answer(name, kind) for name, kind in left.items()}
         given |= {name: form for name, form in answers.items() if form}
     attributes = tuple(
-        (name, given.get(name, KINDS[kinds[name]][0]), KINDS[kinds[name]][1])
+        (name, given.get(name, FORMS_BY_KIND[kinds[name]][0]), FORMS_BY_KIND[kinds[name]][1])
         for name in kinds
         if name in wanted and given.get(name) != SKIP
     )
