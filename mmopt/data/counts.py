@@ -208,11 +208,10 @@ def counted_sets(queried: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> tu
     small = [set(attributes) for attributes in outer if _entries(attributes, sizes) <= LARGEST_SUMMED]
     if len(small) == len(outer):
         return outer
-    kept = set(outer)
     inner = [
         attributes
-        for attributes in every
-        if attributes not in kept and not any(around.issuperset(attributes) for around in small)
+        for attributes in sorted(set(every) - set(outer))
+        if not any(around.issuperset(attributes) for around in small)
     ]
     return (*outer, *inner)
 

@@ -129,9 +129,9 @@ def _form(column: Any) -> dict[str, Any]:
     ):
         if kind not in kinds:
             continue
-        read = column.try_cast(cast)
-        if not (read.isnull() & column.notnull()).any().execute():
-            low, high = read.min().execute(), read.max().execute()
+        converted = column.try_cast(cast)
+        if not (converted.isnull() & column.notnull()).any().execute():
+            low, high = converted.min().execute(), converted.max().execute()
             return {**form(low, high), **missing} if form(low, high) else {}
     return {}
 

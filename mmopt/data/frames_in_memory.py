@@ -135,6 +135,7 @@ Library = tuple[Sequence[str], tuple[str, ...], ColumnsAt]
 
 
 def _pandas(data: Any) -> Library:
+    """A data frame of pandas."""
     if data.ndim != 2:
         raise _single_column(data)
     index = tuple(name for name in data.index.names if isinstance(name, str))
@@ -151,6 +152,7 @@ def _pandas(data: Any) -> Library:
 
 
 def _polars(data: Any) -> Library:
+    """A data frame of polars."""
     if not hasattr(data, "columns"):
         raise _single_column(data)
     names = data.columns
@@ -158,6 +160,7 @@ def _polars(data: Any) -> Library:
 
 
 def _pyarrow(data: Any) -> Library:
+    """A table, a record batch or a reader of batches of pyarrow."""
     if not hasattr(data, "schema"):
         raise _single_column(data)
     if not hasattr(data, "select"):  # a reader of batches
@@ -166,6 +169,7 @@ def _pyarrow(data: Any) -> Library:
 
 
 def _duckdb(data: Any) -> Library:
+    """A relation of DuckDB."""
     import duckdb
 
     names = data.columns

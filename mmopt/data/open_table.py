@@ -160,6 +160,7 @@ Opened = tuple[_Select, tuple[str, ...]]
 def _csv(
     stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], option: str | None
 ) -> Opened:
+    """A text file, read by DuckDB."""
     delimiter, names = csv_header(file, wanted, option)
     if file.gzipped:
         check_gzip(file)
@@ -175,6 +176,7 @@ def _csv(
 def _parquet(
     stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], option: str | None
 ) -> Opened:
+    """A Parquet file, read by DuckDB."""
     connection = stack.enter_context(connected())
     literal = glob.escape(os.path.abspath(file.path))
     rows = connection.read_parquet(literal, hive_partitioning=False)  # else folders rename a column
@@ -196,6 +198,7 @@ def _parquet(
 def _duckdb(
     stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], option: str | None
 ) -> Opened:
+    """A database file of DuckDB."""
     connection = stack.enter_context(connected(file.path))
     source = duckdb_columns(connection, file.path, option)
     return lambda places: duckdb_table(connection, source, places), source.columns
@@ -208,6 +211,7 @@ def _sqlite(
     wanted: Mapping[str, str],
     option: str | None,
 ) -> Opened:
+    """A database file of SQLite, whose values reach DuckDB as texts."""
     database = stack.enter_context(sqlite_database(file.path))
     source = sqlite_columns(database, file.path, option)
     connection = stack.enter_context(connected())

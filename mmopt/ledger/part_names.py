@@ -72,9 +72,9 @@ def _folded(text: str) -> str:
     """The text in one spelling of letters, digits, dashes and quotes, without invisible characters."""
     for _ in range(2):  # the case folded of a text in NFKD may not be in NFKD, and the other way round
         text = unicodedata.normalize("NFKD", text.translate(_ALIKE)).casefold()
-    seen = (c for c in _UNSEEN.sub("", text) if c.isspace() or unicodedata.category(c) not in ("Cf", "Cc"))
-    digits = "".join(str(unicodedata.decimal(c, c)) for c in seen)
-    return unicodedata.normalize("NFC", digits).translate(_ALIKE).replace("i\u0307", "i")
+    visible = (c for c in _UNSEEN.sub("", text) if c.isspace() or unicodedata.category(c) not in ("Cf", "Cc"))
+    with_digits = "".join(str(unicodedata.decimal(c, c)) for c in visible)
+    return unicodedata.normalize("NFC", with_digits).translate(_ALIKE).replace("i\u0307", "i")
 
 
 def _in_decimals(match: re.Match[str]) -> str:

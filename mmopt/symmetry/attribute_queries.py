@@ -250,11 +250,11 @@ def _gram_classes(gram: Array, close: float) -> Ints:
     scale = float(np.abs(gram).max(initial=0.0)) or 1.0
     # Values of one class agree at every other value: so at the probes, unless they are probes.
     probes = np.unique(np.linspace(0, n - 1, min(PROBED_VALUES, n)).astype(np.int64))
-    seen = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
+    probed = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
     buckets: dict[bytes, list[int]] = {}
     members: dict[int, list[int]] = {}  # of each class, by its first value
     for v in range(n):
-        key = b"" if v in probes else seen[v].tobytes()
+        key = b"" if v in probes else probed[v].tobytes()
         near = members if v in probes else [*buckets.get(key, []), *buckets.get(b"", [])]
         first = next((w for w in near if _swaps(gram, w, v, close)), v)
         members.setdefault(first, []).append(v)

@@ -39,6 +39,7 @@ class AttributePart:
 
     @property
     def dim(self) -> int:
+        """Number of basis vectors, copies not counted."""
         return len(self.labels)
 
 

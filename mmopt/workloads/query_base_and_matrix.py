@@ -89,8 +89,7 @@ class Explicit(Group):
         names: Sequence[str] = (),
     ) -> Explicit:
         """Check and copy a matrix; WorkloadError as in ``Workload.from_matrix``. names : of the queries."""
-        read = Sparse.read if scipy.sparse.issparse(matrix) else Dense.read
-        queries = read(matrix, names)
+        queries = (Sparse.read if scipy.sparse.issparse(matrix) else Dense.read)(matrix, names)
         return Explicit(
             queries,
             weights=per_query(weights, queries.rows, "weight", 1.0),

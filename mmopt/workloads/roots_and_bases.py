@@ -132,9 +132,9 @@ def eigen(root: Array, basis: Array | None) -> tuple[Array, Array]:
     """
     values, rows = spectrum(root if basis is None else root @ basis.T)
     vectors = rows if basis is None else rows @ basis
-    kept = values > 0
-    if not kept.all():
-        values, vectors = values[kept], vectors[kept]
+    positive = values > 0
+    if not positive.all():
+        values, vectors = values[positive], vectors[positive]
     return frozen(values), frozen(fix_signs(vectors))
 
 

@@ -318,6 +318,7 @@ class Workload(Tabular):
 
     @cached_property
     def _merged(self) -> Merged:
+        """The blocks on merged cells."""
         return Merged.of(self.blocks)
 
     @property
@@ -426,6 +427,7 @@ class Workload(Tabular):
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
+        """``eigenvalues`` and ``eigenqueries``."""
         return eigen(self.root, None if self.rank == self.n else self.basis)
 
     @property

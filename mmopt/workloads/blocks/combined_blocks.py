@@ -175,6 +175,7 @@ class RowWeighted(Around):
 
     @cached_property
     def _weighed(self) -> Implicit:
+        """``weighed()``, made once."""
         return ScaledRows(self.inner, self.row_weights)
 
     def _take(self, index: Ints) -> Array:

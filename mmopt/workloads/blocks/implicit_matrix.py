@@ -228,6 +228,7 @@ class Implicit(ABC):
         return stacked_root(self._scaled_chunks(weights), self.size)
 
     def _scaled_chunks(self, weights: Array) -> Iterator[Array]:
+        """All rows times √weights, dense, some at a time."""
         step = max(64, self.size)
         for place, rows in enumerate(self.chunks(step)):
             yield np.sqrt(weights[place * step :][: len(rows)])[:, None] * rows
