@@ -1,10 +1,12 @@
 """Gram matrices and targets of a workload by components.
 
-For total error the Gram matrix is split, as roots; ``mean_roots`` does so for any other workload, whose mean
-over all images counts. On the component of one part per attribute, the Gram
+For total error the Gram matrix is split, as roots. On the component of one part per attribute, the Gram
 matrix of Σⱼ wⱼ ⊗ᵢ Gᵢ⁽ʲ⁾ is Σⱼ wⱼ ⊗ᵢ (Gᵢ⁽ʲ⁾ on the part). Only components on which some product is not zero
 are ever listed. Each has a root that is computed from the roots of the factors by QR, so that small singular
 values keep their digits.
+
+The symmetries may also be those of another workload (``mean_roots``): for a matrix X that they leave
+unchanged trace(G X) is the same for all images of a Gram matrix G, so only the mean of these images counts.
 
 Basis vectors of a component that its Gram matrix does not connect are in blocks, components of their own:
 flipping the signs of a block's vectors changes neither the Gram matrix nor the diagonal of any X, so some
@@ -520,9 +522,6 @@ def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct],
     return products, components
 
 
-WEIGHTED, PLAIN, UNIT = "weighted", "plain", "unit"
-
-
 def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]:
     """Rows (·, d) per component whose Gram matrix is the mean of the workload's there; zero ones left out.
 
@@ -535,17 +534,17 @@ def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]
     TooLargeError : a component, or their list, that does not fit in memory.
     """
     check_fit(joint, workload)
-    _, terms = terms_of(workload if scale == WEIGHTED else workload.unweighted, False)
+    _, terms = terms_of(workload if scale == "weighted" else workload.unweighted, False)
     products = workload.products
     if products is None:
         (term,) = terms
         root = {
-            WEIGHTED: lambda: workload.root,
-            PLAIN: lambda: workload.unweighted.root,
-            UNIT: lambda: workload.unit_root,
+            "weighted": lambda: workload.root,
+            "plain": lambda: workload.unweighted.root,
+            "unit": lambda: workload.unit_root,
         }[scale]
         terms = (replace(term, pieces=(replace(term.pieces[0], root=root),)),)
-    elif scale == UNIT:
+    elif scale == "unit":
         factors = {id(f): f for p in products for f in p.factors}
         each = {number: float(f.squared_norms().max()) for number, f in factors.items()}
         largest = [math.prod([each[id(f)] for f in p.factors]) for p in products]
@@ -558,11 +557,5 @@ def check_fit(joint: Joint, workload: Workload) -> None:
     expected = tuple(len(a.classes) for a in joint.attributes)
     sizes = (workload.n,) if workload.products is None else workload.domain.shape
     if expected != sizes:
-        raise OptionError(
-            f"the strategy is by component over {_times(expected)} cells, the queries have {_times(sizes)}"
-        )
-
-
-def _times(sizes: tuple[int, ...]) -> str:
-    """The sizes of a product, for messages."""
-    return " x ".join(map(str, sizes))
+        cells, theirs = (" x ".join(map(str, shape)) for shape in (expected, sizes))
+        raise OptionError(f"the strategy is by component over {cells} cells, the queries have {theirs}")
