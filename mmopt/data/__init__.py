@@ -1,4 +1,6 @@
-"""From a table to a data vector of counts. No strategies, no noise: all of it is confidential.
+"""From a table to a data vector of counts, which is confidential, and to a draft of its workload file.
+
+No strategies, no noise.
 
 - ``table_file.py``: files that hold tables: text, Parquet, DuckDB and SQLite
 - ``connections.py``: the embedded DuckDB, connections to servers, and the errors of both
