@@ -6,7 +6,7 @@ Where things are, from the lowest floor up:
 - ``errors.py``: every error that is raised on purpose
 - ``limits.py``: limits of memory and time
 - ``reasons_to_stop.py``: why a solver, a search, a solve or a comparison ended
-- ``resources.py``: versions, and the folder of the program files
+- ``installation_and_files.py``: the version, the folder of the program files, how files are written
 - ``notebook.py``: the way from objects of users to their display
 - ``worker_start.py``: the start of the process that does the tasks of a comparison
 - ``numerics/``: floating point that is proved; arrays that split into components
@@ -172,7 +172,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name):
         if name == "__version__":
-            return importlib.import_module("mmopt.resources").version()
+            return importlib.import_module("mmopt.installation_and_files").version()
         for module, names in _HOMES.items():
             if name in names:
                 value = getattr(importlib.import_module(module), name)

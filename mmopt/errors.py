@@ -34,6 +34,7 @@ __all__ = [
     "without_password",
 ]
 
+# A secret among the options of a URL, and the password before its host.
 _OPTION = re.compile(r"([?&][^=&\s]*(?:password|passwd|pwd|token|secret)[^=&\s]*=)\S+", re.IGNORECASE)
 _PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s:/@]*):\S*@")
 
@@ -56,7 +57,7 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
     def inside(self, column: bool = False) -> str:
-        """The place within the same file or Python values: ``line 3``, ``line 3, column 5``."""
+        """The place for a message about the same file: ``line 3``, with ``column`` ``line 3, column 5``."""
         if not self.line:
             return self.file
         return f"line {self.line}, column {self.column}" if column else f"line {self.line}"

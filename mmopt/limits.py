@@ -16,7 +16,6 @@ from mmopt.errors import TimeLimitError, TooLargeError, whole
 MEMORY_LIMIT = 4 * 2**30
 """Bytes that one dense array may take."""
 
-
 GRACE, SHARE = 2.0, 0.2  # seconds, and share of the limit, to stop the solver and certify what it has
 
 
@@ -50,26 +49,27 @@ class _Deadline:
     started: float
 
     def left(self, seconds: float) -> float:
+        """The seconds left until so many have passed since the start; negative afterwards."""
         return self.started + seconds - time.monotonic()
 
 
-_NONE = _Deadline(math.inf, 0.0)
-_DEADLINE: ContextVar[_Deadline] = ContextVar("deadline", default=_NONE)
+_NO_LIMIT = _Deadline(math.inf, 0.0)
+_DEADLINE: ContextVar[_Deadline] = ContextVar("deadline", default=_NO_LIMIT)
 
 
 @contextmanager
 def deadline(time_limit: float | None) -> Iterator[None]:
     """Limit the time of the block to the ``hard_limit``; an earlier deadline around it stays."""
-    new = _NONE if time_limit is None else _Deadline(time_limit, time.monotonic())
-    held = new if new.limit < time_left() else _DEADLINE.get()
-    token = _DEADLINE.set(held)
+    new = _NO_LIMIT if time_limit is None else _Deadline(time_limit, time.monotonic())
+    inside = new if new.limit < time_left() else _DEADLINE.get()
+    token = _DEADLINE.set(inside)
     try:
         yield
     finally:
-        spared = _DEADLINE.get().started - held.started  # ``time_not_counted`` inside is so around it, too
+        not_counted = _DEADLINE.get().started - inside.started  # nor is it for the deadline around
         _DEADLINE.reset(token)
-        if (around := _DEADLINE.get()) is not _NONE:
-            _DEADLINE.set(_Deadline(around.limit, around.started + spared))
+        if (around := _DEADLINE.get()) is not _NO_LIMIT:
+            _DEADLINE.set(_Deadline(around.limit, around.started + not_counted))
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def time_not_counted() -> Iterator[None]:
     """Leave the time of the block out: a first import may take seconds that are not part of the work."""
     started, current = time.monotonic(), _DEADLINE.get()
     yield
-    if current is not _NONE:
+    if current is not _NO_LIMIT:
         _DEADLINE.set(_Deadline(current.limit, current.started + time.monotonic() - started))
 
 

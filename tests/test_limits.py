@@ -32,7 +32,7 @@ def test_the_earlier_of_two_deadlines_holds(no_grace: None) -> None:
 def test_without_a_limit_there_is_none_to_move() -> None:
     with limits.time_not_counted():
         pass
-    assert limits._DEADLINE.get() is limits._NONE
+    assert limits._DEADLINE.get() is limits._NO_LIMIT
 
 
 def test_a_first_import_is_not_counted_by_any_deadline_around_it() -> None:
@@ -43,7 +43,7 @@ def test_a_first_import_is_not_counted_by_any_deadline_around_it() -> None:
                 pass
             after = limits._DEADLINE.get()
             assert (after.limit, after.started > before.started) == (1e6, True)
-        assert limits._DEADLINE.get() is limits._NONE
+        assert limits._DEADLINE.get() is limits._NO_LIMIT
 
 
 def test_what_takes_too_long_before_there_is_a_point(no_grace: None) -> None:

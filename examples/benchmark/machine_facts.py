@@ -38,7 +38,7 @@ def machine(threads: int) -> dict[str, Any]:
 def versions(solvers: Sequence[str]) -> dict[str, str]:
     """The versions of mmopt, of its libraries and of the solvers, functions included; "-": unknown."""
     from mmopt import __version__
-    from mmopt.resources import version_of
+    from mmopt.installation_and_files import version_of
     from mmopt.solvers import solver_row
 
     modules = {name: MODULES[name] for name in solvers if name in MODULES} | {name: name for name in SYSTEM}

@@ -25,7 +25,7 @@ from mechanisms import MECHANISMS
 from page import chart, page
 from simulated_data import SHAPES, WORKLOADS, drawn, queries
 
-from mmopt.resources import write_whole
+from mmopt.installation_and_files import write_whole
 
 ROWS = (10**3, 10**6)
 EPSILONS = (0.01, 0.1, 1.0)

@@ -54,7 +54,7 @@ from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
 from mmopt.results import Frame, Solution, gap_between
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.query_group import Explicit
+from mmopt.workloads.query_base_and_matrix import Explicit
 from mmopt.workloads.query_product import wishes
 
 if TYPE_CHECKING:

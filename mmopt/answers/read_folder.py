@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import Error, OptionError, PrivacyError, ResultError
+from mmopt.installation_and_files import parse_json
 from mmopt.ledger.account import MEASURES, Measure, above, cost_in
 from mmopt.mechanism.measurement import FIGURES, check_claim, described
 from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
@@ -43,7 +44,6 @@ from mmopt.privacy.noise import MOST_SUMMED, NOISES, Noise, continuous_gaussian_
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.proof.verify import checked_summary
 from mmopt.report.accuracy_and_release_tables import release_rows
-from mmopt.resources import parse_json
 from mmopt.results import Frame, Solution
 from mmopt.results.saved_fields import UNREADABLE
 from mmopt.results.solution import gap_between

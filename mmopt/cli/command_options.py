@@ -12,7 +12,7 @@ import typer
 
 def program_words(incomplete: str) -> list[str]:
     """Shipped programs that begin with ``incomplete``; where there are none the shell completes files."""
-    from mmopt.resources import programs_folder
+    from mmopt.installation_and_files import programs_folder
 
     return _beginning(incomplete, (file.stem for file in programs_folder().glob("*.program")))
 

@@ -20,6 +20,7 @@ from mmopt.driver import default_program, solve
 from mmopt.driver.accepted_inputs import READ_BY_CLASS
 from mmopt.driver.templates import TEMPLATES
 from mmopt.errors import Error, OptionError, PrivacyError
+from mmopt.installation_and_files import write_whole
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import partial_sibling
@@ -28,7 +29,6 @@ from mmopt.privacy.noise import noise_for
 from mmopt.proof.verify import rechecked
 from mmopt.report import write_accuracy_chart
 from mmopt.request import Request
-from mmopt.resources import write_whole
 from mmopt.results import Frame, Solution
 from mmopt.solvers import Options, solver_name
 from mmopt.strategies import ADD_REMOVE

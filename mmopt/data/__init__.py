@@ -1,19 +1,22 @@
-"""From a table to a data vector of counts. No strategies, no noise: all of it is confidential.
+"""From a table to a data vector of counts, which is confidential, and to a draft of its workload file.
+
+No strategies, no noise.
 
 - ``table_file.py``: files that hold tables: text, Parquet, DuckDB and SQLite
 - ``connections.py``: the embedded DuckDB, connections to servers, and the errors of both
 - ``frames_in_memory.py``: data frames and dictionaries of columns
-- ``open_table.py``: any table, opened: its columns by name, its rows, and columns for a draft
+- ``open_table.py``: any table, opened: its columns by name, and its rows
+- ``draft_workload.py``: a first workload file, drafted from the columns of a table
 - ``cell_codes.py``: the cell of a row along one attribute, as an expression of the database; numbers and days
   in texts
-- ``coded_rows.py``: the rows that are counted, as codes of cells: rules, persons, parts and weights
+- ``counted_rows.py``: the rows that are counted, as codes of cells: rules, persons, parts and weights
 - ``counts.py``: counts of a table: one per cell, or by few attributes
 """
 
-from mmopt.data.coded_rows import Part
 from mmopt.data.connections import shown_source
+from mmopt.data.counted_rows import Part
 from mmopt.data.counts import DataVector, MarginalCounts, check_columns, data_vector, marginal_counts
-from mmopt.data.open_table import column_kinds, public_forms
+from mmopt.data.draft_workload import column_kinds, public_forms
 
 __all__ = [
     "DataVector",

@@ -36,11 +36,10 @@ from mmopt.workloads.encodings import TableValue, date_of
 
 #: From this size on, whole numbers in a text are compared as text.
 HUGE = 10**20
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_SHORT = r"([eE][+-]?0*[0-9]{1,2})?$"
-_LONG = r"([eE][+-]?0*[0-9]{1,4})?$"
 _MANTISSA = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)"
-
+_NUMBER = _MANTISSA + r"([eE][+-]?[0-9]+)?$"
+_SHORT = r"([eE][+-]?0*[0-9]{1,2})?$"  # an exponent that leaves a number of few digits within doubles
+_LONG = r"([eE][+-]?0*[0-9]{1,4})?$"  # one that PostgreSQL's decimals have room for
 _DAY = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
 
 
@@ -72,7 +71,7 @@ def doubles_spelled(text: Any) -> Any:
     long = (trimmed.length() <= 1000) & trimmed.re_search(_MANTISSA + _LONG)
     return ibis.cases(
         (short, trimmed.cast("float64")),
-        (long, _clamped(ibis.ifelse(long, trimmed, "0").cast("decimal"))),
+        (long, _as_double(ibis.ifelse(long, trimmed, "0").cast("decimal"))),
         *words,
         else_=none,
     )
@@ -93,17 +92,18 @@ def large_in(text: Any, number: Any, largest: float) -> Any:
     return spelled.cast("decimal") if _engine(text) == "postgres" else spelled.try_cast("decimal(38, 18)")
 
 
-def _clamped(number: Any) -> Any:
+def _as_double(number: Any) -> Any:
     """A decimal of any size as a double: infinite beyond the largest; nearer to 0 than 1e-307 as +-1e-307,
-    and as 0 where it rounds to 0."""
+    and as 0 where it rounds to 0. PostgreSQL's cast raises where a decimal is out of range."""
     import ibis
 
     def power(exponent: int) -> Any:
+        """A power of ten as a decimal."""
         return ibis.literal(f"1e{exponent}").cast("decimal")
 
     size = number.abs()
     limit = ibis.literal("1.7976931348623158e308").cast("decimal")
-    is_negative = number < power(0) - power(0)
+    is_negative = number < power(0) - power(0)  # 0 as a decimal
     is_inside = (size < limit) & (size > power(-307))
     return ibis.cases(
         (size >= limit, ibis.ifelse(is_negative, float("-inf"), float("inf"))),
@@ -157,8 +157,7 @@ def _engine(column: Any) -> str:
     return str(column.get_backend().name)
 
 
-OUTSIDE, MISSING, UNREADABLE = 0, 1, 2
-
+OUTSIDE, MISSING, UNREADABLE = 0, 1, 2  # beyond the cells: the code is ``attribute.size`` plus one of these
 
 #: The types unknown to Ibis 12 whose text is no value: its day is that of UTC, or its digits are bits.
 _NO_TEXT = ("TIMESTAMPTZ_NS", "TIME_NS", "UNION", "BIT")
@@ -296,6 +295,7 @@ def declared_kinds(attribute: Attribute) -> str:
 
 
 def _kinds(attribute: Attribute) -> set[str]:
+    """The kinds of values that an attribute declares."""
     if isinstance(attribute.encoding, Bins):
         return {"dates" if attribute.encoding.dates else "numbers"}
     return {_kind(value) for members in attribute.encoding.members for value in members}
@@ -310,6 +310,7 @@ def _largest(attribute: Attribute) -> float:
 
 
 def _kind(value: TableValue) -> str:
+    """The kind of a declared value: "booleans", "text" or "numbers"."""
     if isinstance(value, bool):  # before int: True is an int in Python
         return "booleans"
     return "text" if isinstance(value, str) else "numbers"
@@ -367,6 +368,7 @@ def _bin(reading: Reading, bins: Bins, outside: int) -> Any:
     codes = [*below, *range(bins.size), *above]  # of the values below each edge and not below the one before
 
     def among(low: int, high: int) -> Any:
+        """The code of a value that is not below edge low - 1, and below edge high."""
         if low == high:
             return ibis.literal(codes[low], "int64")
         middle = (low + high) // 2

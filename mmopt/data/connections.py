@@ -67,14 +67,14 @@ def connected(path: str | None = None) -> Iterator[Any]:
 
 @contextmanager
 def named_errors(
-    name: str, named: Callable[[Exception], DataError | None], more: tuple[type[Exception], ...] = ()
+    name: str, in_words: Callable[[Exception], DataError | None], more: tuple[type[Exception], ...] = ()
 ) -> Iterator[list[BaseException]]:
     """Turn each error that an engine raises inside into a DataError.
 
     Parameters
     ----------
     name : the table, for messages.
-    named : gives our error for an engine's error that is about the table itself, else None.
+    in_words : gives our error for an engine's error that is about the table itself, else None.
     more : further exceptions that count as an engine's.
 
     Yields a list: an error that is put there is raised in place of the engine's.
@@ -83,26 +83,26 @@ def named_errors(
     import ibis
     import pyarrow as pa
 
-    kept: list[BaseException] = []
+    replacements: list[BaseException] = []
     try:
         with warnings.catch_warnings():
             # Ibis 12 asks for schemas through a call that DuckDB 2 deprecates.
             warnings.filterwarnings("ignore", "fetch_arrow_table", DeprecationWarning)
-            yield kept
+            yield replacements
     except (duckdb.Error, ibis.IbisError, sqlite3.Error, pa.ArrowException, *more) as error:
-        if kept:
-            raise kept[0] from None
+        if replacements:
+            raise replacements[0] from None
         if isinstance(error, duckdb.OutOfMemoryException):
             raise DataError(f"{name}: the table does not fit into memory while it is counted") from None
         # Else it is not about the table: only its kind is named, as its text may quote rows, too.
-        raise named(error) or DataError(f"{name}: the engine stopped ({type(error).__name__})") from None
+        raise in_words(error) or DataError(f"{name}: the engine stopped ({type(error).__name__})") from None
 
 
 def driver_errors() -> tuple[type[Exception], ...]:
     """The exceptions of the database drivers that are loaded: PEP 249's class Error, and those of Spark."""
-    names = [vars(module) for module in list(sys.modules.values()) if hasattr(module, "__dict__")]
+    namespaces = [vars(module) for module in list(sys.modules.values()) if hasattr(module, "__dict__")]
     kinds: list[object] = [
-        *(each.get("Error") for each in names if isinstance(each.get("apilevel"), str)),
+        *(names.get("Error") for names in namespaces if isinstance(names.get("apilevel"), str)),
         getattr(sys.modules.get("pyspark.errors"), "PySparkException", None),
         getattr(sys.modules.get("py4j.protocol"), "Py4JError", None),
     ]
@@ -136,6 +136,7 @@ def _called(name: str, kind: str, *arguments: Any) -> Any:
     return function(*arguments)
 
 
+# Schemes of URLs: of files, of Spark, and the backend of a scheme that has another name.
 _FILES = ("file", "duckdb", "sqlite", "csv", "parquet")
 _SPARK = ("spark", "pyspark")
 _EXTRAS = {"postgresql": "postgres"}
@@ -230,6 +231,7 @@ def named_table(connection: Any, shown: str, table: str | None) -> Any:
 
 
 def _tables_of(connection: Any, schema: str | None) -> list[str]:
+    """The tables and views of a schema, or of the current one; none for a schema that is not there."""
     import ibis
 
     if connection.name == "duckdb":
@@ -260,6 +262,7 @@ def _reason(url: str, error: Exception) -> str:
 
 
 def _way_in(backend: str) -> str:
+    """A hint: the form of the URL of a backend, where it is known."""
     if backend != "postgres":
         return ""
     return (

@@ -17,18 +17,18 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
-from mmopt.data.coded_rows import (
+from mmopt.data.counted_rows import (
     FAULTS,
     KEPT,
     NOBODY,
     Part,
+    attributes_to_read,
     code_name,
     coded_rows,
     counts_by_group,
     dropped_codes,
-    in_steps,
     integers,
-    read_attributes,
+    nested_selects_kept,
     refuse_rows,
     refuse_weights,
     targets_of,
@@ -43,7 +43,7 @@ from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 from mmopt.workloads.domain import Attribute, Domain
 
-TOO_LARGE_HINT = "count by few attributes with mmopt.data.counts, where a release needs no more"
+COUNT_BY_FEW_HINT = "count by few attributes with mmopt.data.counts, where a release needs no more"
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ def data_vector(
         as if there were no others. None: all rows.
     unit : one whose ``column`` names the person of each row: at most ``at_most`` rows of a person are
         counted, of those that no rule drops. That person's rows alone, and the workload's hash, decide which
-        (``coded_rows.py``). A row with NULL there is refused.
+        (``counted_rows.py``). A row with NULL there is refused.
 
     A row counts in one cell, which depends on that row alone. A row that has no cell follows the rules of the
     attribute: ``outside`` for a value that the domain does not declare, such as an infinity, a text that is
@@ -126,16 +126,16 @@ def data_vector(
     domain = as_domain(domain)
     wanted, unit = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part, unit)
     assert isinstance(domain, Domain)  # else refused
-    require_memory((domain.size,), "data vector", TOO_LARGE_HINT)
-    read = read_attributes(domain, workload)
+    require_memory((domain.size,), "data vector", COUNT_BY_FEW_HINT)
+    attributes = attributes_to_read(domain, workload)
     counts = np.zeros(domain.size, dtype=np.int64)
-    misfits = np.zeros((len(read), 3), dtype=np.int64)
+    misfits = np.zeros((len(attributes), 3), dtype=np.int64)
     lines, rows_by_fault = np.zeros((2, FAULTS), dtype=np.int64)
     beyond = nobody = 0
     with open_table(data, wanted, table, delimiter) as opened:
-        coded = coded_rows(opened, read, weight, part, unit, "" if workload is None else workload.hash)
+        coded = coded_rows(opened, attributes, weight, part, unit, "" if workload is None else workload.hash)
         # Codes are named in an inner select and grouped by name: each is computed once a row.
-        codes = [code_name(i) for i in range(len(read))]
+        codes = [code_name(i) for i in range(len(attributes))]
         for batch in counts_by_group(coded, codes if weight is None else [*codes, "fault"], weight):
             rows = integers(batch, "rows")
             fault = np.zeros_like(rows) if weight is None else integers(batch, "fault")
@@ -143,31 +143,31 @@ def data_vector(
             np.add.at(lines, fault, rows if weight is None else integers(batch, "lines"))
             # Along an attribute that is not read, rows count in the first cell.
             cells = {attribute.name: np.zeros(len(rows), np.int64) for attribute in domain.attributes}
-            for i, attribute in enumerate(read):
+            for i, attribute in enumerate(attributes):
                 code = integers(batch, code_name(i))
                 misfits[i] += [rows[code == attribute.size + k].sum() for k in range(3)]
                 cells[attribute.name] = targets_of(attribute)[code]
-            kept = np.all([cell >= 0 for cell in cells.values()], axis=0)
-            counted_rows = rows if unit is None else integers(batch, KEPT)
+            has_cell = np.all([cell >= 0 for cell in cells.values()], axis=0)
+            kept = rows if unit is None else integers(batch, KEPT)
             if unit is not None:
-                beyond += int((rows - counted_rows)[kept].sum())
+                beyond += int((rows - kept)[has_cell].sum())
                 nobody += int(integers(batch, NOBODY).sum())
-            np.add.at(counts, domain.ravel([cell[kept] for cell in cells.values()]), counted_rows[kept])
+            np.add.at(counts, domain.ravel([cell[has_cell] for cell in cells.values()]), kept[has_cell])
     counts.setflags(write=False)
     total = int(rows_by_fault.sum())
     if weight is not None:
         refuse_weights(opened.name, weight, np.arange(FAULTS), lines, rows_by_fault)
-    refuse_rows(opened.name, read, misfits.tolist(), total, unit, nobody)
-    return DataVector(counts, total, _dropped(domain, read, misfits.tolist()), beyond)
+    refuse_rows(opened.name, attributes, misfits.tolist(), total, unit, nobody)
+    return DataVector(counts, total, _dropped(domain, attributes, misfits.tolist()), beyond)
 
 
 def _dropped(
-    domain: Domain, read: Sequence[Attribute], misfits: Sequence[Sequence[int]]
+    domain: Domain, attributes: Sequence[Attribute], misfits: Sequence[Sequence[int]]
 ) -> Mapping[str, int]:
     """The rows that the rules of each attribute drop."""
     dropped = {
         attribute.name: sum(numbers[code - attribute.size] for code in dropped_codes(attribute))
-        for attribute, numbers in zip(read, misfits, strict=True)
+        for attribute, numbers in zip(attributes, misfits, strict=True)
     }
     return MappingProxyType({name: dropped.get(name, 0) for name in domain.names})
 
@@ -208,11 +208,10 @@ def counted_sets(queried: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> tu
     small = [set(attributes) for attributes in outer if _entries(attributes, sizes) <= LARGEST_SUMMED]
     if len(small) == len(outer):
         return outer
-    kept = set(outer)
     inner = [
         attributes
-        for attributes in every
-        if attributes not in kept and not any(around.issuperset(attributes) for around in small)
+        for attributes in sorted(set(every) - set(outer))
+        if not any(around.issuperset(attributes) for around in small)
     ]
     return (*outer, *inner)
 
@@ -228,13 +227,13 @@ def joined(
     order = max((len(attributes) for attributes in sets), default=1) or 1
     most = LARGEST_JOINED ** (1 / order)
     blocks: list[list[int]] = []
-    held = most + 1.0
+    entries = most + 1.0  # of the last block; there is none yet
     for i in sorted({i for attributes in sets for i in attributes}):
-        if held * sizes[i] > most:
+        if entries * sizes[i] > most:
             blocks.append([])
-            held = 1.0
+            entries = 1.0
         blocks[-1].append(i)
-        held *= sizes[i]
+        entries *= sizes[i]
     block_of = {i: block for block in blocks for i in block}
     by_union: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     for attributes in sets:
@@ -256,6 +255,7 @@ def joined(
 
 
 def _entries(attributes: Iterable[int], sizes: Sequence[int]) -> int:
+    """Entries of the table over these attributes."""
     return math.prod(sizes[i] for i in attributes)
 
 
@@ -283,6 +283,7 @@ class MarginalCounts:
 
     @cached_property
     def _by_attribute(self) -> dict[int, list[tuple[int, ...]]]:
+        """The sets with tables that contain each attribute, the smallest table first."""
         by_attribute: dict[int, list[tuple[int, ...]]] = {}
         for attributes in sorted(self.tables, key=lambda attributes: self.tables[attributes].size):
             for i in attributes:
@@ -298,14 +299,14 @@ class MarginalCounts:
             return table
         around = min((self._by_attribute.get(i, []) for i in attributes), key=len, default=list(self.tables))
         wanted = set(attributes)
-        held = next((larger for larger in around if wanted.issubset(larger)), None)
-        if held is None or list(attributes) != sorted(wanted):
+        larger = next((one for one in around if wanted.issubset(one)), None)
+        if larger is None or list(attributes) != sorted(wanted):
             names = ", ".join(f"'{self.domain.names[i]}'" for i in attributes)
             raise DataError(
                 f"the rows were not counted by {names} together", hint="count them by these attributes, too"
             )
-        others = tuple(at for at, i in enumerate(held) if i not in wanted)
-        return np.asarray(self.tables[held].sum(axis=others), dtype=np.int64)
+        others = tuple(at for at, i in enumerate(larger) if i not in wanted)
+        return np.asarray(self.tables[larger].sum(axis=others), dtype=np.int64)
 
     def __repr__(self) -> str:
         return f"MarginalCounts({len(self.tables):,} tables of counts, {self.rows:,} rows)"
@@ -357,61 +358,67 @@ def marginal_counts(
         raise DataError(
             f"the sets to count by have places beyond the {len(domain.shape)} attributes of the domain"
         )
-    held = counted_sets(queried, domain.shape)
-    entries = sum(math.prod(domain.shape[i] for i in places) for places in held)
-    require_memory((entries,), f"counts by {len(held):,} sets of attributes")
-    read = read_attributes(domain, workload)
-    places = {domain.names.index(a.name): at for at, a in enumerate(read)}
+    kept_sets = counted_sets(queried, domain.shape)
+    entries = sum(_entries(places, domain.shape) for places in kept_sets)
+    require_memory((entries,), f"counts by {len(kept_sets):,} sets of attributes")
+    attributes = attributes_to_read(domain, workload)
+    places = {domain.names.index(a.name): at for at, a in enumerate(attributes)}
     with (
         open_table(data, wanted, table, delimiter) as opened,
-        _kept(coded_rows(opened, read, weight, part, unit, workload.hash)) as coded,
+        _stored(coded_rows(opened, attributes, weight, part, unit, workload.hash)) as coded,
     ):
         if weight is not None:
             for lines in counts_by_group(coded, ["fault"], weight):
                 faults, rows_by_fault = integers(lines, "fault"), integers(lines, "rows")
                 refuse_weights(opened.name, weight, faults, integers(lines, "lines"), rows_by_fault)
-        misfits, rows, nobody = _misfits(coded, read, weight)
-        refuse_rows(opened.name, read, misfits, rows, unit, nobody)
-        inside = _in_cells(coded, read, misfits)
+        misfits, rows, nobody = _misfits(coded, attributes, weight)
+        refuse_rows(opened.name, attributes, misfits, rows, unit, nobody)
+        inside = _in_cells(coded, attributes, misfits)
         beyond = 0
         if unit is not None:
             beyond = int(inside.filter(inside[KEPT] == 0).count().to_pyarrow().as_py())
             inside = inside.filter(inside[KEPT] == 1)
-        tables = dict(_tables(inside, domain, held, places, weight))
-    return MarginalCounts(domain, MappingProxyType(tables), rows, _dropped(domain, read, misfits), beyond)
+        tables = dict(_tables(inside, domain, kept_sets, places, weight))
+    return MarginalCounts(
+        domain, MappingProxyType(tables), rows, _dropped(domain, attributes, misfits), beyond
+    )
 
 
-def _kept(coded: Any) -> AbstractContextManager[Any]:
-    """The codes as a temporary table of their engine; as they are where it has none."""
+def _stored(coded: Any) -> AbstractContextManager[Any]:
+    """The codes in a temporary table of their engine; as they are where it has none."""
     import ibis
 
     try:
-        with in_steps():
+        with nested_selects_kept():
             return cast(AbstractContextManager[Any], coded.cache())
     except (NotImplementedError, ibis.common.exceptions.UnsupportedOperationError):
         return nullcontext(coded)
 
 
-def _misfits(coded: Any, read: Sequence[Attribute], weight: str | None) -> tuple[list[list[int]], int, int]:
+def _misfits(
+    coded: Any, attributes: Sequence[Attribute], weight: str | None
+) -> tuple[list[list[int]], int, int]:
     """The rows with each attribute's three codes that are no cell; all rows; those that name no person."""
     import ibis
 
     rows_of_line = ibis.literal(1, "int64") if weight is None else coded.weight
     sums = {
         f"{code_name(i)}_{code}": ibis.ifelse(coded[code_name(i)] == a.size + code, rows_of_line, 0).sum()
-        for i, a in enumerate(read)
+        for i, a in enumerate(attributes)
         for code in range(3)
     }
     rows = coded.count() if weight is None else rows_of_line.sum()
     nobody = {NOBODY: coded[NOBODY].sum()} if NOBODY in coded.columns else {}
     row = coded.aggregate(rows=rows, **sums, **nobody).to_pyarrow()
-    misfits = [[int(integers(row, f"{code_name(i)}_{k}")[0]) for k in range(3)] for i in range(len(read))]
+    misfits = [
+        [int(integers(row, f"{code_name(i)}_{k}")[0]) for k in range(3)] for i in range(len(attributes))
+    ]
     return misfits, int(integers(row, "rows")[0]), int(integers(row, NOBODY)[0]) if nobody else 0
 
 
-def _in_cells(coded: Any, read: Sequence[Attribute], misfits: Sequence[Sequence[int]]) -> Any:
+def _in_cells(coded: Any, attributes: Sequence[Attribute], misfits: Sequence[Sequence[int]]) -> Any:
     """The rows that no attribute drops."""
-    for i, (a, numbers) in enumerate(zip(read, misfits, strict=True)):
+    for i, (a, numbers) in enumerate(zip(attributes, misfits, strict=True)):
         out = [code for code in dropped_codes(a) if numbers[code - a.size]]
         if out:
             coded = coded.filter(coded[code_name(i)].notin(out))
@@ -419,14 +426,18 @@ def _in_cells(coded: Any, read: Sequence[Attribute], misfits: Sequence[Sequence[
 
 
 def _tables(
-    coded: Any, domain: Domain, held: Sequence[tuple[int, ...]], places: Mapping[int, int], weight: str | None
+    coded: Any,
+    domain: Domain,
+    kept_sets: Sequence[tuple[int, ...]],
+    places: Mapping[int, int],
+    weight: str | None,
 ) -> Iterator[tuple[tuple[int, ...], Counts]]:
     """The table of each set; the sets of one group come from one query.
 
     places : the places of attributes among those that are read; along others all rows count in the first
         cell.
     """
-    for union, sets in joined(held, domain.shape).items():
+    for union, sets in joined(kept_sets, domain.shape).items():
         grouped = [i for i in union if i in places]
         shape = [domain.shape[i] for i in union]
         counts = np.zeros(math.prod(shape), dtype=np.int64)

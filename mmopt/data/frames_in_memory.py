@@ -47,16 +47,16 @@ def frame_columns(data: Any) -> ColumnStream:
     what = "the data frame"
     origins = {base.__module__.partition(".")[0] for base in type(data).__mro__}
     library = next((f for name, f in _LIBRARIES.items() if name in origins), _other)
-    names, index, part = library(data)
+    names, index, columns_at = library(data)
 
     def batches(places: Sequence[int]) -> Batches:
         if not places and library is not _other and isinstance(data, Sized):
             return _nulls(len(data))
-        chosen, at = part(places)
+        chosen, at = columns_at(places)
         reader = _reader(chosen)
         if reader is None:
             # Arrow's message may quote a value: the column at fault is found by reading each alone.
-            wrong = next((p for p in places if _reader(part([p])[0]) is None), places[0])
+            wrong = next((p for p in places if _reader(columns_at([p])[0]) is None), places[0])
             raise _no_arrow(what, names[wrong])
         return _plain(reader, at, what) if places else _nulls(sum(batch.num_rows for batch in reader))
 
@@ -108,9 +108,9 @@ def text_batches(count: int, columns: Iterator[list[list[str | None]]]) -> Batch
     )
 
 
-def streamed_table(connection: Any, batches: Batches, kept: list[BaseException]) -> Any:
+def streamed_table(connection: Any, batches: Batches, errors: list[BaseException]) -> Any:
     """Record batches as an Ibis table of DuckDB, to be read once. DuckDB passes on only the text of an error
-    that is raised in it, so errors of ours are put into ``kept``."""
+    that is raised in it, so errors of ours are put into ``errors``, the list of ``named_errors``."""
     import pyarrow as pa
 
     schema, records = batches
@@ -119,37 +119,40 @@ def streamed_table(connection: Any, batches: Batches, kept: list[BaseException])
         try:
             yield from records
         except (DataError, KeyboardInterrupt) as error:
-            kept.append(error)
+            errors.append(error)
             raise
 
     connection.con.register("counted_rows", pa.RecordBatchReader.from_batches(schema, passed()))
     return connection.table("counted_rows")
 
 
-# -- libraries: column names, names of an index, and the columns at some places
+# -- libraries
 
-#: An object that has the columns at these places, and their places in it.
-Part = Callable[[Sequence[int]], tuple[Any, Sequence[int]]]
-Library = tuple[Sequence[str], tuple[str, ...], Part]
+#: Gives an object that has the columns at some places, and their places in it.
+ColumnsAt = Callable[[Sequence[int]], tuple[Any, Sequence[int]]]
+#: What a library says of a frame: column names, names of its index, and the columns at some places.
+Library = tuple[Sequence[str], tuple[str, ...], ColumnsAt]
 
 
 def _pandas(data: Any) -> Library:
+    """A data frame of pandas."""
     if data.ndim != 2:
         raise _single_column(data)
     index = tuple(name for name in data.index.names if isinstance(name, str))
     names = list(map(str, data.columns))
 
-    def part(places: Sequence[int]) -> tuple[Any, Sequence[int]]:
+    def columns_at(places: Sequence[int]) -> tuple[Any, Sequence[int]]:
         import pyarrow as pa
 
         # One by one: in a whole frame Arrow would take the index for further columns.
         columns = [_column(data.iloc[:, i], "the data frame", names[i]) for i in places]
         return pa.table(columns, names=[names[i] for i in places]), range(len(places))
 
-    return names, index, part
+    return names, index, columns_at
 
 
 def _polars(data: Any) -> Library:
+    """A data frame of polars."""
     if not hasattr(data, "columns"):
         raise _single_column(data)
     names = data.columns
@@ -157,6 +160,7 @@ def _polars(data: Any) -> Library:
 
 
 def _pyarrow(data: Any) -> Library:
+    """A table, a record batch or a reader of batches of pyarrow."""
     if not hasattr(data, "schema"):
         raise _single_column(data)
     if not hasattr(data, "select"):  # a reader of batches
@@ -165,6 +169,7 @@ def _pyarrow(data: Any) -> Library:
 
 
 def _duckdb(data: Any) -> Library:
+    """A relation of DuckDB."""
     import duckdb
 
     names = data.columns
@@ -183,6 +188,7 @@ _LIBRARIES: Mapping[str, Callable[[Any], Library]] = {
 
 
 def _other(data: Any) -> Library:
+    """A frame of an unknown library, which gives all its columns."""
     reader = _reader(data)
     if reader is None:
         raise _single_column(data)
@@ -190,6 +196,7 @@ def _other(data: Any) -> Library:
 
 
 def _single_column(data: object) -> DataError:
+    """The error for a series or an array in place of a frame."""
     return DataError(
         f"data_vector has a {type(data).__name__}, which is no table of named columns",
         hint="pass a data frame, or a dictionary of columns: {'age': …}",
@@ -231,6 +238,7 @@ def _unread(reader: Any) -> Any:
 
 
 def _no_arrow(what: str, column: str) -> DataError:
+    """The error for a column that Arrow has no type for."""
     return DataError(
         f"{what}: column '{column}' holds values of several types, or of one that Arrow does not have",
         hint="convert it first, for instance to text",
@@ -238,6 +246,7 @@ def _no_arrow(what: str, column: str) -> DataError:
 
 
 def _column(values: Any, what: str, name: str) -> Any:
+    """The values as an Arrow array; ``what`` and ``name`` are the table and the column, for messages."""
     import pyarrow as pa
 
     try:

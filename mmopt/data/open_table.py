@@ -1,22 +1,15 @@
-"""Any table, opened: its columns by name, its rows, and columns for a draft.
+"""Any table, opened: its columns by name, and its rows.
 
-``open_table`` finds columns by their names, and gives rows as an Ibis table, not yet read. ``column_kinds``
-and ``public_forms`` describe columns for a draft of a workload file: by name and type, those of a public
-table also by their values.
+``open_table`` finds columns by their names, and gives rows as an Ibis table, not yet read.
 """
 
 import glob
-import math
 import os
-import re
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from mmopt.data.cell_codes import by_days
@@ -28,7 +21,6 @@ from mmopt.data.connections import (
     is_url,
     named_errors,
     named_table,
-    shown_source,
     shown_url,
 )
 from mmopt.data.frames_in_memory import (
@@ -128,6 +120,7 @@ def is_table(data: object) -> bool:
 def _file(
     stack: ExitStack, file: TableFile, wanted: Mapping[str, str], table: str | None, delimiter: str | None
 ) -> TableColumns:
+    """A table in a file, open until the stack is closed."""
     stack.push(partial(_refuse_changed, file))
     if table is not None and file.kind not in ("duckdb", "sqlite"):
         raise DataError(
@@ -157,12 +150,17 @@ def _refuse_changed(file: TableFile, kind: type[BaseException] | None, *_: objec
         ) from None
 
 
+# The kinds of files. ``option`` is the delimiter of a text, the table of a database; ``errors`` the list of
+# ``named_errors``.
+
+#: The columns at some places of a table, and the names of all.
 Opened = tuple[_Select, tuple[str, ...]]
 
 
 def _csv(
     stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], option: str | None
 ) -> Opened:
+    """A text file, read by DuckDB."""
     delimiter, names = csv_header(file, wanted, option)
     if file.gzipped:
         check_gzip(file)
@@ -178,16 +176,17 @@ def _csv(
 def _parquet(
     stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], option: str | None
 ) -> Opened:
+    """A Parquet file, read by DuckDB."""
     connection = stack.enter_context(connected())
     literal = glob.escape(os.path.abspath(file.path))
     rows = connection.read_parquet(literal, hive_partitioning=False)  # else folders rename a column
     schema = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
-    names, inner = [], 0
+    names, below = [], 0
     # The names as written; a schema is a tree in preorder, whose nodes below a column are left out.
     for name, children in connection.con.execute(schema, [literal]).fetchall()[1:]:
-        if inner == 0:
+        if below == 0:
             names.append(name)
-        inner += children - (inner > 0)
+        below += children - (below > 0)
 
     def select(places: Sequence[int]) -> Any:
         # By place: DuckDB renames columns that differ in case only, maybe to the name of another column.
@@ -199,6 +198,7 @@ def _parquet(
 def _duckdb(
     stack: ExitStack, file: TableFile, _: list[BaseException], wanted: Mapping[str, str], option: str | None
 ) -> Opened:
+    """A database file of DuckDB."""
     connection = stack.enter_context(connected(file.path))
     source = duckdb_columns(connection, file.path, option)
     return lambda places: duckdb_table(connection, source, places), source.columns
@@ -207,18 +207,19 @@ def _duckdb(
 def _sqlite(
     stack: ExitStack,
     file: TableFile,
-    kept: list[BaseException],
+    errors: list[BaseException],
     wanted: Mapping[str, str],
     option: str | None,
 ) -> Opened:
+    """A database file of SQLite, whose values reach DuckDB as texts."""
     database = stack.enter_context(sqlite_database(file.path))
     source = sqlite_columns(database, file.path, option)
     connection = stack.enter_context(connected())
     persons = [name for name, why in wanted.items() if why == OF_PERSONS]
 
     def select(places: Sequence[int]) -> Any:
-        read = sqlite_batches(database, file.path, source, places, persons)
-        return streamed_table(connection, text_batches(max(1, len(places)), read), kept)
+        texts = sqlite_batches(database, file.path, source, places, persons)
+        return streamed_table(connection, text_batches(max(1, len(places)), texts), errors)
 
     return select, source.columns
 
@@ -248,9 +249,9 @@ def _file_error(file: TableFile, error: Exception) -> DataError | None:
 def _stream(stack: ExitStack, data: Any, wanted: Mapping[str, str]) -> TableColumns:
     """The columns of a dictionary or a frame."""
     columns = dictionary_columns(data) if isinstance(data, Mapping) else frame_columns(data)
-    lost = next((column for column in wanted if column in columns.index), "")
-    note = f"'{lost}' is a name of the frame's index, which is no column: pass data.reset_index()"
-    places = _places(columns.name, columns.columns, wanted, note if lost else "")
+    in_index = next((column for column in wanted if column in columns.index), "")
+    note = f"'{in_index}' is a name of the frame's index, which is no column: pass data.reset_index()"
+    places = _places(columns.name, columns.columns, wanted, note if in_index else "")
     errors = stack.enter_context(named_errors(columns.name, lambda _: None))
     connection = stack.enter_context(connected())
     return TableColumns(
@@ -279,6 +280,7 @@ def _server(
 def _ibis_table(
     stack: ExitStack, data: Any, wanted: Mapping[str, str], name: str = "the Ibis table"
 ) -> TableColumns:
+    """The columns of an Ibis table, which its backend computes."""
     import ibis
 
     places = _places(name, data.columns, wanted)
@@ -287,7 +289,7 @@ def _ibis_table(
     except ibis.IbisError as error:
         raise DataError(f"{name} cannot be computed: {error}") from None
 
-    def named(error: Exception) -> DataError | None:
+    def in_words(error: Exception) -> DataError | None:
         if not isinstance(error, ibis.common.exceptions.OperationNotDefinedError):
             return None
         return DataError(
@@ -295,7 +297,7 @@ def _ibis_table(
             hint="read it into memory first: data.to_pyarrow()",
         )
 
-    stack.enter_context(named_errors(name, named, driver_errors()))
+    stack.enter_context(named_errors(name, in_words, driver_errors()))
     return TableColumns(
         name,
         places,
@@ -322,142 +324,3 @@ def _places(table: str, names: Sequence[str], wanted: Mapping[str, str], note: s
                 hint="rename the others, or name another column with 'column:' in the workload file",
             )
     return {column: list(names).index(column) for column in wanted}
-
-
-MOST_COLUMNS = 1000
-LONGEST_NAME = 150  # letters; a key of YAML has 1024 at most, and a letter may be spelled with six
-MOST_VALUES = 20  # values that are listed one by one
-CELLS = 20  # about this number for a range of numbers
-BY_MONTH = 3  # years up to which dates are counted by month
-UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # in no text of a workload file
-INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
-UNTYPED = ("csv", "sqlite")  # kinds of files whose columns may hold any value in any row
-
-
-def column_kinds(data: str | Path, table: str | None = None) -> dict[str, str]:
-    """Column name -> ``values``, ``numbers``, ``dates``, ``truth`` or ``unknown``, by its type alone.
-
-    ``data`` is a path, or the URL of a database. Only names and types are read: the first line of a text
-    file, the schema of any other. Columns without a unique name, or with one that no workload file can
-    contain, are left out.
-
-    Raises
-    ------
-    DataError : as ``data_vector``; more than ``MOST_COLUMNS`` columns, or none.
-    """
-    file = None if is_url(data) else table_file(data)
-    if file is not None and file.kind == "csv" and table is None:
-        names: Sequence[str] = csv_header(file, (), None)[1]
-        kinds = ["unknown"] * len(names)
-    else:
-        with open_table(data, {}, table) as opened:
-            names = opened.names
-            kinds = ["unknown"] * len(names)
-            if file is None or file.kind not in UNTYPED:
-                kinds = [_kind(kind) for kind in opened.select(range(len(names))).schema().types]
-    if len(names) > MOST_COLUMNS:
-        raise DataError(
-            f"{shown_source(data)}: {len(names):,} columns, and a draft has at most {MOST_COLUMNS:,}",
-            hint="write the workload file for the columns that queries are about",
-        )
-    times = Counter(names)
-    usable = {
-        name: kind
-        for name, kind in zip(names, kinds, strict=True)
-        if name.strip()
-        and times[name] == 1
-        # A workload file can have such a key.
-        and name != "<<"
-        and len(name) <= LONGEST_NAME
-        and not UNWRITTEN.search(name)
-    }
-    if not usable:
-        raise DataError(f"{shown_source(data)}: no column has a name of its own")
-    return usable
-
-
-_KINDS = {
-    "truth": ("boolean",),
-    "numbers": ("numeric",),
-    "dates": ("date", "timestamp"),
-    "values": ("string",),
-}
-"""The kinds of columns, by kinds of Ibis types."""
-
-
-def _kind(type_: Any) -> str:
-    fits = (kind for kind, types in _KINDS.items() if any(getattr(type_, f"is_{one}")() for one in types))
-    return next(fits, "unknown")
-
-
-def public_forms(
-    data: str | Path, kinds: Mapping[str, str], table: str | None = None
-) -> dict[str, dict[str, Any]]:
-    """Column name -> the keys of a form that holds all its values; for public tables.
-
-    Few values are listed, ranges of numbers and dates have round ends; a column of many texts has no form.
-
-    Raises
-    ------
-    DataError : as ``data_vector``.
-    """
-    with open_table(data, dict.fromkeys(kinds, "to draft a form"), table) as opened:
-        rows, columns = opened.rows()
-        # A stream of rows can be read once only, and a column is used several times.
-        with rows.select(**{f"c{i}": column for i, column in enumerate(columns.values())}).cache() as kept:
-            forms = {name: _form(kept[f"c{i}"]) for i, name in enumerate(columns)}
-    return {name: form for name, form in forms.items() if form}
-
-
-def _form(column: Any) -> dict[str, Any]:
-    """``values``, or ``range`` and ``width``; and ``missing`` where there are NULLs."""
-    table = column.as_table()
-    column = table[table.columns[0]]
-    kind = _kind(column.type())
-    values = [row.as_py() for row in table.distinct().limit(MOST_VALUES + 2).to_pyarrow().column(0)]
-    present = [value for value in values if value is not None]
-    missing = {"missing": {"cell": "missing"}} if column.isnull().any().execute() else {}
-    if not present:
-        return {}
-    if kind == "values" and all(INTEGER.fullmatch(value) for value in present):
-        present = [int(value) for value in present]
-    is_listed = kind in ("values", "truth") or all(isinstance(value, int) for value in present)
-    if is_listed and len(present) <= MOST_VALUES:
-        return {"values": sorted(present), **missing}
-    for kinds, cast, form in (
-        (("values", "numbers"), "float64", _range_of_numbers),
-        (("values", "dates"), "date", _range_of_dates),
-    ):
-        if kind not in kinds:
-            continue
-        read = column.try_cast(cast)
-        if not (read.isnull() & column.notnull()).any().execute():
-            low, high = read.min().execute(), read.max().execute()
-            return {**form(low, high), **missing} if form(low, high) else {}
-    return {}
-
-
-def _range_of_numbers(low: float, high: float) -> dict[str, Any]:
-    """Round ends and a width of 1, 2 or 5 times a power of ten, for about ``CELLS`` cells."""
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return {}
-    least = max(high - low, 1.0) / CELLS
-    power = math.floor(math.log10(least))
-    digit = next(digit for digit in (1, 2, 5, 10) if digit * 10.0**power >= least * (1 - 1e-9))
-    width = digit * 10.0**power
-    ends = (math.floor(low / width), math.floor(high / width) + 1)
-    return {"range": [_short(end * width) for end in ends], "width": _short(width)}
-
-
-def _short(value: float) -> float:
-    number = float(f"{value:.12g}")
-    return int(number) if number.is_integer() else number
-
-
-def _range_of_dates(low: Any, high: Any) -> dict[str, Any]:
-    """Whole years, by month or by year; no form where the last year is the last of the calendar."""
-    if high.year == date.max.year:
-        return {}
-    first, end = date(low.year, 1, 1), date(high.year + 1, 1, 1)
-    width = "month" if end.year - first.year <= BY_MONTH else "year"
-    return {"range": [first.isoformat(), end.isoformat()], "width": width}

@@ -108,6 +108,7 @@ def table_file(path: str | os.PathLike[str]) -> TableFile:
 
 
 def _stamp(name: str) -> tuple[int, ...]:
+    """The ``stamp`` of the file at a path; OSError where there is none."""
     status = os.stat(name)
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -158,6 +159,7 @@ def csv_header(file: TableFile, wanted: Collection[str], override: str | None) -
 
 
 def _names(file: TableFile, delimiter: str) -> tuple[str, ...]:
+    """The column names in the first line; errors as ``csv_header``."""
     try:
         # Bytes that are not UTF-8 pass through here as surrogates, so that only the header itself is judged:
         # the text layer reads ahead, and a bad byte further down has its own line number, which DuckDB knows.
@@ -233,6 +235,7 @@ def check_gzip(file: TableFile) -> None:
 
 
 def _damaged(path: str) -> DataError:
+    """The error for a gzip stream that cannot be unpacked to its end."""
     return DataError(f"{path}: the gzip stream is damaged or ends too early")
 
 
@@ -252,6 +255,7 @@ def _not_utf8(path: str, line: int) -> DataError:
 
 
 def _binary(file: TableFile) -> IO[bytes]:
+    """The bytes of a text file, unpacked."""
     return cast(IO[bytes], gzip.open(file.path, "rb")) if file.gzipped else open(file.path, "rb")
 
 
@@ -264,7 +268,7 @@ _PROBLEMS = {
 
 
 def csv_error(file: TableFile, error: Exception) -> DataError | None:
-    """Our words for an error of DuckDB about the file, without the row that it quotes."""
+    """Our error for one of DuckDB, without the row that it quotes; None where it is not about the file."""
     import duckdb
 
     if isinstance(error, duckdb.NotImplementedException):
@@ -294,7 +298,7 @@ def csv_error(file: TableFile, error: Exception) -> DataError | None:
     )
 
 
-_BATCH = 50_000  # rows of SQLite at a time
+ROWS_AT_A_TIME = 50_000  # rows of SQLite at a time
 
 
 @dataclass(frozen=True)
@@ -389,16 +393,15 @@ def sqlite_batches(
         numbers beside texts, which may be spelled alike.
     """
     columns = [source.columns[place] for place in places]
-    named = [i for i, column in enumerate(columns) if column in persons]
-    kinds: dict[int, set[type]] = {i: set() for i in named}
-    read = f"SELECT {', '.join(map(quoted, columns)) or 'NULL'} FROM {source.quoted}"
-    for batch in _batches(connection, path, read):
-        for i in named:
+    kinds: dict[int, set[type]] = {i: set() for i, column in enumerate(columns) if column in persons}
+    query = f"SELECT {', '.join(map(quoted, columns)) or 'NULL'} FROM {source.quoted}"
+    for batch in _batches(connection, path, query):
+        for i in kinds:
             kinds[i] |= {type(row[i]) for row in batch}
             if float in kinds[i] or kinds[i] >= {int, str}:
-                held = "REAL numbers" if float in kinds[i] else "whole numbers beside texts"
+                values = "REAL numbers" if float in kinds[i] else "whole numbers beside texts"
                 raise DataError(
-                    f"{path}: column '{columns[i]}' holds {held}; a person is named by a text or a "
+                    f"{path}: column '{columns[i]}' holds {values}; a person is named by a text or a "
                     "whole number",
                     hint="make a view of the table in which it is text",
                 )
@@ -412,10 +415,11 @@ def sqlite_batches(
         yield texts
 
 
-def _batches(connection: sqlite3.Connection, path: str, read: str) -> Iterator[list[tuple[Any, ...]]]:
+def _batches(connection: sqlite3.Connection, path: str, query: str) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a query, in batches; errors of SQLite become ours."""
     try:
-        rows = connection.execute(read)
-        while batch := rows.fetchmany(_BATCH):
+        rows = connection.execute(query)
+        while batch := rows.fetchmany(ROWS_AT_A_TIME):
             yield batch
     except sqlite3.Error as error:
         raise sqlite_error(path, error) from None
@@ -429,6 +433,7 @@ def sqlite_error(path: str, error: sqlite3.Error) -> DataError:
 
 
 def _text(value: Any) -> Any:
+    """A number as a text with all its digits; other values as they are."""
     return value if value is None or isinstance(value, str | bytes) else repr(value)
 
 

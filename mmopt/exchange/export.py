@@ -37,11 +37,11 @@ import scipy.sparse as sp
 from mmopt.compiler import Instance, Lowered, bind, cones, lower, variables
 from mmopt.driver.accepted_inputs import as_program, named_givens, within_range, workload_for
 from mmopt.errors import OptionError, TooLargeError, suggest, whole
+from mmopt.installation_and_files import version
 from mmopt.language import Program, check
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import Array
 from mmopt.request import WorkloadLike, default_program
-from mmopt.resources import version
 from mmopt.solvers import refuse_too_large, solver_row
 from mmopt.solvers.conic_problem import ConeBlock, ConicProblem, Handover, conic_problem, hand_over, led_back
 

@@ -49,9 +49,9 @@ def terms_of(path: Path, row: Sequence[Any], before: str | None) -> Terms:
 
     before : as for ``checksum``.
     """
-    *held, digest, total = row
-    data_set, measure, neighbours, partition, declared, created = held
-    if digest != checksum(held, before) or measure not in MEASURES:
+    *values, digest, total = row
+    data_set, measure, neighbours, partition, declared, created = values
+    if digest != checksum(values, before) or measure not in MEASURES:
         raise LedgerError(f"'{path}' is damaged: what it declares was changed", hint=DAMAGED)
     allowed, amount = _amount(path, declared), _amount(path, total)
     if amount > allowed:
@@ -67,10 +67,10 @@ def entry_of(path: Path, number: int, row: Sequence[Any], before: str | None) ->
 
     before : as for ``checksum``.
     """
-    *held, digest = row
-    if held[0] != number or digest != checksum(held, before) or held[6] not in get_args(State):
+    *values, digest = row
+    if values[0] != number or digest != checksum(values, before) or values[6] not in get_args(State):
         raise LedgerError(f"'{path}' is damaged: entry {number} is missing or was changed", hint=DAMAGED)
-    _, time, cost, *rest = held
+    _, time, cost, *rest = values
     return Entry(number, time, _amount(path, cost), *rest)
 
 
@@ -91,6 +91,7 @@ def amount_text(amount: Fraction) -> str:
 
 
 def _amount(path: Path, text: Any) -> Fraction:
+    """The total or cost with this stored text; LedgerError for any other value."""
     if not (isinstance(text, str) and _FRACTION.fullmatch(text)):
         raise LedgerError(f"'{path}' is damaged: a cost in it is no fraction", hint=DAMAGED)
     return Fraction(text)
@@ -132,13 +133,15 @@ def checksum(row: Sequence[Any], before: str | None) -> str:
     before : None in the first format, whose rows are not chained.
     """
     try:
-        held = json.dumps([*row] if before is None else [before, *row], ensure_ascii=True)
-    except TypeError:  # of a type that was never written
+        text = json.dumps([*row] if before is None else [before, *row], ensure_ascii=True)
+    except TypeError:  # a value of a type that was never written
         return ""
-    return hashlib.sha256(held.encode()).hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 APPLICATION = 0x6D6D6C67
+"""The mark of a ledger among SQLite's files: "mmlg"."""
+
 FORMAT = 2
 BUSY_SECONDS = 10.0
 """The longest wait for another process."""
@@ -255,14 +258,14 @@ def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
     with _transaction(path, "BEGIN IMMEDIATE") as connection:
         account = _read(connection, path)
         at = entry.number - 1
-        held = account.entries[at] if at < len(account.entries) else None
-        if held is None or (held.time, held.spent) != (entry.time, entry.spent):
+        stored = account.entries[at] if at < len(account.entries) else None
+        if stored is None or (stored.time, stored.spent) != (entry.time, entry.spent):
             raise LedgerError(f"'{path}' has no entry {entry.number} of {entry.time}; was it replaced?")
-        if held.state == "released":
+        if stored.state == "released":
             return
-        confirmed = replace(held, state="released", folder=stored_path(folder), manifest_hash=manifest_hash)
+        confirmed = replace(stored, state="released", folder=stored_path(folder), manifest_hash=manifest_hash)
         entries = (*account.entries[:at], confirmed, *account.entries[at + 1 :])
-        _write(connection, Account(account.terms, entries), held.number)
+        _write(connection, Account(account.terms, entries), stored.number)
 
 
 # -- the file
@@ -270,9 +273,10 @@ def confirm(path: Path, entry: Entry, folder: str, manifest_hash: str) -> None:
 
 @contextmanager
 def _transaction(path: Path, begin: str) -> Iterator[sqlite3.Connection]:
-    """A connection to a file that exists. Within, the file has one state; errors of SQLite get names.
+    """A connection to a file that exists. Within, the file has one state; errors of SQLite get words.
 
-    Changes are committed at the end, and undone after an error, when the connection is closed.
+    Changes are committed at the end, and undone after an error, when the connection is closed. ``begin`` is
+    "BEGIN" to read, and "BEGIN IMMEDIATE" to write: it takes the write lock at once.
     """
     try:
         status = os.stat(path)
@@ -303,10 +307,10 @@ def _transaction(path: Path, begin: str) -> Iterator[sqlite3.Connection]:
             try:
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
-                message = f"{_named(path, error).message}, at the end of a transaction"
+                message = f"{_in_words(path, error).message}, at the end of a transaction"
                 raise LedgerError(message, hint=_UNSURE) from None
     except sqlite3.Error as error:
-        raise _named(path, error) from None
+        raise _in_words(path, error) from None
 
 
 _ERRORS = (
@@ -327,7 +331,8 @@ _ERRORS = (
 """The beginnings of SQLite's codes, what an error says of the file, and its hint."""
 
 
-def _named(path: Path, error: sqlite3.Error) -> LedgerError:
+def _in_words(path: Path, error: sqlite3.Error) -> LedgerError:
+    """The error for an error of SQLite, by its code."""
     code = getattr(error, "sqlite_errorname", "text that is not UTF-8")
     words, hint = next((words, hint) for codes, words, hint in _ERRORS if code.startswith(codes))
     return LedgerError(f"'{path}' {words.format(code=code, seconds=BUSY_SECONDS)}", hint=hint)
@@ -337,7 +342,7 @@ def _named(path: Path, error: sqlite3.Error) -> LedgerError:
 
 
 def _read(connection: sqlite3.Connection, path: Path) -> Account:
-    """The whole account, or an error."""
+    """The whole account; LedgerError where the file is not what a ledger of this version wrote."""
     ((application,),) = connection.execute("PRAGMA application_id").fetchall()
     if application != APPLICATION:
         raise LedgerError(f"'{path}' is no ledger: it is an SQLite database of something else")
@@ -349,26 +354,26 @@ def _read(connection: sqlite3.Connection, path: Path) -> Account:
         )
     if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
         raise LedgerError(f"'{path}' is damaged: SQLite finds its structure broken", hint=DAMAGED)
-    made = set(connection.execute("SELECT type, name FROM sqlite_master"))
-    if made - {("table", "terms"), ("table", "entries")}:  # a trigger could undo what is spent
+    objects = set(connection.execute("SELECT type, name FROM sqlite_master"))
+    if objects - {("table", "terms"), ("table", "entries")}:  # a trigger could undo what is spent
         raise LedgerError(f"'{path}' is damaged: it holds other things than a ledger's tables", hint=DAMAGED)
-    terms = connection.execute(f"SELECT {TERMS}, checksum, total FROM terms").fetchall()
+    terms_rows = connection.execute(f"SELECT {TERMS}, checksum, total FROM terms").fetchall()
     rows = connection.execute(f"SELECT {ENTRIES}, checksum FROM entries ORDER BY number").fetchall()
-    if len(terms) != 1:
+    if len(terms_rows) != 1:
         raise LedgerError(f"'{path}' is damaged: it declares no total", hint=DAMAGED)
-    before = None if version == 1 else ROOT
-    declared, before = terms_of(path, terms[0], before), before and terms[0][-2]
+    before = None if version == 1 else ROOT  # the checksum before each row
+    terms, before = terms_of(path, terms_rows[0], before), before and terms_rows[0][-2]
     entries = []
     for number, row in enumerate(rows, 1):
         entries.append(entry_of(path, number, row, before))
         before = before and row[-1]
-    seal = "entries, NULL" if version == 1 else "entries, seal"
-    ((count, sealed),) = connection.execute(f"SELECT {seal} FROM terms").fetchall()
+    columns = "entries, NULL" if version == 1 else "entries, seal"
+    ((count, seal),) = connection.execute(f"SELECT {columns} FROM terms").fetchall()
     if count != len(rows):
         raise LedgerError(f"'{path}' is damaged: it has {len(rows)} entries of {count}", hint=DAMAGED)
-    if sealed != (before and checksum([count], before)):
+    if seal != (before and checksum([count], before)):
         raise LedgerError(f"'{path}' is damaged: entries after its last were taken away", hint=DAMAGED)
-    return Account(declared, tuple(entries))
+    return Account(terms, tuple(entries))
 
 
 def _write(connection: sqlite3.Connection, account: Account, first: int) -> None:
@@ -377,10 +382,10 @@ def _write(connection: sqlite3.Connection, account: Account, first: int) -> None
         connection.execute("ALTER TABLE terms ADD COLUMN seal TEXT NOT NULL DEFAULT ''")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
         first = 1
-    declared, *sums, seal = chain(account.terms, account.entries)
-    rows = [[*entry_row(entry), digest] for entry, digest in zip(account.entries, sums, strict=True)]
+    of_terms, *of_entries, seal = chain(account.terms, account.entries)
+    rows = [[*entry_row(entry), digest] for entry, digest in zip(account.entries, of_entries, strict=True)]
     connection.executemany(
         f"INSERT OR REPLACE INTO entries ({ENTRIES}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows[first - 1 :],
     )
-    connection.execute("UPDATE terms SET checksum = ?, entries = ?, seal = ?", [declared, len(rows), seal])
+    connection.execute("UPDATE terms SET checksum = ?, entries = ?, seal = ?", [of_terms, len(rows), seal])

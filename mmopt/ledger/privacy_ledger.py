@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import Error, LedgerError, OptionError, PrivacyError, counted
+from mmopt.installation_and_files import write_whole
 from mmopt.ledger import ledger_file
 from mmopt.ledger.account import (
     MEASURES,
@@ -34,14 +35,13 @@ from mmopt.ledger.account import (
     epsilon_of,
     left,
     left_for_new_part,
-    readings,
     same_account,
     shown,
     total_spent,
 )
+from mmopt.ledger.part_names import readings
 from mmopt.notebook import Tabular
 from mmopt.numerics.outward import rounded
-from mmopt.resources import write_whole
 from mmopt.results import Frame
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 
@@ -108,10 +108,12 @@ class Bill:
         return Charge(self.path, account, account.entries[-1])
 
     def _require_same_cost(self, cost_at_charge: Fraction, cost: Fraction) -> None:
+        """Refuse to charge a cost that was computed before the file was replaced by another ledger."""
         if cost_at_charge != cost:
             raise LedgerError(f"'{self.path}' was replaced meanwhile by a ledger of another measure")
 
     def _refuse_names(self, account: Account) -> None:
+        """Refuse an account of another data set or partition, or of none where a part is asked for."""
         terms = account.terms
         if terms.data_set != self.data_set:
             raise LedgerError(
@@ -274,7 +276,7 @@ def explanation(account: Account) -> list[str]:
     ]
 
 
-LARGEST_TOTAL = sys.float_info.max  # of a total
+LARGEST_TOTAL = sys.float_info.max
 
 
 @dataclass(frozen=True, repr=False)
@@ -499,9 +501,11 @@ def _total_text(total: object) -> str:
 
 
 def _fields(entry: Entry) -> dict[str, Any]:
+    """An entry for JSON; its cost as a double, rounded up, and as a fraction."""
     fields = {name: getattr(entry, name) for name in entry.__dataclass_fields__ if name != "spent"}
     return {**fields, "spent": above(entry.spent), "spent_exactly": str(entry.spent)}
 
 
 def _texts(values: list[str | None]) -> Any:
+    """A column of texts, None for an empty one."""
     return np.array([value or None for value in values], dtype=object)

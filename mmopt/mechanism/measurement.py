@@ -17,8 +17,8 @@ from mmopt.privacy.noise import add_noise, check_scales, simulate
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, CountedTables, check_type
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.range_blocks import Ranges
-from mmopt.workloads.query_group import Explicit
-from mmopt.workloads.query_product import Block
+from mmopt.workloads.query_base_and_matrix import Explicit
+from mmopt.workloads.roots_and_bases import Block
 from mmopt.workloads.tidy_columns import require_table, tidy_columns
 
 Bools = npt.NDArray[np.bool_]

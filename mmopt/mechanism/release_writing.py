@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError
+from mmopt.installation_and_files import version as own_version
 from mmopt.mechanism.measurement import FIGURES, Answers
 from mmopt.mechanism.release_plan import BEYOND, Intervals, Plan
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import Noise
-from mmopt.resources import version as own_version
 from mmopt.results import Frame
 from mmopt.workloads.query_product import wishes
 from mmopt.workloads.tidy_columns import query_columns

@@ -52,6 +52,7 @@ from mmopt.driver.solve_convex import solve_convex, with_derived
 from mmopt.driver.solve_plan import Report, SolvePlan, Task
 from mmopt.errors import Error, OptionError, SolverError, TooLargeError, suggest
 from mmopt.exchange import led_from_columns
+from mmopt.installation_and_files import parse_json
 from mmopt.language import Program, check
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import deadline
@@ -60,7 +61,6 @@ from mmopt.numerics.outward import rounded
 from mmopt.proof.verify import certified_product, plan_of_product
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, default_program
-from mmopt.resources import parse_json
 from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver
 from mmopt.strategies import Strategy, as_dense, normalise

@@ -10,6 +10,7 @@ from typing import Any
 
 from mmopt.comparison import Comparison
 from mmopt.errors import TooLargeError
+from mmopt.installation_and_files import version, write_whole
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import SIMULATED
@@ -22,7 +23,6 @@ from mmopt.report.explain.explanation_text_and_latex import DocumentSection, arr
 from mmopt.report.release_chart import accuracy_figure, release_figure
 from mmopt.report.solution_and_history_tables import solution_rows, solved_workload
 from mmopt.request import WorkloadLike
-from mmopt.resources import version, write_whole
 from mmopt.results import Frame, Solution
 from mmopt.workloads import Workload
 

@@ -116,18 +116,18 @@ path in place of line and column: ``workload[2].product.age``.
 
 Files here:
 
-- ``workload_file.py``: workloads as callers pass them: a file as a whole, read and drafted, and other values;
-  the program solved when none is named
-- ``domain_keys.py``: the keys ``domain`` and ``data``
-- ``attribute_keys.py``: the cells of one attribute, and words of queries on it
+- ``workload_file_and_arguments.py``: a workload file as a whole, and workloads as callers pass them; the
+  program that is solved when none is named
+- ``domain_and_data_keys.py``: the keys ``domain`` and ``data``
+- ``attribute_cells_and_words.py``: the cells of one attribute, and the words for them and for queries on it
 - ``query_keys.py``: the queries of a workload file: blocks, products, marginals
 - ``python_values.py``: dictionaries and lists of Python as nodes
 - ``yaml_tree.py``: the text of a workload file, its values with their places, and small readers of them
 """
 
 from mmopt.privacy.guarantee import Privacy
-from mmopt.request.domain_keys import TableOptions
-from mmopt.request.workload_file import (
+from mmopt.request.domain_and_data_keys import TableOptions
+from mmopt.request.workload_file_and_arguments import (
     Request,
     WorkloadLike,
     as_domain,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmopt.errors import Location, TooLargeError, WorkloadError, placed
-from mmopt.request.domain_keys import DomainNode
+from mmopt.request.domain_and_data_keys import DomainNode
 from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, ListNode, Map, Scalar, YamlNode, check_text, resolve
 from mmopt.workloads import Domain
 from mmopt.workloads.arrays_and_frames import Plain, listed, plain_value
@@ -46,6 +46,7 @@ def domain_node(value: object) -> YamlNode:
 
 
 def _as_form(node: YamlNode) -> YamlNode:
+    """The form of an attribute; for a list that of its values."""
     if not isinstance(node, ListNode):
         return node
     return Map(node.where, node.count, ((Scalar(node.where, 1, "values", "values"), node),))
@@ -80,23 +81,32 @@ def united(first: object, more: Mapping[str, object], what: str) -> dict[str, ob
     return {**first, **more}
 
 
-def path(place: str, key: str) -> str:
+def key_place(place: str, key: str) -> str:
     """The place of the value of a key."""
     return f"{place}.{key}".removeprefix(".") if key.isidentifier() else f"{place}[{key!r}]"
 
 
 def _place(name: str) -> Location:
+    """The location of a value in Python, whose place has this name."""
     return Location(name, 0, 0)
 
 
 @dataclass
 class _Converter:
+    """Nodes from values, and the ``total`` of values so far."""
+
     total: int = 0
 
     def node(self, value: Any, place: str, depth: int) -> YamlNode:
+        """The node of a value at this place, so many levels deep; errors as ``node_of``."""
         where = _place(place)
         with placed(where):
-            self._count(1)
+            self.total += 1
+            if self.total > MAX_NODES:
+                raise TooLargeError(
+                    f"more than {MAX_NODES:,} values",
+                    hint="use range, bins, prefix or all_range instead of long lists",
+                )
             if isinstance(value, set | frozenset):
                 raise WorkloadError("a set has no order", hint="write a list: cells and queries have one")
             items = listed(value, MAX_NODES)
@@ -110,6 +120,7 @@ class _Converter:
             return ListNode(where, 1 + sum(node.count for node in nodes), nodes)
 
     def mapping(self, value: Mapping[Any, Any], where: Location, place: str, depth: int) -> Map:
+        """The node of a dictionary; its values have the places of their keys."""
         entries: dict[str, tuple[Scalar, YamlNode]] = {}
         for key, inside in value.items():
             with placed(where):
@@ -120,7 +131,7 @@ class _Converter:
                     raise WorkloadError(
                         f"the key '{word.text}' stands twice", hint="rename or remove one of them"
                     )
-            at = path(place, word.text)
+            at = key_place(place, word.text)
             entries[word.text] = (
                 Scalar(_place(at), 1, word.text, word.value),
                 self.node(inside, at, depth + 1),
@@ -128,16 +139,9 @@ class _Converter:
         count = 1 + sum(node.count for _, node in entries.values())
         return Map(where, count + len(entries), tuple(entries.values()))
 
-    def _count(self, number: int) -> None:
-        self.total += number
-        if self.total > MAX_NODES:
-            raise TooLargeError(
-                f"more than {MAX_NODES:,} values",
-                hint="use range, bins, prefix or all_range instead of long lists",
-            )
-
 
 def _scalar(value: Plain, where: Location) -> Scalar:
+    """The node of a text, number, truth value or None; WorkloadError for one that no file could hold."""
     if isinstance(value, str):
         check_text(value)
     elif isinstance(value, int) and not isinstance(value, bool):

@@ -12,8 +12,14 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.errors import placed, suggest
-from mmopt.request.attribute_keys import BLOCK_NUMBERS, BLOCK_WORDS, CellWords, block_of, is_block_word
-from mmopt.request.domain_keys import check_name, read_members
+from mmopt.request.attribute_cells_and_words import (
+    BLOCK_NUMBERS,
+    BLOCK_WORDS,
+    CellWords,
+    block_of,
+    is_block_word,
+)
+from mmopt.request.domain_and_data_keys import check_name, read_members
 from mmopt.request.yaml_tree import (
     ListNode,
     Map,
@@ -45,12 +51,12 @@ BLOCK_FORMS = ("predicates", "union", "each", *BLOCK_NUMBERS, "reordered")
 
 @dataclass
 class QueryAllowance:
-    """Numbers still allowed."""
+    """The numbers that the blocks of one file may still hold."""
 
     left: int = MAX_ENTRIES
 
     def take(self, node: YamlNode, rows: int, size: int, what: str = "explicit predicates") -> None:
-        """Charge an array before it is formed."""
+        """Take an array of rows × size off before it is formed; TooLargeError at ``node`` for too many."""
         if rows * size > self.left:
             too_large(
                 node,
@@ -62,7 +68,10 @@ class QueryAllowance:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words for blocks of queries on one attribute."""
+    """The words for blocks of queries on one attribute: for cells, groups of cells, and ``named`` blocks.
+
+    ``budget`` is common to all attributes.
+    """
 
     cells: CellWords
     groups: dict[str, tuple[int, ...]]
@@ -132,7 +141,7 @@ def read_block(node: YamlNode, words: Vocabulary) -> Factor:
 
 
 def _closed(node: YamlNode, word: str, number: tuple[int, ...], words: Vocabulary) -> Factor:
-    """A block of a size, and of a number where it takes one."""
+    """The block of a word, made from the number of cells, and from a further number where it takes one."""
     if word == "hierarchy":
         words.budget.take(node, 4, words.cells.declared, "hierarchies")
     with placed(node.where):
@@ -177,6 +186,7 @@ def _each(node: YamlNode, words: Vocabulary) -> Factor:
 
 
 def _factor(rows: list[tuple[int, ...]], labels: list[str], words: Vocabulary) -> Factor:
+    """The block of predicates that count these cells, with their labels."""
     matrix = np.zeros((len(rows), words.cells.size))
     for row, cells in zip(matrix, rows, strict=True):
         row[list(cells)] = 1.0
@@ -200,6 +210,7 @@ def _predicate(node: YamlNode, words: Vocabulary, others: tuple[str, ...]) -> tu
 
 
 def _refuse_block(node: YamlNode, words: Vocabulary) -> None:
+    """Refuse the word for a block in the place of a predicate."""
     if isinstance(node, Scalar) and (is_block_word(node.text) or node.text in words.named):
         fail(
             node,
@@ -209,6 +220,7 @@ def _refuse_block(node: YamlNode, words: Vocabulary) -> None:
 
 
 def _label(names: list[str]) -> str:
+    """The label of a predicate that counts what these words name."""
     return " or ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
 
 
@@ -224,12 +236,15 @@ ENTRY_OPTIONS = tuple(key for key in _KEYS if key not in _FORMS)
 
 @dataclass
 class _EntryReader:
+    """The products of the entries read so far, and the names given in them."""
+
     domain: Domain
     vocabularies: dict[str, Vocabulary]
     products: list[Product] = field(default_factory=list)
     names: dict[str, YamlNode] = field(default_factory=dict)
 
     def entry(self, node: YamlNode) -> None:
+        """Read an entry of the workload: one product, or all those of ``marginals`` and ``products``."""
         entry = record(node, "a workload entry", _KEYS)
         form = one_of(entry, "a workload entry", _FORMS)
         value = entry.by_key[form]
@@ -250,6 +265,7 @@ class _EntryReader:
             self._add(entry, factors, title)
 
     def _add(self, entry: Map, factors: dict[str, Factor], name: str) -> None:
+        """Add a product of these factors by attribute, of totals else, with the options of its entry."""
         if name:
             here = entry.by_key["name"]
             if first := self.names.get(name):
@@ -280,11 +296,13 @@ class _EntryReader:
 
     @cached_property
     def _totals(self) -> dict[str, Factor]:
+        """The total of each attribute; attributes of one size share it."""
         by_size = {size: total(size) for size in self.domain.shape}
         return {a.name: by_size[a.size] for a in self.domain.attributes}
 
     @cached_property
     def _identities(self) -> dict[str, Factor]:
+        """The identity of each attribute."""
         return {a.name: identity(a.size) for a in self.domain.attributes}
 
     def _attributes(self, node: YamlNode, what: str) -> tuple[str, ...]:

@@ -222,20 +222,23 @@ def read_choice(node: YamlNode, what: str, choices: tuple[str, ...]) -> str:
 
 
 def _either(names: tuple[str, ...]) -> str:
+    """Names in words: "a, b or c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _did_you_mean(name: str, names: tuple[str, ...]) -> str:
-    # The message lists the names already.
+    """A hint with the nearest name, for a message that lists the names already."""
     hint = suggest(name, names)
     return hint if hint.startswith("did") else ""
 
 
 def _has(fields: Map) -> str:
+    """A hint with the keys that a mapping has."""
     return f"it has {describe(fields).removeprefix('a mapping with ')}" if fields.entries else ""
 
 
 def _is_number(word: str) -> bool:
+    """Whether a text reads as a number."""
     try:
         float(word)
     except ValueError:
@@ -334,6 +337,7 @@ def decode(data: bytes, file: str) -> str:
 
 
 def _too_large(file: str) -> WorkloadError:
+    """The error for a file of more than ``MAX_BYTES``."""
     return WorkloadError(
         f"the workload file '{file}' is longer than {MAX_BYTES // 2**20} MiB",
         hint="a workload file declares the domain and the queries; the data go into a table",
@@ -359,7 +363,7 @@ MAX_NODES = 200_000
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CORE = "tag:yaml.org,2002:"  # what "!!" stands for
 
-
+# The words of YAML's core schema that are no texts.
 _NULL = re.compile(r"~|null|Null|NULL|")
 _BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -440,6 +444,12 @@ class _Open:
 
 @dataclass
 class _TreeBuilder:
+    """The nodes made so far of the parser's events.
+
+    ``root`` once it is closed, ``stack`` the lists and mappings around the next event, ``anchors`` the nodes
+    by their names, ``total`` the number of values with aliases written out.
+    """
+
     text: YamlText
     root: YamlNode | None = None
     stack: list[_Open] = field(default_factory=list)
@@ -447,6 +457,7 @@ class _TreeBuilder:
     total: int = 0
 
     def take(self, event: Event) -> None:
+        """Add what an event begins, or close what it ends."""
         if isinstance(event, DocumentStartEvent):
             self._document(event)
         elif isinstance(event, AliasEvent):
@@ -470,11 +481,13 @@ class _TreeBuilder:
             self._close()
 
     def _where(self, event: Event) -> Location:
+        """The place of an event, as wide as its word on one line."""
         start, end = event.start_mark, event.end_mark
         one_line = isinstance(event, ScalarEvent | AliasEvent) and start.line == end.line
         return self.text.at(start.line, start.column, end.column - start.column if one_line else 1)
 
     def _document(self, event: DocumentStartEvent) -> None:
+        """Refuse another version of YAML, and a second document."""
         where = self._where(event)
         if event.version is not None and tuple(event.version) != (1, 2):
             version = ".".join(map(str, event.version))
@@ -487,6 +500,7 @@ class _TreeBuilder:
             )
 
     def _scalar(self, event: ScalarEvent, where: Location) -> Scalar:
+        """The node of a word; one without quotes may be a number, a truth value or null."""
         word = event.value
         with placed(where):
             check_text(word)
@@ -501,6 +515,7 @@ class _TreeBuilder:
             return Scalar(where, 1, word, resolve(word))
 
     def _alias(self, event: AliasEvent) -> YamlNode:
+        """The node that an alias stands for."""
         name = event.anchor
         if node := self.anchors.get(name):
             return node
@@ -510,6 +525,7 @@ class _TreeBuilder:
         raise WorkloadError(f"the alias *{name} names no anchor &{name} above it", where=where)
 
     def _add(self, node: YamlNode, anchor: str | None) -> None:
+        """Put a finished node into the list or mapping around it, or make it the root."""
         self.total += node.count
         if self.total > MAX_NODES:
             raise WorkloadError(
@@ -525,6 +541,7 @@ class _TreeBuilder:
             self.root = node
 
     def _close(self) -> None:
+        """Make a node of the innermost list or mapping."""
         opened = self.stack.pop()
         children = opened.children
         # The children were counted as they came, the collection itself counts now.
@@ -550,6 +567,7 @@ def check_text(word: str) -> None:
 
 
 def _key(node: YamlNode) -> Scalar:
+    """The node as a key of a mapping: a text that is not empty."""
     if not isinstance(node, Scalar) or not node.text:
         fail(node, f"a key must be a non-empty text, found {describe(node)}")
     require(node.text != "<<", node, "the merge key << is not part of YAML 1.2", "write the keys out")
@@ -557,6 +575,7 @@ def _key(node: YamlNode) -> Scalar:
 
 
 def _check_unique(entries: tuple[tuple[Scalar, YamlNode], ...]) -> None:
+    """Refuse a key that stands twice in a mapping."""
     first: dict[str, Scalar] = {}
     for key, _ in entries:
         if earlier := first.get(key.text):
@@ -592,6 +611,7 @@ def resolve(word: str) -> str | int | float | bool | None:
 
 
 def _integer(word: str) -> int:
+    """The integer of a word that ``_INT`` matches; errors as ``resolve``."""
     if _LEADING_ZERO.fullmatch(word):
         plain = word.lstrip("+-").lstrip("0") or "0"
         raise WorkloadError(

@@ -28,11 +28,11 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from mmopt.errors import ResultError
+from mmopt.installation_and_files import parse_json, write_whole
 from mmopt.limits import MEMORY_LIMIT
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Space, Split
 from mmopt.reasons_to_stop import Stop
-from mmopt.resources import parse_json, write_whole
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint

@@ -438,12 +438,12 @@ class _FactorOrbits:
         orbits = row_orbits(basis.symmetry, piece)
         # Where a factor has weights of its rows, these tell them apart.
         scale = np.sqrt(orbits.targets / basis.size)
-        even = orbits.local.rows.get(0, np.zeros((orbits.size, basis.orbits)))
+        even = orbits.on_parts.rows.get(0, np.zeros((orbits.size, basis.orbits)))
         parts = basis.symmetry.parts
         return _FactorOrbits(
             orbits.counts.astype(np.float64),
             basis.turned(scale[:, None] * even),
-            {int(parts[k].labels[0]): scale * rows[:, 0] for k, rows in orbits.local.rows.items() if k},
+            {int(parts[k].labels[0]): scale * rows[:, 0] for k, rows in orbits.on_parts.rows.items() if k},
         )
 
 

@@ -16,9 +16,9 @@ from typing import Any
 from mmopt.compiler import Instance, cones, variables
 from mmopt.compiler.same_program import Renaming, match
 from mmopt.errors import OptionError, SolverError, UnsuitableError, whole
+from mmopt.installation_and_files import version
 from mmopt.language import Checked, shipped
 from mmopt.numerics.split_arrays import Split
-from mmopt.resources import version
 from mmopt.solvers import (
     banded_kernel,
     low_rank_kernel,

@@ -19,7 +19,7 @@ from typing import Any
 
 from mmopt.compiler import Cone
 from mmopt.errors import OptionError, SolverError, TooLargeError, suggest
-from mmopt.resources import version_of
+from mmopt.installation_and_files import version_of
 from mmopt.solvers.conic_problem import ConicProblem
 from mmopt.solvers.function_solver import KINDS, imported, name_of
 from mmopt.solvers.solver_protocol import Options

@@ -16,7 +16,8 @@ from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE, StrategyForm, as_dense
 from mmopt.symmetry.components import Cells, Key
-from mmopt.symmetry.find_symmetries import check_fit, mean_roots, query_rows
+from mmopt.symmetry.queries_on_components import query_rows
+from mmopt.symmetry.workload_by_component import check_fit, mean_roots
 from mmopt.workloads import Dense, Workload
 
 # Components of more than this part of the cells cost more than the matrix for queries taken one by one.

@@ -5,7 +5,7 @@ changes is the largest norm of Σ s_c a_c over them, a_c its columns:
 
 - add-remove: one row, ±a_c; the largest column.
 - rows k: up to k rows of one person, added or removed: k times that, which is reached in one cell. With a
-  ``column`` that names the person, of whose rows at most k are counted (``mmopt.data.coded_rows``), it is
+  ``column`` that names the person, of whose rows at most k are counted (``mmopt.data.counted_rows``), it is
   the set of all changes by one person, however many rows there are.
 - replace-one: a row that moves, a_c - a_d; where rules drop rows also ±a_c (``may_drop``).
 - participation: the rows of one person in a stream, whose steps are the cells in order, at most one in a

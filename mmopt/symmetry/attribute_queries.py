@@ -2,9 +2,8 @@
 
 The queries are a factor of a product, or a whole matrix. Values may be swapped, and their order reversed,
 where the queries stay the same. Two values are interchangeable when swapping them leaves the Gram matrix
-unchanged, or, with targets, maps the
-(query, target) pairs to themselves up to the order and signs of the queries. Both are equivalence relations:
-(u w) = (u v)(v w)(u v).
+unchanged, or, with targets, maps the (query, target) pairs to themselves up to the order and signs of the
+queries. Both are equivalence relations: (u w) = (u v)(v w)(u v).
 
 All this is decided exactly, because the result is never compared with the whole workload again. A Gram
 matrix of integers is exact itself. Any other is rounded, and the loss in its entries is the square of the
@@ -26,7 +25,7 @@ from mmopt.numerics.arrays import EPS, Array, Ints, stacked_root
 from mmopt.workloads.blocks.combined_blocks import Padded, Reordered, ScaledRows, Union
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor, refine
 from mmopt.workloads.blocks.range_blocks import AllRange, Ranges
-from mmopt.workloads.query_group import Explicit
+from mmopt.workloads.query_base_and_matrix import Explicit
 from mmopt.workloads.workload import Workload
 
 # Kinds whose symmetry is known without any numbers.
@@ -34,9 +33,8 @@ SYMMETRIC = ("identity", "total")
 UNKNOWN = "unknown"  # too large for a search
 ONE_WAY = ("prefix", "padded prefix", "padded all_range", UNKNOWN)  # different in reverse order
 RIGID = (*ONE_WAY, "all_range")  # no two values can be swapped, or not enough to be worth it
-MOST_SWAPPABLE = (
-    3  # up to so many values some can: all ranges over three stay the same when the ends are swapped
-)
+# Up to so many values some can: all ranges over three stay the same when the ends are swapped.
+MOST_SWAPPABLE = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +82,7 @@ class Term:
 
     @property
     def has_target(self) -> bool:
+        """Whether the queries have finite targets."""
         return self.target is None or math.isfinite(self.target)
 
 
@@ -95,7 +94,7 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     """
     products = workload.products
     if products is None:
-        return (workload.n,), _split(workload) if with_targets else (_whole(workload),)
+        return (workload.n,), _terms_by_target(workload) if with_targets else (_matrix_term(workload),)
     sizes = tuple(attribute.size for attribute in workload.domain.attributes)
     if with_targets:  # weights do not matter
         products = tuple(p.unweighted() if p.has_row_weights else p for p in products)
@@ -110,7 +109,8 @@ def terms_of(workload: Workload, with_targets: bool) -> tuple[tuple[int, ...], t
     return sizes, tuple(Term(tuple([pieces[id(f)] for f in p.factors]), p.weight, p.target) for p in products)
 
 
-def _whole(workload: Workload) -> Term:
+def _matrix_term(workload: Workload) -> Term:
+    """A workload from a matrix as one term, weighted, for total error."""
     (block,), n, weights = workload.blocks, workload.n, workload.weights
     assert isinstance(block, Explicit)
     is_plain = bool((weights == weights[0]).all())
@@ -131,7 +131,8 @@ def _whole(workload: Workload) -> Term:
     return Term((piece,), 1.0, None)
 
 
-def _split(workload: Workload) -> tuple[Term, ...]:
+def _terms_by_target(workload: Workload) -> tuple[Term, ...]:
+    """A workload from a matrix as one term, or two: queries with a target, and the others."""
     has_target = np.isfinite(workload.targets)
     if has_target.all():
         return (_rows_of(workload.queries, workload.targets),)
@@ -169,10 +170,12 @@ def _is_whole(factor: Factor) -> bool:
 
 
 def _are_integers(entries: Array) -> bool:
+    """Whether all entries are whole numbers."""
     return bool((entries == np.rint(entries)).all())
 
 
 def _blocks(factor: Factor) -> Iterator[Array]:
+    """The rows of a factor, some at a time."""
     step = max(64, factor.size)
     return (factor.take(np.arange(at, min(at + step, factor.rows))) for at in range(0, factor.rows, step))
 
@@ -194,10 +197,12 @@ def _groups(factor: Factor) -> tuple[PieceRows, ...]:
 
 
 def is_rigid(kind: str, size: int) -> bool:
+    """Whether by kind and size alone no values can be swapped, or not enough to be worth it."""
     return kind in RIGID and size > MOST_SWAPPABLE
 
 
 def _closed(factor: Factor, start: int, weights: Array) -> PieceRows:
+    """The queries of a structured factor, from number ``start`` of the piece on."""
     places = start + np.arange(factor.rows)
     return PieceRows(factor, np.zeros((0, factor.size)), weights[places], places)
 
@@ -214,7 +219,7 @@ def _flat(factor: Factor, start: int) -> Iterator[tuple[Factor, int]]:
 
 GRAM_TOLERANCE = 64 * EPS
 EXACT_SUMS = 2.0**52  # sums of products of integers stay exact up to here, in any order
-PROBED_VALUES = 8
+PROBED_VALUES = 8  # values whose columns of the Gram matrix sort the others into buckets
 ROWS_AT_A_TIME = 256  # rows whose keys are computed at a time
 
 
@@ -240,15 +245,16 @@ def _gram(piece: Piece) -> tuple[Array, float]:
 
 
 def _gram_classes(gram: Array, close: float) -> Ints:
+    """(n,) classes of values that can be swapped in a Gram matrix, up to errors of ``close``."""
     n = len(gram)
     scale = float(np.abs(gram).max(initial=0.0)) or 1.0
     # Values of one class agree at every other value: so at the probes, unless they are probes.
     probes = np.unique(np.linspace(0, n - 1, min(PROBED_VALUES, n)).astype(np.int64))
-    seen = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
+    probed = np.rint(np.column_stack([np.diag(gram), gram[:, probes]]) / (1e-7 * scale)).astype(np.int64)
     buckets: dict[bytes, list[int]] = {}
     members: dict[int, list[int]] = {}  # of each class, by its first value
     for v in range(n):
-        key = b"" if v in probes else seen[v].tobytes()
+        key = b"" if v in probes else probed[v].tobytes()
         near = members if v in probes else [*buckets.get(key, []), *buckets.get(b"", [])]
         first = next((w for w in near if _swaps(gram, w, v, close)), v)
         members.setdefault(first, []).append(v)
@@ -266,6 +272,7 @@ def _labels(members: dict[int, list[int]], n: int) -> Ints:
 
 
 def _swaps(gram: Array, v: int, w: int, close: float) -> bool:
+    """Whether a swap of two values changes no entry of a Gram matrix by more than ``close``."""
     off = np.abs(gram[v] - gram[w])
     off[[v, w]] = abs(gram[v, v] - gram[w, w])
     return bool(off.max() <= close)
@@ -287,6 +294,7 @@ def swappable_rows(rows: PieceRows, size: int, classes: Ints) -> Ints:
 
 
 def _rows_swap(rows: PieceRows, v: int, w: int) -> bool:
+    """Whether a swap of two values maps the rows with their targets to themselves."""
     numbers, moved = swapped(rows.matrix, v, w)
     targets = rows.targets[numbers]
     return Counter(keys(rows.matrix[numbers], targets)) == Counter(keys(moved, targets))
@@ -327,6 +335,7 @@ def reverses(piece: Piece, with_targets: bool) -> bool:
 
 
 def _rows_reverse(rows: PieceRows) -> bool:
+    """Whether the reversal of the values maps the rows with their targets to themselves."""
     matrix, targets = rows.matrix, rows.targets
     if isinstance(rows.factor, AllRange):
         table = np.zeros((rows.factor.size,) * 2)

@@ -39,6 +39,7 @@ class AttributePart:
 
     @property
     def dim(self) -> int:
+        """Number of basis vectors, copies not counted."""
         return len(self.labels)
 
 
@@ -62,6 +63,7 @@ class AttributeSymmetry:
 
     @cached_property
     def is_mirrored(self) -> bool:
+        """Whether the reversal is among the symmetries, other than by swaps."""
         return bool((self.mirror != np.arange(len(self.mirror))).any())
 
     @property
@@ -71,6 +73,7 @@ class AttributeSymmetry:
 
     @cached_property
     def class_sizes(self) -> Ints:
+        """(r,) values in each class."""
         return np.bincount(self.classes)
 
     @cached_property
@@ -80,6 +83,7 @@ class AttributeSymmetry:
 
     @cached_property
     def orbit_of_class(self) -> Ints:
+        """(r,) the orbit of each class."""
         lead = np.minimum(self.mirror, np.arange(len(self.mirror)))
         return np.asarray(np.searchsorted(self.leads, lead), dtype=np.int64)
 
@@ -105,7 +109,7 @@ class AttributeSymmetry:
         even = AttributePart("even", 1, np.arange(len(self.sizes)))
         odd = AttributePart("odd", 1, self.orbit_of_class[self.pairs[:, 0]])
         copies = (self.sizes - np.bincount(self.orbit_of_class)).tolist()  # per orbit 1 or 2 classes
-        rests = [AttributePart("rest", often, np.array([o])) for o, often in enumerate(copies) if often]
+        rests = [AttributePart("rest", count, np.array([o])) for o, count in enumerate(copies) if count]
         return (even, odd, *rests) if odd.dim else (even, *rests)
 
     def sums(self, rows: Array) -> Array:
@@ -113,7 +117,7 @@ class AttributeSymmetry:
         return rows if len(self.mirror) == len(self.classes) else _added(rows, self.classes)
 
     def flat(self, part: AttributePart, sums: Array) -> Array:
-        """Coordinates (k, dim) on an even or odd part of rows with these sums over classes."""
+        """Coordinates (k, dim) on an even or odd part of k rows with these sums over classes."""
         sides = self.leads if part.kind == "even" else self.pairs[:, 0]
         one, other = (np.take(sums, classes, axis=1) for classes in (sides, self.mirror[sides]))
         if part.kind == "even":
@@ -123,7 +127,7 @@ class AttributeSymmetry:
     def root(
         self, part: AttributePart, root: Array, sums: Array, blocks: Callable[[], Iterable[Array]], mean: bool
     ) -> Array:
-        """Rows (·, dim) whose Gram matrix is that of RᵀR on the part; none where it is zero.
+        """Rows (·, dim) whose Gram matrix is that of RᵀR on the part, R the ``root``; none where it is zero.
 
         On a rest the one number is g_vv - g_vw for two values v, w of the class, which is half the squared
         length of the difference of two columns of the root: no digits are lost. With ``mean`` it is that of
@@ -214,8 +218,10 @@ MOST_COMPONENTS = 200_000
 """The most components that are kept."""
 
 Key = tuple[int, ...]
-Asking = TypeVar("Asking")
-Made = TypeVar("Made")
+"""A component of the cells: for each attribute the number of one of its parts."""
+
+Asked = TypeVar("Asked")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,14 +240,17 @@ class Joint:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
+        """Orbits of each attribute."""
         return tuple(len(a.sizes) for a in self.attributes)
 
     @property
     def is_trivial(self) -> bool:
+        """Whether every value is an orbit: no symmetry but the identity."""
         return all(len(a.sizes) == len(a.classes) for a in self.attributes)
 
     @cached_property
     def _copies(self) -> tuple[tuple[int, ...], ...]:
+        """The multiplicity of each part of each attribute."""
         return tuple(tuple(part.multiplicity for part in a.parts) for a in self.attributes)
 
     @cached_property
@@ -250,9 +259,11 @@ class Joint:
         return tuple(i for i, a in enumerate(self.attributes) if len(a.sizes) > 1)
 
     def multiplicity(self, key: Key) -> int:
+        """The copies of each basis vector of a component."""
         return math.prod([copies[k] for copies, k in zip(self._copies, key, strict=True)])
 
     def dim(self, key: Key) -> int:
+        """The number of basis vectors of a component, copies not counted."""
         return math.prod([self.attributes[i].parts[key[i]].dim for i in self._split])
 
     def labels(self, key: Key) -> Ints:
@@ -316,20 +327,23 @@ class Cells(Space):
     chosen: tuple[Chosen, ...] = field(kw_only=True)
 
 
-def made_of(
-    joint: Joint, products: Iterable[Sequence[Asking]], make: Callable[[AttributeSymmetry, Asking], Made]
-) -> Iterator[list[Made]]:
-    """``make`` applied to each product's pieces, one per attribute; once to pieces of several products."""
-    made: dict[tuple[int, int], Made] = {}
+def results_by_piece(
+    joint: Joint, products: Iterable[Sequence[Asked]], compute: Callable[[AttributeSymmetry, Asked], Result]
+) -> Iterator[list[Result]]:
+    """``compute`` applied to each product's pieces, one per attribute; once to pieces of several products."""
+    results: dict[tuple[int, int], Result] = {}
     for pieces in products:
         for at, piece in enumerate(pieces):
-            if (at, id(piece)) not in made:
-                made[at, id(piece)] = make(joint.attributes[at], piece)
-        yield [made[at, id(piece)] for at, piece in enumerate(pieces)]
+            if (at, id(piece)) not in results:
+                results[at, id(piece)] = compute(joint.attributes[at], piece)
+        yield [results[at, id(piece)] for at, piece in enumerate(pieces)]
 
 
 def mixed(numbers: Iterable[tuple[Ints, int]]) -> Ints:
-    """The number of every choice of one entry each, from numbers below a count each."""
+    """The number of every choice of one entry from each array, as of cells in row-major order.
+
+    numbers : the arrays, each with a count that its entries are below.
+    """
     out = np.zeros(1, dtype=np.int64)
     for entries, count in numbers:
         out = np.add.outer(out * count, entries).ravel()
@@ -337,18 +351,19 @@ def mixed(numbers: Iterable[tuple[Ints, int]]) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Local:
+class PartRows:
     """The rows of a piece on the parts of its attribute: ``rows[k]`` (·, dim), parts of zeros left out."""
 
     rows: Mapping[int, Array]
 
     @staticmethod
-    def of(parts: Iterable[Array]) -> Local:
+    def of(parts: Iterable[Array]) -> PartRows:
         """A piece from its rows on every part."""
-        return Local({k: rows for k, rows in enumerate(parts) if rows.any()})
+        return PartRows({k: rows for k, rows in enumerate(parts) if rows.any()})
 
     @cached_property
     def keys(self) -> list[int]:
+        """The parts on which the piece is not zero."""
         return sorted(self.rows)
 
     @cached_property
@@ -358,12 +373,12 @@ class Local:
         return numbers if len(numbers) == len(self.rows) else None
 
     @cached_property
-    def only(self) -> tuple[int, float] | None:
+    def only_number(self) -> tuple[int, float] | None:
         """The part and the number there, where the piece has no more; else None."""
         return next(iter(self.numbers.items())) if self.numbers and len(self.numbers) == 1 else None
 
 
-def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
+def combined(pieces: Sequence[PartRows]) -> Iterator[tuple[Key, Array]]:
     """Every component on which a product is not zero, and the Kronecker product of its pieces' rows there.
 
     Most pieces of a product over many attributes are totals, which have only one number.
@@ -372,10 +387,10 @@ def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
     ------
     TooLargeError : too many components, or a component that does not fit in memory.
     """
-    single = [piece.only for piece in pieces]
-    free = [i for i, only in enumerate(single) if only is None]
-    key = [0 if only is None else only[0] for only in single]
-    scale = math.prod([only[1] for only in single if only is not None])
+    single = [piece.only_number for piece in pieces]
+    free = [i for i, number in enumerate(single) if number is None]
+    key = [0 if number is None else number[0] for number in single]
+    scale = math.prod([number[1] for number in single if number is not None])
     numbers = [pieces[i].numbers for i in free]
     options = [pieces[i].keys for i in free]
     count = math.prod(map(len, options))
@@ -396,7 +411,7 @@ def combined(pieces: Sequence[Local]) -> Iterator[tuple[Key, Array]]:
 
 
 def _kron_rows(matrices: Sequence[Array], scale: float) -> Array:
-    """The Kronecker product, if it fits in memory."""
+    """``scale`` times the Kronecker product; TooLargeError where it does not fit in memory."""
     shape = math.prod([m.shape[0] for m in matrices]), math.prod([m.shape[1] for m in matrices])
     require_memory(shape, "root of a component")
     out = np.full((1, 1), math.prod([float(m[0, 0]) for m in matrices if m.size == 1], start=scale))

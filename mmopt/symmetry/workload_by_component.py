@@ -5,6 +5,9 @@ matrix of Σⱼ wⱼ ⊗ᵢ Gᵢ⁽ʲ⁾ is Σⱼ wⱼ ⊗ᵢ (Gᵢ⁽ʲ⁾ on t
 are ever listed. Each has a root that is computed from the roots of the factors by QR, so that small singular
 values keep their digits.
 
+The symmetries may also be those of another workload (``mean_roots``): for a matrix X that they leave
+unchanged trace(G X) is the same for all images of a Gram matrix G, so only the mean of these images counts.
+
 Basis vectors of a component that its Gram matrix does not connect are in blocks, components of their own:
 flipping the signs of a block's vectors changes neither the Gram matrix nor the diagonal of any X, so some
 optimal X has zeros between the blocks.
@@ -28,20 +31,21 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
+from mmopt.errors import OptionError
 from mmopt.limits import fits_memory, require_memory, require_time
 from mmopt.numerics.arrays import EPS, Array, Ints, columns_of, qr, rounding_of_root, stacked_root, svd
 from mmopt.numerics.split_arrays import Level, Space, Split
-from mmopt.symmetry.attribute_queries import EXACT_SUMS, Piece, PieceRows, Term, keys, swapped
+from mmopt.symmetry.attribute_queries import EXACT_SUMS, Piece, PieceRows, Term, keys, swapped, terms_of
 from mmopt.symmetry.components import (
     AttributeSymmetry,
     Cells,
     Chosen,
     Joint,
     Key,
-    Local,
+    PartRows,
     combined,
-    made_of,
     mixed,
+    results_by_piece,
 )
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.range_blocks import AllRange, reflected_ranges
@@ -53,16 +57,19 @@ MATRICES = 8
 def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:
     """Per component with a weighted Gram matrix other than zero, rows (·, d) whose Gram matrix is that.
 
-    With ``mean`` the symmetries need not be those of the terms: the Gram matrix is then that of the mean of
-    all images of the terms. There may be up to 2 d rows then, of which only sums are needed: QR costs more.
+    d is the dimension of the component. With ``mean`` the symmetries need not be those of the terms: the Gram
+    matrix is then that of the mean of all images of the terms. There may be up to 2 d rows then, of which
+    only sums are needed: QR costs more.
     """
     stacks: dict[Key, list[Array]] = {}
-    roots = made_of(
-        joint, [term.pieces for term in terms], lambda attribute, piece: Local(_roots(piece, attribute, mean))
+    roots = results_by_piece(
+        joint,
+        [term.pieces for term in terms],
+        lambda attribute, piece: PartRows(_roots(piece, attribute, mean)),
     )
-    for term, local in zip(terms, roots, strict=True):
+    for term, on_parts in zip(terms, roots, strict=True):
         scale = math.sqrt(term.weight)
-        for key, rows in combined(local):
+        for key, rows in combined(on_parts):
             require_time()
             stacks.setdefault(key, []).append(rows if scale == 1.0 else scale * rows)
     dims = {key: joint.dim(key) for key in sorted(stacks)}
@@ -100,7 +107,7 @@ def _linked(joint: Joint, terms: Sequence[Term], key: Key) -> np.typing.NDArray[
     linked = np.zeros((joint.dim(key),) * 2, dtype=bool)
     for term in terms:
         linked |= reduce(
-            np.kron, [_local(*one) for one in zip(term.pieces, joint.attributes, key, strict=True)]
+            np.kron, [_linked_on_part(*each) for each in zip(term.pieces, joint.attributes, key, strict=True)]
         )
     return linked
 
@@ -112,8 +119,8 @@ def is_connected(joint: Joint, terms: Sequence[Term]) -> bool:
     is zero on none of the others.
     """
     pieces = [term.pieces for term in terms]
-    linked = set()
-    for facts in made_of(joint, pieces, _touches_and_links):
+    linked = set()  # attributes whose orbits are in one block
+    for facts in results_by_piece(joint, pieces, _touches_and_links):
         missing = [i for i, (touches, _) in enumerate(facts) if not touches]
         linked |= {i for i, (_, links) in enumerate(facts) if links and set(missing) <= {i}}
     return len(linked) == len(joint.attributes)
@@ -125,13 +132,16 @@ def _touches_and_links(attribute: AttributeSymmetry, piece: Piece) -> tuple[bool
         return True, piece.kind == "total" or len(attribute.sizes) == 1
     if not fits_memory((piece.size, piece.size), share=MATRICES):
         return False, False
-    linked = _local(piece, attribute, 0)
+    linked = _linked_on_part(piece, attribute, 0)
     touches = bool(linked.diagonal().all())
     return touches, touches and len(connected(linked)) == 1
 
 
-def _local(piece: Piece, attribute: AttributeSymmetry, k: int) -> np.typing.NDArray[np.bool_]:
-    """(dim, dim) of a piece: exact for integers; else whether some query touches both orbits."""
+def _linked_on_part(piece: Piece, attribute: AttributeSymmetry, k: int) -> np.typing.NDArray[np.bool_]:
+    """(dim, dim): False where the piece's Gram matrix is zero between two basis vectors of part ``k``.
+
+    Exactly there for whole numbers, else where no query touches both.
+    """
     part = attribute.parts[k]
     if piece.kind == "identity":
         return np.eye(part.dim, dtype=bool)
@@ -176,11 +186,11 @@ def root_rounding(workload: Workload, root: Split) -> tuple[float, float]:
             error += 32 * EPS * s**1.5 + rounding_of_root(s, max(part.dim for part in a.parts))
         bounds = [bounds[0] + error, bounds[1] + error * math.sqrt(s if error > 4 * EPS else 1)]
     d, terms = max(cells.dims), len(workload.blocks)
-    joined = _joining(cells, products or ()) + 4 * EPS * (d * d + terms) + 32 * EPS * d**1.5
-    return bounds[0] + joined, terms * bounds[1] + joined * math.sqrt(math.prod(cells.joint.shape))
+    of_sum = _stacking_rounding(cells, products or ()) + 4 * EPS * (d * d + terms) + 32 * EPS * d**1.5
+    return bounds[0] + of_sum, terms * bounds[1] + of_sum * math.sqrt(math.prod(cells.joint.shape))
 
 
-def _joining(cells: Cells, products: Sequence[Product]) -> float:
+def _stacking_rounding(cells: Cells, products: Sequence[Product]) -> float:
     """γ of the largest QR that makes one root of all terms on a component; a total has one row there."""
     attributes = cells.joint.attributes
     bounds = [0.0]
@@ -234,12 +244,14 @@ def independent(root: Array) -> list[Ints]:
     lengths = np.linalg.norm(root, axis=0)
     unit = root / np.where(lengths > 0, lengths, 1.0)
     tiny = 8 * max(root.shape) * EPS
-    return _reached(np.flatnonzero(lengths), lambda new, old: np.abs(unit[:, new].T @ unit[:, old]) > tiny)
+    return _linked_sets(
+        np.flatnonzero(lengths), lambda new, old: np.abs(unit[:, new].T @ unit[:, old]) > tiny
+    )
 
 
 def connected(linked: np.typing.NDArray[np.bool_]) -> list[Ints]:
     """Columns by blocks, from the pairs that are linked (d, d); only those linked to themselves."""
-    return _reached(np.flatnonzero(linked.diagonal()), lambda new, old: linked[np.ix_(new, old)])
+    return _linked_sets(np.flatnonzero(linked.diagonal()), lambda new, old: linked[np.ix_(new, old)])
 
 
 def independent_columns(rows: Array) -> list[Ints]:
@@ -247,14 +259,14 @@ def independent_columns(rows: Array) -> list[Ints]:
     if rows.shape[1] == 1:
         return [np.zeros(1, dtype=np.int64)] if rows.any() else []
     used = rows != 0
-    return _reached(
+    return _linked_sets(
         np.flatnonzero(used.any(axis=0)),
         lambda new, old: used[used[:, new].any(axis=1)][:, old].any(axis=0)[None, :],
     )
 
 
-def _reached(columns: Ints, linked: Callable[[Ints, Ints], np.ndarray]) -> list[Ints]:
-    """Connected sets of columns; ``linked(new, old)``: which of ``old`` each of ``new`` is linked to."""
+def _linked_sets(columns: Ints, linked: Callable[[Ints, Ints], np.ndarray]) -> list[Ints]:
+    """The columns in connected sets; ``linked(new, old)``: which of ``old`` each of ``new`` is linked to."""
     sets: list[Ints] = []
     left = columns
     while len(left):
@@ -350,14 +362,14 @@ def _basis(space: Space, cells: Space, rows: Array, at: int, matrix: Array) -> A
 class RowOrbits:
     """Orbits of queries on one attribute, which its symmetries map to each other, up to sign.
 
-    ``counts`` (o,): how many queries, ``targets`` and ``lengths`` (o,): common to them, ``local``: their rows
-    t (o, dim) on the parts; ``labels`` (m,) the orbit of each query of the piece.
+    ``counts`` (o,): how many queries, ``targets`` and ``lengths`` (o,): common to them, ``on_parts``: their
+    rows t (o, dim) on the parts; ``labels`` (m,) the orbit of each query of the piece.
     """
 
     counts: Ints
     targets: Array
     lengths: Array
-    local: Local
+    on_parts: PartRows
     labels: Ints
 
     @property
@@ -367,27 +379,28 @@ class RowOrbits:
 
 
 def row_orbits(attribute: AttributeSymmetry, piece: Piece) -> RowOrbits:
-    """The orbits of a piece that the symmetries of the attribute leave unchanged."""
+    """The orbits of a piece which, as a whole, the symmetries of the attribute leave unchanged."""
     parts: list[tuple[Array, Ints, Array]] = []
     start = 0
     groups = piece.rows()
     labels = np.empty(sum(len(rows.places) for rows in groups), dtype=np.int64)
     for rows in groups:
-        _, first, inverse = np.unique(_labels(rows, attribute), return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(_orbit_labels(rows, attribute), return_index=True, return_inverse=True)
         require_memory((len(first), piece.size), "matrix of queries up to symmetry")
         labels[rows.places] = start + inverse
-        taken = rows.matrix[first] if rows.factor is None else rows.factor.take(first.astype(np.int64))
-        parts.append((taken, np.bincount(inverse), rows.targets[first]))
+        one_each = rows.matrix[first] if rows.factor is None else rows.factor.take(first.astype(np.int64))
+        parts.append((one_each, np.bincount(inverse), rows.targets[first]))
         start += len(first)
     matrix, counts, targets = (np.concatenate(each) for each in zip(*parts, strict=True))
-    local = Local.of(attribute.coordinates(matrix, counts))
-    return RowOrbits(counts, targets, np.linalg.norm(matrix, axis=1), local, labels)
+    on_parts = PartRows.of(attribute.coordinates(matrix, counts))
+    return RowOrbits(counts, targets, np.linalg.norm(matrix, axis=1), on_parts, labels)
 
 
-def _labels(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
+def _orbit_labels(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
+    """A label of each row, equal within an orbit only."""
     factor = rows.factor
     if factor is None:
-        return _joined(rows, attribute)
+        return _connected_by_swaps(rows, attribute)
     if factor.kind == "identity":
         return attribute.orbit_of
     index = np.arange(factor.rows)
@@ -399,8 +412,8 @@ def _labels(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
     return index  # one total; prefixes and ranges of values that stay in place
 
 
-def _joined(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
-    """Rows connected by swaps of neighbours in a class and by the reversal, which generate the group.
+def _connected_by_swaps(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
+    """Labels of rows connected by swaps of neighbours in a class and the reversal, which generate the group.
 
     Queries that occur several times are mapped copy by copy.
     """
@@ -450,10 +463,12 @@ class AskedProduct:
 
     @cached_property
     def count(self) -> int:
+        """Number of query orbits."""
         return math.prod([o.size for o in self.orbits])
 
     @cached_property
     def queries(self) -> int:
+        """Number of queries."""
         return math.prod([len(o.labels) for o in self.orbits])
 
     @cached_property
@@ -468,7 +483,7 @@ class AskedProduct:
         return [math.prod(counts, start=first) for counts in each]
 
     def targets(self) -> Array:
-        """(count,) of each orbit."""
+        """(count,) the target of each orbit."""
         return self.orbits[0].targets if self.target is None else np.full(self.count, self.target)
 
     def lengths(self) -> Array:
@@ -488,12 +503,11 @@ def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct],
     stacks: dict[Key, list[tuple[Array, Ints]]] = {}
     with_target = [term for term in terms if term.has_target]
     start = 0
-    for term, local in zip(
-        with_target, made_of(joint, [term.pieces for term in with_target], row_orbits), strict=True
-    ):
-        products.append(AskedProduct(tuple(local), start, term.target))
+    by_term = results_by_piece(joint, [term.pieces for term in with_target], row_orbits)
+    for term, orbits in zip(with_target, by_term, strict=True):
+        products.append(AskedProduct(tuple(orbits), start, term.target))
         start += products[-1].count
-        for key, rows in combined([orbits.local for orbits in local]):
+        for key, rows in combined([factor.on_parts for factor in orbits]):
             stacks.setdefault(key, []).append((rows, products[-1].start + np.arange(len(rows))))
     components: list[AskedRows] = []
     for key in sorted(stacks):
@@ -506,3 +520,42 @@ def asked_rows(joint: Joint, terms: Sequence[Term]) -> tuple[list[AskedProduct],
             rows = whole if (len(used), len(kept)) == whole.shape else whole[used][:, kept]
             components.append(AskedRows(Chosen(key, kept), rows, numbers[used]))
     return products, components
+
+
+def mean_roots(joint: Joint, workload: Workload, scale: str) -> dict[Key, Array]:
+    """Rows (·, d) per component whose Gram matrix is the mean of the workload's there; zero ones left out.
+
+    ``scale``: "weighted" as in the workload, "plain" without weights, or "unit", which leaves no query
+    with more than unit length (as ``Workload.unit_root``).
+
+    Raises
+    ------
+    OptionError : the attributes are not those of the symmetries.
+    TooLargeError : a component, or their list, that does not fit in memory.
+    """
+    check_fit(joint, workload)
+    _, terms = terms_of(workload if scale == "weighted" else workload.unweighted, False)
+    products = workload.products
+    if products is None:
+        (term,) = terms
+        root = {
+            "weighted": lambda: workload.root,
+            "plain": lambda: workload.unweighted.root,
+            "unit": lambda: workload.unit_root,
+        }[scale]
+        terms = (replace(term, pieces=(replace(term.pieces[0], root=root),)),)
+    elif scale == "unit":
+        factors = {id(f): f for p in products for f in p.factors}
+        each = {number: float(f.squared_norms().max()) for number, f in factors.items()}
+        largest = [math.prod([each[id(f)] for f in p.factors]) for p in products]
+        terms = tuple(replace(t, weight=1.0 / size) for t, size in zip(terms, largest, strict=True))
+    return component_roots(joint, terms, mean=True)
+
+
+def check_fit(joint: Joint, workload: Workload) -> None:
+    """OptionError unless the workload's attributes are those of the symmetries."""
+    expected = tuple(len(a.classes) for a in joint.attributes)
+    sizes = (workload.n,) if workload.products is None else workload.domain.shape
+    if expected != sizes:
+        cells, theirs = (" x ".join(map(str, shape)) for shape in (expected, sizes))
+        raise OptionError(f"the strategy is by component over {cells} cells, the queries have {theirs}")

@@ -9,6 +9,7 @@ from mmopt.cli.command_options import TimeLimit, Tolerance
 from mmopt.cli.command_output import REFUTED, note, run_alone, show
 from mmopt.cli.solve_and_plan import options_for
 from mmopt.errors import OptionError
+from mmopt.installation_and_files import write_whole
 from mmopt.report.charts import COLOURS, DASHES, MARKERS, check_chart, plainly, save
 from mmopt.report.table_style import (
     Table,
@@ -21,7 +22,6 @@ from mmopt.report.table_style import (
     paragraphs,
     rows_table,
 )
-from mmopt.resources import write_whole
 
 __all__ = [
     "COLOURS",

@@ -4,21 +4,20 @@
 - ``encodings.py``: the cell of a table value: by values, or by bins of numbers, days and periods
 - ``blocks/``: blocks of queries, kept implicit
 - ``workload.py``: ``Workload``: queries, weights, targets; sums and variants of workloads
-- ``query_group.py``: groups of queries, and those given as a matrix
-- ``query_product.py``: products of factors, one block on each attribute; their answers from small tables, and
-  their roots
+- ``query_base_and_matrix.py``: the base class of groups of queries, and those given as a matrix
+- ``query_product.py``: products of factors, one block on each attribute; their answers from small tables
+- ``roots_and_bases.py``: roots, ranks and bases of queries, computed on merged cells
 - ``arrays_and_frames.py``: labels and entries of data frames, series and arrays, also of arrays in files
 - ``tidy_columns.py``: the meaning of each query for each attribute, as columns
 """
 
 from mmopt.workloads.blocks.combined_blocks import Kron, Scaled, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor
-from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse
+from mmopt.workloads.blocks.matrices_and_weights import Dense, Sparse
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.encodings import Bins, Categories, Values
 from mmopt.workloads.query_product import Product, Wish
-from mmopt.workloads.tidy_columns import Use, attribute_uses
-from mmopt.workloads.workload import Workload, with_bases
+from mmopt.workloads.workload import Use, Workload, attribute_uses, with_bases
 
 __all__ = [
     "Attribute",

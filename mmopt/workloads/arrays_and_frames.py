@@ -23,6 +23,7 @@ from mmopt.workloads.encodings import TableValue, Values, label_of, refuse_repea
 
 Plain = TableValue | None
 SUFFIXES = (".npy", ".csv")
+"""The endings of files with arrays."""
 
 
 def read_array(path: Path, what: str) -> np.typing.NDArray[Any]:
@@ -81,6 +82,7 @@ def plain_value(value: object) -> Plain:
 
 
 def _date_of(value: datetime.datetime) -> str | None:
+    """The day of a moment at midnight, as text; None for a missing one."""
     if value != value:  # pandas' NaT
         return None
     if value.time() != datetime.time() or value.tzinfo is not None:
@@ -117,6 +119,7 @@ def listed(value: Any, most: int) -> Sequence[object] | None:
 
 
 def _check_length(value: Any, most: int) -> None:
+    """TooLargeError for more than ``most`` values."""
     if len(value) > most:
         raise TooLargeError(
             f"a {type(value).__name__} of more than {most:,} values",
@@ -170,11 +173,13 @@ def check_labels(names: Sequence[str], **series: object) -> None:
 
 
 def _names(index: Any) -> tuple[str, ...]:
+    """The names of queries in an index; none where it only counts."""
     is_count = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
     return () if index is None or is_count else tuple(label_of(_label(label)) for label in index)
 
 
 def _label(label: object) -> TableValue:
+    """The label of a query or a cell as a plain value; WorkloadError for an empty one."""
     if isinstance(label, tuple):  # of an index of several levels
         return ", ".join(label_of(_label(part)) for part in label)
     value = plain_value(label)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from mmopt.errors import WorkloadError
 
-PERIOD = re.compile(r"([0-9]{4})(?:-Q([1-4])|-([0-9]{2})(?:-([0-9]{2}))?)?")
+PERIOD = re.compile(r"([0-9]{4})(?:-Q([1-4])|-([0-9]{2})(?:-([0-9]{2}))?)?")  # year, quarter, month, day
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 LAST_DAY = datetime.date.max.toordinal() - EPOCH
-MONTHS = {"month": 1, "quarter": 3, "year": 12}
-DAYS = {"day": 1, "week": 7}
+MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in each unit
+DAYS = {"day": 1, "week": 7}  # in each unit
 
 
 def day_of(date: datetime.date) -> int:
@@ -43,7 +43,7 @@ def period_name(first: int, end: int) -> str:
         ("quarter", f"{start.year:04d}-Q{start.month // 3 + 1}"),
         ("year", f"{start.year:04d}"),
     ):
-        if end == later(first, 1, unit) and (start.month - 1) % MONTHS[unit] == 0:
+        if end == day_after(first, 1, unit) and (start.month - 1) % MONTHS[unit] == 0:
             return name
     return ""
 
@@ -65,11 +65,13 @@ def period_days(name: str) -> tuple[int, int] | None:
     if parts[4] and not 1 <= day <= length:
         raise ValueError(f"{calendar.month_name[month]} {year} has {length} days")
     first = day_of(datetime.date(year, month or 3 * max(quarter, 1) - 2, day or 1))
-    return first, later(first, 1, "day" if day else "month" if month else "quarter" if quarter else "year")
+    return first, day_after(
+        first, 1, "day" if day else "month" if month else "quarter" if quarter else "year"
+    )
 
 
-def later(day: int, count: int, unit: str) -> int:
-    """The day so many days, weeks, months, quarters or years later.
+def day_after(day: int, count: int, unit: str) -> int:
+    """The day that is so many days, weeks, months, quarters or years after a day.
 
     ValueError, in words, where that month has no such day, and beyond the year 9999.
     """
@@ -189,6 +191,7 @@ class Bins:
         return tuple(self._label(low, high) for low, high in itertools.pairwise(self.edges))
 
     def _label(self, low: float, high: float) -> str:
+        """The label of the bin between two edges."""
         if math.isinf(low) or math.isinf(high):
             return f"< {self.edge_text(high)}" if math.isinf(low) else f">= {self.edge_text(low)}"
         name = period_name(int(low), int(high)) if self.dates else ""
@@ -232,6 +235,7 @@ def refuse_repeated(values: Iterable[TableValue], message: Callable[[TableValue]
 
 
 def _in_two_cells(value: TableValue) -> str:
+    """The message about a value of two cells."""
     return f"the value {value!r} stands twice, expected in one cell only"
 
 
@@ -241,4 +245,5 @@ def describe_number(value: float) -> str:
 
 
 def _describe_value(value: TableValue) -> list[object]:
+    """Type and exact value of a table value, for hashes."""
     return [type(value).__name__, describe_number(value) if isinstance(value, float) else value]

@@ -1,13 +1,13 @@
 """The meaning of each query for each attribute, as columns next to its label.
 
 It comes from the factors of the products: the meaning of a row of a factor is computed once, however many
-queries have it. ``attribute_uses`` tells which attributes the queries need: other columns need not be read.
+queries have it.
 """
 
 import itertools
 import math
 from collections.abc import Collection
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -16,7 +16,7 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.workloads.blocks.combined_blocks import Padded, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.matrix_blocks import Sparse
+from mmopt.workloads.blocks.matrices_and_weights import Sparse
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins
@@ -46,21 +46,21 @@ def require_table(workload: Workload) -> None:
     )
 
 
-def query_columns(workload: Workload, taken: Collection[str]) -> dict[str, Column]:
+def query_columns(workload: Workload, used_names: Collection[str]) -> dict[str, Column]:
     """Columns that describe the query of each row: query (its group) and label, then ``tidy_columns``.
 
-    Raises as ``require_table``.
+    ``used_names`` are those of further columns. Raises as ``require_table``.
     """
     require_table(workload)
     groups = [[name] * (rows.stop - rows.start) for name, rows in workload.groups()]
     return {
         "query": np.array(list(itertools.chain.from_iterable(groups)), dtype=object),
         "label": np.array(workload.labels(), dtype=object),
-        **tidy_columns(workload, ("query", "label", *taken)),
+        **tidy_columns(workload, ("query", "label", *used_names)),
     }
 
 
-def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, Column]:
+def tidy_columns(workload: Workload, used_names: Collection[str] = ()) -> dict[str, Column]:
     """By name, columns (m,) of the meaning of the queries of products, in the order of the attributes.
 
     An attribute that some query restricts has one column of texts under its name: a value ("Female"), a
@@ -69,8 +69,8 @@ def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, C
     dates where the edges are dates; NaN or NaT where the range is open there, where the cells are not one run
     of bins, and where all cells are counted.
 
-    Names differ, even without regard to capitals, from each other and from those that are ``taken``: any
-    other gets an underscore at its end, the name of an end before that of an attribute.
+    Names differ, even without regard to capitals, from each other and from the ``used_names``: any other gets
+    an underscore at its end, the name of an end before that of an attribute.
 
     Queries given as a matrix have no meaning by attributes: where there are some, there are no columns.
     """
@@ -92,7 +92,7 @@ def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, C
         each = _RowMeanings(*map(np.concatenate, zip(*parts, strict=True)))
         if any(text is not None for text in each.texts):
             restricted.append((attribute, each))
-    used = {name.casefold() for name in taken}
+    used = {name.casefold() for name in used_names}
     names = [_free(attribute.name, used) for attribute, _ in restricted]
     columns: dict[str, Column] = {}
     for name, (attribute, each) in zip(names, restricted, strict=True):
@@ -106,6 +106,7 @@ def tidy_columns(workload: Workload, taken: Collection[str] = ()) -> dict[str, C
 
 
 def _free(name: str, used: set[str]) -> str:
+    """The name, with underscores at its end until it is not used, and now used; ``used`` has no capitals."""
     while name.casefold() in used:
         name += "_"
     used.add(name.casefold())
@@ -123,6 +124,7 @@ def _ends(bins: Bins, size: int, low: Ints, high: Ints) -> tuple[Column, Column]
 
 
 def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
+    """The meanings of the rows of a factor without weights."""
     if isinstance(factor, Stack):
         parts = (_row_meanings(block.plain, attribute) for block in factor.blocks)
         return _RowMeanings(*map(np.concatenate, zip(*parts, strict=True)))
@@ -131,7 +133,7 @@ def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
     if isinstance(factor, Ranges):
         low, high = factor.ends(np.arange(factor.rows))
         texts = [_range_text(attribute, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-        return _RowMeanings(_objects(texts), low, high)
+        return _RowMeanings(np.array(texts, dtype=object), low, high)
     if isinstance(factor, Sparse):
         return _of_sets(factor, attribute, [_sparse_sets(factor.values)])
     return _of_sets(
@@ -140,32 +142,34 @@ def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
 
 
 class _Sets(NamedTuple):
-    """Sets in rows (r,): first and last cell that is not 0, how many are not, whether these are 1; a few."""
+    """The cells in which rows (r,) are not 0: first, last, how many, whether they are 1; the first few."""
 
     low: Ints
     high: Ints
-    held: Ints
+    cells: Ints
     is_set: np.typing.NDArray[np.bool_]
     few: list[list[int]]
 
 
 def _dense_sets(rows: Array) -> _Sets:
+    """The sets of an array of rows."""
     inside = rows != 0
     return _Sets(
         low=inside.argmax(axis=1),
         high=rows.shape[1] - 1 - inside[:, ::-1].argmax(axis=1),
-        held=inside.sum(axis=1),
+        cells=inside.sum(axis=1),
         is_set=(~inside | (rows == 1)).all(axis=1),
         few=[np.flatnonzero(row)[: _NAMED + 1].tolist() for row in inside],
     )
 
 
 def _sparse_sets(rows: scipy.sparse.csr_array) -> _Sets:
+    """The sets of sparse rows."""
     starts = rows.indptr[:-1]  # no row is empty
     return _Sets(
         low=np.minimum.reduceat(rows.indices, starts).astype(np.int64),
         high=np.maximum.reduceat(rows.indices, starts).astype(np.int64),
-        held=np.diff(rows.indptr),
+        cells=np.diff(rows.indptr),
         is_set=np.logical_and.reduceat(rows.data == 1, starts),
         few=[np.sort(cells)[: _NAMED + 1].tolist() for cells in np.split(rows.indices, rows.indptr[1:-1])],
     )
@@ -173,25 +177,26 @@ def _sparse_sets(rows: scipy.sparse.csr_array) -> _Sets:
 
 def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _RowMeanings:
     """The name that was given to a set of cells, else its cells; for any other row its label."""
-    low, high, held, is_set = (np.concatenate(c) for c in list(zip(*chunks, strict=True))[:4])
+    low, high, counts, is_set = (np.concatenate(c) for c in list(zip(*chunks, strict=True))[:4])
     few = [cells for chunk in chunks for cells in chunk.few]
-    is_run = is_set & (held == high - low + 1)
+    is_run = is_set & (counts == high - low + 1)
     labels = [] if factor.names or is_set.all() else factor.labels(attribute)
     texts: list[str | None] = []
     for row, cells in enumerate(few):
-        if is_set[row] and held[row] == attribute.size:
+        if is_set[row] and counts[row] == attribute.size:
             texts.append(None)
         elif factor.names:
             texts.append(factor.names[row])
         elif is_run[row]:
             texts.append(_range_text(attribute, int(low[row]), int(high[row])))
         elif is_set[row]:
-            more = int(held[row]) - _NAMED
+            more = int(counts[row]) - _NAMED
             named = [attribute.labels[cell] for cell in (cells if more == 1 else cells[:_NAMED])]
             texts.append(" or ".join([*named, *([f"{more} more"] if more > 1 else [])]))
         else:
             texts.append(labels[row])
-    return _RowMeanings(_objects(texts), np.where(is_run, low, -1), np.where(is_run, high, -1))
+    column = np.array(texts, dtype=object)
+    return _RowMeanings(column, np.where(is_run, low, -1), np.where(is_run, high, -1))
 
 
 def _range_text(attribute: Attribute, low: int, high: int) -> str | None:
@@ -209,29 +214,3 @@ def _range_text(attribute: Attribute, low: int, high: int) -> str | None:
     if math.isinf(end):
         return f">= {bins.edge_text(first)}"
     return f"[{bins.edge_text(first)}, {bins.edge_text(end)})"
-
-
-def _objects(texts: list[str | None]) -> Column:
-    return np.array(texts, dtype=object)
-
-
-Use = Literal["queries", "filter", "none"]
-
-
-def attribute_uses(workload: Workload) -> dict[str, Use]:
-    """The use of the column of each attribute.
-
-    "queries": some query distinguishes its cells. "filter": none does, and a rule drops rows, so that the
-    column decides whether a row counts. "none": none does, and every row counts, whatever the column holds:
-    each query sums over all cells of the attribute, so all rows may be counted in its first cell. In a
-    workload that is given as a matrix every column is for queries.
-    """
-    products = workload.products
-    looked_at = None if products is None else {axis for product in products for axis in product.looked_at}
-    uses: dict[str, Use] = {}
-    for axis, attribute in enumerate(workload.domain.attributes):
-        if looked_at is None or axis in looked_at:
-            uses[attribute.name] = "queries"
-        else:
-            uses[attribute.name] = "filter" if "drop" in (attribute.outside, attribute.missing) else "none"
-    return uses

@@ -2,17 +2,20 @@
 
 ``+`` adds workloads over one domain, and explains why two have no sum. All derived arrays are computed once,
 when first needed, and are read-only. A workload can be made from another one: its parts by name, other
-weights for them, other rows for a basis.
+weights for them, other rows for a basis. ``attribute_uses`` tells which attributes its queries need: columns
+of others need not be read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from scipy import linalg, sparse
@@ -24,18 +27,11 @@ from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_r
 from mmopt.workloads.arrays_and_frames import check_labels, labelled
 from mmopt.workloads.blocks.combined_blocks import Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.matrix_blocks import AnyMatrix, digest, positive, spelled_out
+from mmopt.workloads.blocks.matrices_and_weights import AnyMatrix, positive
 from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.query_group import Explicit
-from mmopt.workloads.query_product import (
-    TOO_LARGE_HINT,
-    Block,
-    Merged,
-    Product,
-    check_products,
-    eigen,
-    with_shared_factors,
-)
+from mmopt.workloads.query_base_and_matrix import Explicit, spelled_out
+from mmopt.workloads.query_product import Product, check_products, with_shared_factors
+from mmopt.workloads.roots_and_bases import TOO_LARGE_HINT, Block, Merged, eigen
 
 
 def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:
@@ -84,16 +80,18 @@ def _check_domains(first: Domain, second: Domain) -> None:
     for name in (*first.names, *second.names):
         if (name in first.names) != (name in second.names):
             which = "first" if name in first.names else "second"
-            raise _other(f"only the {which} has the attribute '{name}'")
+            raise _other_domains(f"only the {which} has the attribute '{name}'")
     if first.names != second.names:
-        raise _other(f"their attributes stand as {', '.join(first.names)} and as {', '.join(second.names)}")
+        orders = f"{', '.join(first.names)} and as {', '.join(second.names)}"
+        raise _other_domains(f"their attributes stand as {orders}")
     for one, other in zip(first.attributes, second.attributes, strict=True):
         difference = _difference(one, other)
         if difference:
-            raise _other(f"attribute '{one.name}' has {difference}")
+            raise _other_domains(f"attribute '{one.name}' has {difference}")
 
 
 def _difference(one: Attribute, other: Attribute) -> str:
+    """The first difference of two attributes of the same name, in words; "" for none."""
     if one.size != other.size:
         return f"{whole(one.size)} cells in the first and {whole(other.size)} in the second"
     for cell, (mine, theirs) in enumerate(zip(one.labels, other.labels, strict=True)):
@@ -107,7 +105,8 @@ def _difference(one: Attribute, other: Attribute) -> str:
     return "" if one.encoding.describe() == other.encoding.describe() else "other table values in its cells"
 
 
-def _other(difference: str) -> WorkloadError:
+def _other_domains(difference: str) -> WorkloadError:
+    """The error for workloads over domains with this difference."""
     return WorkloadError(
         f"workloads over different domains cannot be added: {difference}", hint="make both from one Domain"
     )
@@ -319,6 +318,7 @@ class Workload(Tabular):
 
     @cached_property
     def _merged(self) -> Merged:
+        """The blocks on merged cells."""
         return Merged.of(self.blocks)
 
     @property
@@ -345,8 +345,8 @@ class Workload(Tabular):
 
         0 where R is the unchanged rows of W.
         """
-        held = sum(min(block.m, block.n) if isinstance(block, Product) else block.m for block in self.blocks)
-        return max(block.root_rounding for block in self.blocks) + rounding_of_root(held, self._merged.count)
+        rows = sum(min(block.m, block.n) if isinstance(block, Product) else block.m for block in self.blocks)
+        return max(block.root_rounding for block in self.blocks) + rounding_of_root(rows, self._merged.count)
 
     @cached_property
     def unweighted(self) -> Workload:
@@ -427,6 +427,7 @@ class Workload(Tabular):
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
+        """``eigenvalues`` and ``eigenqueries``."""
         return eigen(self.root, None if self.rank == self.n else self.basis)
 
     @property
@@ -448,7 +449,10 @@ class Workload(Tabular):
         """
         texts: dict[int, str] = {}
         blocks = (f"{',' if at else ''}{block.spelled_out(texts)}" for at, block in enumerate(self.blocks))
-        return digest(itertools.chain([f"[{spelled_out(self.domain.describe())},["], blocks, ["]]"]))
+        sha = hashlib.sha256()
+        for text in itertools.chain([f"[{spelled_out(self.domain.describe())},["], blocks, ["]]"]):
+            sha.update(text.encode())
+        return sha.hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Workload) and self.hash == other.hash
@@ -488,9 +492,7 @@ def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
     ------
     WorkloadError : another name, or rows that are not of this kind.
     """
-    changed = Workload(workload.domain, workload.blocks)
-    # Where cached properties keep their values; nothing that depends on them is computed yet.
-    kept = changed.__dict__
+    changed = Workload(workload.domain, workload.blocks)  # of which no cached property is computed yet
     for name, rows in bases.items():
         if name not in MOST_OFF:
             raise WorkloadError(f"a workload has no rows '{name}' to replace", hint=suggest(name, MOST_OFF))
@@ -505,7 +507,8 @@ def with_bases(workload: Workload, bases: Mapping[str, Array]) -> Workload:
         if name == "basis":  # L B is W for the workload's rows rotated, whatever the error of the given ones
             rows = current if workload.rank == workload.n else linalg.polar(rows @ current.T)[0] @ current
         replacement = frozen(np.array(rows, dtype=np.float64))
-        kept["basis" if name == "basis" else "_spectrum"] = (
+        # Cached properties keep their values there.
+        changed.__dict__["basis" if name == "basis" else "_spectrum"] = (
             replacement if name == "basis" else (workload.eigenvalues, replacement)
         )
     return changed
@@ -560,6 +563,7 @@ def weighted(workload: Workload, factors: Mapping[str, float]) -> Workload:
 
 
 def _products(workload: Workload, name: str) -> tuple[Product, ...]:
+    """All products of a workload that has a sub-workload of this name; errors as ``only``."""
     names = subworkloads(workload)
     if name in names:
         assert workload.products is not None
@@ -572,3 +576,25 @@ def _products(workload: Workload, name: str) -> tuple[Product, ...]:
     raise OptionError(
         f"there is no sub-workload '{name}', the workload has {', '.join(names)}", hint=suggest(name, names)
     )
+
+
+Use = Literal["queries", "filter", "none"]
+
+
+def attribute_uses(workload: Workload) -> dict[str, Use]:
+    """The use of the column of each attribute.
+
+    "queries": some query distinguishes its cells. "filter": none does, and a rule drops rows, so that the
+    column decides whether a row counts. "none": none does, and every row counts, whatever the column holds:
+    each query sums over all cells of the attribute, so all rows may be counted in its first cell. In a
+    workload that is given as a matrix every column is for queries.
+    """
+    products = workload.products
+    looked_at = None if products is None else {axis for product in products for axis in product.looked_at}
+    uses: dict[str, Use] = {}
+    for axis, attribute in enumerate(workload.domain.attributes):
+        if looked_at is None or axis in looked_at:
+            uses[attribute.name] = "queries"
+        else:
+            uses[attribute.name] = "filter" if "drop" in (attribute.outside, attribute.missing) else "none"
+    return uses

@@ -2,7 +2,7 @@
 
 The second count is by hand, of the meanings that the rows were written from.
 
-Guards coded_rows.py.
+Guards counted_rows.py.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """Counts, rules and type traps of ``mmopt.data.counts``.
 
-Guards coded_rows.py, cell_codes.py, counts.py.
+Guards counted_rows.py, cell_codes.py, counts.py.
 """
 
 import math

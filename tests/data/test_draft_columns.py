@@ -1,6 +1,6 @@
 """Columns for a draft: names and types alone; of public tables forms that hold every row.
 
-Guards open_table.py.
+Guards draft_workload.py.
 """
 
 import datetime
@@ -15,9 +15,9 @@ import pytest
 from pyarrow import parquet
 
 from mmopt.data import column_kinds, data_vector, public_forms
+from mmopt.data.draft_workload import Draft, mapping_text
 from mmopt.errors import DataError
 from mmopt.request import parse_request
-from mmopt.request.workload_file import Draft, written
 
 TYPED = {
     "sex": "values",
@@ -80,7 +80,9 @@ def test_public_forms_hold_every_row(rng: np.random.Generator) -> None:
         kinds = {key: kind for key, kind in column_kinds(Path(name)).items() if key != "raw"}
         forms = public_forms(Path(name), kinds)
         assert set(forms) == set(kinds)
-        draft = Draft("t", tuple((key, written(form), "") for key, form in forms.items()), is_public=True)
+        draft = Draft(
+            "t", tuple((key, mapping_text(form), "") for key, form in forms.items()), is_public=True
+        )
         asked = parse_request(draft.text()).workload
         assert data_vector(name, asked.domain, workload=asked).rows == 60  # none is refused
 

@@ -17,7 +17,7 @@ import pytest
 from command_line import called
 
 import mmopt
-from mmopt.data import coded_rows, data_vector, marginal_counts
+from mmopt.data import counted_rows, data_vector, marginal_counts
 from mmopt.errors import DataError
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
@@ -177,7 +177,7 @@ def workload(*sets: tuple[str, ...]) -> Workload:
 
 
 def test_counts_of_cells_are_identical(tables: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coded_rows, "_BATCH", 7)  # groups come back in many batches
+    monkeypatch.setattr(counted_rows, "GROUPS_AT_A_TIME", 7)  # groups come back in many batches
     for names in [*SETS, tuple(list(DOMAIN)[:5])]:
         small = Workload.of(
             domain={name: DOMAIN[name] for name in names}, workload=[{"marginal": list(names)}]

@@ -1,6 +1,6 @@
 """Counts by few attributes: those of the data vector, and over domains that have none.
 
-Guards counts.py, coded_rows.py.
+Guards counts.py, counted_rows.py.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """The rows with one value of a column: counted alone, and in no other part.
 
-Guards coded_rows.py.
+Guards counted_rows.py.
 """
 
 import datetime

@@ -1,6 +1,6 @@
 """Tables that are aggregated already: a line stands for as many rows as its weight says.
 
-Guards cell_codes.py, coded_rows.py.
+Guards cell_codes.py, counted_rows.py.
 """
 
 from decimal import Decimal

@@ -212,7 +212,7 @@ def test_the_slides_claims_are_counted() -> None:
 
 
 def test_what_the_slides_list_says_is_ours_is_there() -> None:
-    from mmopt.resources import programs_folder
+    from mmopt.installation_and_files import programs_folder
     from mmopt.strategies.baselines import CATALOGUE
 
     there = {row.name for row in CATALOGUE} | {file.stem for file in programs_folder().glob("*.program")}

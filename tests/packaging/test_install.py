@@ -19,10 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PROGRAMS = {path.name for path in (ROOT / "programs").glob("*.program")}
 LOOK = """
-import mmopt, mmopt.resources
+import mmopt, mmopt.installation_and_files
 print(mmopt.__version__)
 print(mmopt.__file__)
-print(mmopt.resources.programs_folder())
+print(mmopt.installation_and_files.programs_folder())
 """
 
 

@@ -1,6 +1,6 @@
 """The natural calls with what is no Workload yet work, the wrong ones name the right one.
 
-Guards workload_file.py.
+Guards workload_file_and_arguments.py.
 """
 
 from collections.abc import Callable

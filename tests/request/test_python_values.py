@@ -1,7 +1,7 @@
 """A workload file in Python: values for texts and lists (python_values), methods of a Domain that
 ask what an entry asks (python_calls).
 
-Guards workload_file.py, workloads/arrays_and_frames.py.
+Guards workload_file_and_arguments.py, workloads/arrays_and_frames.py.
 """
 
 import datetime

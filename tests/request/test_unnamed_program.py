@@ -1,12 +1,12 @@
 """The program that is solved when none is named, and the words for it.
 
-Guards workload_file.py.
+Guards workload_file_and_arguments.py.
 """
 
 import numpy as np
 
 from mmopt import Privacy, Workload
-from mmopt.request.workload_file import default_words
+from mmopt.request.workload_file_and_arguments import default_words
 
 TRI = Workload.from_matrix(np.tri(6))
 BOTH = Privacy(epsilon=1.0, delta=1e-6)

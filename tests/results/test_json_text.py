@@ -1,6 +1,6 @@
 """A JSON text is read as every reader reads it, or not at all; so is the record of a saved result.
 
-Guards resources.py, saved_fields.py.
+Guards installation_and_files.py, saved_fields.py.
 """
 
 import json
@@ -13,7 +13,7 @@ from named_workloads import named
 
 import mmopt
 from mmopt.errors import ResultError
-from mmopt.resources import DEEPEST, parse_json
+from mmopt.installation_and_files import DEEPEST, parse_json
 from mmopt.results import Solution
 
 VALUE = {"a": [1, 1.5, "x", None, True, {"b": -0.0, "1e400": "NaN"}], "": 10**30, "A": {}}

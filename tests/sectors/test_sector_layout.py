@@ -10,7 +10,7 @@ from sector_strategies import layout, prefixes
 
 from mmopt.errors import OptionError
 from mmopt.sectors.queries_on_sectors import SectorLayout, active, sets_of
-from mmopt.workloads.blocks.matrix_blocks import Dense
+from mmopt.workloads.blocks.matrices_and_weights import Dense
 from mmopt.workloads.query_product import identity, predicates, prefix, total
 
 SIZES = (2, 3, 4)

@@ -18,7 +18,7 @@ from mmopt import Workload
 from mmopt.errors import OptionError, PrivacyError
 from mmopt.language.syntax.program import NEIGHBOURHOODS
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, squared_sensitivity
-from mmopt.request import workload_file
+from mmopt.request import workload_file_and_arguments
 from mmopt.results.saved_fields import pack, plain, read_npz, restored_strategy, unpack, write_npz
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy, neighbours, normalise
 from mmopt.workloads import Attribute, Domain, Product
@@ -65,9 +65,9 @@ def test_every_list_has_every_kind() -> None:
     assert tuple(Neighbours.of(said).kind for said in SETS.values()) == kinds
     assert kinds == NEIGHBOURHOODS
     assert tuple(re.findall(r"'([a-z-]+)'", neighbours._FORMS)[: len(kinds)]) == kinds
-    assert tuple(re.findall(r"[a-z-]+", form)[0] for form in workload_file._NEIGHBOURS) == kinds
+    assert tuple(re.findall(r"[a-z-]+", form)[0] for form in workload_file_and_arguments._NEIGHBOURS) == kinds
     numbered = [next(iter(said)) for said in SETS.values() if isinstance(said, dict)]
-    assert tuple(numbered) == workload_file._OF_A_PERSON
+    assert tuple(numbered) == workload_file_and_arguments._OF_A_PERSON
 
 
 ASKED: dict[str, Callable[[Neighbours], object]] = {

@@ -65,7 +65,7 @@ def test_the_root_by_components_is_a_root(rng: np.random.Generator) -> None:
         check_space(found.cells)
         root, size = lift(found.sources["workload.root"]), float(np.abs(workload.gram).max())
         np.testing.assert_allclose(root.T @ root, workload.gram, atol=tolerances.ROUNDING * 10 * size)
-        gram = found.taken(("workload.gram",))["workload.gram"]
+        gram = found.sources_named(("workload.gram",))["workload.gram"]
         np.testing.assert_allclose(lift(gram), workload.gram, atol=1e-11 * size)
 
 

@@ -13,7 +13,7 @@ import pytest
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
 from mmopt.workloads.domain import cell_label, range_labels
-from mmopt.workloads.encodings import date_of, day_of, later, period_days, period_name
+from mmopt.workloads.encodings import date_of, day_after, day_of, period_days, period_name
 
 DAY = datetime.date.fromisoformat
 
@@ -213,7 +213,7 @@ def test_texts_that_name_no_period(subtests: pytest.Subtests) -> None:
 
 def test_later() -> None:
     def found(start: str, count: int, unit: str) -> str:
-        return date_of(later(day_of(DAY(start)), count, unit)).isoformat()
+        return date_of(day_after(day_of(DAY(start)), count, unit)).isoformat()
 
     assert found("2020-02-28", 2, "day") == "2020-03-01"
     assert found("2020-02-28", 2, "week") == "2020-03-13"

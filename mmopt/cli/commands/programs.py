@@ -8,6 +8,7 @@ from mmopt.cli.command_output import answer, console, json_text, note, say, show
 from mmopt.cli.solve_and_plan import run_solve
 from mmopt.errors import ContradictionError, OptionError, ProgramError
 from mmopt.exchange import FORMATS, export as exported
+from mmopt.installation_and_files import write_whole
 from mmopt.language import Program, check, program_names, shipped, typeset_latex
 from mmopt.language.typeset import plain_words, program_lines, prose
 from mmopt.report import (
@@ -27,7 +28,6 @@ from mmopt.report import (
 )
 from mmopt.report.explain import explain as explained
 from mmopt.report.explain.explanation_text_and_latex import renderables
-from mmopt.resources import write_whole
 from mmopt.results import Solution
 from mmopt.solvers import SOLVERS
 from mmopt.strategies.baselines import is_baseline

@@ -33,6 +33,7 @@ from mmopt.driver import tune as tune_subworkload
 from mmopt.driver.accepted_inputs import norm_of, opened, refuse_unread
 from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, tune_templates
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, whole
+from mmopt.installation_and_files import write_whole
 from mmopt.language import Program, check
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import STRATEGY_FILE
@@ -58,7 +59,6 @@ from mmopt.report import (
 )
 from mmopt.report.charts import need_matplotlib
 from mmopt.request import Request
-from mmopt.resources import write_whole
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE

@@ -17,6 +17,7 @@ from mmopt.cli.command_inputs import (
 )
 from mmopt.cli.command_output import escaped, note, say, show
 from mmopt.data import column_kinds, public_forms, shown_source
+from mmopt.data.draft_workload import FORMS_BY_KIND, Draft, check_form, mapping_text
 from mmopt.errors import (
     Error,
     OptionError,
@@ -30,7 +31,7 @@ from mmopt.language import program_names
 from mmopt.privacy.guarantee import privacy_warning
 from mmopt.report.table_style import few, pairs_table, storage
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
-from mmopt.request.workload_file import KINDS, Draft, check_form, default_words, written
+from mmopt.request.workload_file_and_arguments import default_words
 from mmopt.strategies import ADD_REMOVE
 from mmopt.workloads import attribute_uses
 
@@ -85,7 +86,7 @@ def init(
         answers = {name: _answer(name, kind) for name, kind in left.items()}
         given |= {name: form for name, form in answers.items() if form}
     attributes = tuple(
-        (name, given.get(name, KINDS[kinds[name]][0]), KINDS[kinds[name]][1])
+        (name, given.get(name, FORMS_BY_KIND[kinds[name]][0]), FORMS_BY_KIND[kinds[name]][1])
         for name in kinds
         if name in wanted and given.get(name) != SKIP
     )
@@ -124,11 +125,11 @@ def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str
     forms = {}
     for name, keys in public_forms(data, left, table).items() if left else ():
         try:
-            check_form(name, written(keys))
+            check_form(name, mapping_text(keys))
         except Error as error:
             note(f"{name}: left open: {error.message}")
             continue
-        forms[name] = written(keys)
+        forms[name] = mapping_text(keys)
     return forms
 
 

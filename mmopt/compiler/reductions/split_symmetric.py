@@ -116,7 +116,7 @@ def by_components(
         return None
     if basis is not None:
         split = split.in_basis(basis)
-    return bind(checked, workload, givens, split.taken(sources)), str(split)
+    return bind(checked, workload, givens, split.sources_named(sources)), str(split)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from mmopt.errors import Location, OptionError, ProgramError, suggest
+from mmopt.installation_and_files import programs_folder
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr, to_source
 from mmopt.language.syntax.parse_statements import (
     assignment,
@@ -50,7 +51,6 @@ from mmopt.language.syntax.syntax_tree import (
     Step,
 )
 from mmopt.notebook import Displayed
-from mmopt.resources import programs_folder
 
 NeighbourhoodKind = Literal["add-remove", "replace-one", "rows", "participation"]
 NEIGHBOURHOODS: tuple[NeighbourhoodKind, ...] = get_args(NeighbourhoodKind)

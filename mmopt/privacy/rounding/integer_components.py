@@ -3,7 +3,7 @@
 On each component of a row space the strategy has a matrix, and rint(2^bits C) is measured for every copy of
 the component, C the strategy on a basis of whole numbers. All components get the same noise.
 
-**On the cells.** The workload has an integer basis B (``symmetry.find_symmetries``), and the strategy a
+**On the cells.** The workload has an integer basis B (``symmetry.queries_on_components``), and the strategy a
 covariance Σ of the estimates of B x: rint(2^bits Σ^(-1/2)) B is measured, as for a matrix
 (``integer_dense.py``). A component is measured from counts by few attributes. On the part of an attribute
 that it chooses, the counts x of the cells are mapped to integers: on an even or odd part by sums over orbits
@@ -65,7 +65,7 @@ from mmopt.sectors.largest_of_tables import largest_of_tables
 from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout, change_of_functions
 from mmopt.strategies import ComponentStrategy, Neighbours, RowSpaceStrategy, as_dense
 from mmopt.symmetry.components import AttributePart, AttributeSymmetry, Chosen, Joint
-from mmopt.symmetry.find_symmetries import spanning_rows
+from mmopt.symmetry.queries_on_components import spanning_rows
 from mmopt.workloads import Workload
 from mmopt.workloads.query_product import answers_of_product
 

@@ -16,8 +16,8 @@ from mmopt.errors import WorkloadError
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root, stacked_root
 from mmopt.numerics.outward import not_below, plus_up, times_up
-from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
-from mmopt.workloads.blocks.matrix_blocks import describe_array, per_query
+from mmopt.workloads.blocks.implicit_matrix import Implicit, describe_array, ordered, refine
+from mmopt.workloads.blocks.matrices_and_weights import per_query
 from mmopt.workloads.blocks.range_blocks import Identity
 from mmopt.workloads.domain import Attribute, range_labels
 from mmopt.workloads.encodings import Values
@@ -175,6 +175,7 @@ class RowWeighted(Around):
 
     @cached_property
     def _weighed(self) -> Implicit:
+        """``weighed()``, made once."""
         return ScaledRows(self.inner, self.row_weights)
 
     def _take(self, index: Ints) -> Array:
@@ -286,6 +287,7 @@ class Padded(Implicit):
         return np.concatenate([values, np.zeros((*values.shape[:-1], self.size - self.inner.size))], axis=-1)
 
     def _square(self, values: Array) -> Array:
+        """A square matrix with zeros for the other cells, both ways."""
         return self._wide(self._wide(values).T)
 
     def _take(self, index: Ints) -> Array:
@@ -444,8 +446,8 @@ class Stack(Implicit):
                 )
         super().__init__(blocks[0].size, sum(block.rows for block in blocks))
         self.full_rank = any(block.full_rank for block in blocks)
-        held = sum(min(block.shape) for block in blocks)
-        self.root_rounding = max(b.root_rounding for b in blocks) + rounding_of_root(held, self.size)
+        rows_of_roots = sum(min(block.shape) for block in blocks)
+        self.root_rounding = max(b.root_rounding for b in blocks) + rounding_of_root(rows_of_roots, self.size)
         self.blocks = tuple(blocks)
 
     def _take(self, index: Ints) -> Array:
@@ -537,6 +539,7 @@ def kron(arrays: Sequence[Array]) -> Array:
 
 
 def _outer_up(a: Array, b: Array) -> Array:
+    """The Kronecker product of two vectors, rounded upwards."""
     return times_up(a[:, None], b[None, :]).ravel()
 
 
@@ -571,10 +574,10 @@ def _largest_of_products(blocks: Sequence[Implicit], norm: int) -> float | None:
 def _undominated(rows: Array) -> Array:
     """The rows that no other row exceeds or equals in every entry, one of each."""
     rows = np.unique(rows, axis=0)
-    kept = np.empty_like(rows)
+    largest = np.empty_like(rows)
     count = 0
     for row in rows[np.argsort(-rows.sum(axis=1))]:
-        if not (kept[:count] >= row).all(axis=1).any():
-            kept[count] = row
+        if not (largest[:count] >= row).all(axis=1).any():
+            largest[count] = row
             count += 1
-    return kept[:count]
+    return largest[:count]

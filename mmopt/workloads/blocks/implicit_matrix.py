@@ -5,6 +5,7 @@ An array of classes (n,) int64 marks equal columns: they share a number >= 0, al
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -78,6 +79,7 @@ class Implicit(ABC):
         return self._adjoint(self._vectors(y, self.rows, self.size))
 
     def _vectors(self, x: np.typing.ArrayLike, length: int, result: int) -> Array:
+        """Vectors of this length, checked, whose products have the length ``result``; errors as ``apply``."""
         vectors = np.asarray(x, dtype=np.float64)
         if vectors.shape[-1:] != (length,):
             raise WorkloadError(
@@ -226,6 +228,7 @@ class Implicit(ABC):
         return stacked_root(self._scaled_chunks(weights), self.size)
 
     def _scaled_chunks(self, weights: Array) -> Iterator[Array]:
+        """All rows times √weights, dense, some at a time."""
         step = max(64, self.size)
         for place, rows in enumerate(self.chunks(step)):
             yield np.sqrt(weights[place * step :][: len(rows)])[:, None] * rows
@@ -280,6 +283,7 @@ class Implicit(ABC):
 
 
 def _rooted(powers: Array, norm: int) -> Array:
+    """Norms from their powers, rounded upwards."""
     return root_up(powers) if norm == 2 else powers
 
 
@@ -301,3 +305,9 @@ def refine(parts: Sequence[Ints]) -> Ints:
         pair = (result + 1) * (int(part.max()) + 2) + (part + 1)  # 0 when both are untouched
         result = ordered(pair - 1)
     return ordered(result)
+
+
+def describe_array(array: np.typing.ArrayLike) -> list[object]:
+    """Shape and SHA-256 of the values as little-endian doubles in row-major order, for hashes."""
+    values = np.ascontiguousarray(np.asarray(array, dtype="<f8") + 0.0)
+    return [list(values.shape), hashlib.sha256(values.tobytes()).hexdigest()]

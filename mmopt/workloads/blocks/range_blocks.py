@@ -17,7 +17,7 @@ from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered
-from mmopt.workloads.blocks.matrix_blocks import Sparse
+from mmopt.workloads.blocks.matrices_and_weights import Sparse
 from mmopt.workloads.domain import Attribute, cell_label, range_labels
 
 
@@ -41,6 +41,7 @@ class Ranges(Implicit):
         """First and last cell of the ranges of these numbers."""
 
     def _every(self) -> tuple[Ints, Ints]:
+        """First and last cell of all ranges."""
         return self.ends(np.arange(self.rows))
 
     def _take(self, index: Ints) -> Array:

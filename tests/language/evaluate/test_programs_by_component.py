@@ -54,7 +54,7 @@ def instance(name: str, rng: np.random.Generator) -> tuple[Program, dict[str, An
     while found is None or found.cells.kept < found.cells.size:
         workload = random_products(rng, full=True) if rng.random() < 0.7 else random_symmetric_matrix(rng)
         found = symmetry(workload, with_targets=name != "l2_strategy")
-    env: dict[str, Any] = {d.name: found.taken((d.source,))[d.source] for d in program.givens}
+    env: dict[str, Any] = {d.name: found.sources_named((d.source,))[d.source] for d in program.givens}
     env.update(sizes_of(program, env))
     for p in program.parameters:
         env[p.name] = evaluate(p.expr, env)

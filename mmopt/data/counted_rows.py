@@ -1,4 +1,4 @@
-"""The rows that are counted, as codes of cells: rules, persons, parts and weights.
+"""The rows that are counted, as codes of cells: by rules, persons, parts and weights.
 
 ``coded_rows`` turns the rows of an opened table into codes of cells, one column for each attribute: an
 expression, not yet computed. Rules decide into which cell a code counts, and which rows are refused. A weight
@@ -43,7 +43,7 @@ from mmopt.data.connections import hash_of
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
-from mmopt.request.domain_keys import is_delimiter
+from mmopt.request.domain_and_data_keys import is_delimiter
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Bins, Workload, attribute_uses
 from mmopt.workloads.domain import Attribute, Domain
@@ -71,7 +71,7 @@ def _of_kinds(kinds: Sequence[str], column: Any, table: str, name: str, use: str
 
 
 def weight_fault(column: Any, table: str, name: str) -> Any:
-    """An Ibis integer expression: 0 where the value is a count of rows, else the code of what is wrong.
+    """An Ibis integer expression: 0 where the value is a count of rows, else its fault's code (``_FAULTS``).
 
     Raises
     ------
@@ -103,6 +103,7 @@ def weight_of(column: Any, fault: Any) -> Any:
 
 
 def _number(column: Any) -> Any:
+    """The doubles that a column of numbers or texts holds; NULL for a text that is none."""
     column = typed(column)
     return doubles_spelled(column) if column.type().is_string() else column.cast("float64")
 
@@ -204,7 +205,8 @@ def wanted_columns(
             hint="for example '~'; a quote or a line end cannot be one",
         )
     wanted: dict[str, str] = {}
-    for attribute in read_attributes(domain, workload):
+    for attribute in attributes_to_read(domain, workload):
+        # Attributes may share a column; the first names it.
         wanted.setdefault(attribute.column, f"attribute '{attribute.name}'")
     if weight is not None:
         wanted.setdefault(weight, "the weight of each line")
@@ -224,7 +226,7 @@ def _way_in(caller: str, data: object) -> str:
     return f"write {caller}('people.csv', request.workload.domain)"
 
 
-def read_attributes(domain: Domain, workload: Workload | None) -> tuple[Attribute, ...]:
+def attributes_to_read(domain: Domain, workload: Workload | None) -> tuple[Attribute, ...]:
     """The attributes whose columns are read."""
     uses = {} if workload is None else attribute_uses(workload)
     return tuple(a for a in domain.attributes if uses.get(a.name) != "none")
@@ -257,8 +259,9 @@ def refuse_rows(
 
     Parameters
     ----------
+    path : the table, for messages.
     misfits : for each attribute the numbers of rows with its three codes that are no cell. total : all rows.
-    nobody : the rows that name no person of the ``unit``.
+    nobody : the number of rows that name no person of the ``unit``.
     """
     if unit is not None and nobody:
         raise DataError(
@@ -267,7 +270,7 @@ def refuse_rows(
             hint="leave such rows out of the table, or say whose they are",
         )
     refused: list[str] = []
-    example = wrong = ends = ""
+    example = wrong = ends = ""  # parts of the hint
     for attribute, count in zip(attributes, misfits, strict=True):
         outside = count[OUTSIDE] + count[UNREADABLE]
         parts = []
@@ -307,19 +310,19 @@ NOBODY = "nobody"
 
 
 def kept_rows(
-    coded: Any, read: Sequence[Attribute], names: Sequence[str], unit: Neighbours, salt: str
+    coded: Any, attributes: Sequence[Attribute], names: Sequence[str], unit: Neighbours, salt: str
 ) -> Any:
     """The codes of rows with ``KEPT`` and ``NOBODY``, in place of the column ``person``.
 
     Parameters
     ----------
-    coded : Ibis table with a code for each attribute that is read, in columns of these names, and ``person``.
+    coded : Ibis table with a code for each attribute, in columns of these ``names``, and ``person``.
     salt : a public text, the same wherever the same rows have to be kept.
     """
     import ibis
 
     has_cell: Any = ibis.literal(True)
-    for attribute, name in zip(read, names, strict=True):
+    for attribute, name in zip(attributes, names, strict=True):
         if out := dropped_codes(attribute):
             has_cell &= coded[name].notin(out)
     # With its hash: a database may equate persons that differ in case, or in blanks at the end.
@@ -353,18 +356,18 @@ def person_of(column: Any, table: str, name: str) -> Any:
     return _of_kinds(("string", "integer", "uuid", "date"), column, table, name, use, hint).cast("string")
 
 
-_BATCH = 2**16
+GROUPS_AT_A_TIME = 2**16
 """Groups that come back from the engine at a time."""
 
 
 def code_name(place: int) -> str:
-    """The column with the codes of the attribute that is read at this place."""
+    """The name of the column with the codes of the attribute at this place among those that are read."""
     return f"code{place}"
 
 
 def coded_rows(
     opened: TableColumns,
-    read: Sequence[Attribute],
+    attributes: Sequence[Attribute],
     weight: str | None,
     part: Part | None = None,
     unit: Neighbours | None = None,
@@ -377,33 +380,36 @@ def coded_rows(
     its number of rows has a meaning. With a part it has that part's rows alone.
     """
     rows, columns = opened.rows()
-    readings = [reading_of(a, columns[a.column], opened.name) for a in read]
+    readings = [reading_of(a, columns[a.column], opened.name) for a in attributes]
     fault = {} if weight is None else {"fault": weight_fault(columns[weight], opened.name, weight)}
     in_part = {} if part is None else {"in_part": is_in_part(columns[part[0]], opened.name, part)}
     person = {} if unit is None else {"person": person_of(columns[unit.column], opened.name, unit.column)}
     if not (readings or fault or in_part or person):
         return rows
-    seen = {
+    to_code = {
         f"{name}{i}": expression
         for i, one in enumerate(readings)
         for name, expression in one.columns().items()
     }
     weights = {} if weight is None else {"weight": weight_of(columns[weight], fault["fault"])}
-    inner = rows.select(**seen, **fault, **weights, **in_part, **person)
+    inner = rows.select(**to_code, **fault, **weights, **in_part, **person)
     if in_part:
         inner = inner.filter(inner.in_part)
     codes = {
         code_name(i): code_of(a, replace(one, **{name: inner[f"{name}{i}"] for name in one.columns()}))
-        for i, (a, one) in enumerate(zip(read, readings, strict=True))
+        for i, (a, one) in enumerate(zip(attributes, readings, strict=True))
     }
-    kept = {name: inner[name] for name in (*fault, *weights, *in_part, *person)}
-    coded = inner.select(**codes, **kept)
-    return coded if unit is None else kept_rows(coded, read, list(codes), unit, salt)
+    others = {name: inner[name] for name in (*fault, *weights, *in_part, *person)}
+    coded = inner.select(**codes, **others)
+    return coded if unit is None else kept_rows(coded, attributes, list(codes), unit, salt)
 
 
 @contextmanager
-def in_steps() -> Iterator[None]:
-    """Keep a select of a select as it is inside, so that an expression with a name is computed once a row."""
+def nested_selects_kept() -> Iterator[None]:
+    """Within, Ibis does not fuse a select of a select into one: a named expression is computed once a row.
+
+    Else it would be computed at each use.
+    """
     import ibis
 
     fuse_selects = ibis.options.sql.fuse_selects
@@ -423,12 +429,12 @@ def counts_by_group(coded: Any, by: Sequence[str], weight: str | None) -> Iterat
     sums = {"rows": coded.count()} if weight is None else {"rows": coded.weight.sum(), "lines": coded.count()}
     sums |= {name: coded[name].sum() for name in (KEPT, NOBODY) if name in coded.columns}
     grouped = coded.group_by(list(by)).aggregate(**sums) if by else coded.aggregate(**sums)
-    with in_steps():
+    with nested_selects_kept():
         if grouped.get_backend().name == "duckdb":
             # Ibis 12 asks for batches through a call that DuckDB 2 has no more.
             batches: Any = grouped.to_pyarrow().to_batches()
         else:
-            batches = grouped.to_pyarrow_batches(chunk_size=_BATCH)
+            batches = grouped.to_pyarrow_batches(chunk_size=GROUPS_AT_A_TIME)
     yield from batches
 
 

@@ -1,10 +1,11 @@
-"""Groups of queries of a workload, with weights and targets: their common base, and those given as a matrix.
+"""The base class of groups of queries, with weights and targets, and the queries that are given as a matrix.
 
-``query_product`` has those that are Kronecker products.
+``query_product.py`` has those that are Kronecker products.
 """
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,15 +17,8 @@ from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
 from mmopt.workloads.blocks.combined_blocks import Scaled
-from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.matrix_blocks import (
-    AnyMatrix,
-    Dense,
-    Sparse,
-    describe_array,
-    per_query,
-    spelled_out,
-)
+from mmopt.workloads.blocks.implicit_matrix import Implicit, describe_array
+from mmopt.workloads.blocks.matrices_and_weights import AnyMatrix, Dense, Sparse, per_query
 from mmopt.workloads.domain import Domain
 
 
@@ -95,8 +89,7 @@ class Explicit(Group):
         names: Sequence[str] = (),
     ) -> Explicit:
         """Check and copy a matrix; WorkloadError as in ``Workload.from_matrix``. names : of the queries."""
-        read = Sparse.read if scipy.sparse.issparse(matrix) else Dense.read
-        queries = read(matrix, names)
+        queries = (Sparse.read if scipy.sparse.issparse(matrix) else Dense.read)(matrix, names)
         return Explicit(
             queries,
             weights=per_query(weights, queries.rows, "weight", 1.0),
@@ -184,3 +177,8 @@ def undetermined(without: int, m: int) -> WorkloadError:
         f"variance would have no limit ({without} of {m} queries have none)",
         hint="give them a target (max_variance), or leave them out",
     )
+
+
+def spelled_out(description: object) -> str:
+    """Plain data (lists, text, numbers) as the text from which hashes are computed."""
+    return json.dumps(description, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Resources of the package: versions, the folder of the program files, files and JSON.
+"""The installation of mmopt, its version and program files, and how files are written and JSON is read.
 
 Files are written whole or not at all; JSON that two readers could read differently is refused.
 """
@@ -33,6 +33,7 @@ def programs_folder() -> Path:
 
 
 def _programs_of(package: Path) -> Path:
+    """The program files' folder of the package in this folder; errors as ``programs_folder``."""
     candidates = (package / "programs", package.parent / "programs")
     for folder in candidates:
         # A folder counts if it holds programs: in site-packages the sibling may be another package's
@@ -67,15 +68,15 @@ def version_of(module: str) -> str:
 def _version_beside(package: Path) -> str:
     """The version in the ``pyproject.toml`` of a checkout."""
     file = package.parent / "pyproject.toml"
-    stated = tomllib.loads(file.read_text("utf-8")).get("project", {}) if file.is_file() else {}
-    return str(stated["version"]) if stated.get("name") == "mmopt" else "0+not-installed"
+    project = tomllib.loads(file.read_text("utf-8")).get("project", {}) if file.is_file() else {}
+    return str(project["version"]) if project.get("name") == "mmopt" else "0+not-installed"
 
 
-DEEPEST = 100  # levels; the package writes about ten
+DEEPEST = 100  # levels of a JSON text; the package writes about ten
 
 
-def parse_json(text: str, read: Callable[[dict[str, Any]], Any] = lambda fields: fields) -> Any:
-    """The value of a JSON text. ``read`` makes a value of each object.
+def parse_json(text: str, value_of: Callable[[dict[str, Any]], Any] = lambda fields: fields) -> Any:
+    """The value of a JSON text. ``value_of`` gives the value of each object in it, from its fields.
 
     Raises
     ------
@@ -86,22 +87,23 @@ def parse_json(text: str, read: Callable[[dict[str, Any]], Any] = lambda fields:
     def of_pairs(pairs: list[tuple[str, Any]]) -> Any:
         if len(fields := dict(pairs)) < len(pairs):
             raise ValueError(f"an object has a name twice, of {', '.join(fields)}")
-        return read(fields)
+        return value_of(fields)
 
     try:
         value = json.loads(text, object_pairs_hook=of_pairs, parse_float=_finite, parse_constant=_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    level: list[Any] = [[value]]
+    level: list[Any] = [[value]]  # the objects and lists of one level, from outside inwards
     for _ in range(DEEPEST + 1):
-        inside = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [each for some in inside for each in some if isinstance(each, dict | list)]
+        contents = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [inner for values in contents for inner in values if isinstance(inner, dict | list)]
     if level:
         raise ValueError("it is nested too deeply")
     return value
 
 
 def _finite(text: str) -> float:
+    """The number of a JSON text; ValueError for NaN, infinities and what rounds to them."""
     if not math.isfinite(number := float(text)):
         raise ValueError(f"{text} is not a finite number")
     return number
@@ -114,12 +116,12 @@ def write_whole(path: Path, data: bytes) -> None:
     ------
     ResultError : the file cannot be written; it keeps its old content.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(data)
-        os.replace(part, path)
+        unfinished.write_bytes(data)
+        os.replace(unfinished, path)
     except OSError as error:
         with contextlib.suppress(OSError):  # there is none, or no such folder
-            part.unlink()
+            unfinished.unlink()
         raise ResultError(f"'{path}' cannot be written: {error.strerror}") from None

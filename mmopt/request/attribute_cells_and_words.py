@@ -1,4 +1,4 @@
-"""The cells of one attribute, and words of queries on it, in a workload file.
+"""The cells of one attribute in a workload file, and the words for them and for queries on it.
 
 Table values become cells by one of four forms: values, categories, bins between edges, or a range with a
 width; bins are of numbers or of dates, and may be open at the ends. A word for an attribute is a block of
@@ -31,7 +31,7 @@ from mmopt.request.yaml_tree import (
     too_large,
 )
 from mmopt.workloads import Bins, Categories, Factor, Values
-from mmopt.workloads.encodings import LAST_DAY, TableValue, date_of, label_of, later, period_days
+from mmopt.workloads.encodings import LAST_DAY, TableValue, date_of, day_after, label_of, period_days
 from mmopt.workloads.query_product import (
     all_range,
     haar,
@@ -58,14 +58,14 @@ def read_bins(node: YamlNode, what: str) -> tuple[tuple[str, ...], Bins]:
     nodes = items(node, what, "write the edges: [0, 18, 65, 115] means [0, 18), [18, 65), [65, 115)")
     check_count(node, len(nodes), what)
     require(len(nodes) >= 2, node, f"{what}: one edge found, expected at least two")
-    edges = [_open(item, i, len(nodes), what) for i, item in enumerate(nodes)]
-    closed = [item for item, edge in zip(nodes, edges, strict=True) if edge is None]
+    infinities = [_open_edge(item, i, len(nodes), what) for i, item in enumerate(nodes)]
+    closed = [item for item, infinity in zip(nodes, infinities, strict=True) if infinity is None]
     require(closed, node, f"{what} are open at both ends and have no edge between", "leave the attribute out")
     dates = _are_dates(closed, what)
-    read = _day if dates else number
+    reader = _day if dates else number
     values = [
-        read(item, f"an edge of the {what}") if edge is None else edge
-        for item, edge in zip(nodes, edges, strict=True)
+        reader(item, f"an edge of the {what}") if infinity is None else infinity
+        for item, infinity in zip(nodes, infinities, strict=True)
     ]
     for low, high, item in zip(values, values[1:], nodes[1:], strict=False):
         if not low < high:
@@ -97,9 +97,9 @@ def read_range(node: YamlNode, width: YamlNode | None, name: str) -> tuple[tuple
         each = "width: month gives one cell per month" if dates else "width: 1 gives one cell per integer"
         fail(node, f"{name} has a range without a width", each)
     if dates:
-        bins = _dates(node, ends, width, what)
+        bins = _bins_of_dates(node, ends, width, what)
         return bins.labels(), bins
-    return _numbers(node, ends, width, what)
+    return _bins_of_numbers(node, ends, width, what)
 
 
 def check_count(node: YamlNode, count: int, what: str) -> None:
@@ -110,8 +110,8 @@ def check_count(node: YamlNode, count: int, what: str) -> None:
         )
 
 
-def _open(node: YamlNode, place: int, count: int, what: str) -> float | None:
-    """The infinity of an open edge; None for another edge."""
+def _open_edge(node: YamlNode, place: int, count: int, what: str) -> float | None:
+    """The infinity of an open edge, at this place of ``count`` edges; None for another edge."""
     value = node.value if isinstance(node, Scalar) else None
     ends = {0: -math.inf, count - 1: math.inf}
     require(value != "open" or place in ends, node, f"{what}: an edge between others is open", _OPEN_HINT)
@@ -150,7 +150,8 @@ def _day(node: YamlNode, what: str) -> float:
     return float(days[0])
 
 
-def _dates(node: YamlNode, ends: Sequence[YamlNode], width: YamlNode, what: str) -> Bins:
+def _bins_of_dates(node: YamlNode, ends: Sequence[YamlNode], width: YamlNode, what: str) -> Bins:
+    """Bins of one width of the calendar between two days; errors at the ``node`` of the range."""
     low, high = (int(_day(end, f"an end of the {what}")) for end in ends)
     parts = _WIDTH.fullmatch(width.text) if isinstance(width, Scalar) else None
     if parts is None:
@@ -162,12 +163,12 @@ def _dates(node: YamlNode, ends: Sequence[YamlNode], width: YamlNode, what: str)
     if not low < high:
         texts = ", ".join(date_of(day).isoformat() for day in (low, high))
         fail(node, f"{what} must be [low, high] with low < high, found [{texts}]")
-    often, unit = int(parts[1] or 1), parts[2]
-    step = f"{often} {unit}{'s' * (often > 1)}"
+    count, unit = int(parts[1] or 1), parts[2]
+    step = f"{count} {unit}{'s' * (count > 1)}"
     edges = [low]
     try:
         while edges[-1] < high:
-            edges.append(later(low, len(edges) * often, unit))
+            edges.append(day_after(low, len(edges) * count, unit))
     except ValueError as error:
         fail(
             width,
@@ -190,9 +191,10 @@ def _dates(node: YamlNode, ends: Sequence[YamlNode], width: YamlNode, what: str)
         return Bins(tuple(map(float, edges)), dates=True)
 
 
-def _numbers(
+def _bins_of_numbers(
     node: YamlNode, ends: Sequence[YamlNode], width_node: YamlNode, what: str
 ) -> tuple[tuple[str, ...], Bins]:
+    """Labels and bins of one width between two numbers; a bin of one integer is labelled by it."""
     low, high = (_exact(number(end, f"an end of the {what}")) for end in ends)
     width = _exact(number(width_node, f"width of the {what}"))
     require(width > 0, width_node, f"width of the {what} must be greater than 0, found {_show(width)}")
@@ -200,8 +202,7 @@ def _numbers(
         low < high, node, f"{what} must be [low, high] with low < high, found [{_show(low)}, {_show(high)}]"
     )
     count = (high - low) / width
-    if count > MAX_CELLS:
-        check_count(node, math.ceil(count), what)
+    check_count(node, math.ceil(count), what)
     if count.denominator != 1:
         below, above = low + math.floor(count) * width, low + math.ceil(count) * width
         better = [_show(end) for end in (below, above) if end > low]
@@ -229,6 +230,7 @@ def _exact(value: float) -> Fraction:
 
 
 def _show(value: Fraction | float) -> str:
+    """The number for a message, in 12 digits."""
     return f"{float(value):.12g}"
 
 
@@ -255,13 +257,13 @@ def read_encoding(form: Map, name: str) -> tuple[tuple[str, ...], Encoding]:
 
 def table_value(node: YamlNode, what: str) -> TableValue:
     """A value that a table may hold: a text that is not empty, an integer, a finite number, true or false."""
-    missing = "rows without a value are the business of 'missing: refuse', 'drop' or a label"
+    hint = "rows without a value are the business of 'missing: refuse', 'drop' or a label"
     if not isinstance(node, Scalar):
         fail(node, f"each of the {what} must be a single value, found {describe(node)}")
     value = node.value
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         shown = "an empty text" if value == "" else node.text or "nothing"
-        fail(node, f"each of the {what} must be a value, found {shown}", missing)
+        fail(node, f"each of the {what} must be a value, found {shown}", hint)
     require(
         not isinstance(value, float) or not math.isinf(value),
         node,
@@ -271,6 +273,7 @@ def table_value(node: YamlNode, what: str) -> TableValue:
 
 
 def _values(node: YamlNode, what: str) -> tuple[tuple[str, ...], Values]:
+    """Labels and encoding of a list of values, a cell each."""
     nodes = items(node, what)
     check_count(node, len(nodes), what)
     values: list[TableValue] = []
@@ -292,6 +295,7 @@ def _values(node: YamlNode, what: str) -> tuple[tuple[str, ...], Values]:
 
 
 def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]:
+    """Labels and encoding of a mapping from labels to the value, or the values, of their cells."""
     labelled = mapping(node, what)
     require(labelled.entries, node, f"{what} are empty, expected at least one label with its values")
     check_count(node, labelled.count, what)
@@ -313,6 +317,7 @@ def _categories(node: YamlNode, what: str) -> tuple[tuple[str, ...], Categories]
 
 
 def _check_new(item: YamlNode, value: TableValue, seen: dict[TableValue, YamlNode], what: str) -> None:
+    """Refuse a value that was seen before, with the place where; else add it."""
     if first := seen.get(value):
         shown, earlier = describe(item), describe(first)
         if shown == earlier:
@@ -386,6 +391,7 @@ class CellWords:
         return self._one(node) if isinstance(node, Scalar) and node.value is not None else None
 
     def _one(self, word: Scalar) -> int | None:
+        """The cell with this label, or of this number in ``values``; None where there is none."""
         assert word.value is not None
         cell = self.by_label.get(label_of(word.value))
         if cell is None and isinstance(self.encoding, Values) and _numeric(word.value):
@@ -395,6 +401,7 @@ class CellWords:
 
     @cached_property
     def _by_number(self) -> dict[object, int]:
+        """The cells of the numbers among ``values``."""
         assert isinstance(self.encoding, Values)
         return {value: i for i, value in enumerate(self.encoding.values) if _numeric(value)}
 
@@ -412,6 +419,7 @@ class CellWords:
         return {}
 
     def _run(self, word: Scalar, first: int, last: int) -> tuple[int, ...]:
+        """The cells of the integers first to last, which are all of their integers."""
         if not self._integers:
             fail(
                 word,
@@ -451,6 +459,7 @@ class CellWords:
         return tuple(range(first, end))
 
     def _hint(self, word: Scalar, others: tuple[str, ...]) -> str:
+        """A hint for a word that names no cell: the cell that its value lies in, or the nearest word."""
         value, encoding = word.value, self.encoding
         if isinstance(encoding, Categories):
             for i, members in enumerate(encoding.members):
@@ -473,10 +482,12 @@ class CellWords:
 
 
 def _numeric(value: object) -> bool:
+    """Whether the value is a number; True and False are none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _spelled(word: Scalar) -> str:
+    """The word for a message: texts in quotes."""
     return f"'{word.text}'" if isinstance(word.value, str) else word.text
 
 

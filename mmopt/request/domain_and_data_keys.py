@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mmopt.errors import placed, suggest
-from mmopt.request.attribute_keys import FORMS, RUN, CellWords, is_block_word, read_encoding
+from mmopt.request.attribute_cells_and_words import FORMS, RUN, CellWords, is_block_word, read_encoding
 from mmopt.request.yaml_tree import (
     ListNode,
     Map,
@@ -61,7 +61,7 @@ class TableOptions:
 
 
 def read_rules(node: YamlNode) -> tuple[Rules, TableOptions]:
-    """The key ``data``."""
+    """The key ``data``: the rules of the whole table, and the options of reading it."""
     data = record(node, "data", (*_RULE_KEYS, *_TABLE_KEYS))
     rules = {
         key: read_choice(value, key, _RULES) for key in _RULE_KEYS if (value := data.get(key)) is not None
@@ -96,12 +96,13 @@ def read_domain(node: YamlNode, rules: Rules) -> tuple[Domain, dict[str, CellWor
         "domain is empty, expected at least one attribute",
         "write 'sex: {values: [Female, Male]}'",
     )
-    read = [_attribute(key, form, rules) for key, form in domain.entries]
+    pairs = [_attribute(key, form, rules) for key, form in domain.entries]
     with placed(node.where):
-        return Domain(tuple(attribute for attribute, _ in read)), {cells.name: cells for _, cells in read}
+        return Domain(tuple(attribute for attribute, _ in pairs)), {cells.name: cells for _, cells in pairs}
 
 
 def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, CellWords]:
+    """The attribute declared under a key of ``domain``, and the words for its cells."""
     name = key.text
     what = f"attribute '{name}'"
     require(
@@ -114,7 +115,7 @@ def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, Ce
     declared, encoding = read_encoding(form, name)
     labels = (*declared, *_added_labels(form, CellWords(name, declared, encoding)))
     cells = CellWords(name, labels, encoding)
-    for label, place in _labelled(form):
+    for label, place in _written_labels(form):
         require(
             not is_block_word(label),
             place,
@@ -134,8 +135,8 @@ def _attribute(key: Scalar, node: YamlNode, rules: Rules) -> tuple[Attribute, Ce
     return attribute, cells
 
 
-def _labelled(form: Map) -> list[tuple[str, YamlNode]]:
-    """The labels that are spelled in the file, with their places."""
+def _written_labels(form: Map) -> list[tuple[str, YamlNode]]:
+    """The labels that stand in the file itself, each with its node; those of bins are computed."""
     values, categories = form.get("values"), form.get("categories")
     if isinstance(values, ListNode):
         return [(item.text, item) for item in values.items if isinstance(item, Scalar)]
@@ -158,13 +159,13 @@ def _added_labels(form: Map, cells: CellWords) -> tuple[str, ...]:
                 f"{what} adds the cell '{label}', which is there already",
                 f"write {key}: {cells.labels[cell_number]} to count them there, or choose another label",
             )
-        for is_taken, meaning in (
+        for has_meaning, meaning in (
             (label in _RULES, "a rule"),
             (is_block_word(label), "a block of queries"),
             (RUN.fullmatch(label), "a run of integers"),
         ):
             require(
-                not is_taken,
+                not has_meaning,
                 cell,
                 f"{what} adds the cell '{label}', which reads as {meaning}",
                 "choose another label",
@@ -174,6 +175,11 @@ def _added_labels(form: Map, cells: CellWords) -> tuple[str, ...]:
 
 
 def _rule(form: Map, key: str, default: str, cells: CellWords) -> str:
+    """The rule for rows that are ``key``, "outside" or "missing": "refuse", "drop", or a label.
+
+    The label is that of the cell in which they are counted, a declared one or one added by {cell: label}.
+    ``default`` is the rule where the attribute's ``form`` has none.
+    """
     node = form.get(key)
     if node is None:
         choice = default
@@ -200,6 +206,7 @@ def _rule(form: Map, key: str, default: str, cells: CellWords) -> str:
 
 
 def _groups(node: YamlNode, cells: CellWords) -> dict[str, tuple[int, ...]]:
+    """The cells of each named group of an attribute."""
     result: dict[str, tuple[int, ...]] = {}
     for key, members in mapping(node, f"groups of attribute '{cells.name}'").entries:
         check_name(key, "group", cells, ())
@@ -208,16 +215,19 @@ def _groups(node: YamlNode, cells: CellWords) -> dict[str, tuple[int, ...]]:
     return result
 
 
-def check_name(key: Scalar, kind: str, cells: CellWords, taken: tuple[str, ...]) -> None:
-    """Refuse a name for a group or a list of predicates that already has a meaning for this attribute."""
+def check_name(key: Scalar, kind: str, cells: CellWords, groups: tuple[str, ...]) -> None:
+    """Refuse a name for a group or a list of predicates that already has a meaning for this attribute.
+
+    ``kind`` says in messages what is named; ``groups`` are names of groups that exist already.
+    """
     name = key.text
-    require(name not in taken, key, f"'{name}' already names a group of attribute '{cells.name}'")
-    for is_taken, meaning in (
+    require(name not in groups, key, f"'{name}' already names a group of attribute '{cells.name}'")
+    for has_meaning, meaning in (
         (is_block_word(name), "is a word for a block of queries"),
         (name in cells.by_label, f"is a value of attribute '{cells.name}'"),
         (RUN.fullmatch(name), "reads as a run of integers"),
     ):
-        require(not is_taken, key, f"a {kind} cannot be called '{name}', which {meaning}")
+        require(not has_meaning, key, f"a {kind} cannot be called '{name}', which {meaning}")
 
 
 def read_members(
@@ -230,7 +240,10 @@ def read_members(
 ) -> tuple[int, ...]:
     """The cells of a list of labels, values, runs and groups, in the order of the file.
 
-    ``what`` names the list in messages; ``others`` are further words that are possible in its place.
+    Parameters
+    ----------
+    node, nodes : the list, and what is in it. groups : the cells of each group that the list may name.
+    what : its name in messages. others : further words that are possible in its place, for suggestions.
     """
     noun = "block, group or value" if others else "group or value" if groups else "value"
     require(
@@ -239,14 +252,14 @@ def read_members(
         f"{what} of attribute '{cells.name}' is empty: it would count no row",
         "name at least one value, or leave it out",
     )
-    held: dict[int, YamlNode] = {}
+    members: dict[int, None] = {}  # as a set that keeps the order
     for item in nodes:
         group = groups.get(item.text) if isinstance(item, Scalar) else None
         for cell in cells.find(item, (*others, *groups), noun) if group is None else group:
             require(
-                cell not in held,
+                cell not in members,
                 item,
                 f"{what} of attribute '{cells.name}' holds '{cells.labels[cell]}' twice",
             )
-            held[cell] = item
-    return tuple(held)
+            members[cell] = None
+    return tuple(members)

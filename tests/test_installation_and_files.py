@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import mmopt
-from mmopt.resources import _programs_of, _version_beside, programs_folder, version_of
+from mmopt.installation_and_files import _programs_of, _version_beside, programs_folder, version_of
 
 
 def put(folder: Path, name: str) -> Path:

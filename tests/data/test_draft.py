@@ -1,13 +1,13 @@
 """A drafted workload file: open places are refused by name, filled ones are read as they are meant.
 
-Guards workload_file.py.
+Guards draft_workload.py.
 """
 
 import pytest
 
+from mmopt.data.draft_workload import FORMS_BY_KIND, Draft, check_form, mapping_text, spelled
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.request import parse_request
-from mmopt.request.workload_file import KINDS, Draft, check_form, spelled, written
 
 NAMES = ["age", "a: b", "true", "null", "0", " x ", 'q"uote', "é", "\xa0\ufeff", "\u202ex\u200b", "#", "🙂"]
 
@@ -20,7 +20,7 @@ def test_names_and_values_are_read_back() -> None:
     text = draft(*((name, "{values: [a, b]}") for name in NAMES)).text()
     assert parse_request(text).workload.domain.names == tuple(NAMES)
     values = [name for name in NAMES if name != "0"] + [3, 2.5, False]
-    form = written({"values": values})
+    form = mapping_text({"values": values})
     check_form("x", form)
     known = parse_request(draft(("x", form)).text()).workload.domain.attributes[0]
     assert known.encoding.members == tuple((value,) for value in values)
@@ -34,7 +34,7 @@ def test_an_open_place_is_refused_where_it_stands(subtests: pytest.Subtests) -> 
         ("unknown", "attribute 'age' must be a mapping (key: value), found the text 'FILL-IN'"),
     ]:
         with subtests.test(kind):
-            text = draft(("sex", "{values: [F, M]}"), ("age", KINDS[kind][0])).text()
+            text = draft(("sex", "{values: [F, M]}"), ("age", FORMS_BY_KIND[kind][0])).text()
             with pytest.raises(WorkloadError) as caught:
                 parse_request(text, "w.yaml")
             error = caught.value
@@ -48,14 +48,14 @@ def test_an_open_place_is_refused_where_it_stands(subtests: pytest.Subtests) -> 
 
 
 def test_a_width_that_is_left_open_is_named() -> None:
-    text = draft(("age", KINDS["numbers"][0])).text().replace("range: FILL-IN", "range: [0, 100]")
+    text = draft(("age", FORMS_BY_KIND["numbers"][0])).text().replace("range: FILL-IN", "range: [0, 100]")
     with pytest.raises(WorkloadError, match="width of the range of attribute 'age' must be a number"):
         parse_request(text)
 
 
 def test_what_is_open() -> None:
-    both = draft(("sex", KINDS["truth"][0]), ("age", KINDS["numbers"][0]))
-    assert both.open_names == ["age"] and draft(("sex", KINDS["truth"][0])).open_names == []
+    both = draft(("sex", FORMS_BY_KIND["truth"][0]), ("age", FORMS_BY_KIND["numbers"][0]))
+    assert both.open_names == ["age"] and draft(("sex", FORMS_BY_KIND["truth"][0])).open_names == []
 
 
 def test_options_of_the_table_are_kept() -> None:

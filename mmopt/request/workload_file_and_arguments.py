@@ -1,15 +1,13 @@
-"""Workloads as callers pass them: a workload file as a whole, read and drafted, and other values.
+"""A workload file as a whole, and workloads as callers pass them.
 
-A ``Request`` holds the contents of a file: the queries, their domain, and the privacy. A ``Draft`` is a first
-workload file from the columns of a table; values that the columns do not tell stay open: ``FILL-IN``.
-Arguments of ``Domain.of``, ``Domain.product`` and their like are read as in a workload file. Every function
-with a workload accepts the same values, and refuses others with a hint.
+A ``Request`` holds the contents of a file: the queries, their domain, and the privacy. Arguments of
+``Domain.of``, ``Domain.product`` and their like are read as in a workload file. Every function with a
+workload accepts the same values, and refuses others with a hint. Where no program is named the workload
+decides which one is solved.
 """
 
 import hashlib
-import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,14 +16,14 @@ from typing import Any, TypeAlias
 import scipy.sparse
 
 from mmopt.errors import Location, OptionError, PrivacyError, WorkloadError, placed, suggest
+from mmopt.installation_and_files import programs_folder
 from mmopt.notebook import Tabular
 from mmopt.privacy.guarantee import Privacy, privacy_fault
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
-from mmopt.request.domain_keys import DomainNode, Rules, TableOptions, read_domain, read_rules
-from mmopt.request.python_values import FILE_KEYS, domain_node, file_node, node_of, path, united
+from mmopt.request.domain_and_data_keys import DomainNode, Rules, TableOptions, read_domain, read_rules
+from mmopt.request.python_values import FILE_KEYS, domain_node, file_node, key_place, node_of, united
 from mmopt.request.query_keys import ENTRY_OPTIONS, read_products, read_vocabularies
 from mmopt.request.yaml_tree import (
-    OPEN,
     ListNode,
     Map,
     Scalar,
@@ -43,12 +41,11 @@ from mmopt.request.yaml_tree import (
     text,
     too_large,
 )
-from mmopt.resources import programs_folder
 from mmopt.strategies import Neighbours
 from mmopt.strategies.baselines import is_baseline
 from mmopt.workloads import Domain, Workload
 from mmopt.workloads.arrays_and_frames import is_frame
-from mmopt.workloads.blocks.matrix_blocks import AnyMatrix
+from mmopt.workloads.blocks.matrices_and_weights import AnyMatrix
 
 _OF_A_PERSON = ("rows", "participation")
 _NEIGHBOURS = (
@@ -157,6 +154,7 @@ def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
 
 
 def _privacy(node: YamlNode) -> Privacy | None:
+    """The key ``privacy``."""
     fields = record(node, "privacy", ("epsilon", "delta", "rho"))
     given: dict[str, float] = {
         key.text: number(value, key.text, finite=False) for key, value in fields.entries
@@ -169,6 +167,7 @@ def _privacy(node: YamlNode) -> Privacy | None:
 
 
 def _unit(node: YamlNode) -> Neighbours:
+    """The key ``unit``: the neighbours that differ by some rows of one person."""
     fields = record(node, "unit", ("column", "rows"), ("rows",))
     column = fields.read("column", lambda name: text(name, "column of unit"), "")
     try:
@@ -178,6 +177,7 @@ def _unit(node: YamlNode) -> Neighbours:
 
 
 def _neighbours(node: YamlNode) -> Neighbours:
+    """The key ``neighbours``."""
     value: Any
     if not isinstance(node, Map):
         value = read_choice(node, "neighbours", _NEIGHBOURS)
@@ -197,125 +197,6 @@ def _neighbours(node: YamlNode) -> Neighbours:
         fail(node, error.message, error.hint)
 
 
-KINDS = {
-    "values": (f"{{values: {OPEN}}}", "every value that may occur: [Female, Male]"),
-    "numbers": (
-        f"{{range: {OPEN}, width: {OPEN}}}",
-        "[0, 100] by 5 are the cells [0, 5), …, [95, 100); or instead {bins: [0, 18, 65, open]}",
-    ),
-    "dates": (f"{{range: {OPEN}, width: month}}", "[2020-01-01, 2025-01-01]; or by day, week, quarter, year"),
-    "truth": ("{values: [true, false]}", ""),
-    "unknown": (
-        OPEN,
-        "{values: [Female, Male]}, {range: [0, 100], width: 5}, {bins: [0, 18, open]} or "
-        "{range: [2020-01-01, 2025-01-01], width: month}",
-    ),
-}
-"""By kind of a column: the form of its attribute, and the comment on how to fill it in."""
-
-FROM_NAMES = (
-    "the names and types of its columns; no value was read.",
-    "Which values there are, and between which ends, is to come from what is public (a form, a code book),",
-    "not from the table: a domain that is read off private rows is not covered by the guarantee.",
-)
-FROM_VALUES = (
-    "its values, which may be seen, as --public says.",
-    "For a private table of the same columns, write what is publicly known instead.",
-)
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WORDS = ("true", "false", "null")  # of YAML
-# Characters that are invisible, or turn the direction of the text after them, are spelled out.
-_ESCAPED = re.compile("[\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
-
-
-@dataclass(frozen=True)
-class Draft:
-    """Attributes in the order of the columns: name, form and comment; the form may be one of ``KINDS``.
-
-    table : of the key ``data``. is_public : whether forms may rest on values.
-    """
-
-    source: str
-    attributes: tuple[tuple[str, str, str], ...]
-    table: str | None = None
-    is_public: bool = False
-
-    @property
-    def open_names(self) -> list[str]:
-        """Attributes that have places to be filled."""
-        return [name for name, form, _ in self.attributes if _is_open(form)]
-
-    def text(self) -> str:
-        """The text of the workload file; it is read, and so checked, where nothing in it is open.
-
-        Raises
-        ------
-        WorkloadError, TooLargeError : as ``parse_request``.
-        """
-        about = FROM_VALUES if self.is_public else FROM_NAMES
-        lines = [f"# Drafted by mmopt init from {spelled(self.source)}: {about[0]}"]
-        lines += [f"# {line}" for line in about[1:]]
-        if self.open_names:
-            lines += [
-                f"# Write what is meant in place of each {OPEN}: 'mmopt check' names the first that is left."
-            ]
-        lines += [
-            "# Delete the line of a column that no query is about. More forms: python -m pydoc mmopt.request",
-            "domain:",
-        ]
-        for name, form, comment in self.attributes:
-            note = f"  # {comment}" if comment and _is_open(form) else ""
-            lines.append(f"  {spelled(name)}: {form}{note}")
-        lines += [
-            "workload:",
-            "  - marginals: {ways: [0, 1]}  # the number of rows, and each attribute's cells",
-            *([f"data: {{table: {_quoted(self.table)}}}"] if self.table is not None else []),
-            "# Rows with other values, or none, stop a release unless data says",
-            "# {outside: drop, missing: drop}.",
-            "# unit: {column: person, rows: 3}  # where a person, named by a column, may have several rows",
-            "# privacy: {epsilon: 1.0, delta: 1.0e-6}  # what may be spent: a decision, to be written here",
-        ]
-        text = "\n".join(lines) + "\n"
-        if not self.open_names:
-            parse_request(text, "the draft")
-        return text
-
-
-def check_form(name: str, form: str) -> None:
-    """Raise WorkloadError or TooLargeError for no form of an attribute, OptionError for several lines."""
-    if "\n" in form or "\r" in form:
-        raise OptionError(f"the form of '{name}' has several lines, expected one")
-    parse_request(f"domain:\n  {spelled(name)}: {form}\nworkload: [{{product: {{}}}}]\n", "the draft")
-
-
-def spelled(value: str | float | bool) -> str:
-    """The text of a value or a name in the file, from which it is read back equal."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if not isinstance(value, str):
-        return repr(value)
-    return value if _PLAIN.fullmatch(value) and value.lower() not in _WORDS else _quoted(value)
-
-
-def written(keys: Mapping[str, Any]) -> str:
-    """A mapping of texts, numbers, lists and mappings of them, as one line of the file."""
-
-    def one(value: Any) -> str:
-        if isinstance(value, Mapping):
-            return written(value)
-        return f"[{', '.join(map(one, value))}]" if isinstance(value, list) else spelled(value)
-
-    return f"{{{', '.join(f'{spelled(key)}: {one(value)}' for key, value in keys.items())}}}"
-
-
-def _is_open(form: str) -> bool:
-    return form in {open_form for open_form, _ in KINDS.values() if OPEN in open_form}
-
-
-def _quoted(text: str) -> str:
-    return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False))
-
-
 def read_attributes(attributes: object, more: Mapping[str, object]) -> Domain:
     """The domain of ``Domain.of``."""
     return read_domain(domain_node(united(attributes, more, "attributes")), Rules())[0]
@@ -333,11 +214,14 @@ def read_product(domain: Domain, blocks: object, more: Mapping[str, object]) -> 
 
 
 def read_entry(domain: Domain, form: str, value: Any, options: Mapping[str, object]) -> Workload:
-    """The queries of one entry of a workload; an option that is None is left out."""
+    """The queries of one entry of a workload; an option that is None is left out.
+
+    ``form`` is the key of its queries, such as "marginal", and ``value`` what stands there.
+    """
     where = Location(form, 0, 0)
     given = {key: option for key, option in options.items() if option is not None}
     entry = _map(
-        where, {form: node_of(value, form), **{k: node_of(v, path(form, k)) for k, v in given.items()}}
+        where, {form: node_of(value, form), **{k: node_of(v, key_place(form, k)) for k, v in given.items()}}
     )
     top = _map(
         where,
@@ -380,7 +264,7 @@ _YAML = (".yaml", ".yml")
 _TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 _FIRST = "the workload stands first: solve(workload, program)"
 _NONE = "a program that asks nothing of a workload is solved by solve(program=program)"
-_BASELINE = "write certify(workload, 'haar'), baseline('haar', workload)"
+
 _HINTS = {
     "DataVector": "a workload says what is asked of data: domain.marginals(ways=1)",
     "Domain": "say what is asked of it: domain.marginals(ways=1), domain.product(age='prefix')",
@@ -460,12 +344,16 @@ def refuse_workload(data: object) -> None:
 
 
 def _of_path(value: str | os.PathLike[str]) -> Request:
+    """The Request of a file; for a program, a baseline or a table an error that says so."""
     path = Path(value)
     if not path.exists():
         if (programs_folder() / f"{path}.program").is_file() or path.suffix == ".program":
             raise WorkloadError(f"'{path}' is a program, no workload", hint=_FIRST)
         if is_baseline(str(path)):
-            raise WorkloadError(f"'{path}' is a baseline, no workload", hint=_BASELINE)
+            raise WorkloadError(
+                f"'{path}' is a baseline, no workload",
+                hint="write certify(workload, 'haar'), baseline('haar', workload)",
+            )
     if path.suffix.lower() in (*_TABLES, ".npy"):
         raise WorkloadError(
             f"'{path}' is no workload file by its name",

@@ -1,14 +1,12 @@
-"""Queries given as a matrix, dense or sparse, and weights and targets given with them.
+"""Queries given as a matrix, dense or sparse, and weights and targets of queries.
 
 They are read, checked and kept unchanged. Every message has the value found and the value expected.
 """
 
-import hashlib
 import itertools
-import json
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +15,7 @@ import scipy.sparse
 from mmopt.errors import WorkloadError
 from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.numerics.outward import column_powers
-from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered
+from mmopt.workloads.blocks.implicit_matrix import Implicit, describe_array, ordered
 
 AnyMatrix: TypeAlias = np.typing.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
 SMALLEST_NUMBER, LARGEST_NUMBER = 1e-100, 1e100
@@ -96,7 +94,7 @@ class Dense(Given):
         if not finite.all():
             row, column = (int(i) for i in np.argwhere(~finite)[0])
             raise _not_finite(_name(row, labels), dense[row, column], column)
-        _check_sizes(np.maximum(dense.max(axis=1), -dense.min(axis=1)), labels)
+        _check_magnitudes(np.maximum(dense.max(axis=1), -dense.min(axis=1)), labels)
         return Dense(frozen(dense), labels)
 
     @property
@@ -151,7 +149,7 @@ class Sparse(Given):
             entry = int(np.argmax(wrong))
             row = int(np.searchsorted(values.indptr, entry, side="right")) - 1
             raise _not_finite(str(row), values.data[entry], values.indices[entry])
-        _check_sizes(abs(values).max(axis=1).toarray().ravel())
+        _check_magnitudes(abs(values).max(axis=1).toarray().ravel())
         for array in (values.data, values.indices, values.indptr):
             frozen(array)
         return Sparse(values, labels)
@@ -191,15 +189,17 @@ class Sparse(Given):
 
 
 def _check_real(dtype: np.dtype[np.generic]) -> None:
+    """WorkloadError unless the type is one of real numbers."""
     if dtype.kind not in "biuf":
         raise WorkloadError(f"the query matrix holds {dtype.name} values, expected real numbers")
 
 
 def _not_finite(name: str, entry: float, cell: int) -> WorkloadError:
+    """The error for an entry that is infinite or no number."""
     return WorkloadError(f"query {name} has the entry {entry:g} at cell {cell}, expected finite numbers")
 
 
-def _check_sizes(largest: Array, names: Sequence[str] = ()) -> None:
+def _check_magnitudes(largest: Array, names: Sequence[str] = ()) -> None:
     """WorkloadError for the first query of zeros, or whose squares would leave the range of doubles.
 
     ``largest`` (m,) is the largest magnitude of each query's entries.
@@ -218,6 +218,7 @@ def _check_sizes(largest: Array, names: Sequence[str] = ()) -> None:
 
 
 def _name(row: int, names: Sequence[str]) -> str:
+    """The number of a query for messages, with its name where it has one."""
     return f"{row} ('{names[row]}')" if row < len(names) else str(row)
 
 
@@ -267,22 +268,3 @@ def column_classes(matrix: Array) -> Ints:
     keys = columns.view(np.dtype((np.void, columns.dtype.itemsize * columns.shape[1]))).ravel()
     _, inverse = np.unique(keys, return_inverse=True)
     return ordered(np.where(columns.any(axis=1), inverse.reshape(-1), -1).astype(np.int64))
-
-
-def spelled_out(description: object) -> str:
-    """Plain data (lists, text, numbers) as the text from which hashes are computed."""
-    return json.dumps(description, separators=(",", ":"))
-
-
-def digest(pieces: Iterable[str]) -> str:
-    """SHA-256, hexadecimal, of texts, one after the other."""
-    sha = hashlib.sha256()
-    for piece in pieces:
-        sha.update(piece.encode())
-    return sha.hexdigest()
-
-
-def describe_array(array: np.typing.ArrayLike) -> list[object]:
-    """Shape and SHA-256 of the values as little-endian doubles in row-major order, for hashes."""
-    values = np.ascontiguousarray(np.asarray(array, dtype="<f8") + 0.0)
-    return [list(values.shape), hashlib.sha256(values.tobytes()).hexdigest()]

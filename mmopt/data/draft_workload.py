@@ -1,0 +1,289 @@
+"""A first workload file, drafted from the columns of a table.
+
+``column_kinds`` and ``public_forms`` describe the columns: by name and type, those of a public table also by
+their values. A ``Draft`` is the file that is made of them; what the columns do not tell stays open:
+``FILL-IN``.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from mmopt.data.connections import is_url, shown_source
+from mmopt.data.open_table import open_table
+from mmopt.data.table_file import csv_header, table_file
+from mmopt.errors import DataError, OptionError
+from mmopt.request.workload_file_and_arguments import parse_request
+from mmopt.request.yaml_tree import OPEN
+
+MOST_COLUMNS = 1000
+LONGEST_NAME = 150  # letters; a key of YAML has 1024 at most, and a letter may be spelled with six
+MOST_VALUES = 20  # values that are listed one by one
+CELLS = 20  # about this number of cells for a range of numbers
+BY_MONTH = 3  # years up to which dates are counted by month
+UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # in no text of a workload file
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
+UNTYPED = ("csv", "sqlite")  # kinds of files whose columns may hold any value in any row
+
+
+def column_kinds(data: str | Path, table: str | None = None) -> dict[str, str]:
+    """Column name -> ``values``, ``numbers``, ``dates``, ``truth`` or ``unknown``, by its type alone.
+
+    ``data`` is a path, or the URL of a database. Only names and types are read: the first line of a text
+    file, the schema of any other. Columns without a unique name, or with one that no workload file can
+    contain, are left out.
+
+    Raises
+    ------
+    DataError : as ``data_vector``; more than ``MOST_COLUMNS`` columns, or none.
+    """
+    file = None if is_url(data) else table_file(data)
+    if file is not None and file.kind == "csv" and table is None:
+        names: Sequence[str] = csv_header(file, (), None)[1]
+        kinds = ["unknown"] * len(names)
+    else:
+        with open_table(data, {}, table) as opened:
+            names = opened.names
+            kinds = ["unknown"] * len(names)
+            if file is None or file.kind not in UNTYPED:
+                kinds = [_kind(kind) for kind in opened.select(range(len(names))).schema().types]
+    if len(names) > MOST_COLUMNS:
+        raise DataError(
+            f"{shown_source(data)}: {len(names):,} columns, and a draft has at most {MOST_COLUMNS:,}",
+            hint="write the workload file for the columns that queries are about",
+        )
+    times = Counter(names)
+    usable = {
+        name: kind
+        for name, kind in zip(names, kinds, strict=True)
+        if name.strip()
+        and times[name] == 1
+        # A workload file can have such a key.
+        and name != "<<"
+        and len(name) <= LONGEST_NAME
+        and not UNWRITTEN.search(name)
+    }
+    if not usable:
+        raise DataError(f"{shown_source(data)}: no column has a name of its own")
+    return usable
+
+
+_TYPES_BY_KIND = {
+    "truth": ("boolean",),
+    "numbers": ("numeric",),
+    "dates": ("date", "timestamp"),
+    "values": ("string",),
+}
+"""The kinds of columns, each with the Ibis types of its columns, as ``is_boolean`` and so on name them."""
+
+
+def _kind(type_: Any) -> str:
+    """The kind of a column of this Ibis type."""
+    fits = (kind for kind, names in _TYPES_BY_KIND.items() if any(getattr(type_, f"is_{n}")() for n in names))
+    return next(fits, "unknown")
+
+
+def public_forms(
+    data: str | Path, kinds: Mapping[str, str], table: str | None = None
+) -> dict[str, dict[str, Any]]:
+    """Column name -> the keys of a form that holds all its values; for public tables.
+
+    Few values are listed, ranges of numbers and dates have round ends; a column of many texts has no form.
+
+    Raises
+    ------
+    DataError : as ``data_vector``.
+    """
+    with open_table(data, dict.fromkeys(kinds, "to draft a form"), table) as opened:
+        rows, columns = opened.rows()
+        # A stream of rows can be read once only, and a column is used several times.
+        with rows.select(**{f"c{i}": column for i, column in enumerate(columns.values())}).cache() as stored:
+            forms = {name: _form(stored[f"c{i}"]) for i, name in enumerate(columns)}
+    return {name: form for name, form in forms.items() if form}
+
+
+def _form(column: Any) -> dict[str, Any]:
+    """The keys of a column's form: ``values``, or ``range`` and ``width``; with NULLs also ``missing``."""
+    table = column.as_table()
+    column = table[table.columns[0]]
+    kind = _kind(column.type())
+    values = [row.as_py() for row in table.distinct().limit(MOST_VALUES + 2).to_pyarrow().column(0)]
+    present = [value for value in values if value is not None]
+    missing = {"missing": {"cell": "missing"}} if column.isnull().any().execute() else {}
+    if not present:
+        return {}
+    if kind == "values" and all(INTEGER.fullmatch(value) for value in present):
+        present = [int(value) for value in present]
+    is_listed = kind in ("values", "truth") or all(isinstance(value, int) for value in present)
+    if is_listed and len(present) <= MOST_VALUES:
+        return {"values": sorted(present), **missing}
+    for kinds, cast, form in (
+        (("values", "numbers"), "float64", _range_of_numbers),
+        (("values", "dates"), "date", _range_of_dates),
+    ):
+        if kind not in kinds:
+            continue
+        converted = column.try_cast(cast)
+        if not (converted.isnull() & column.notnull()).any().execute():
+            low, high = converted.min().execute(), converted.max().execute()
+            return {**form(low, high), **missing} if form(low, high) else {}
+    return {}
+
+
+def _range_of_numbers(low: float, high: float) -> dict[str, Any]:
+    """Round ends and a width of 1, 2 or 5 times a power of ten, for about ``CELLS`` cells."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return {}
+    least = max(high - low, 1.0) / CELLS
+    power = math.floor(math.log10(least))
+    digit = next(digit for digit in (1, 2, 5, 10) if digit * 10.0**power >= least * (1 - 1e-9))
+    width = digit * 10.0**power
+    ends = (math.floor(low / width), math.floor(high / width) + 1)
+    return {"range": [_short(end * width) for end in ends], "width": _short(width)}
+
+
+def _short(value: float) -> float:
+    """The number in 12 digits, as an integer where it is one."""
+    number = float(f"{value:.12g}")
+    return int(number) if number.is_integer() else number
+
+
+def _range_of_dates(low: Any, high: Any) -> dict[str, Any]:
+    """Whole years, by month or by year; no form where the last year is the last of the calendar."""
+    if high.year == date.max.year:
+        return {}
+    first, end = date(low.year, 1, 1), date(high.year + 1, 1, 1)
+    width = "month" if end.year - first.year <= BY_MONTH else "year"
+    return {"range": [first.isoformat(), end.isoformat()], "width": width}
+
+
+FORMS_BY_KIND = {
+    "values": (f"{{values: {OPEN}}}", "every value that may occur: [Female, Male]"),
+    "numbers": (
+        f"{{range: {OPEN}, width: {OPEN}}}",
+        "[0, 100] by 5 are the cells [0, 5), …, [95, 100); or instead {bins: [0, 18, 65, open]}",
+    ),
+    "dates": (f"{{range: {OPEN}, width: month}}", "[2020-01-01, 2025-01-01]; or by day, week, quarter, year"),
+    "truth": ("{values: [true, false]}", ""),
+    "unknown": (
+        OPEN,
+        "{values: [Female, Male]}, {range: [0, 100], width: 5}, {bins: [0, 18, open]} or "
+        "{range: [2020-01-01, 2025-01-01], width: month}",
+    ),
+}
+"""By kind of a column: the form of its attribute, and the comment on how to fill it in."""
+
+FROM_NAMES = (
+    "the names and types of its columns; no value was read.",
+    "Which values there are, and between which ends, is to come from what is public (a form, a code book),",
+    "not from the table: a domain that is read off private rows is not covered by the guarantee.",
+)
+FROM_VALUES = (
+    "its values, which may be seen, as --public says.",
+    "For a private table of the same columns, write what is publicly known instead.",
+)
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORDS = ("true", "false", "null")  # of YAML
+# Characters that are invisible, or turn the direction of the text after them, are spelled out.
+_ESCAPED = re.compile("[\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The contents of a drafted workload file.
+
+    Attributes
+    ----------
+    source : the table, for the first line. table : of the key ``data``.
+    attributes : name, form and comment of each, in the order of the columns; a form may be one of
+        ``FORMS_BY_KIND``.
+    is_public : whether forms may rest on the table's values.
+    """
+
+    source: str
+    attributes: tuple[tuple[str, str, str], ...]
+    table: str | None = None
+    is_public: bool = False
+
+    @property
+    def open_names(self) -> list[str]:
+        """Attributes that have places to be filled."""
+        return [name for name, form, _ in self.attributes if _is_open(form)]
+
+    def text(self) -> str:
+        """The text of the workload file; it is read, and so checked, where nothing in it is open.
+
+        Raises
+        ------
+        WorkloadError, TooLargeError : as ``parse_request``.
+        """
+        about = FROM_VALUES if self.is_public else FROM_NAMES
+        lines = [f"# Drafted by mmopt init from {spelled(self.source)}: {about[0]}"]
+        lines += [f"# {line}" for line in about[1:]]
+        if self.open_names:
+            lines += [
+                f"# Write what is meant in place of each {OPEN}: 'mmopt check' names the first that is left."
+            ]
+        lines += [
+            "# Delete the line of a column that no query is about. More forms: python -m pydoc mmopt.request",
+            "domain:",
+        ]
+        for name, form, comment in self.attributes:
+            note = f"  # {comment}" if comment and _is_open(form) else ""
+            lines.append(f"  {spelled(name)}: {form}{note}")
+        lines += [
+            "workload:",
+            "  - marginals: {ways: [0, 1]}  # the number of rows, and each attribute's cells",
+            *([f"data: {{table: {_quoted(self.table)}}}"] if self.table is not None else []),
+            "# Rows with other values, or none, stop a release unless data says",
+            "# {outside: drop, missing: drop}.",
+            "# unit: {column: person, rows: 3}  # where a person, named by a column, may have several rows",
+            "# privacy: {epsilon: 1.0, delta: 1.0e-6}  # what may be spent: a decision, to be written here",
+        ]
+        text = "\n".join(lines) + "\n"
+        if not self.open_names:
+            parse_request(text, "the draft")
+        return text
+
+
+def check_form(name: str, form: str) -> None:
+    """Raise WorkloadError or TooLargeError for no form of an attribute, OptionError for several lines."""
+    if "\n" in form or "\r" in form:
+        raise OptionError(f"the form of '{name}' has several lines, expected one")
+    parse_request(f"domain:\n  {spelled(name)}: {form}\nworkload: [{{product: {{}}}}]\n", "the draft")
+
+
+def spelled(value: str | float | bool) -> str:
+    """The text of a value or a name in the file, from which it is read back equal."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str):
+        return repr(value)
+    return value if _PLAIN.fullmatch(value) and value.lower() not in _WORDS else _quoted(value)
+
+
+def mapping_text(keys: Mapping[str, Any]) -> str:
+    """A mapping of texts, numbers, lists and mappings of them, as one line of the file."""
+
+    def one(value: Any) -> str:
+        if isinstance(value, Mapping):
+            return mapping_text(value)
+        return f"[{', '.join(map(one, value))}]" if isinstance(value, list) else spelled(value)
+
+    return f"{{{', '.join(f'{spelled(key)}: {one(value)}' for key, value in keys.items())}}}"
+
+
+def _is_open(form: str) -> bool:
+    """Whether a form has a place that is to be filled in."""
+    return form in {open_form for open_form, _ in FORMS_BY_KIND.values() if OPEN in open_form}
+
+
+def _quoted(text: str) -> str:
+    """The text in double quotes, with escapes that both JSON and YAML have."""
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False))
