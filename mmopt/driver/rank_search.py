@@ -19,10 +19,10 @@ import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
 from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import assemble
+from mmopt.driver.judge.assemble_solution import assemble_solution
 from mmopt.driver.remarks import unscaled_warning
 from mmopt.driver.run_solver import Best
-from mmopt.driver.solve_plan import Task
+from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
@@ -304,4 +304,4 @@ def solve_rank(task: Task) -> Solution:
         + NO_BETTER * (not start and best.uncharged is offered),
         history=search.history,
     )
-    return assemble(instance, point.env, ending)
+    return assemble_solution(instance, point.env, ending)

@@ -7,8 +7,8 @@ import numpy as np
 from mmopt.compiler import Instance, Scaling, cones
 from mmopt.compiler.same_program import is_shipped
 from mmopt.compiler.scale_numbers import units_of
-from mmopt.driver.judge.score_point import upper_value
-from mmopt.driver.judge.violations import violations, worst_line
+from mmopt.driver.judge.score_and_meaning import upper_value
+from mmopt.driver.judge.violations_and_nearby_points import violations, worst_line
 from mmopt.language import evaluate
 from mmopt.language.evaluate.constraint_misses import excess_with_errors
 from mmopt.language.evaluate.number_systems import splits

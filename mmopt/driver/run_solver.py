@@ -11,12 +11,11 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, lower, scale
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.accepted_inputs import OF_SOLVERS, unread
+from mmopt.driver.accepted_inputs import OPTIONS_OF_SOLVERS, unread_option
 from mmopt.driver.bound_and_inner_point import moved_inside
 from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import Ending, Row
-from mmopt.driver.judge.check_claims import understates
-from mmopt.driver.judge.score_point import (
+from mmopt.driver.judge.assemble_solution import Ending, Row, understates_error
+from mmopt.driver.judge.score_and_meaning import (
     Candidate,
     bound_of,
     candidate,
@@ -27,7 +26,7 @@ from mmopt.driver.judge.score_point import (
     starts_from,
 )
 from mmopt.driver.remarks import stopped_early, unscaled_warning
-from mmopt.driver.solve_plan import Task
+from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import Error, SolverError, UndecidedError
 from mmopt.language.evaluate.evaluator import Memo
@@ -71,7 +70,7 @@ class Best:
             repaired = candidate(self.instance, values)
         except (ArithmeticError, np.linalg.LinAlgError):  # so far off that no repair exists
             return None
-        if self.instance.program.problem_class == "rank" and understates(self.instance, repaired):
+        if self.instance.program.problem_class == "rank" and understates_error(self.instance, repaired):
             return None
         # Feasible before infeasible, then by the objective.
         best = self.uncharged
@@ -276,9 +275,9 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
 def _options_of(row: SolverRow | Claim, task: Task) -> Options:
     """The options, with the tolerance of the solver's row unless the caller names one."""
     readable = row.kernel.reads if isinstance(row, Claim) else row.reads
-    for option in OF_SOLVERS:
+    for option in OPTIONS_OF_SOLVERS:
         if option in task.overrides and option not in readable:
-            raise unread(option, task.instance.checked, row.name)
+            raise unread_option(option, task.instance.checked, row.name)
     return task.options(tolerance=row.tolerance)
 
 
@@ -304,6 +303,6 @@ def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
     return Stop.FINISHED if best.instance.program.certificate is None else Stop.MISSED
 
 
-def later(rows: Iterable[Row], **by: float) -> list[Row]:
+def shifted_rows(rows: Iterable[Row], **by: float) -> list[Row]:
     """Rows of a history, counted on from these numbers of iterations, seconds or runs."""
     return [{name: value + by[name] if name in by else value for name, value in row.items()} for row in rows]

@@ -24,12 +24,12 @@ import scipy.optimize
 
 from mmopt.compiler import Instance, Scaling, scale
 from mmopt.compiler.count_cones import line
-from mmopt.driver.judge.adopt_strategy import assigned
-from mmopt.driver.judge.assemble_solution import assemble
-from mmopt.driver.judge.check_claims import draw
-from mmopt.driver.judge.score_point import Candidate
+from mmopt.driver.judge.adopt_strategy import assigned_values
+from mmopt.driver.judge.assemble_solution import assemble_solution
+from mmopt.driver.judge.check_claims import draw_value
+from mmopt.driver.judge.score_and_meaning import Candidate
 from mmopt.driver.run_solver import Best
-from mmopt.driver.solve_plan import Task
+from mmopt.driver.task_and_plan import Task
 from mmopt.errors import SolverError
 from mmopt.language import Tape
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
@@ -45,14 +45,14 @@ from mmopt.solvers import (
 
 # Relative to the objective at the start. A larger first one leads most starts to the same end.
 ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-STAGE = 5000  # iterations of one quasi-Newton run
-MEMORY = 20
+STEPS_OF_RUN = 5000  # iterations of one quasi-Newton run
+LBFGS_PAIRS = 20
 GRADIENT = 1e-9  # of an objective of size one
 DECREASE = 1e-14
-OUTER = 25  # rounds of multipliers
-MISSED = 1e-9  # a constraint may be missed by this much before it is restored
-MARGIN = 1e-12
-RESTORED = 400  # constraints that are restored at once, at most
+MOST_OUTER_ROUNDS = 25  # rounds of multipliers
+MISS_BEFORE_RESTORING = 1e-9  # a constraint may be missed by this much before it is restored
+RESTORED_INSIDE = 1e-12
+MOST_RESTORED = 400  # constraints that are restored at once, at most
 FAR = 1e10  # in place of an objective without a value
 
 
@@ -228,7 +228,7 @@ class _SmoothSearch:
             if self.clock.is_over:
                 raise StopIteration
 
-        steps = min(STAGE, self.budget - self.used)
+        steps = min(STEPS_OF_RUN, self.budget - self.used)
         if steps < 1 or self.clock.is_over:
             return x
         lower = self.problem.coordinates.lower()
@@ -243,7 +243,7 @@ class _SmoothSearch:
             options={
                 "maxiter": steps,
                 "maxfun": 20 * steps,
-                "maxcor": MEMORY,
+                "maxcor": LBFGS_PAIRS,
                 "gtol": GRADIENT,
                 "ftol": DECREASE,
             },
@@ -273,7 +273,7 @@ class _SmoothSearch:
         for _ in range(rounds):
             x = self.descend(x, rounding)
             missed = self.update(x, rounding)
-            if missed <= MISSED or self.clock.is_over or self.used >= self.budget:
+            if missed <= MISS_BEFORE_RESTORING or self.clock.is_over or self.used >= self.budget:
                 break
             if missed > before / 4:
                 self.weight *= 4.0
@@ -283,7 +283,7 @@ class _SmoothSearch:
     def restore(self, x: Array) -> Array:
         """The nearest point, to first order, at which the constraints that are missed hold."""
         c = self.problem.coordinates
-        for _ in range(OUTER):
+        for _ in range(MOST_OUTER_ROUNDS):
             point = c.unpack(x)
             rows: list[Array] = []
             off: list[float] = []
@@ -291,12 +291,12 @@ class _SmoothSearch:
                 for tape in limit.tapes:
                     value, pull = tape.run(point)
                     entries = np.atleast_1d(np.asarray(value, dtype=float))
-                    missed = np.abs(entries) > MARGIN if limit.is_equal else entries > 0
-                    for at in np.argwhere(missed)[: RESTORED - len(rows)]:
+                    missed = np.abs(entries) > RESTORED_INSIDE if limit.is_equal else entries > 0
+                    for at in np.argwhere(missed)[: MOST_RESTORED - len(rows)]:
                         seed = np.zeros(entries.shape)
                         seed[tuple(at)] = 1.0
                         rows.append(c.pull(x, pull(seed.reshape(np.shape(value)))))
-                        off.append(entries[tuple(at)] + (0.0 if limit.is_equal else MARGIN))
+                        off.append(entries[tuple(at)] + (0.0 if limit.is_equal else RESTORED_INSIDE))
             if not rows or not np.isfinite(rows).all():
                 break
             x = np.maximum(x + np.linalg.lstsq(np.array(rows), -np.array(off), rcond=None)[0], c.lower())
@@ -317,7 +317,7 @@ class _SmoothSearch:
         self.multipliers = {n.name: np.zeros(n.values(problem.point, 0.0).shape) for n in problem.limits}
         x, roundings = start, [self.size * r for r in ROUNDINGS] if problem.is_rough else [0.0]
         for rounding in roundings:
-            x = self.constrained(x, rounding, OUTER if rounding == roundings[-1] else 2)
+            x = self.constrained(x, rounding, MOST_OUTER_ROUNDS if rounding == roundings[-1] else 2)
         x = self.restore(x)
         self.multipliers = {name: np.squeeze(m) * self.size for name, m in self.multipliers.items()}
         self.stop = self.clock.stop(spent=self.out)
@@ -325,7 +325,7 @@ class _SmoothSearch:
 
 
 SMOOTH_STARTS = 5
-ITERATIONS = 100_000  # of all starts together, unless the caller says otherwise
+MOST_LBFGS_STEPS = 100_000  # of all starts together, unless the caller says otherwise
 
 
 def _local_optimum(objectives: Sequence[float]) -> str:
@@ -351,7 +351,7 @@ def solve_smooth(task: Task) -> Solution:
     coordinates = Coordinates(program.choose, instance.sizes())
     points = list(_smooth_starts(instance, scaling, coordinates, options, task.start))
     problem = RecordedProblem(scaled, points[0][1], coordinates)
-    best, budget, used, raw = Best(instance), options.max_iterations or ITERATIONS, 0, ""
+    best, budget, used, raw = Best(instance), options.max_iterations or MOST_LBFGS_STEPS, 0, ""
     left_out: list[str] = []
     ends: list[tuple[_SmoothSearch, Candidate | None]] = []
     objectives: list[float] = []  # of the feasible ones
@@ -386,7 +386,7 @@ def solve_smooth(task: Task) -> Solution:
         warnings=tuple(left_out),
         history=[search.history_row(repaired) for search, repaired in ends],
     )
-    return assemble(instance, certified.env, ending)
+    return assemble_solution(instance, certified.env, ending)
 
 
 def _smooth_starts(
@@ -406,10 +406,10 @@ def _smooth_starts(
     is_limited = start is not None or (named and len(named) == len(program.starts))
     for number in range(min(options.starts, max(1, len(named))) if is_limited else options.starts):
         rng = np.random.default_rng([options.seed, number])
-        values = {d.name: draw(rng, d, d.shape(coordinates.sizes)) for d in program.choose}
+        values = {d.name: draw_value(rng, d, d.shape(coordinates.sizes)) for d in program.choose}
         name, given = ("random", {}) if start is None else ("given", start)
         if number < len(named):
-            name, given = named[number].name, assigned(named[number].values, instance.env)
+            name, given = named[number].name, assigned_values(named[number].values, instance.env)
         scaled = {key: np.asarray(v, dtype=float) / scaling.variables[key] for key, v in given.items()}
         yield name, {**values, **scaled}
 

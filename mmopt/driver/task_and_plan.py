@@ -25,7 +25,7 @@ from mmopt.compiler.reductions import (
 )
 from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets, of_each_query
 from mmopt.compiler.same_program import is_shipped, match
-from mmopt.driver.accepted_inputs import reads, takes
+from mmopt.driver.accepted_inputs import is_solved_by, reads_option
 from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.number_systems import splits
@@ -373,8 +373,10 @@ class Task:
     def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
         """A step of this procedure, not planned yet, with the solver and the options that it reads."""
         checked = instance.checked
-        solver = self.solver if self.solver is not None and takes(checked, self.solver) else None
-        overrides = {name: value for name, value in self.overrides.items() if reads(checked, name, solver)}
+        solver = self.solver if self.solver is not None and is_solved_by(checked, self.solver) else None
+        overrides = {
+            name: value for name, value in self.overrides.items() if reads_option(checked, name, solver)
+        }
         return replace(
             self,
             plan=SolvePlan(instance, reduce=self.plan.reduce),
