@@ -39,6 +39,7 @@ from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE
 from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import SUFFIXES, read_array
 
+# Classes of programs: those for conic solvers, those searched from starts, and those that any solver solves.
 CONIC, SEARCHED, SOLVED = ("convex", "rank"), ("rank", "smooth"), ("convex", "rank", "smooth")
 # The other options, with the classes of programs that read them.
 READ_BY_CLASS: Mapping[str, tuple[str, ...]] = {
@@ -53,7 +54,8 @@ READ_BY_CLASS: Mapping[str, tuple[str, ...]] = {
     "derive": ("convex",),
 }
 OPTIONS_OF_THE_WHOLE = ("start", "derive")  # not handed on to the steps of a procedure
-OPTIONS_OF_SOLVERS = ("arrays", "starts", "seed", "max_iterations")  # a solver reads those that its row lists
+# A solver reads those that its row lists.
+OPTIONS_OF_SOLVERS = ("arrays", "starts", "seed", "max_iterations")
 ALL_SOLVERS: tuple[Kernel | SolverRow, ...] = (*KERNELS, *SOLVERS, LBFGS)
 
 
@@ -94,22 +96,16 @@ def is_solved_by(checked: Checked, solver: str | SolverRow | Kernel) -> bool:
 def unread_option(option: str, checked: Checked, by: str | SolverRow | None) -> OptionError:
     """The error for an option that the program's class, or its solver, does not read."""
     program, classes = checked.program, READ_BY_CLASS[option]
-    who = [
-        str(by or row.name)
-        for row in ALL_SOLVERS
-        if program.problem_class in classes and _solves(checked, row)
-    ]
-    who += [f"what '{program.name}' solves"] * (
-        program.problem_class == "procedure" and option not in OPTIONS_OF_THE_WHOLE
-    )
+    rows = [row for row in ALL_SOLVERS if program.problem_class in classes and _solves(checked, row)]
+    has_steps = program.problem_class == "procedure" and option not in OPTIONS_OF_THE_WHOLE
+    who = str(by or rows[0].name) if rows else f"what '{program.name}' solves" if has_steps else ""
     able = [row.name for row in ALL_SOLVERS if option in OPTIONS_OF_SOLVERS and option in row.reads]
     hint = f"it belongs to class {' and '.join(', '.join(classes).rsplit(', ', 1))}"
     hint = f"these have it: {', '.join(able)}" if who and able else hint
-    hint += "; a baseline can also be a given (--given NAME=haar)" * (
-        option == "start" and bool(program.givens)
-    )
-    who += [f"'{program.name}' is of class '{program.problem_class}', which"]
-    return OptionError(f"{who[0]} has no option '{option}'", hint=hint)
+    if option == "start" and program.givens:
+        hint += "; a baseline can also be a given (--given NAME=haar)"
+    who = who or f"'{program.name}' is of class '{program.problem_class}', which"
+    return OptionError(f"{who} has no option '{option}'", hint=hint)
 
 
 def _class_reads(one: Checked, option: str, solver: str | SolverRow | None) -> bool:
@@ -121,6 +117,7 @@ def _class_reads(one: Checked, option: str, solver: str | SolverRow | None) -> b
     ):
         return program_class in READ_BY_CLASS[option]
     able = [row for row in (ALL_SOLVERS if solver is None else [_row_of(solver)]) if _solves(one, row)]
+    # A smooth program goes to the first that solves it, L-BFGS being the last; a conic one may go to any.
     return any(option in row.reads for row in (able[:1] if program_class == "smooth" else able))
 
 
@@ -142,6 +139,7 @@ def _solves(one: Checked, row: Kernel | SolverRow) -> bool:
 
 
 def _is_conic(row: Kernel | SolverRow, one: Checked) -> TypeGuard[SolverRow]:
+    """Whether the row is of a conic solver, and the program of a class that conic solvers solve."""
     return isinstance(row, SolverRow) and row is not LBFGS and one.program.problem_class in CONIC
 
 
@@ -252,7 +250,7 @@ def norm_of(given: Any) -> int | None:
 
 
 def checked_strategy(workload: Workload, given: Any, covariance: Any, basis: Any, norm: int) -> Strategy:
-    """The given strategy, or Σ^(-1/2) B of a covariance Σ on a basis B.
+    """The given strategy, or Σ^(-1/2) B of a covariance Σ on a basis B, checked against the workload.
 
     Raises
     ------
@@ -285,6 +283,7 @@ def checked_strategy(workload: Workload, given: Any, covariance: Any, basis: Any
 
 
 def _array_of_numbers(given: Any, what: str) -> Array:
+    """An array of doubles from what is given; OptionError, which calls it ``what``, where that fails."""
     if scipy.sparse.issparse(given):
         require_memory(given.shape, what.removeprefix("the "), "pass fewer rows or cells")
         given = given.toarray()

@@ -66,9 +66,9 @@ def derive_bound(
         if seconds > (limit if np.isfinite(limit) else LONGEST_UNASKED):
             return Derived(None, why=f"it is predicted to take {seconds:.0f} s: allow more with a time limit")
         with Clock(limit) as clock:  # Ctrl-C ends it with the best bound so far
-            read = line_bounds(instance, point, level_above(instance, objective))
+            lines = line_bounds(instance, point, level_above(instance, objective))
             for derived in _bounds_at_points(
-                task, read, row, clock, multipliers, [] if points is None else points
+                task, lines, row, clock, multipliers, [] if points is None else points
             ):
                 if best.bound is None or (
                     derived.bound is not None and improves(best.bound, derived.bound, instance.program.sense)
@@ -107,19 +107,22 @@ def _solver_of_duals(instance: Instance, name: str | SolverRow | None) -> Solver
 
 def _bounds_at_points(
     task: Task,
-    read: LineBounds,
+    lines: LineBounds,
     row: SolverRow,
     clock: Clock,
     multipliers: Mapping[str, Any],
     ends: list[Mapping[str, Array]],
 ) -> Iterator[Derived]:
-    """Bounds at the solver's points, one perturbation after the other; where lines cancel, scaled twice."""
-    yield read.derived({}, {})  # by the declarations alone
+    """Bounds at the solver's points, one perturbation after the other; where lines cancel, scaled twice.
+
+    ``lines`` gives the bounds; ``ends`` collects the points.
+    """
+    yield lines.derived({}, {})  # by the declarations alone
     if multipliers:
-        yield read.derived(multipliers, {})
+        yield lines.derived(multipliers, {})
     threads = task.overrides.get("threads")
     tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (
-        abs(float(read.nodes.all[read.nodes.objective].value)) < SMALL_OBJECTIVE
+        abs(float(lines.nodes.all[lines.nodes.objective].value)) < SMALL_OBJECTIVE
     )
     for (share, size), by_parts in product(tried, (False, True)):
         if clock.is_over:
@@ -127,13 +130,13 @@ def _bounds_at_points(
         options = Options(
             tolerance=BOUND_TOLERANCE, threads=threads, time_limit=max(clock.left, LEAST_SECONDS)
         )
-        apart = lower_node_by_node(read.nodes, read.ranges, share, size, by_parts=by_parts)
+        apart = lower_node_by_node(lines.nodes, lines.ranges, share, size, by_parts=by_parts)
         if by_parts and not apart.is_cancelled:
             continue
         with closing(run(row, apart.lowered, options, clock)) as points:
             for _ in points:
                 ends.append(apart.point())
-                yield read.derived(*apart.duals())
+                yield lines.derived(*apart.duals())
 
 
 def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: float) -> Candidate:

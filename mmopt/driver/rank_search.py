@@ -59,8 +59,8 @@ class Penalised:
     scaling: Scaling
     lowered: Lowered
     direction: Any  # a cvxpy parameter
-    z: Expr
-    side: int
+    z: Expr  # the matrix whose rank is given
+    side: int  # its rows
     rank: int
 
     def matrix(self, variables: Mapping[str, Array]) -> Array:
@@ -74,7 +74,7 @@ class Penalised:
         small = vectors[:, : self.side - self.rank]
         return np.asarray(small @ small.T)
 
-    def first(self, start: Mapping[str, Array] | None, seed: list[int]) -> Array:
+    def first_projector(self, start: Mapping[str, Array] | None, seed: list[int]) -> Array:
         """The projector at a start in the scale of the program; without one a random one of the same rank."""
         if start is not None:
             scale_of = self.scaling.variables
@@ -163,12 +163,13 @@ class _RankSearch:
 
     @property
     def is_over(self) -> bool:
+        """Whether the time, a gap that is reached, or a problem without a point ends the search."""
         return (
             self.clock.is_over or self.last.stop == Stop.INFEASIBLE or self.best.gap <= self.options.tolerance
         )
 
-    def start(self, start: int, weight: float, direction: Array, rounds: int) -> None:
-        """Alternate from one direction until the rank is reached."""
+    def alternate(self, start: int, weight: float, direction: Array, rounds: int) -> None:
+        """One start, by its number: solve and take a new direction in turn, until the rank is reached."""
         before = np.inf
         for number in range(1, rounds + 1):
             row = {"start": start, "round": number, "penalty": weight}
@@ -279,14 +280,14 @@ def solve_rank(task: Task) -> Solution:
         for number in range(chosen.starts):
             if search.is_over and search.history:
                 break
-            search.start(
+            search.alternate(
                 number + 1,
                 chosen.penalty * (LARGER if number % 2 else 1.0),
-                problem.first(start, [chosen.seed, number]),
+                problem.first_projector(start, [chosen.seed, number]),
                 rounds,
             )
     best, last = search.best, search.last
-    point = best.feasible(
+    point = best.feasible_or_raise(
         clock,
         lambda: explain_failure(instance, (problem.scaled, problem.scaling), row.name, last, best.point),
     )

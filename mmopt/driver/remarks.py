@@ -125,5 +125,6 @@ def objective_remarks(instance: Instance, solution: Solution) -> list[str]:
 
 
 def _lines_named(lines: list[str]) -> str:
+    """The first names of lines in quotes, and how many more there are."""
     rest = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
     return ", ".join(f"'{name}'" for name in lines[:MOST_NAMED]) + rest

@@ -37,11 +37,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
-from mmopt.solvers import (
-    LBFGS,
-    Clock,
-    Options,
-)
+from mmopt.solvers import LBFGS, Clock, Options
 
 # Relative to the objective at the start. A larger first one leads most starts to the same end.
 ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -64,6 +60,7 @@ class Coordinates:
     sizes: Mapping[str, int]
 
     def length(self, d: Declaration) -> int:
+        """The count of numbers of a variable."""
         shape = d.shape(self.sizes)
         return shape[0] * (shape[0] + 1) // 2 if d.kind in ("psd", "symmetric") else int(np.prod(shape))
 
@@ -79,6 +76,7 @@ class Coordinates:
         return np.asarray(np.maximum(np.concatenate(pieces), self.lower()))
 
     def _flat(self, d: Declaration, value: Array) -> Array:
+        """The numbers of a variable's value."""
         if d.kind not in ("psd", "symmetric"):
             return value.ravel()
         if d.kind == "psd":
@@ -90,6 +88,7 @@ class Coordinates:
         return np.asarray(whole[np.triu_indices(len(value))])
 
     def _pieces(self, x: Array) -> list[tuple[Declaration, Array]]:
+        """The numbers ``x`` cut by variable."""
         ends = np.cumsum([self.length(d) for d in self.declarations])
         return list(zip(self.declarations, np.split(x, ends[:-1]), strict=True))
 
@@ -108,12 +107,13 @@ class Coordinates:
         return out
 
     def _triangle(self, d: Declaration, piece: Array) -> Array:
+        """The upper triangular matrix of a variable's numbers."""
         out = np.zeros(d.shape(self.sizes))
         out[np.triu_indices(len(out))] = piece
         return out
 
-    def pull(self, x: Array, gradients: Mapping[str, Array]) -> Array:
-        """The derivative by the numbers, from those by the variables as full matrices."""
+    def chain_gradients(self, x: Array, gradients: Mapping[str, Array]) -> Array:
+        """The derivative by the numbers ``x``, from those by the variables, as full matrices."""
         parts = []
         for d, piece in self._pieces(x):
             if d.name not in gradients:
@@ -141,6 +141,7 @@ class _Limit:
         return values if self.is_equal else np.maximum(values, 0.0)
 
     def values(self, point: Mapping[str, Array], rounding: float) -> Array:
+        """The entries at a point; ``rounding``: how far abs, max and min are rounded off."""
         return np.array([np.asarray(t.run(point, rounding)[0], dtype=float) for t in self.tapes])
 
 
@@ -154,6 +155,7 @@ class RecordedProblem:
 
     @cached_property
     def objective(self) -> Tape:
+        """The objective, recorded."""
         return self.tape(self.instance.program.objective, {})
 
     @cached_property
@@ -172,6 +174,7 @@ class RecordedProblem:
         )
 
     def limit(self, c: Constraint) -> _Limit:
+        """A constraint recorded as the difference of its sides, the smaller minus the larger."""
         decided = line(self.instance.checked, c)
         r, loop = decided.relation, c.family if decided.loop else None
         sides: tuple[Expr, Expr] = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
@@ -182,6 +185,7 @@ class RecordedProblem:
 
     @property
     def is_rough(self) -> bool:
+        """Whether abs, max or min have to be rounded off."""
         return self.objective.is_rough or any(t.is_rough for limit in self.limits for t in limit.tapes)
 
 
@@ -207,14 +211,14 @@ class _SmoothSearch:
         c = self.problem.coordinates
         point = c.unpack(x)
         value, pull = self.problem.objective.run(point, rounding)
-        total, slope = float(value) / self.size, c.pull(x, pull(1.0 / self.size))
+        total, slope = float(value) / self.size, c.chain_gradients(x, pull(1.0 / self.size))
         for limit in self.problem.limits:
             for i, tape in enumerate(limit.tapes):
                 off, pull = tape.run(point, rounding)
                 pushed = limit.missed(self.multipliers[limit.name][i] + self.weight * np.asarray(off))
                 total += float(np.sum(pushed**2)) / (2.0 * self.weight)
                 if np.any(pushed):
-                    slope = slope + c.pull(x, pull(pushed))
+                    slope = slope + c.chain_gradients(x, pull(pushed))
         return (
             (FAR, np.zeros(x.size))
             if not (np.isfinite(total) and np.isfinite(slope).all())
@@ -257,22 +261,23 @@ class _SmoothSearch:
         )
         return np.asarray(result.x)
 
-    def update(self, x: Array, rounding: float) -> float:
-        """Set new multipliers; return the largest miss of a constraint."""
+    def step_multipliers(self, x: Array, rounding: float) -> float:
+        """Take a step of the multipliers; return the largest miss of a constraint."""
         point = self.problem.coordinates.unpack(x)
         missed = 0.0
         for limit in self.problem.limits:
             off = limit.values(point, rounding)
+            # A multiplier of an inequality is nonnegative: clipped as a miss is.
             self.multipliers[limit.name] = limit.missed(self.multipliers[limit.name] + self.weight * off)
             missed = max(missed, float(np.abs(limit.missed(off)).max(initial=0.0)))
         return missed
 
-    def constrained(self, x: Array, rounding: float, rounds: int) -> Array:
+    def descend_constrained(self, x: Array, rounding: float, rounds: int) -> Array:
         """Runs with ever better multipliers, and a heavier weight where that does not help."""
         before = np.inf
         for _ in range(rounds):
             x = self.descend(x, rounding)
-            missed = self.update(x, rounding)
+            missed = self.step_multipliers(x, rounding)
             if missed <= MISS_BEFORE_RESTORING or self.clock.is_over or self.used >= self.budget:
                 break
             if missed > before / 4:
@@ -295,7 +300,7 @@ class _SmoothSearch:
                     for at in np.argwhere(missed)[: MOST_RESTORED - len(rows)]:
                         seed = np.zeros(entries.shape)
                         seed[tuple(at)] = 1.0
-                        rows.append(c.pull(x, pull(seed.reshape(np.shape(value)))))
+                        rows.append(c.chain_gradients(x, pull(seed.reshape(np.shape(value)))))
                         off.append(entries[tuple(at)] + (0.0 if limit.is_equal else RESTORED_INSIDE))
             if not rows or not np.isfinite(rows).all():
                 break
@@ -303,6 +308,7 @@ class _SmoothSearch:
         return x
 
     def history_row(self, repaired: Candidate | None) -> dict[str, float]:
+        """The row of this start in the history, with the objective of its repaired end."""
         objective = np.inf if repaired is None else repaired.objective
         row = {"start": float(self.number), "objective": objective, "iterations": float(self.used)}
         return {**row, "gradient norm": self.gradient}
@@ -317,7 +323,7 @@ class _SmoothSearch:
         self.multipliers = {n.name: np.zeros(n.values(problem.point, 0.0).shape) for n in problem.limits}
         x, roundings = start, [self.size * r for r in ROUNDINGS] if problem.is_rough else [0.0]
         for rounding in roundings:
-            x = self.constrained(x, rounding, MOST_OUTER_ROUNDS if rounding == roundings[-1] else 2)
+            x = self.descend_constrained(x, rounding, MOST_OUTER_ROUNDS if rounding == roundings[-1] else 2)
         x = self.restore(x)
         self.multipliers = {name: np.squeeze(m) * self.size for name, m in self.multipliers.items()}
         self.stop = self.clock.stop(spent=self.out)
@@ -372,7 +378,9 @@ def solve_smooth(task: Task) -> Solution:
                 break
         is_spent = any(search.stop == Stop.ITERATIONS for search, _ in ends)
         stop = best.stop(options, clock) or (Stop.ITERATIONS if is_spent else _local_optimum(objectives))
-    certified = best.feasible(clock, lambda: _no_smooth_point(program.name, best.point, raw, bool(ends)))
+    certified = best.feasible_or_raise(
+        clock, lambda: _no_smooth_point(program.name, best.point, raw, bool(ends))
+    )
     ending = best.ending(
         certified,
         stop=stop,
@@ -415,6 +423,7 @@ def _smooth_starts(
 
 
 def _no_smooth_point(program: str, best: Candidate | None, raw: str, has_ends: bool) -> SolverError:
+    """The error for a search without a feasible end; ``has_ends``: whether a start had a value at all."""
     if not has_ends:
         return SolverError(
             f"the objective of '{program}' has no value at any start",

@@ -198,14 +198,15 @@ class _Procedure:
     # On total error by neighbours: all steps are for one workload, and a search has hundreds.
     error_bounds: dict[Neighbours, tuple[float, Any]] = field(default_factory=dict)
 
-    def each(self, steps: Sequence[Step]) -> None:
+    def run_steps(self, steps: Sequence[Step]) -> None:
+        """Run steps in order: repeats, programs, and assignments."""
         for step in steps:
             with placed(self.task.program.source.locate(step.span)):
                 require_time()
                 if isinstance(step, Repeat):
-                    self.repeat(step)
+                    self.run_repeat(step)
                 elif isinstance(step, SubProgram):
-                    self.sub(step)
+                    self.solve_program(step)
                 else:
                     self.env[step.name] = evaluate(step.expr, self.env)
                     require_memory(
@@ -213,12 +214,13 @@ class _Procedure:
                         "sum of all arrays of the program",
                     )
 
-    def taken(self) -> dict[str, Any]:
-        """All values, which this object drops: the caller alone then holds their memory."""
+    def release_values(self) -> dict[str, Any]:
+        """All values, which this object drops, so that the caller alone keeps them in memory."""
         env, self.env = self.env, {}
         return env
 
-    def repeat(self, loop: Repeat) -> None:
+    def run_repeat(self, loop: Repeat) -> None:
+        """Repeat the steps of a block; its condition, its objective or a failure may end it early."""
         times = evaluate(loop.times, self.env)
         if not 1 <= times <= LARGEST_DIM or times != int(times):
             raise OptionError(
@@ -232,7 +234,7 @@ class _Procedure:
             ):
                 return
             try:
-                self.each(loop.steps)
+                self.run_steps(loop.steps)
             except (ContradictionError, SolverError, ArithmeticError, np.linalg.LinAlgError) as failure:
                 # A round may fail where doubles end: the result of the rounds before it is kept.
                 self.warnings.append(f"the rounds ended where one failed: {str(failure).splitlines()[0]}")
@@ -243,12 +245,14 @@ class _Procedure:
                     return
                 best = objective
 
-    def sub(self, step: SubProgram) -> None:
+    def solve_program(self, step: SubProgram) -> None:
+        """Solve the program of a step, and add its solution and values under the step's name."""
         program, instance = self.task.program, self.task.instance
         arguments = dict(step.arguments)
         earlier = arguments.pop(START_ARGUMENT, None)
         givens = {name: evaluate(expr, self.env) for name, expr in arguments.items()}
         start = dict(self.everything)[earlier.id].variables if isinstance(earlier, Name) else None
+        # Givens that the caller passed to the procedure, and that this step does not get.
         lost = {d.name for d in program.givens if d.source and d.name in instance.passed} - {
             name for name, e in step.arguments if isinstance(e, Name) and e.id == name
         }
@@ -295,7 +299,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
     """
     instance, program = task.instance, task.program
     run = _Procedure(task, solve, dict(instance.env))
-    run.each(program.steps)
+    run.run_steps(program.steps)
     if not run.everything:
         raise SolverError(f"'{program.name}' solved nothing in its steps")
     value, proved = upper_value(program.objective, run.env)
@@ -327,16 +331,16 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
         multipliers={**last.multipliers, **starts},
         scaling=last.scaling,
         warnings=tuple(dict.fromkeys(w for s in steps for w in s.warnings)) + tuple(run.warnings),
-        steps=dict(_numbered_steps(run.everything)),
+        steps=_numbered_steps(run.everything),
     )
-    return assemble_solution(instance, run.taken(), ending)
+    return assemble_solution(instance, run.release_values(), ending)
 
 
-def _numbered_steps(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solution]]:
+def _numbered_steps(solved: Sequence[tuple[str, Solution]]) -> dict[str, Solution]:
     """Steps by their names; a repeated one is name 1, name 2, …"""
     times = Counter(name for name, _ in solved)
     numbers = {name: count(1) for name in times}
-    return [(f"{name} {next(numbers[name])}" if times[name] > 1 else name, s) for name, s in solved]
+    return {f"{name} {next(numbers[name])}" if times[name] > 1 else name: s for name, s in solved}
 
 
 _SOLVES: Mapping[str, Solve] = {

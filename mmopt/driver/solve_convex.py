@@ -148,23 +148,31 @@ def _why_too_long(task: Task, plan: SolvePlan) -> str:
 
 
 def _gap_words(solution: Solution) -> str:
+    """The gap of a solution in words."""
     return f"the gap is {rounded(_gap_or_infinity(solution), 2, up=True, layout='e')}"
 
 
 def _gap_or_infinity(solution: Solution) -> float:
+    """The gap of a solution; infinite without a bound."""
     return np.inf if solution.gap is None else solution.gap
 
 
 def _solve_whole(task: Task) -> Solution:
+    """Solve an instance as it is, and derive a bound where the task does.
+
+    The problems of a derived bound may have a better point: then the bound is derived again from there.
+    """
     started = time.monotonic()
     point, ending = _run_solvers(task)
     _refuse_endless(task, point, ending.stop)
     ending = replace(ending, reductions=task.plan.lines)
-    for left in reversed(range(MOST_ROUNDS)):
+    for rounds_left in reversed(range(MOST_ROUNDS)):
         points: list[Mapping[str, Any]] = []
         derived = with_derived_bound(task, point, ending, started, points)
         better = (
-            _better_point(task, point, points, started) if left and derived.stop != Stop.REACHED else None
+            _better_point(task, point, points, started)
+            if rounds_left and derived.stop != Stop.REACHED
+            else None
         )
         if better is None:
             break
@@ -175,7 +183,7 @@ def _solve_whole(task: Task) -> Solution:
 def _better_point(
     task: Task, point: Candidate, points: Sequence[Mapping[str, Any]], started: float
 ) -> Candidate | None:
-    """The best of the points of problems with numbers near one, if better by more than rounding."""
+    """The best of ``points`` (of a derived bound's problems), if better by more than rounding."""
     instance, best = task.instance, Best(task.instance, uncharged=point, point=point)
     # The point of a named solver is not replaced.
     for values in filter(None, points if may_move(instance) and task.solver is None else ()):
@@ -358,6 +366,7 @@ class Parts:
         return stop, (*warnings, *([lifted] if stop == Stop.LIFTED else []))
 
     def run(self, plan: SolvePlan, share: float) -> SolvedPart:
+        """Run the solvers on a plan without a step."""
         overrides = self.options(plan, share)
         with self.reductions_in_errors():
             began = time.monotonic() - self.started
@@ -380,6 +389,7 @@ def _default_tolerance(plan: SolvePlan, solver: str | SolverRow | None) -> float
 
 
 def _solve_parts(task: Task) -> Solution:
+    """Solve by reductions: what the parts' solutions are lifted to is scored as a point of the whole."""
     instance, parts, best = task.instance, Parts(task), Best(task.instance)
     lifted = parts.solved(task.plan, 1.0)
     seconds = time.monotonic() - parts.started

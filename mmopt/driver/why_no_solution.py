@@ -296,7 +296,7 @@ def find_endless(instance: Instance, point: Mapping[str, Any]) -> Growth | None:
 
 
 def _directions(choose: tuple[Declaration, ...], start: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
-    """By name, what moves: of the size of the point."""
+    """Simple directions by variable, of the size of the point: growing, falling, as it is, all together."""
     together: dict[str, Array] = {}
     for d in choose:
         value = start[d.name]
@@ -422,6 +422,7 @@ def endless_error(instance: Instance, growth: Growth) -> SolverError:
 
 
 def _cap(instance: Instance, name: str, way: str) -> str:
+    """A line that keeps a variable from moving this way without end."""
     d = next(d for d in instance.program.choose if d.name == name)
     caps = {"falling": f"{name} >= 0", "growing": f"{name} <= 1", "moving": f"abs({name}) <= 1"}
     return f"diag({name}) <= 1" if d.kind == "psd" else caps[way]

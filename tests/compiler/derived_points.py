@@ -32,7 +32,7 @@ class Case:
     objective: arb
 
     @property
-    def line_bounds(self) -> LineBounds:
+    def lines(self) -> LineBounds:
         sign = 1.0 if self.instance.program.sense == "minimize" else -1.0
         return line_bounds(
             self.instance, self.point, level_above(self.instance, sign * float(self.objective))

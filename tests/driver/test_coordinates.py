@@ -62,8 +62,8 @@ def test_derivatives(rng: np.random.Generator) -> None:
 
     steps = 1e-6 * np.eye(x.size)
     expected = [(value(x + step) - value(x - step)) / 2e-6 for step in steps]
-    np.testing.assert_allclose(COORDINATES.pull(x, weights), expected, atol=1e-6)
-    only = COORDINATES.pull(x, {"A": weights["A"]})
+    np.testing.assert_allclose(COORDINATES.chain_gradients(x, weights), expected, atol=1e-6)
+    only = COORDINATES.chain_gradients(x, {"A": weights["A"]})
     assert np.count_nonzero(only) == 12
 
 

@@ -1,8 +1,8 @@
 """Bounds read off a program's lines: below every feasible point, near the optimum, found again in a file.
 
-Guards compiler/duality/lower_node_by_node.py, bound_and_inner_point.py, driver/judge/score_and_meaning.py,
-driver/judge/assemble_solution.py, driver/judge/derived_bound.py, solve_convex.py,
-compiler/duality/lagrangian.py, proof/recheck.py.
+Guards compiler/duality/lower_node_by_node.py, bound_and_inner_point.py,
+driver/judge/charge_rounded_queries.py, driver/judge/assemble_solution.py, driver/judge/derived_bound.py,
+solve_convex.py, compiler/duality/lagrangian.py, proof/recheck.py.
 """
 
 import re
@@ -38,7 +38,7 @@ MOST_DRAWN = 10
 
 def bounds(found: Case) -> list[float]:
     """The bound that each run derives, for a minimised objective; nothing where the solver breaks down."""
-    read, lowers = found.reader, []
+    read, lowers = found.lines, []
     for run in RUNS:
         try:
             bound, _, _ = derived(read, *run)
@@ -71,7 +71,7 @@ def bounded(rng: Rng) -> tuple[Case, list[float]]:
 def test_no_bound_is_above_a_point_of_the_judge(rng: Rng) -> None:
     for _ in range(2):
         found, lowers = bounded(rng)
-        for name, known in found.reader.ranges.items():
+        for name, known in found.lines.ranges.items():
             assert (known.low <= found.point[name]).all() and (found.point[name] <= known.high).all(), name
         for lower in lowers:
             assert arb(lower) <= found.objective, found.instance.program.text
@@ -137,7 +137,7 @@ subject to
 def test_any_multipliers_and_slopes_prove_a_bound(text: str, rng: Rng) -> None:
     """Those of the optimum, moved, scaled, or nonsense: a bound is never above the judge's point."""
     found = case(text, rng)
-    read = found.reader
+    read = found.lines
     multipliers, slopes = multipliers_of(read, rng)
     for size in (1e-6, 1e-2, 1e2):
         moved = {k: v + size * rng.normal(size=np.shape(v)) * np.abs(v).max() for k, v in multipliers.items()}

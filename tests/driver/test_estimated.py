@@ -1,6 +1,6 @@
 """A point's violations are charged to its objective, which is estimated where a rounding is not bounded.
 
-Guards compiler/bind.py, driver/judge/score_and_meaning.py,
+Guards compiler/bind.py, driver/judge/score_and_meaning.py, charge_rounded_queries.py,
 language/evaluate/constraint_misses.py, solve_and_tune.py.
 """
 

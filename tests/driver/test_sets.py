@@ -304,7 +304,7 @@ def test_what_ends_the_search_leaves_the_first_answer(
     def pressed(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    plan_by = task_and_plan._stays
+    plan_by = task_and_plan._plan_without_lift
     ended = "the gap is 3.5e-02; the search ends there:"
     for name, further, stop, said in [
         ("no time", late, Stop.TIME, "this takes longer"),
@@ -319,7 +319,7 @@ def test_what_ends_the_search_leaves_the_first_answer(
                 is_last = reduction is task_and_plan.by_sectors
                 return further() if is_last else plan_by(reduction, *where, **limits)
 
-            monkeypatch.setattr(task_and_plan, "_stays", planned)
+            monkeypatch.setattr(task_and_plan, "_plan_without_lift", planned)
             found = mmopt.solve(WORKLOAD, "l2_strategy", tolerance=0.001)
             assert found.objective == first.objective and found.bound == first.bound
             assert found.status.stop == stop

@@ -2,7 +2,7 @@
 
 Guards proof/verify.py, split_blocks_and_factors.py; task_and_plan.py in what it plans in factors.
 
-Guards solve_convex.py.
+Guards solve_convex.py, assemble_solution.py.
 """
 
 import sys

@@ -257,6 +257,7 @@ def check_figures(
 
 
 def _is_below(objective: float, error: float, rounding_of_error: float) -> bool:
+    """Whether an objective is below an error by more than rounding, of the error or in general."""
     return objective < error * (1.0 - BOUND_ROUNDING - min(2.0 * rounding_of_error, NO_ESTIMATE))
 
 

@@ -1,6 +1,7 @@
 """The rounding of what a program takes from the workload, charged to its bound and its objective.
 
-A program takes the workload's root R, rows W, or L B (B the basis of the queries), all of them rounded. For
+A program takes the workload's root R, its rows W, or L B (B the basis of the queries), all of them rounded: R
+by γ relatively, L B by φ (``_relative_rounding``). For
 shipped programs about errors of the queries, theorems say by how much a bound or an objective moves
 (``charged_bound``, ``charged_objective``); for all others, names get balls (``balls_of_names``).
 """
@@ -115,7 +116,7 @@ def balls_of_names(instance: Instance) -> tuple[Callable[[str], Any], bool]:
     of the rounding of a basis of low rank on a program is not known here: it counts as exact.
     """
     program, workload, exact_ball = instance.program, instance.workload, instance.env[BOUNDS]
-    wide: dict[str, Ball] = {}
+    wide: dict[str, Ball] = {}  # of rounded givens
     is_known = not uses_unknown_rounding(instance)
     for d in program.givens:
         rows = instance.env[d.name]
@@ -133,17 +134,17 @@ def balls_of_names(instance: Instance) -> tuple[Callable[[str], Any], bool]:
             touched.add(let.name)
 
     @cache
-    def bound(name: str) -> Any:
+    def ball(name: str) -> Any:
         if name in wide:
             return wide[name]
         if name not in touched:
             return exact_ball(name)
         try:
-            return evaluate_ball(lets[name], {**instance.env, BOUNDS: bound})
+            return evaluate_ball(lets[name], {**instance.env, BOUNDS: ball})
         except ProgramError:
             return unknown(instance.env[name])
 
-    return bound, is_known
+    return ball, is_known
 
 
 def is_estimated(instance: Instance) -> bool:

@@ -120,7 +120,7 @@ class SoughtPoints:
     def _descent(self, best: Candidate) -> Iterator[Candidate]:
         """Variables scaled alone, together and against each other; entries scaled at random."""
         several = product((0.0, 1.0, -1.0), repeat=min(len(best.variables), 3))
-        powers = [p for p in several if any(p)] + [()] * 2
+        powers = [p for p in several if any(p)] + [()] * 2  # of the factor by variable; (): entries at random
         factor = FIRST_FACTOR
         while factor > LAST_FACTOR:
             improved = False
@@ -138,6 +138,7 @@ class SoughtPoints:
             factor = factor if improved else factor**0.5
 
     def _scaled(self, value: Any, factor: float, power: float, alone: bool) -> Any:
+        """The value times a power of the factor; ``alone``: its entries times random powers instead."""
         if not alone or is_structured(value):
             return each_array(value, lambda array: factor**power * array)
         side = factor ** (0.5 * self.rng.normal(size=np.shape(value)[:1]))

@@ -111,6 +111,7 @@ class LineBounds:
 
 
 def _unlimited(chosen: Mapping[str, Declaration], missing: Sequence[str]) -> str:
+    """In words, that nothing limits the variables ``missing``, and a line that would."""
     first, *_ = names = sorted(missing)
     size = f"trace({first})" if chosen[first].kind == "psd" else f"abs({first})"
     words = " and ".join(f"'{name}'" for name in names)

@@ -83,6 +83,7 @@ class Candidate:
 
     @property
     def is_feasible(self) -> bool:
+        """Whether every line is kept up to ``FEASIBLE``, and the objective is finite."""
         return self.after <= FEASIBLE and bool(np.isfinite(self.objective))
 
 
@@ -136,6 +137,7 @@ def _is_better(again: Candidate, before: Candidate) -> bool:
 
 
 def _repaired(instance: Instance, variables: Mapping[str, Any], before: float, memo: Memo) -> Candidate:
+    """The point after the program's ``repair``, scored; ``before``: the largest violation before that."""
     program = instance.program
     env: dict[str, Any] = {**instance.env, **balls_for_figures(instance), **plain(variables)}
     # The repair sets some variables of the objective to the least value that the lines allow, such as a
@@ -219,6 +221,7 @@ def scored(
 
 
 def _worst_violation(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:
+    """The largest violation at a point; infinite where a matrix has no eigenvalues."""
     try:
         return max([0.0, *(v.amount for v in violations(instance, env, memo))])
     except np.linalg.LinAlgError:
@@ -273,9 +276,12 @@ def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
 
 def starts_from(instance: Instance, env: Mapping[str, Any]) -> dict[str, Array]:
     """Multipliers that the certificate takes from the point, by their names."""
-    started = [m for m in instance.program.multipliers if m.start is not None]
     with np.errstate(all="ignore"):
-        return {m.key: as_value(evaluate(m.start, env)) for m in started if m.start is not None}
+        return {
+            m.key: as_value(evaluate(m.start, env))
+            for m in instance.program.multipliers
+            if m.start is not None
+        }
 
 
 def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = None) -> float | None:
@@ -283,7 +289,8 @@ def bound_of(instance: Instance, multipliers: Mapping[str, Any], polar: Any = No
 
     It is a lower bound, rounded down, where the program minimizes, and an upper bound, rounded up, where it
     maximizes. None without a certificate, and where the multipliers prove nothing (missing, not finite),
-    unless the objective is nonnegative by its form: then 0. ``polar``: of a ``Point``.
+    unless the objective is nonnegative by its form: then 0. ``polar``: of a solver's ``Point``, a polar
+    factor that makes the evaluation shorter.
     """
     program = instance.program
     if program.certificate is None:
@@ -337,7 +344,7 @@ SENSITIVITY_NEAR_1 = 1e-6  # a strategy whose sensitivity is this near to 1 is s
 BEYOND = 100.0  # times the rounding by a condition: variances may be so far above targets that are met
 MOST_BEYOND = 0.1  # relatively
 LOST_PART = 1e-15  # eigenvalues of a covariance that are below this part of its trace
-PER_CONDITION = 8 * float(np.finfo(float).eps)
+PER_CONDITION = 8 * float(np.finfo(float).eps)  # rounding of total error, relatively, over the condition
 
 
 def meaning(
@@ -359,21 +366,21 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
         return Strategy(frozen(np.eye(instance.workload.n)), 2), None, None
     value = evaluate(m.expr, env)
     if splits(env):
-        split, *noise = split_meaning(m, value, env)
+        split, covariance, basis = split_meaning(m, value, env)
         if not split.is_listed:
             from mmopt.strategies.row_space_strategy import strategy_on  # off the usual way
 
-            return strategy_on(split), noise[0], noise[1]
-        return ComponentStrategy(split, m.norm), noise[0], noise[1]
+            return strategy_on(split), covariance, basis
+        return ComponentStrategy(split, m.norm), covariance, basis
     matrix = np.asarray(value, dtype=float)
     if m.kind == "strategy":
         # The result of an evaluation is never written to: it is not copied.
         return Strategy(frozen(matrix), m.norm, instance.neighbours), None, None
-    basis = np.asarray(env[m.basis], dtype=float)
+    rows = np.asarray(env[m.basis], dtype=float)
     # Eigenvalues that are lost in rounding are lifted to it; the cost shows in the strategy's figures.
     floored = psd_floor(matrix, LOST_PART / EIGENVALUE_FLOOR * float(np.trace(matrix)))
-    noisy = replace(Strategy.from_covariance(floored, basis), neighbours=instance.neighbours)
-    return within_targets(noisy, instance.workload), symmetric_part(matrix), basis
+    noisy = replace(Strategy.from_covariance(floored, rows), neighbours=instance.neighbours)
+    return within_targets(noisy, instance.workload), symmetric_part(matrix), rows
 
 
 def within_targets(strategy: Strategy, workload: Workload) -> Strategy:

@@ -197,6 +197,7 @@ def worst_line(
 
 
 def _negative_eigenvalue(parts: Sequence[Array]) -> float:
+    """The part by which matrices miss being psd, relative to their diagonals; 0 where all are definite."""
     symmetric = [symmetric_part(part) for part in parts]
     return (
         0.0
@@ -206,6 +207,7 @@ def _negative_eigenvalue(parts: Sequence[Array]) -> float:
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:
+    """The violation of a declared sign: 1, all of the entry, at the least one."""
     if not np.isfinite(value).all():
         return Violation(d.name, "sign", float("inf"))
     if value.size == 0 or not (value <= 0.0 if d.sign == ">" else value < 0.0).any():
@@ -249,6 +251,7 @@ def is_inverted(name: str, program: Program) -> bool:
 
 
 def _clipped_to_sign(d: Declaration, value: Array) -> Array:
+    """The value with entries of the wrong sign at 0; for ``> 0`` at a small part of the largest entry."""
     floor = EIGENVALUE_FLOOR * (float(np.max(value, initial=0.0)) or 1.0) if d.sign == ">" else 0.0
     return np.asarray(np.maximum(value, floor))
 
@@ -280,10 +283,12 @@ def nearby_points(instance: Instance, values: Mapping[str, Any]) -> Iterator[dic
 
 
 def _without_dust(values: Mapping[str, Any], dust: float) -> dict[str, Any]:
+    """The values, with entries of at most this part of their variable's size at 0."""
     return {n: np.where(np.abs(v) <= dust * _size(v), 0.0, v) for n, v in values.items()}
 
 
 def _size(value: Array) -> float:
+    """The largest entry of a variable, or 1 where that is more."""
     return max(1.0, float(np.abs(value).max(initial=0.0)))
 
 
@@ -297,7 +302,7 @@ def _newton_points(instance: Instance, values: Mapping[str, Any]) -> Iterator[di
     weights = {
         n: np.abs(v) if kinds[n].sign and v.any() else np.full(v.shape, _size(v)) for n, v in point.items()
     }
-    held: dict[tuple[int, int], float] = {}
+    held: dict[tuple[int, int], float] = {}  # by line and entry: how far beyond it a step aims
     for _ in range(MOST_NEWTON_STEPS):
         rows, over = [], []
         for number, (op, tape) in enumerate(tapes):

@@ -131,7 +131,7 @@ class UnionTerms:
         sides = [Side.of(factors) for factors in zip(*(p.factors for p in products), strict=True)]
         return UnionTerms(tuple(sides), np.array([p.weight for p in products]))
 
-    def surrogate(self, errors: Sequence[Array], at: int) -> Array:
+    def gram_of_attribute(self, errors: Sequence[Array], at: int) -> Array:
         """The Gram matrix that attribute ``at`` faces while the errors of the others stay.
 
         errors : for each attribute tr(Gⱼ (AᵀA)⁻¹) of every product, (products,).
@@ -275,7 +275,7 @@ def _factors_from(
             side = terms.sides[at]
             if time.monotonic() < end and side.size > 1:
                 factors[at] = factors[at].improved(
-                    side, terms.surrogate(errors, at), count, int(rng.integers(2**31))
+                    side, terms.gram_of_attribute(errors, at), count, int(rng.integers(2**31))
                 )
             errors[at] = factors[at].errors(side)
         now = float(terms.weights @ np.prod(errors, axis=0))
@@ -509,6 +509,7 @@ def _best_weights_from(problem: _MarginalWeights, start: Array) -> tuple[float, 
 
 
 def _local_minimum(problem: _MarginalWeights, start: Array, kept: NDArray[np.bool_]) -> tuple[float, Array]:
+    """A local minimum and its weights, from a start; those of marginals that are not ``kept`` stay zero."""
     scale, size = problem.value(start)[0], float(np.sqrt(np.square(start).sum()))
     if not np.isfinite(scale):
         return np.inf, start
@@ -545,7 +546,7 @@ def sectorwise(
     seed: int = 0,
     residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy,
 ) -> SetStrategy:
-    """The best strategy by sets found, scaled to sensitivity 1.
+    """The best strategy found of those that measure sets of attributes one by one, scaled to sensitivity 1.
 
     Nothing is random: ``seed`` is for the table of templates. residual : gives the strategy whose bases it
     takes; a caller may have it already.

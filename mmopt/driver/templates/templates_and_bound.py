@@ -204,6 +204,7 @@ def templates(
 def _candidate(
     name: str, search: Callable[..., StrategyForm], workload: Workload, norm: int, seed: int
 ) -> TemplateStrategy:
+    """A template's strategy by its search, with its error and seconds; none where it is too large."""
     started = time.monotonic()
     try:
         with one_thread():  # of many small matrices
@@ -272,6 +273,7 @@ def template_bound(
 
 
 def _is_solved(program: Program, workload: Workload) -> bool:
+    """Whether the program is small enough to be solved for the bound: over the cells, or by component."""
     if workload.n <= LARGEST_SOLVED or workload.products is None:
         return True
     try:
@@ -301,9 +303,11 @@ SUPPORT = 1e-12  # singular values below this part of the largest are left out, 
 
 
 def multipliers_of(strategy: ProductStrategy, workload: Workload) -> list[Array]:
-    """For each attribute the prices of its values (``Strategy.prices``) in the workload that others leave it.
+    """For each attribute the prices of its values (``Strategy.prices``), with the other factors fixed.
 
-    Where the strategy's factors are optimal these are their multipliers.
+    Each product's factor is weighted by the product's weight times its errors on the other attributes. Only
+    the ratios of an attribute's prices matter. Where the strategy's factors are optimal these are their
+    multipliers.
     """
     products = products_of(workload.weighed)
     errors = np.array(
@@ -337,6 +341,7 @@ def product_bound(workload: Workload, multipliers: Sequence[Array]) -> float:
 
 
 def _bound_at(workload: Workload, multipliers: Sequence[Array]) -> float:
+    """The bound of the theorem (rounded down) at these pᵢ, up to their sums."""
     terms = _merged_terms(workload)
     traces = np.ones((1, len(terms)))  # (subspaces, terms)
     for i, multiplier in enumerate(multipliers):
@@ -371,7 +376,10 @@ def _merged_terms(workload: Workload) -> list[tuple[Term, float]]:
 
 
 def _traces_by_subspace(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Array:
-    """tr(S Π) of each on v = √p and on its complement, (2, distinct); their sums where it does not split."""
+    """tr(S Π) of each, Π on v = √p and on its complement, (2, distinct); their sums where none splits.
+
+    ``distinct``: an attribute's factors, those of a term together; ``p`` (n,): the attribute's (see Theorem).
+    """
     v = np.sqrt(p)
     along, whole, is_split = [], [], True
     for factors in distinct:

@@ -55,7 +55,7 @@ def test_cuts_hold_every_point_up_to_the_level(rng: Rng) -> None:
     text = next(text for text in BASES if "logsumexp(W @ y) + sum(y**2)" in text)
     found = case(text, rng)
     assert found is not None
-    read = found.reader
+    read = found.lines
     _, multipliers, _ = derived(read, 1e-7)
     proper = inside(read.nodes, multipliers)
     ranges = ranges_by_cuts(read.nodes, proper, ["y"], read.level, read.all_but)
@@ -84,7 +84,7 @@ def test_the_reading_is_tangent_to_the_lagrangian(subtests: pytest.Subtests, rng
 
 
 def is_tangent(found: Case, rng: Rng) -> None:
-    read = found.reader
+    read = found.lines
     proper = inside(read.nodes, random_multipliers(read, rng))
     for name, y in proper.items():
         lines = found.instance.program.constraints

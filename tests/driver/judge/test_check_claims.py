@@ -1,6 +1,6 @@
 """Shipped certificates prove; an author's are claims, which feasible points that no repair touched refute.
 
-Guards driver/judge/assemble_solution.py, mechanism/release_plan.py, proof/recheck.py.
+Guards driver/judge/assemble_solution.py, score_and_meaning.py, mechanism/release_plan.py, proof/recheck.py.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
 """Which line a point misses the most, where, and by how much.
 
-Guards assemble_solution.py, score_and_meaning.py.
+Guards violations_and_nearby_points.py, score_and_meaning.py.
 """
 
 import numpy as np
