@@ -109,7 +109,9 @@ def unread_option(option: str, checked: Checked, by: str | SolverRow | None) -> 
 
 
 def _class_reads(one: Checked, option: str, solver: str | SolverRow | None) -> bool:
+    """Whether one program reads an option, by its class; an option of solvers, if ``solver`` has it."""
     program_class = one.program.problem_class
+    # The search of class rank reads the options of solvers itself.
     if (
         program_class not in READ_BY_CLASS[option]
         or option not in OPTIONS_OF_SOLVERS

@@ -88,8 +88,8 @@ def unknown_errors(instance: Instance) -> str:
     """In words, the lets without an error bound, so that multipliers of their lines prove little; or ''."""
     program = instance.program
     sides = [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
-    taken = set[str]().union(*map(names_in, [program.objective, *sides]))
-    balls = {let.name: instance.env[BOUNDS](let.name) for let in program.lets if let.name in taken}
+    names_used = set[str]().union(*map(names_in, [program.objective, *sides]))
+    balls = {let.name: instance.env[BOUNDS](let.name) for let in program.lets if let.name in names_used}
     names = [f"'{name}'" for name, ball in balls.items() if ball is not None and np.isinf(ball.rad).all()]
     return f"of {' and '.join(names)}, computed under 'let', no error bound is known" if names else ""
 

@@ -39,16 +39,17 @@ from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.solvers import LBFGS, Clock, Options
 
-# Relative to the objective at the start. A larger first one leads most starts to the same end.
+# How far abs, max and min are rounded off, one run after the other, relative to the objective at the start. A
+# larger first one leads most starts to the same end.
 ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 STEPS_OF_RUN = 5000  # iterations of one quasi-Newton run
-LBFGS_PAIRS = 20
-GRADIENT = 1e-9  # of an objective of size one
-DECREASE = 1e-14
+LBFGS_PAIRS = 20  # of steps and changes of the gradient, from which a run knows curvatures
+# A run ends at a gradient this small, of an objective of size one, or a fall this small, relatively.
+GRADIENT, DECREASE = 1e-9, 1e-14
 MOST_OUTER_ROUNDS = 25  # rounds of multipliers
 MISS_BEFORE_RESTORING = 1e-9  # a constraint may be missed by this much before it is restored
-RESTORED_INSIDE = 1e-12
-MOST_RESTORED = 400  # constraints that are restored at once, at most
+RESTORED_INSIDE = 1e-12  # by how much a restored inequality holds; an equation may be missed by that
+MOST_RESTORED = 400  # entries of constraints that are restored at once, at most
 FAR = 1e10  # in place of an objective without a value
 
 
@@ -207,7 +208,11 @@ class _SmoothSearch:
     stop: Stop | None = None  # set where the clock or the budget ended the search
 
     def lagrangian(self, x: Array, rounding: float) -> tuple[float, Array]:
-        """The augmented Lagrangian and its gradient."""
+        """The augmented Lagrangian f / s + Σ ‖(y + w g)₊‖² / 2 w and its gradient.
+
+        f the objective, s ``size``, g a limit's entries, y its multipliers, w ``weight``; of an equation all
+        of y + w g.
+        """
         c = self.problem.coordinates
         point = c.unpack(x)
         value, pull = self.problem.objective.run(point, rounding)

@@ -15,7 +15,6 @@ scored over the cells: objective and bound of the whole are the products of thei
 ``compiler/reductions/split_blocks_and_factors.py``; the plan decides by the program's tree if it applies.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -452,7 +451,7 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
     whole = combine_factors(
         task.instance.workload.hash, {name: solutions[plan] for name, plan in plans.items()}
     )
-    stop, warnings = parts.outcome(math.inf if whole.gap is None else whole.gap)
+    stop, warnings = parts.outcome(_gap_or_infinity(whole))
     names = dict.fromkeys((s.solver, s.solver_version) for s in solved)
     name, version = map(" and ".join, zip(*names, strict=True))
     solution = replace(

@@ -109,10 +109,11 @@ def probe(
         values = {name: point.variables.get(name, zero) for name, zero in zeros.items()}
         size = max([1.0, *(float(np.abs(v).max(initial=0.0)) for v in values.values())])
         proof = prove(point.vectors) if point.vectors is not None else None
-        held = min(proof.reach, proof.radius / size) if proof is not None else 0.0
-        if held < max(LEAST_REACH, furthest):
+        proved_reach = min(proof.reach, proof.radius / size) if proof is not None else 0.0
+        if proved_reach < max(LEAST_REACH, furthest):
             proof = best.proof if best is not None else None
-        furthest = max(furthest, held)
+        furthest = max(furthest, proved_reach)
+        # The multipliers of each constraint: an equation is two lines, as ``relaxed`` names them.
         weights = {
             n: [float(np.abs(y).max(initial=0.0)) for part, y in point.multipliers.items() if part in pair]
             for n, pair in ((n, (n, f"{n} above")) for n in names)
@@ -126,13 +127,13 @@ def probe(
 
 def _elastic_points(instance: Instance, names: Collection[str], clock: Clock) -> Iterator[Point]:
     """Points of the constraints named, where each gives way by the slack, which is minimized."""
-    kept = [c for c in instance.program.constraints if c.name in names]
-    if not kept:
+    named = [c for c in instance.program.constraints if c.name in names]
+    if not named:
         return
-    parts = [relaxed(instance, c) for c in kept]
+    parts = [relaxed(instance, c) for c in named]
     units = {name: d for _, units in parts for name, d in units.items()}
     # Nothing that is missed on both sides can be tightened.
-    least = 0.0 if any(c.relation.op == "==" for c in kept) else -MOST_TIGHTENED
+    least = 0.0 if any(c.relation.op == "==" for c in named) else -MOST_TIGHTENED
     bounded = Constraint("least slack", Relation(SLACK, ">=", Number(least, HERE), HERE), HERE)
     yield from points_of_changed(
         instance,

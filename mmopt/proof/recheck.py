@@ -325,7 +325,7 @@ class Recheck:
         )
         bound = bound or Derived(None)
         holds = s.derived_grade == bound.grade or (s.derived_grade, bound.grade) == ("estimated", "proved")
-        if unread := sorted(set(s.derived_from) - set(bound.kept)):
+        if unread := sorted(set(s.derived_from) - set(bound.saved)):
             self.rows.add("derived bound", ", ".join(unread), "no lines or slopes of this program", False)
         self.rows.figure("derived_bound", s.derived_bound, lambda: bound.bound, holds, "derived bound")
         return bound

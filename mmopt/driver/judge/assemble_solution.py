@@ -66,8 +66,8 @@ def _bases(instance: Instance) -> dict[str, Value]:
     if splits(instance.env):
         rows = (instance.env[d.name] for d in program.givens if d.source == "workload.basis")
         # The rows of a part that has all dimensions are those of the identity.
-        taken = [b for b in rows if isinstance(b, Split) and b.rows.dims != b.columns.dims]
-        return {"basis": taken[-1]} if taken else {}
+        proper = [b for b in rows if isinstance(b, Split) and b.rows.dims != b.columns.dims]
+        return {"basis": proper[-1]} if proper else {}
     bases: dict[str, Value] = {}
     # Over all cells the basis is the identity.
     if used & {"workload.basis", "workload.representation"} and workload.rank < workload.n:
@@ -120,9 +120,9 @@ def _measured_strategy(
     """The strategy to measure, covariance and basis where the program has them, and whether the objective of
     that strategy is proved."""
     strategy, covariance, basis = meaning(instance, env, ending.multipliers)
-    if (kept := ending.measured) is not None:
-        kept = kept if covariance is None else within_targets(kept, instance.workload)
-        return kept, covariance, basis, ending.proved
+    if (measured := ending.measured) is not None:
+        measured = measured if covariance is None else within_targets(measured, instance.workload)
+        return measured, covariance, basis, ending.proved
     clean = without_rounding(strategy, instance.workload)
     # With a direction that is rounding the objective is another one, or depends on its noise.
     return clean, covariance, basis, ending.proved and clean is strategy
@@ -189,9 +189,9 @@ def _is_total_error(instance: Instance) -> bool:
     program = instance.program
     if instance.neighbours != ADD_REMOVE:
         return False
-    is_theirs = _passed(instance) <= {"workload.eigenqueries"}  # other data may mean another error
+    is_same_error = _passed(instance) <= {"workload.eigenqueries"}  # other data may mean another error
     return (
-        (_bounds_total_error(instance) or (program.bound == "l2_strategy" and is_theirs))
+        (_bounds_total_error(instance) or (program.bound == "l2_strategy" and is_same_error))
         and program.meaning.kind == "strategy"
         and program.sense == "minimize"
     )
@@ -339,10 +339,10 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
         instance, strategy, error / (1.0 + float(options.get("tolerance") or 0.0)), ending
     )
     bound = lower if program.bound == "l2_strategy" else bound
+    grade, tested = grade_of(instance, bound), 0
     if derived is not None:
         check_derived(instance, objective, derived.bound)
-    is_own = bound is not None or derived is None
-    bound = bound if derived is None or is_own else derived.bound
+        bound, grade = (derived.bound, derived.grade) if bound is None else (bound, grade)
     objective, error = check_figures(
         instance,
         objective,
@@ -353,7 +353,6 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
         multipliers,
         variables,
     )
-    grade, tested = grade_of(instance, bound) if derived is None or is_own else derived.grade, 0
     if bound is not None and grade == "claimed":
         points = {"the solver's point": ending.unrepaired or {}, "the repaired point": variables}
         tested = try_to_refute(instance, bound, multipliers, {name: p for name, p in points.items() if p})
@@ -399,7 +398,7 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
         has_strategy=program.meaning.kind != "none",
         derived_bound=None if derived is None else derived.bound,
         derived_grade=None if derived is None else derived.grade,
-        derived_from={} if derived is None else derived.kept,
+        derived_from={} if derived is None else derived.saved,
     )
 
 
@@ -417,11 +416,11 @@ def combine_factors(workload_hash: str, factors: Mapping[str, Solution]) -> Solu
 
     is_bounded = all(s.bound is not None and s.bound >= 0.0 for s in each)
     grades = [s.bound_grade for s in each if s.bound_grade is not None]
-    sensitivities, made = [s.own_sensitivity for s in each], of_factors(factors)
+    sensitivities, joined = [s.own_sensitivity for s in each], of_factors(factors)
     grade = weakest(*grades) if is_bounded else None
     return replace(
         first,
-        **made,
+        **joined,
         status=Status(
             first.status.stop,
             all(s.status.feasible for s in each),
@@ -433,7 +432,7 @@ def combine_factors(workload_hash: str, factors: Mapping[str, Solution]) -> Solu
         bound=product("bound", up=not minimized) if is_bounded else None,
         error=product("error", up=True),
         error_bound=product("error_bound", up=False),
-        sensitivity=made["strategy"].sensitivity,
+        sensitivity=joined["strategy"].sensitivity,
         rmse=product("rmse", up=True),
         value=math.prod(s.value for s in each),
         scaling={},

@@ -48,10 +48,10 @@ def charged_bound(instance: Instance, bound: float) -> float:
     Cauchy-Schwarz, and nuclear(Q W P) >= ‖Q W‖ / √n at the uniform P. So √optimum moves by φ √n of it.
     """
     size = float(np.sqrt(max(bound, 0.0)))
-    given = [d for d in instance.program.givens if d.name not in instance.passed]
+    not_passed = [d for d in instance.program.givens if d.name not in instance.passed]
     each = [
         _error_norm(instance.workload, d.source, instance.env[d.name], size)
-        for d in given
+        for d in not_passed
         if d.source in ROUNDED_SOURCES
     ]
     off = max([0.0, *each]) * GROW
@@ -78,20 +78,20 @@ def charged_objective(
     """
     program, workload = instance.program, instance.workload
     rounded = ROUNDED_SOURCES - {"workload.matrix"}  # as given: a design is measured as it is
-    taken = _names_used(program)
+    names_used = _names_used(program)
     if is_estimated(instance):
         return value, False
     if not _is_about_errors(instance):
         return value, proved
-    given = [d for d in program.givens if d.name not in instance.passed and d.source in rounded]
-    if not {d.name for d in given} & taken:
+    not_passed = [d for d in program.givens if d.name not in instance.passed and d.source in rounded]
+    if not {d.name for d in not_passed} & names_used:
         return value, proved
-    offs = [_relative_rounding(workload, d.source, instance.env[d.name]) for d in given]
+    offs = [_relative_rounding(workload, d.source, instance.env[d.name]) for d in not_passed]
     is_known = program.sense == "minimize" and is_shipped(instance.checked)
     if not (any(offs) and is_known and 0 < value < np.inf):
         return value, proved and not any(offs)
     moved = 0.0  # infinity where an inverse is not known
-    for d, off in zip(given, offs, strict=True):
+    for d, off in zip(not_passed, offs, strict=True):
         rows = instance.env[d.name]
         is_low = d.source == "workload.root" and not isinstance(rows, Split) and workload.rank < workload.n
         size, inverse, basis_inverse, scale = _extremes(program, env, workload.basis if is_low else None)
@@ -172,8 +172,8 @@ def _is_about_errors(instance: Instance) -> bool:
 
 def uses_unknown_rounding(instance: Instance) -> bool:
     """Whether the objective or a line is made of a source with unknown rounding."""
-    taken = _names_used(instance.program) - instance.passed
-    sources = {d.source for d in instance.program.givens if d.name in taken} & UNKNOWN_SOURCES
+    names_used = _names_used(instance.program) - instance.passed
+    sources = {d.source for d in instance.program.givens if d.name in names_used} & UNKNOWN_SOURCES
     return bool(sources) and not (sources == {"workload.gram"} and _has_whole_gram(instance.workload))
 
 

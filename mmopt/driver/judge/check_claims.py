@@ -71,8 +71,8 @@ class SoughtPoints:
     def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
         """A drawn point; ``starts`` by their origin, as they are or moved inside; then points by descent."""
         inner, best, sense = None, None, self.instance.program.sense
-        kept = max(FEWEST_POINTS, 3 * self.left // 4)  # for points that are better than drawn ones
-        while starts and inner is None and self.left > kept:
+        reserved_points = max(FEWEST_POINTS, 3 * self.left // 4)  # for points that are better than drawn ones
+        while starts and inner is None and self.left > reserved_points:
             inner = best = self._judged(self._drawn(next(iter(starts.values()))))
         if inner is not None:
             yield "a point drawn at random", inner

@@ -35,26 +35,28 @@ from mmopt.results import Grade
 # The level is this far above the objective of the feasible point, relatively: the bound is below that anyhow.
 ABOVE = 1e-3
 MARGIN = 1e-9  # relative: the rounding of sums of charges
-LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.kept``, before a name or places
+LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.saved``, before a name or places
 
 
 @dataclass(frozen=True)
 class Derived:
     """A bound, None where there is none, and its grade.
 
-    kept : the level, and the multipliers and slopes, from which ``recomputed`` makes the bound again.
+    saved : the level, and the multipliers and slopes, from which ``recomputed`` makes the bound again.
     why : in words, why there is none, or why it is an estimate.
     """
 
     bound: float | None
     grade: Grade | None = None
-    kept: Mapping[str, Array] = field(default_factory=dict)
+    saved: Mapping[str, Array] = field(default_factory=dict)
     why: str = ""
 
     @property
     def multipliers(self) -> dict[str, Array]:
-        """The kept multipliers, by line."""
-        return {key.removeprefix(f"{LINE} "): y for key, y in self.kept.items() if key.startswith(f"{LINE} ")}
+        """The saved multipliers, by line."""
+        return {
+            key.removeprefix(f"{LINE} "): y for key, y in self.saved.items() if key.startswith(f"{LINE} ")
+        }
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,10 @@ class LineBounds:
         value = min(value, self.level)
         bound = value if instance.program.sense == "minimize" else -value
         bound = charged_bound(instance, bound) if self.is_charged else bound
-        kept = {LEVEL: np.asarray(self.level)}
-        kept |= {f"{LINE} {name}": np.asarray(y) for name, y in multipliers.items()}
-        kept |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
-        return Derived(bound, self.grade, kept, self.why)
+        saved = {LEVEL: np.asarray(self.level)}
+        saved |= {f"{LINE} {name}": np.asarray(y) for name, y in multipliers.items()}
+        saved |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
+        return Derived(bound, self.grade, saved, self.why)
 
     def least(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
         """The least term of a variable in an affine bound; -inf where that is not bounded."""
@@ -183,22 +185,23 @@ def _not_proved_psd(instance: Instance) -> str:
     return next((name for name, holds in zip(passed, proved, strict=True) if not holds), "")
 
 
-def recomputed(instance: Instance, point: Mapping[str, Any], kept: Mapping[str, Array]) -> Derived:
+def recomputed(instance: Instance, point: Mapping[str, Any], saved: Mapping[str, Array]) -> Derived:
     """The bound at multipliers and slopes of a file, which are not trusted; ResultError for other data."""
     multipliers: dict[str, Array] = {}
     slopes: dict[tuple[int, int], Array] = {}
-    level = kept.get(LEVEL)
+    level = saved.get(LEVEL)
     is_number = level is not None and np.shape(level) == () and np.asarray(level).dtype.kind in "fiu"
     if level is None or not is_number or not np.isfinite(level):
         raise ResultError("the derived bound has no level")
     lines_reader = line_bounds(instance, point, float(level))
-    for key, value in kept.items():
+    for key, value in saved.items():
         if np.asarray(value).dtype.kind not in "fiu":
             raise ResultError(f"the derived bound has no numbers for '{key}'")
         word, _, rest = key.partition(" ")
         if word == LINE:
             multipliers[rest] = value
         elif word == SLOPE:
+            # What is no number is no place of this program's: such a slope is left out.
             place, number = (int(part) if part.isdigit() else -1 for part in (*rest.split(), "")[:2])
             slopes[place, number] = value
     return lines_reader.derived(multipliers, slopes)

@@ -360,7 +360,7 @@ def meaning(
 
 
 def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | None, Value | None]:
-    """The meaning of a point at the scale of the program."""
+    """The meaning of a point at the scale of the program: strategy, covariance and basis."""
     m = instance.program.meaning
     if m.kind == "none":  # each cell by itself, never shown: every solution has a strategy
         return Strategy(frozen(np.eye(instance.workload.n)), 2), None, None

@@ -53,8 +53,8 @@ def _axis(instance: Instance, c: Constraint) -> str:
         if c.family is None
         else c.family.dim
     )
-    given = (d for d in instance.program.givens if d.name not in instance.passed)
-    axes = (pair for d in given for pair in zip(AXES.get(d.source, ()), d.dims, strict=False))
+    not_passed = (d for d in instance.program.givens if d.name not in instance.passed)
+    axes = (pair for d in not_passed for pair in zip(AXES.get(d.source, ()), d.dims, strict=False))
     return next((axis for axis, given_dim in axes if given_dim == dim), "")
 
 
@@ -302,7 +302,7 @@ def _newton_points(instance: Instance, values: Mapping[str, Any]) -> Iterator[di
     weights = {
         n: np.abs(v) if kinds[n].sign and v.any() else np.full(v.shape, _size(v)) for n, v in point.items()
     }
-    held: dict[tuple[int, int], float] = {}  # by line and entry: how far beyond it a step aims
+    aims: dict[tuple[int, int], float] = {}  # by line and entry: how far beyond it a step aims
     for _ in range(MOST_NEWTON_STEPS):
         rows, over = [], []
         for number, (op, tape) in enumerate(tapes):
@@ -310,10 +310,10 @@ def _newton_points(instance: Instance, values: Mapping[str, Any]) -> Iterator[di
             flat = np.ravel(value)
             missed = np.abs(np.clip(flat, *RANGE_IF_MISSED[op]))
             for at in np.flatnonzero(missed).tolist():
-                held.setdefault((number, at), 0.0 if op == "==" else INSIDE * float(missed[at]))
+                aims.setdefault((number, at), 0.0 if op == "==" else INSIDE * float(missed[at]))
             sign = -1.0 if op == ">=" else 1.0
-            for at in sorted(at for line, at in held if line == number):
-                if len(held) * sum(v.size for v in point.values()) > MOST_DERIVATIVES:
+            for at in sorted(at for line, at in aims if line == number):
+                if len(aims) * sum(v.size for v in point.values()) > MOST_DERIVATIVES:
                     return
                 more = pull(np.reshape(sign * np.eye(1, flat.size, at), np.shape(value)))
                 each = [
@@ -321,7 +321,7 @@ def _newton_points(instance: Instance, values: Mapping[str, Any]) -> Iterator[di
                     for n, v in point.items()
                 ]
                 rows.append(np.concatenate(each))
-                beyond = sign * float(flat[at]) + held[number, at]
+                beyond = sign * float(flat[at]) + aims[number, at]
                 if op != "==":
                     beyond += ROUNDED * len(rows[-1]) * float(np.abs(rows[-1]).sum())
                 over.append(beyond if op == "==" else max(beyond, 0.0))

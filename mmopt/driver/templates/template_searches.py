@@ -193,8 +193,8 @@ class AttributeStrategy:
 def _rows_of_gram(gram: Array) -> Array:
     """Rows (k, r) with this Gram matrix, without directions that are rounding."""
     values, vectors = np.linalg.eigh(gram)
-    kept = values > 8 * len(gram) * EPS * values[-1]
-    return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
+    above_rounding = values > 8 * len(gram) * EPS * values[-1]
+    return np.asarray((vectors[:, above_rounding] * np.sqrt(values[above_rounding])).T)
 
 
 STARTS_OF_PRODUCT = 5
@@ -205,10 +205,14 @@ ROUND_SETTLED = 1e-5  # a round that improves the error by less is the last
 
 @dataclass(frozen=True)
 class Effort:
-    """Starts of an attribute's search, at first and once nothing gets better, in later rounds, and rounds."""
+    """How thorough a search of one product is.
+
+    starts : of an attribute's search, in the first round, and again once a round improves nothing.
+    later_starts : those in all other rounds. rounds : the most, over all attributes.
+    """
 
     starts: int = 4
-    later: int = 1
+    later_starts: int = 1
     rounds: int = 30
 
 
@@ -262,7 +266,7 @@ def product(
 def _factors_from(
     terms: UnionTerms, norm: int, effort: Effort, seed: int, number: int, end: float
 ) -> tuple[list[AttributeStrategy], float]:
-    """Rounds over the attributes from one start, and the error at their end."""
+    """Rounds over the attributes from a start, by its number, up to the time ``end``; and the error then."""
     rng = np.random.default_rng([seed, number])
     factors = [AttributeStrategy.first(norm, side) for side in terms.sides]
     errors = [f.errors(side) for f, side in zip(factors, terms.sides, strict=True)]
@@ -282,7 +286,7 @@ def _factors_from(
         is_settled = not now < before * (1.0 - ROUND_SETTLED)
         if is_settled and count > 1:
             break
-        before, count = now, effort.starts if is_settled else effort.later
+        before, count = now, effort.starts if is_settled else effort.later_starts
     return factors, now
 
 
@@ -291,7 +295,7 @@ MOST_TURNS = 12  # of strategies, shares and means by turns
 TURNS_SETTLED = 1e-3  # a round that lowers the error by less is the last
 LEAST_MEAN = 1e-3  # weights of a mean below this part of their sum are left out
 WORTH = 1e-3  # a further group that lowers the error by less is not made
-QUICK = Effort(starts=2, later=2, rounds=2)  # for choosing between groupings
+QUICK = Effort(starts=2, later_starts=2, rounds=2)  # for choosing between groupings
 
 
 def shares_of(errors: Array, norm: int = 1) -> Array:
@@ -419,8 +423,8 @@ def _union_by_turns(
 
 def _weighted_part(workload: Workload, products: Sequence[Product], weights: Array) -> Workload:
     """The products with these weights, without those of weight zero."""
-    kept = [replace(p, weight=float(w)) for p, w in zip(products, weights, strict=True) if w > 0]
-    return Workload.from_products(workload.domain, kept)
+    positive = [replace(p, weight=float(w)) for p, w in zip(products, weights, strict=True) if w > 0]
+    return Workload.from_products(workload.domain, positive)
 
 
 MOST_ATTRIBUTES = 16
@@ -498,35 +502,37 @@ def marginal_strategy(
 
 def _best_weights_from(problem: _MarginalWeights, start: Array) -> tuple[float, Array]:
     """A local minimum from a start, on the marginals with weight in it; then without the idle ones."""
-    kept = start > 0
-    value, theta = _local_minimum(problem, start, kept)
-    small = kept & (theta <= IDLE * theta.max())
+    is_used = start > 0
+    value, theta = _local_minimum(problem, start, is_used)
+    small = is_used & (theta <= IDLE * theta.max())
     if small.any():
         pruned = np.where(small, 0.0, theta)
-        if (without := _local_minimum(problem, pruned, kept & ~small))[0] <= value:
+        if (without := _local_minimum(problem, pruned, is_used & ~small))[0] <= value:
             return without
     return value, theta
 
 
-def _local_minimum(problem: _MarginalWeights, start: Array, kept: NDArray[np.bool_]) -> tuple[float, Array]:
-    """A local minimum and its weights, from a start; those of marginals that are not ``kept`` stay zero."""
+def _local_minimum(
+    problem: _MarginalWeights, start: Array, is_used: NDArray[np.bool_]
+) -> tuple[float, Array]:
+    """A local minimum and its weights, from a start; those of marginals not in use stay zero."""
     scale, size = problem.value(start)[0], float(np.sqrt(np.square(start).sum()))
     if not np.isfinite(scale):
         return np.inf, start
     theta = np.zeros_like(start)
 
     def objective(x: Array) -> tuple[float, Array]:
-        theta[kept] = x * size
+        theta[is_used] = x * size
         value, gradient = problem.value(theta)
-        by = gradient[kept]
+        by = gradient[is_used]
         return (value / scale, by / scale * size) if np.isfinite(value) else (1e300, by * size)
 
     result = scipy.optimize.minimize(
         objective,
-        start[kept] / size,
+        start[is_used] / size,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(0.0, None)] * int(kept.sum()),
+        bounds=[(0.0, None)] * int(is_used.sum()),
         options={
             "maxiter": STEPS_OF_WEIGHTS,
             "maxfun": 4 * STEPS_OF_WEIGHTS,
@@ -535,7 +541,7 @@ def _local_minimum(problem: _MarginalWeights, start: Array, kept: NDArray[np.boo
             "maxcor": 30,
         },
     )
-    theta[kept] = result.x * size
+    theta[is_used] = result.x * size
     return problem.value(theta)[0], theta
 
 

@@ -384,8 +384,8 @@ def _traces_by_subspace(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Arr
     along, whole, is_split = [], [], True
     for factors in distinct:
         singular, rows = svd(one_attribute([(f, 1.0) for f in factors]).root * v)
-        kept = singular > SUPPORT * singular[0]
-        singular, rows = singular[kept], rows[kept]
+        nonzero = singular > SUPPORT * singular[0]
+        singular, rows = singular[nonzero], rows[nonzero]
         part = rows @ v
         # The projection on the row space commutes with v vᵀ where v lies in that space or is orthogonal.
         outside, inside = float(np.linalg.norm(v - part @ rows)), float(np.linalg.norm(part))
