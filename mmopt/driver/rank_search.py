@@ -47,7 +47,7 @@ from mmopt.solvers import (
 )
 from mmopt.strategies import Strategy
 
-DIRECTION = "?direction"
+DIRECTION = "?direction"  # the name of D, which no program can choose
 PARAMETER_BYTES = 4.0  # of cvxpy per fourth power of the direction's rows: 0.8 GB at 120
 
 

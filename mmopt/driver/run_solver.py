@@ -51,7 +51,7 @@ class Best:
     """The best repaired point and the best bound so far; they may come from different points."""
 
     instance: Instance
-    uncharged: Candidate | None = None
+    uncharged: Candidate | None = None  # the best point, as it was scored
     point: Candidate | None = None  # the same, its last violations charged at the multipliers
     bound: float | None = None
     multipliers: Mapping[str, Array] | None = None

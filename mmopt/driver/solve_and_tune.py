@@ -175,12 +175,8 @@ def with_total(solution: Solution, started: float) -> Solution:
 
 Solve = Callable[[Task], Solution]
 
-STOPPED_WELL = (
-    Stop.REACHED,
-    Stop.CLOSED,
-    Stop.LOCAL,
-    Stop.RANK,
-)  # the stop of a step that ended well begins so
+# The stop of a step that ended well begins with one of these.
+STOPPED_WELL = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)
 # 'alternate' ends when an objective falls by less than this, relatively.
 SETTLED_FALL = 1e-8
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==": eq}
@@ -188,7 +184,7 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==
 
 @dataclass
 class _Procedure:
-    """The state of the steps: names with their values, and the solutions in order."""
+    """A procedure while its steps run: names with their values, and the solutions in order."""
 
     task: Task
     solve: Solve

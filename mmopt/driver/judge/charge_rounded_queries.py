@@ -1,9 +1,9 @@
 """The rounding of what a program takes from the workload, charged to its bound and its objective.
 
 A program takes the workload's root R, its rows W, or L B (B the basis of the queries), all of them rounded: R
-by γ relatively, L B by φ (``_relative_rounding``). For
-shipped programs about errors of the queries, theorems say by how much a bound or an objective moves
-(``charged_bound``, ``charged_objective``); for all others, names get balls (``balls_of_names``).
+by γ relatively, L B by φ (``_relative_rounding``). For shipped programs about errors of the queries, theorems
+say by how much a bound or an objective moves (``charged_bound``, ``charged_objective``). For all others names
+get balls (``balls_of_names``).
 """
 
 import math
@@ -116,7 +116,7 @@ def balls_of_names(instance: Instance) -> tuple[Callable[[str], Any], bool]:
     of the rounding of a basis of low rank on a program is not known here: it counts as exact.
     """
     program, workload, exact_ball = instance.program, instance.workload, instance.env[BOUNDS]
-    wide: dict[str, Ball] = {}  # of rounded givens
+    rounded_givens: dict[str, Ball] = {}
     is_known = not uses_unknown_rounding(instance)
     for d in program.givens:
         rows = instance.env[d.name]
@@ -126,17 +126,17 @@ def balls_of_names(instance: Instance) -> tuple[Callable[[str], Any], bool]:
         if d.source == "workload.basis":
             is_known = is_known and not off
         elif off:
-            wide[d.name] = Ball(rows, np.full(rows.shape, off / (1 - off) * _length(rows) * GROW))
+            rounded_givens[d.name] = Ball(rows, np.full(rows.shape, off / (1 - off) * _length(rows) * GROW))
     lets = {let.name: let.expr for let in program.lets}
-    touched = set(wide)
+    touched = set(rounded_givens)
     for let in program.lets:
         if names_in(let.expr) & touched:
             touched.add(let.name)
 
     @cache
     def ball(name: str) -> Any:
-        if name in wide:
-            return wide[name]
+        if name in rounded_givens:
+            return rounded_givens[name]
         if name not in touched:
             return exact_ball(name)
         try:

@@ -61,7 +61,7 @@ class Derived:
 
 @dataclass(frozen=True)
 class LineBounds:
-    """An instance with the nodes of its lines at a point, and the ranges of its variables up to a level.
+    """Bounds from the lines of an instance: their nodes at a point, the ranges of variables up to a level.
 
     is_charged : whether bounds are charged for the rounding of the queries, as those of shipped programs are.
     """
@@ -87,6 +87,7 @@ class LineBounds:
         missing = [
             name for name in affine.residuals if not np.isfinite(self.least(affine, name, self.ranges))
         ]
+        # Cuts take long: ranges are sought by them only where a variable has no bound otherwise.
         more = missing and ranges_by_cuts(self.nodes, proper, missing, self.level, self.all_but)
         value = replace(self, ranges={**self.ranges, **(more or {})}).all_but(affine, ())
         if missing and not more:
@@ -162,7 +163,7 @@ def level_above(instance: Instance, objective: float) -> float:
 
 
 def line_bounds(instance: Instance, point: Mapping[str, Any], level: float) -> LineBounds:
-    """The reader of bounds of an instance near a feasible point; TimeLimitError as ``require_time``."""
+    """Bounds from the lines of an instance near a feasible point; TimeLimitError as ``require_time``."""
     names, is_known = balls_of_names(instance)
     nodes = nodes_of(instance, point, names)
     # The effect of the rounding of a basis is known for shipped programs, which are of squared norms.
@@ -193,7 +194,6 @@ def recomputed(instance: Instance, point: Mapping[str, Any], saved: Mapping[str,
     is_number = level is not None and np.shape(level) == () and np.asarray(level).dtype.kind in "fiu"
     if level is None or not is_number or not np.isfinite(level):
         raise ResultError("the derived bound has no level")
-    lines_reader = line_bounds(instance, point, float(level))
     for key, value in saved.items():
         if np.asarray(value).dtype.kind not in "fiu":
             raise ResultError(f"the derived bound has no numbers for '{key}'")
@@ -204,4 +204,4 @@ def recomputed(instance: Instance, point: Mapping[str, Any], saved: Mapping[str,
             # What is no number is no place of this program's: such a slope is left out.
             place, number = (int(part) if part.isdigit() else -1 for part in (*rest.split(), "")[:2])
             slopes[place, number] = value
-    return lines_reader.derived(multipliers, slopes)
+    return line_bounds(instance, point, float(level)).derived(multipliers, slopes)

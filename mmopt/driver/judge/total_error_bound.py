@@ -37,7 +37,7 @@ ENOUGH_OF_BOUND = 1e-3
 
 
 def _value_and_next(root: Array, d: Array) -> tuple[float, Array]:
-    """The certificate (plainly) and the next multipliers, from the eigenvectors of K Kᵀ or KᵀK."""
+    """The certificate at d (plainly) and the next multipliers, from the eigenvectors of K Kᵀ or KᵀK."""
     k = root * np.sqrt(d)
     if k.shape[0] > k.shape[1]:
         _, vectors = eigh(k.T @ k)
@@ -106,11 +106,8 @@ def error_bound(
             if d is not None
         ]
         strategy.drop_factors()  # before the next step needs as much memory
-        bounds.append(
-            _certificate_at(
-                instance, first[0] if is_large else _improved_multipliers(root, first, steps, goal)
-            )
-        )
+        multipliers = first[0] if is_large else _improved_multipliers(root, first, steps, goal)
+        bounds.append(_certificate_at(instance, multipliers))
     best = max(bound for bound, _ in bounds)
     if is_large and best * (1.0 + ENOUGH_OF_BOUND) < goal and best < _singular_value_bound(root):
         bounds.append(_certificate_at(instance, uniform))

@@ -197,7 +197,7 @@ def _rows_of_gram(gram: Array) -> Array:
     return np.asarray((vectors[:, above_rounding] * np.sqrt(values[above_rounding])).T)
 
 
-STARTS_OF_PRODUCT = 5
+STARTS_OF_PRODUCT = 5  # of the search of one product
 FEW_FACTORS = 2**11  # factors of all products of the workload, up to which there are several starts
 MOST_FACTORS = 2**14  # factors up to which there is one start, of some ten seconds
 ROUND_SETTLED = 1e-5  # a round that improves the error by less is the last
@@ -427,7 +427,7 @@ def _weighted_part(workload: Workload, products: Sequence[Product], weights: Arr
     return Workload.from_products(workload.domain, positive)
 
 
-MOST_ATTRIBUTES = 16
+MOST_ATTRIBUTES = 16  # of a workload whose marginals are weighted
 # Starts of the search of weights of marginals; the most numbers in all starts together; steps of one.
 STARTS_OF_WEIGHTS, NUMBERS_OF_STARTS, STEPS_OF_WEIGHTS = 48, 2**14, 2000
 IDLE = 1e-7  # marginals with less than this part of the largest weight are tried without
