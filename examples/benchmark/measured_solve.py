@@ -25,7 +25,7 @@ from dimacs_errors import dimacs_errors
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.comparison.worker import Solving
 from mmopt.compiler import bind
-from mmopt.driver.solve_plan import Progress, Report
+from mmopt.driver.task_and_plan import Progress, Report
 from mmopt.errors import Error, TimeLimitError, UnsuitableError
 from mmopt.language import check
 from mmopt.solvers import is_claimed

@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar, overload
 from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker import Isolated, Outcome, Solving, allowed
 from mmopt.driver.accepted_inputs import READ_BY_CLASS as READERS
-from mmopt.driver.solve_plan import Report
+from mmopt.driver.task_and_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
 from mmopt.notebook import Charted, Tabular

@@ -35,10 +35,10 @@ import numpy as np
 
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted, predicted_baseline
 from mmopt.compiler import bind, lower
-from mmopt.driver.accepted_inputs import named_givens, reads
+from mmopt.driver.accepted_inputs import named_givens, reads_option
 from mmopt.driver.rank_search import predicted_search
-from mmopt.driver.solve import solve
-from mmopt.driver.solve_plan import FEW_CELLS, Progress, Report, plan_solve
+from mmopt.driver.solve_and_tune import solve
+from mmopt.driver.task_and_plan import FEW_CELLS, Progress, Report, plan_solve
 from mmopt.errors import (
     Error,
     OptionError,
@@ -152,7 +152,11 @@ class Solving(WorkerTask):
             progress=report,
             # What is compared are the forms of a problem at the same size, where that can be solved.
             reduce=self.workload.n > FEW_CELLS,
-            **{name: value for name, value in self.options.items() if reads(checked, name, self.solver)},
+            **{
+                name: value
+                for name, value in self.options.items()
+                if reads_option(checked, name, self.solver)
+            },
         ).fields()
 
     def predictions(self, result: Mapping[str, Any]) -> dict[int, Predicted]:

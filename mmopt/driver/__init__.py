@@ -1,10 +1,11 @@
 """From a workload and a program to a judged solution: solvers, searches, judgement. No data, no privacy.
 
-- ``solve.py``: ``mmopt.solve`` and ``mmopt.tune``: the plan made and carried out, once or for growing
-  weights; closed forms, and procedures whose steps solve other programs
+- ``solve_and_tune.py``: ``mmopt.solve`` and ``mmopt.tune``: the plan made and carried out, once or for
+  growing weights; closed forms, and procedures whose steps solve other programs
 - ``accepted_inputs.py``: arguments of the public functions: workload, program, givens, options, checked
   before work
-- ``solve_plan.py``: the task, its plan (which reductions, over cells or by component), and its progress
+- ``task_and_plan.py``: the task of a solve, its plan (which reductions, over cells or by component), and its
+  progress
 - ``solve_convex.py``: a convex program solved as planned: whole, reduced, or factor by factor
 - ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained
 - ``remarks.py``: warnings and remarks: why a solve ended early, how certain its objective is
@@ -16,9 +17,9 @@
 - ``templates/``: strategies kept in factors
 """
 
-from mmopt.driver.judge.violations import Violation, violations
-from mmopt.driver.solve import Tuned, solve, tune
-from mmopt.driver.solve_plan import Progress
+from mmopt.driver.judge.violations_and_nearby_points import Violation, violations
+from mmopt.driver.solve_and_tune import Tuned, solve, tune
+from mmopt.driver.task_and_plan import Progress
 from mmopt.request import default_program
 
 __all__ = [

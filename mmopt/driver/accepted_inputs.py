@@ -39,6 +39,7 @@ from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE
 from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import SUFFIXES, read_array
 
+# Classes of programs: those for conic solvers, those searched from starts, and those that any solver solves.
 CONIC, SEARCHED, SOLVED = ("convex", "rank"), ("rank", "smooth"), ("convex", "rank", "smooth")
 # The other options, with the classes of programs that read them.
 READ_BY_CLASS: Mapping[str, tuple[str, ...]] = {
@@ -52,9 +53,10 @@ READ_BY_CLASS: Mapping[str, tuple[str, ...]] = {
     "arrays": ("convex",),
     "derive": ("convex",),
 }
-OF_THE_WHOLE = ("start", "derive")  # not handed on to the steps of a procedure
-OF_SOLVERS = ("arrays", "starts", "seed", "max_iterations")  # a solver reads those that its row lists
-ALL: tuple[Kernel | SolverRow, ...] = (*KERNELS, *SOLVERS, LBFGS)
+OPTIONS_OF_THE_WHOLE = ("start", "derive")  # not handed on to the steps of a procedure
+# A solver reads those that its row lists.
+OPTIONS_OF_SOLVERS = ("arrays", "starts", "seed", "max_iterations")
+ALL_SOLVERS: tuple[Kernel | SolverRow, ...] = (*KERNELS, *SOLVERS, LBFGS)
 
 
 def refuse_unread(checked: Checked, solver: str | SolverRow | None, options: Mapping[str, Any]) -> None:
@@ -68,63 +70,68 @@ def refuse_unread(checked: Checked, solver: str | SolverRow | None, options: Map
     UnsuitableError : the solver solves other programs; the hint lists those that solve this one.
     """
     # Whether a conic solver has the cones for a program of its class shows with the sizes.
-    if solver is not None and not (takes(checked, solver) or _is_conic(_row(solver), checked)):
+    if solver is not None and not (is_solved_by(checked, solver) or _is_conic(_row_of(solver), checked)):
         words = f"the kernel '{solver}' does not know" if is_kernel(solver) else f"{solver} does not solve"
-        able = ", ".join(row.name for row in ALL if takes(checked, row))
+        able = ", ".join(row.name for row in ALL_SOLVERS if is_solved_by(checked, row))
         hint = f"these do: {able}" if able else "it is a closed form: leave out the solver"
         raise UnsuitableError(f"{words} '{checked.program.name}'", hint=hint)
     for option, value in options.items():
-        if value is not None and value is not False and not reads(checked, option, solver):
-            raise unread(option, checked, solver)
+        if value is not None and value is not False and not reads_option(checked, option, solver):
+            raise unread_option(option, checked, solver)
 
 
-def reads(checked: Checked, option: str, solver: str | SolverRow | None = None) -> bool:
+def reads_option(checked: Checked, option: str, solver: str | SolverRow | None = None) -> bool:
     """Whether something reads an option on the way to the program's solution, by a solver if one is named."""
-    is_whole = checked.program.problem_class == "procedure" and option in OF_THE_WHOLE
+    is_whole = checked.program.problem_class == "procedure" and option in OPTIONS_OF_THE_WHOLE
     return option not in READ_BY_CLASS or (
-        not is_whole and any(_reads(one, option, solver) for one in _solved(checked))
+        not is_whole and any(_class_reads(one, option, solver) for one in _programs_solved(checked))
     )
 
 
-def takes(checked: Checked, solver: str | SolverRow | Kernel) -> bool:
+def is_solved_by(checked: Checked, solver: str | SolverRow | Kernel) -> bool:
     """Whether a solver solves the program, or a step of it, at some size; errors as ``solver_row``."""
-    return any(_does(one, _row(solver)) for one in _solved(checked))
+    return any(_solves(one, _row_of(solver)) for one in _programs_solved(checked))
 
 
-def unread(option: str, checked: Checked, by: str | SolverRow | None) -> OptionError:
+def unread_option(option: str, checked: Checked, by: str | SolverRow | None) -> OptionError:
     """The error for an option that the program's class, or its solver, does not read."""
     program, classes = checked.program, READ_BY_CLASS[option]
-    who = [str(by or row.name) for row in ALL if program.problem_class in classes and _does(checked, row)]
-    who += [f"what '{program.name}' solves"] * (
-        program.problem_class == "procedure" and option not in OF_THE_WHOLE
-    )
-    able = [row.name for row in ALL if option in OF_SOLVERS and option in row.reads]
+    rows = [row for row in ALL_SOLVERS if program.problem_class in classes and _solves(checked, row)]
+    has_steps = program.problem_class == "procedure" and option not in OPTIONS_OF_THE_WHOLE
+    who = str(by or rows[0].name) if rows else f"what '{program.name}' solves" if has_steps else ""
+    able = [row.name for row in ALL_SOLVERS if option in OPTIONS_OF_SOLVERS and option in row.reads]
     hint = f"it belongs to class {' and '.join(', '.join(classes).rsplit(', ', 1))}"
     hint = f"these have it: {', '.join(able)}" if who and able else hint
-    hint += "; a baseline can also be a given (--given NAME=haar)" * (
-        option == "start" and bool(program.givens)
-    )
-    who += [f"'{program.name}' is of class '{program.problem_class}', which"]
-    return OptionError(f"{who[0]} has no option '{option}'", hint=hint)
+    if option == "start" and program.givens:
+        hint += "; a baseline can also be a given (--given NAME=haar)"
+    who = who or f"'{program.name}' is of class '{program.problem_class}', which"
+    return OptionError(f"{who} has no option '{option}'", hint=hint)
 
 
-def _reads(one: Checked, option: str, solver: str | SolverRow | None) -> bool:
+def _class_reads(one: Checked, option: str, solver: str | SolverRow | None) -> bool:
+    """Whether one program reads an option, by its class; an option of solvers, if ``solver`` has it."""
     program_class = one.program.problem_class
-    if program_class not in READ_BY_CLASS[option] or option not in OF_SOLVERS or program_class == "rank":
+    # The search of class rank reads the options of solvers itself.
+    if (
+        program_class not in READ_BY_CLASS[option]
+        or option not in OPTIONS_OF_SOLVERS
+        or program_class == "rank"
+    ):
         return program_class in READ_BY_CLASS[option]
-    able = [row for row in (ALL if solver is None else [_row(solver)]) if _does(one, row)]
+    able = [row for row in (ALL_SOLVERS if solver is None else [_row_of(solver)]) if _solves(one, row)]
+    # A smooth program goes to the first that solves it, L-BFGS being the last; a conic one may go to any.
     return any(option in row.reads for row in (able[:1] if program_class == "smooth" else able))
 
 
-def _row(solver: str | SolverRow | Kernel) -> Kernel | SolverRow:
+def _row_of(solver: str | SolverRow | Kernel) -> Kernel | SolverRow:
     """The row of a solver; errors as ``solver_row``."""
     if not isinstance(solver, str):
         return solver
-    ours = {row.name: row for row in ALL if isinstance(row, Kernel) or row is LBFGS}
+    ours = {row.name: row for row in ALL_SOLVERS if isinstance(row, Kernel) or row is LBFGS}
     return ours.get(solver.lower()) or solver_row(solver, list(ours))
 
 
-def _does(one: Checked, row: Kernel | SolverRow) -> bool:
+def _solves(one: Checked, row: Kernel | SolverRow) -> bool:
     """Whether a kernel claims the program by its lines, or a conic solver has its kinds of cones."""
     if isinstance(row, Kernel):
         return known_as(row, one) is not None
@@ -134,10 +141,11 @@ def _does(one: Checked, row: Kernel | SolverRow) -> bool:
 
 
 def _is_conic(row: Kernel | SolverRow, one: Checked) -> TypeGuard[SolverRow]:
+    """Whether the row is of a conic solver, and the program of a class that conic solvers solve."""
     return isinstance(row, SolverRow) and row is not LBFGS and one.program.problem_class in CONIC
 
 
-def _solved(checked: Checked) -> list[Checked]:
+def _programs_solved(checked: Checked) -> list[Checked]:
     """The programs to solve: this one, or those of the steps of a procedure."""
     sub_programs: list[Checked] = []
     steps = list(checked.program.steps)
@@ -145,7 +153,7 @@ def _solved(checked: Checked) -> list[Checked]:
         if isinstance(step, Repeat):
             steps += step.steps
         elif isinstance(step, SubProgram):
-            sub_programs += _solved(shipped(step.program))
+            sub_programs += _programs_solved(shipped(step.program))
     return sub_programs if checked.program.problem_class == "procedure" else [checked]
 
 
@@ -216,7 +224,7 @@ def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: W
 SAVED = ".npz"
 
 
-def opened(given: Any, workload: Workload, norm: int | None) -> Any:
+def open_strategy(given: Any, workload: Workload, norm: int | None) -> Any:
     """The strategy of a path, of the name of a baseline or of a solution; anything else as it is.
 
     A baseline is an array, for a strategy of any norm; its rows may depend on ``norm``, by default 2.
@@ -243,8 +251,8 @@ def norm_of(given: Any) -> int | None:
     return given.norm if isinstance(given, StrategyForm) else None
 
 
-def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: int) -> Strategy:
-    """The given strategy, or Σ^(-1/2) B of a covariance Σ on a basis B.
+def checked_strategy(workload: Workload, given: Any, covariance: Any, basis: Any, norm: int) -> Strategy:
+    """The given strategy, or Σ^(-1/2) B of a covariance Σ on a basis B, checked against the workload.
 
     Raises
     ------
@@ -259,11 +267,11 @@ def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: 
     if basis is not None and covariance is None:
         raise OptionError("a basis is given without the covariance of the noise on it")
     if covariance is not None:
-        rows = workload.basis if basis is None else _numbers(basis, "the basis")
-        strategy = Strategy.from_covariance(_numbers(covariance, "the covariance"), rows, norm)
+        rows = workload.basis if basis is None else _array_of_numbers(basis, "the basis")
+        strategy = Strategy.from_covariance(_array_of_numbers(covariance, "the covariance"), rows, norm)
     else:
         is_form = isinstance(given, StrategyForm)
-        strategy = as_dense(given) if is_form else Strategy(_numbers(given, "the strategy"), norm)
+        strategy = as_dense(given) if is_form else Strategy(_array_of_numbers(given, "the strategy"), norm)
     if strategy.n != workload.n:
         raise OptionError(f"the strategy has {strategy.n} cells, the workload has {workload.n}")
     # Squares of entries, and quotients by them, have to be finite.
@@ -276,7 +284,8 @@ def incoming(workload: Workload, given: Any, covariance: Any, basis: Any, norm: 
     return strategy
 
 
-def _numbers(given: Any, what: str) -> Array:
+def _array_of_numbers(given: Any, what: str) -> Array:
+    """An array of doubles from what is given; OptionError, which calls it ``what``, where that fails."""
     if scipy.sparse.issparse(given):
         require_memory(given.shape, what.removeprefix("the "), "pass fewer rows or cells")
         given = given.toarray()

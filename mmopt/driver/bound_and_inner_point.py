@@ -1,7 +1,7 @@
 """A second problem, for a bound on any convex program or for a point inside its constraints.
 
 **A derived bound**: the second problem is solved for multipliers and slopes, which are then judged. The
-solver is not trusted: ``proved_bounds.py`` reads a bound at any multipliers and slopes. The multipliers at
+solver is not trusted: ``derived_bound.py`` reads a bound at any multipliers and slopes. The multipliers at
 the end of the solve of the program are tried first. Where the first perturbation leaves too much, or makes
 the problem unbounded, others follow. The same problem, with room in its constraints, gives a point inside.
 """
@@ -19,16 +19,10 @@ from mmopt.compiler import Instance
 from mmopt.compiler.duality.lagrangian import nodes_of
 from mmopt.compiler.duality.lower_node_by_node import lower_node_by_node
 from mmopt.compiler.duality.ranges import ranges_of
-from mmopt.driver.judge.proved_bounds import Derived, Reader, level_above, reader
-from mmopt.driver.judge.score_point import (
-    Candidate,
-    candidate,
-    gap_of,
-    improves,
-    names_with_errors,
-    upper_value,
-)
-from mmopt.driver.solve_plan import Task
+from mmopt.driver.judge.charge_rounded_queries import balls_of_names
+from mmopt.driver.judge.derived_bound import Derived, LineBounds, level_above, line_bounds
+from mmopt.driver.judge.score_and_meaning import Candidate, candidate, gap_of, improves, upper_value
+from mmopt.driver.task_and_plan import Task
 from mmopt.errors import Error, SolverError, TimeLimitError
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import names_in
@@ -41,7 +35,7 @@ SHARES = (1e-7, 1e-9, 1e-5, 0.0)
 SMALL_OBJECTIVE = 1e-3  # an objective below it may be next to nothing: it is also tried unscaled
 BOUND_TOLERANCE = 1e-7  # of the runs
 # A problem that is predicted to take longer, in seconds, is not tried without a time limit.
-MOST_SECONDS, LEAST_SECONDS = 60.0, 1e-3
+LONGEST_UNASKED, LEAST_SECONDS = 60.0, 1e-3
 MOST_HALVES = 40  # the least part of the way to a point inside that is tried, as a power of a half
 MAY_COST = 0.1  # part of the tolerance that a proof may cost that the objective is not below the optimum
 SECONDS_INSIDE = 10.0  # for a point inside
@@ -67,13 +61,15 @@ def derive_bound(
         return Derived(None, why="it is by component")
     best = Derived(None, why=unknown_errors(instance) or "the time is over")
     try:
-        row = _conic(instance, task.solver)
+        row = _solver_of_duals(instance, task.solver)
         seconds = predicted(instance, row).seconds
-        if seconds > (limit if np.isfinite(limit) else MOST_SECONDS):
+        if seconds > (limit if np.isfinite(limit) else LONGEST_UNASKED):
             return Derived(None, why=f"it is predicted to take {seconds:.0f} s: allow more with a time limit")
         with Clock(limit) as clock:  # Ctrl-C ends it with the best bound so far
-            read = reader(instance, point, level_above(instance, objective))
-            for derived in _bounds(task, read, row, clock, multipliers, [] if points is None else points):
+            lines = line_bounds(instance, point, level_above(instance, objective))
+            for derived in _bounds_at_points(
+                task, lines, row, clock, multipliers, [] if points is None else points
+            ):
                 if best.bound is None or (
                     derived.bound is not None and improves(best.bound, derived.bound, instance.program.sense)
                 ):
@@ -92,13 +88,13 @@ def unknown_errors(instance: Instance) -> str:
     """In words, the lets without an error bound, so that multipliers of their lines prove little; or ''."""
     program = instance.program
     sides = [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
-    taken = set[str]().union(*map(names_in, [program.objective, *sides]))
-    balls = {let.name: instance.env[BOUNDS](let.name) for let in program.lets if let.name in taken}
+    names_used = set[str]().union(*map(names_in, [program.objective, *sides]))
+    balls = {let.name: instance.env[BOUNDS](let.name) for let in program.lets if let.name in names_used}
     names = [f"'{name}'" for name, ball in balls.items() if ball is not None and np.isinf(ball.rad).all()]
     return f"of {' and '.join(names)}, computed under 'let', no error bound is known" if names else ""
 
 
-def _conic(instance: Instance, name: str | SolverRow | None) -> SolverRow:
+def _solver_of_duals(instance: Instance, name: str | SolverRow | None) -> SolverRow:
     """The conic solver named, else Clarabel, or the default where Clarabel lacks a cone."""
     # A function may be a first attempt: the bound need not suffer from it.
     if isinstance(name, str) and not is_kernel(name):
@@ -109,21 +105,24 @@ def _conic(instance: Instance, name: str | SolverRow | None) -> SolverRow:
         return conic_solver(instance, None)
 
 
-def _bounds(
+def _bounds_at_points(
     task: Task,
-    read: Reader,
+    lines: LineBounds,
     row: SolverRow,
     clock: Clock,
     multipliers: Mapping[str, Any],
     ends: list[Mapping[str, Array]],
 ) -> Iterator[Derived]:
-    """Bounds at the solver's points, one perturbation after the other; where lines cancel, scaled twice."""
-    yield read.derived({}, {})  # by the declarations alone
+    """Bounds at the solver's points, one perturbation after the other; where lines cancel, scaled twice.
+
+    ``lines`` gives the bounds; ``ends`` collects the points.
+    """
+    yield lines.derived({}, {})  # by the declarations alone
     if multipliers:
-        yield read.derived(multipliers, {})
+        yield lines.derived(multipliers, {})
     threads = task.overrides.get("threads")
     tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (
-        abs(float(read.nodes.all[read.nodes.objective].value)) < SMALL_OBJECTIVE
+        abs(float(lines.nodes.all[lines.nodes.objective].value)) < SMALL_OBJECTIVE
     )
     for (share, size), by_parts in product(tried, (False, True)):
         if clock.is_over:
@@ -131,13 +130,13 @@ def _bounds(
         options = Options(
             tolerance=BOUND_TOLERANCE, threads=threads, time_limit=max(clock.left, LEAST_SECONDS)
         )
-        apart = lower_node_by_node(read.nodes, read.ranges, share, size, by_parts=by_parts)
+        apart = lower_node_by_node(lines.nodes, lines.ranges, share, size, by_parts=by_parts)
         if by_parts and not apart.is_cancelled:
             continue
         with closing(run(row, apart.lowered, options, clock)) as points:
             for _ in points:
                 ends.append(apart.point())
-                yield read.derived(*apart.duals())
+                yield lines.derived(*apart.duals())
 
 
 def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: float) -> Candidate:
@@ -154,7 +153,7 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
         or not upper_value(instance.program.objective, point.env)[1]
     ):
         return point
-    inner, best = _inner(instance, point.variables, clock), None
+    inner, best = _inner_point(instance, point.variables, clock), None
     first, middle, last = 0, 0, MOST_HALVES if inner else -1
     while first <= last and not clock.is_over:
         part = 0.5**middle
@@ -172,14 +171,14 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
 
 
 @np.errstate(all="ignore")
-def _inner(instance: Instance, values: Mapping[str, Any], clock: Clock) -> dict[str, Array]:
+def _inner_point(instance: Instance, values: Mapping[str, Any], clock: Clock) -> dict[str, Array]:
     """A point inside all lines that are not equations; nothing where there is none, or it would take long."""
     inner: dict[str, Array] = {}
     try:
-        row, limit = _conic(instance, None), min(SECONDS_INSIDE, clock.left)
+        row, limit = _solver_of_duals(instance, None), min(SECONDS_INSIDE, clock.left)
         if predicted(instance, row).seconds > limit:
             return {}
-        nodes = nodes_of(instance, values, names_with_errors(instance)[0])
+        nodes = nodes_of(instance, values, balls_of_names(instance)[0])
         apart = lower_node_by_node(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=True)
         with closing(run(row, apart.lowered, Options(time_limit=max(limit, LEAST_SECONDS)), clock)) as points:
             for _ in points:

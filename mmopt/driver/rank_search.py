@@ -19,10 +19,10 @@ import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
 from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import assemble
+from mmopt.driver.judge.assemble_solution import assemble_solution
 from mmopt.driver.remarks import unscaled_warning
 from mmopt.driver.run_solver import Best
-from mmopt.driver.solve_plan import Task
+from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
@@ -48,7 +48,7 @@ from mmopt.solvers import (
 )
 from mmopt.strategies import Strategy
 
-DIRECTION = "?direction"
+DIRECTION = "?direction"  # the name of D, which no program can choose
 PARAMETER_BYTES = 4.0  # of cvxpy per fourth power of the direction's rows: 0.8 GB at 120
 
 
@@ -60,8 +60,8 @@ class Penalised:
     scaling: Scaling
     lowered: Lowered
     direction: Any  # a cvxpy parameter
-    z: Expr
-    side: int
+    z: Expr  # the matrix whose rank is given
+    side: int  # its rows
     rank: int
 
     def matrix(self, variables: Mapping[str, Array]) -> Array:
@@ -75,7 +75,7 @@ class Penalised:
         small = vectors[:, : self.side - self.rank]
         return np.asarray(small @ small.T)
 
-    def first(self, start: Mapping[str, Array] | None, seed: list[int]) -> Array:
+    def first_projector(self, start: Mapping[str, Array] | None, seed: list[int]) -> Array:
         """The projector at a start in the scale of the program; without one a random one of the same rank."""
         if start is not None:
             scale_of = self.scaling.variables
@@ -164,12 +164,13 @@ class _RankSearch:
 
     @property
     def is_over(self) -> bool:
+        """Whether the time, a gap that is reached, or a problem without a point ends the search."""
         return (
             self.clock.is_over or self.last.stop == Stop.INFEASIBLE or self.best.gap <= self.options.tolerance
         )
 
-    def start(self, start: int, weight: float, direction: Array, rounds: int) -> None:
-        """Alternate from one direction until the rank is reached."""
+    def alternate(self, start: int, weight: float, direction: Array, rounds: int) -> None:
+        """One start, by its number: solve and take a new direction in turn, until the rank is reached."""
         before = np.inf
         for number in range(1, rounds + 1):
             row = {"start": start, "round": number, "penalty": weight}
@@ -280,14 +281,14 @@ def solve_rank(task: Task) -> Solution:
         for number in range(chosen.starts):
             if search.is_over and search.history:
                 break
-            search.start(
+            search.alternate(
                 number + 1,
                 chosen.penalty * (LARGER if number % 2 else 1.0),
-                problem.first(start, [chosen.seed, number]),
+                problem.first_projector(start, [chosen.seed, number]),
                 rounds,
             )
     best, last = search.best, search.last
-    point = best.feasible(
+    point = best.feasible_or_raise(
         clock,
         lambda: explain_failure(instance, (problem.scaled, problem.scaling), row.name, last, best.point),
     )
@@ -305,4 +306,4 @@ def solve_rank(task: Task) -> Solution:
         + NO_BETTER * (not start and best.uncharged is offered),
         history=search.history,
     )
-    return assemble(instance, point.env, ending)
+    return assemble_solution(instance, point.env, ending)

@@ -7,8 +7,8 @@ import numpy as np
 from mmopt.compiler import Instance, Scaling, cones
 from mmopt.compiler.same_program import is_shipped
 from mmopt.compiler.scale_numbers import units_of
-from mmopt.driver.judge.score_point import upper_value
-from mmopt.driver.judge.violations import violations, worst_line
+from mmopt.driver.judge.score_and_meaning import upper_value
+from mmopt.driver.judge.violations_and_nearby_points import violations, worst_line
 from mmopt.language import evaluate
 from mmopt.language.evaluate.constraint_misses import excess_with_errors
 from mmopt.language.evaluate.number_systems import splits
@@ -125,5 +125,6 @@ def objective_remarks(instance: Instance, solution: Solution) -> list[str]:
 
 
 def _lines_named(lines: list[str]) -> str:
+    """The first names of lines in quotes, and how many more there are."""
     rest = f" and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
     return ", ".join(f"'{name}'" for name in lines[:MOST_NAMED]) + rest

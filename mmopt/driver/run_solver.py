@@ -11,12 +11,11 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, lower, scale
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.accepted_inputs import OF_SOLVERS, unread
+from mmopt.driver.accepted_inputs import OPTIONS_OF_SOLVERS, unread_option
 from mmopt.driver.bound_and_inner_point import moved_inside
 from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import Ending, Row
-from mmopt.driver.judge.check_claims import understates
-from mmopt.driver.judge.score_point import (
+from mmopt.driver.judge.assemble_solution import Ending, Row, understates_error
+from mmopt.driver.judge.score_and_meaning import (
     Candidate,
     bound_of,
     candidate,
@@ -27,7 +26,7 @@ from mmopt.driver.judge.score_point import (
     starts_from,
 )
 from mmopt.driver.remarks import stopped_early, unscaled_warning
-from mmopt.driver.solve_plan import Task
+from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import Error, SolverError, UndecidedError
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
@@ -52,7 +51,7 @@ class Best:
     """The best repaired point and the best bound so far; they may come from different points."""
 
     instance: Instance
-    uncharged: Candidate | None = None
+    uncharged: Candidate | None = None  # the best point, as it was scored
     point: Candidate | None = None  # the same, its last violations charged at the multipliers
     bound: float | None = None
     multipliers: Mapping[str, Array] | None = None
@@ -61,17 +60,17 @@ class Best:
     def offer(
         self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
     ) -> Candidate | None:
-        """Repair and score a point (in the scale of the program).
+        """Repair and score a point (in the scale of the program) and its multipliers; keep what is best.
 
-        The repaired point, kept if it is the best; None where no repair exists, or its strategy has more
-        error than its objective says.
+        Returns the repaired point; None where no repair exists, or its strategy has more error than its
+        objective says. ``polar``: of a ``Point``.
         """
         sense = self.instance.program.sense
         try:
             repaired = candidate(self.instance, values)
         except (ArithmeticError, np.linalg.LinAlgError):  # so far off that no repair exists
             return None
-        if self.instance.program.problem_class == "rank" and understates(self.instance, repaired):
+        if self.instance.program.problem_class == "rank" and understates_error(self.instance, repaired):
             return None
         # Feasible before infeasible, then by the objective.
         best = self.uncharged
@@ -82,6 +81,7 @@ class Best:
         ):
             best, self.unrepaired = repaired, values
         self.uncharged = best
+        # Multipliers that the certificate takes from the point replace those of the solver.
         multipliers = {**multipliers, **starts_from(self.instance, repaired.env)}
         bound = bound_of(self.instance, multipliers, polar)
         if bound is not None and (self.bound is None or improves(self.bound, bound, sense)):
@@ -160,7 +160,9 @@ class Best:
             **how,
         )
 
-    def feasible(self, clock: Clock, failure: Callable[[], SolverError], is_named: bool = True) -> Candidate:
+    def feasible_or_raise(
+        self, clock: Clock, failure: Callable[[], SolverError], is_named: bool = True
+    ) -> Candidate:
         """The best point, where it is feasible; else KeyboardInterrupt after Ctrl-C, or the failure.
 
         A point from a diagnosis is taken, unless the caller named the solver: it is not that solver's.
@@ -177,6 +179,7 @@ class Best:
 
     @property
     def gap(self) -> float:
+        """The gap between the best point and the best bound; infinite without both."""
         point = self.feasible_point
         gap = None if point is None else gap_of(self.instance.checked, point.objective, self.bound)
         return math.inf if gap is None else gap
@@ -213,7 +216,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
             points = row.points(instance, options, clock)
         else:
             scaled = scale(instance)
-            points = _unscaled(run(row, lower(scaled[0]), options, clock), scaled[1])
+            points = _points_unscaled(run(row, lower(scaled[0]), options, clock), scaled[1])
         with closing(points):
             for last in points:
                 estimate = last.estimate and [Iteration(last.iterations, clock.elapsed, *last.estimate)]
@@ -234,7 +237,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                     break
         solved = clock.elapsed
     assert last is not None
-    stop, final = _stop(best, options, clock, last), last
+    stop, final = _reason_for_end(best, options, clock, last), last
     solver_is_named = task.solver is not None
     offers = stop in (Stop.TIME, Stop.INTERRUPTED) and not solver_is_named
     baseline_name = best.offer_baselines() if offers else ""
@@ -244,7 +247,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     if stop == Stop.REACHED:
         best.settle()
     is_short, solver_point = stop not in (Stop.REACHED, Stop.FINISHED), best.point
-    point = best.feasible(
+    point = best.feasible_or_raise(
         clock, lambda: explain_failure(best.instance, scaled, row.name, final, best.point), solver_is_named
     )
     remarks = {
@@ -276,13 +279,14 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
 def _options_of(row: SolverRow | Claim, task: Task) -> Options:
     """The options, with the tolerance of the solver's row unless the caller names one."""
     readable = row.kernel.reads if isinstance(row, Claim) else row.reads
-    for option in OF_SOLVERS:
+    for option in OPTIONS_OF_SOLVERS:
         if option in task.overrides and option not in readable:
-            raise unread(option, task.instance.checked, row.name)
+            raise unread_option(option, task.instance.checked, row.name)
     return task.options(tolerance=row.tolerance)
 
 
-def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generator[Point, None, None]:
+def _points_unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generator[Point, None, None]:
+    """The points of a scaled instance in the scale of the program."""
     with closing(points):
         for point in points:
             variables, multipliers = scaling.undone(point.variables, point.multipliers)
@@ -294,7 +298,7 @@ def _unscaled(points: Generator[Point, None, None], scaling: Scaling) -> Generat
             )
 
 
-def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
+def _reason_for_end(best: Best, options: Options, clock: Clock, last: Point) -> str:
     """The reason for the end, in the vocabulary of :class:`~mmopt.results.Status`."""
     # A solver that did not mark its last point as such was cut off by the time limit.
     if stop := best.stop(options, clock, last.stop in (None, Stop.STOPPED)):
@@ -304,6 +308,6 @@ def _stop(best: Best, options: Options, clock: Clock, last: Point) -> str:
     return Stop.FINISHED if best.instance.program.certificate is None else Stop.MISSED
 
 
-def later(rows: Iterable[Row], **by: float) -> list[Row]:
-    """Rows of a history, counted on from these numbers of iterations, seconds or runs."""
+def shifted_rows(rows: Iterable[Row], **by: float) -> list[Row]:
+    """Rows of a history, with numbers of iterations, seconds or runs added to each row's own."""
     return [{name: value + by[name] if name in by else value for name, value in row.items()} for row in rows]

@@ -24,12 +24,12 @@ import scipy.optimize
 
 from mmopt.compiler import Instance, Scaling, scale
 from mmopt.compiler.count_cones import line
-from mmopt.driver.judge.adopt_strategy import assigned
-from mmopt.driver.judge.assemble_solution import assemble
-from mmopt.driver.judge.check_claims import draw
-from mmopt.driver.judge.score_point import Candidate
+from mmopt.driver.judge.adopt_strategy import assigned_values
+from mmopt.driver.judge.assemble_solution import assemble_solution
+from mmopt.driver.judge.check_claims import draw_value
+from mmopt.driver.judge.score_and_meaning import Candidate
 from mmopt.driver.run_solver import Best
-from mmopt.driver.solve_plan import Task
+from mmopt.driver.task_and_plan import Task
 from mmopt.errors import SolverError
 from mmopt.language import Tape
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
@@ -37,22 +37,19 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
-from mmopt.solvers import (
-    LBFGS,
-    Clock,
-    Options,
-)
+from mmopt.solvers import LBFGS, Clock, Options
 
-# Relative to the objective at the start. A larger first one leads most starts to the same end.
+# How far abs, max and min are rounded off, one run after the other, relative to the objective at the start. A
+# larger first one leads most starts to the same end.
 ROUNDINGS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-STAGE = 5000  # iterations of one quasi-Newton run
-MEMORY = 20
-GRADIENT = 1e-9  # of an objective of size one
-DECREASE = 1e-14
-OUTER = 25  # rounds of multipliers
-MISSED = 1e-9  # a constraint may be missed by this much before it is restored
-MARGIN = 1e-12
-RESTORED = 400  # constraints that are restored at once, at most
+STEPS_OF_RUN = 5000  # iterations of one quasi-Newton run
+LBFGS_PAIRS = 20  # of steps and changes of the gradient, from which a run knows curvatures
+# A run ends at a gradient this small, of an objective of size one, or a fall this small, relatively.
+GRADIENT, DECREASE = 1e-9, 1e-14
+MOST_OUTER_ROUNDS = 25  # rounds of multipliers
+MISS_BEFORE_RESTORING = 1e-9  # a constraint may be missed by this much before it is restored
+RESTORED_INSIDE = 1e-12  # by how much a restored inequality holds; an equation may be missed by that
+MOST_RESTORED = 400  # entries of constraints that are restored at once, at most
 FAR = 1e10  # in place of an objective without a value
 
 
@@ -64,6 +61,7 @@ class Coordinates:
     sizes: Mapping[str, int]
 
     def length(self, d: Declaration) -> int:
+        """The count of numbers of a variable."""
         shape = d.shape(self.sizes)
         return shape[0] * (shape[0] + 1) // 2 if d.kind in ("psd", "symmetric") else int(np.prod(shape))
 
@@ -79,6 +77,7 @@ class Coordinates:
         return np.asarray(np.maximum(np.concatenate(pieces), self.lower()))
 
     def _flat(self, d: Declaration, value: Array) -> Array:
+        """The numbers of a variable's value."""
         if d.kind not in ("psd", "symmetric"):
             return value.ravel()
         if d.kind == "psd":
@@ -90,6 +89,7 @@ class Coordinates:
         return np.asarray(whole[np.triu_indices(len(value))])
 
     def _pieces(self, x: Array) -> list[tuple[Declaration, Array]]:
+        """The numbers ``x`` cut by variable."""
         ends = np.cumsum([self.length(d) for d in self.declarations])
         return list(zip(self.declarations, np.split(x, ends[:-1]), strict=True))
 
@@ -108,12 +108,13 @@ class Coordinates:
         return out
 
     def _triangle(self, d: Declaration, piece: Array) -> Array:
+        """The upper triangular matrix of a variable's numbers."""
         out = np.zeros(d.shape(self.sizes))
         out[np.triu_indices(len(out))] = piece
         return out
 
-    def pull(self, x: Array, gradients: Mapping[str, Array]) -> Array:
-        """The derivative by the numbers, from those by the variables as full matrices."""
+    def chain_gradients(self, x: Array, gradients: Mapping[str, Array]) -> Array:
+        """The derivative by the numbers ``x``, from those by the variables, as full matrices."""
         parts = []
         for d, piece in self._pieces(x):
             if d.name not in gradients:
@@ -141,6 +142,7 @@ class _Limit:
         return values if self.is_equal else np.maximum(values, 0.0)
 
     def values(self, point: Mapping[str, Array], rounding: float) -> Array:
+        """The entries at a point; ``rounding``: how far abs, max and min are rounded off."""
         return np.array([np.asarray(t.run(point, rounding)[0], dtype=float) for t in self.tapes])
 
 
@@ -154,6 +156,7 @@ class RecordedProblem:
 
     @cached_property
     def objective(self) -> Tape:
+        """The objective, recorded."""
         return self.tape(self.instance.program.objective, {})
 
     @cached_property
@@ -172,6 +175,7 @@ class RecordedProblem:
         )
 
     def limit(self, c: Constraint) -> _Limit:
+        """A constraint recorded as the difference of its sides, the smaller minus the larger."""
         decided = line(self.instance.checked, c)
         r, loop = decided.relation, c.family if decided.loop else None
         sides: tuple[Expr, Expr] = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
@@ -182,6 +186,7 @@ class RecordedProblem:
 
     @property
     def is_rough(self) -> bool:
+        """Whether abs, max or min have to be rounded off."""
         return self.objective.is_rough or any(t.is_rough for limit in self.limits for t in limit.tapes)
 
 
@@ -203,18 +208,22 @@ class _SmoothSearch:
     stop: Stop | None = None  # set where the clock or the budget ended the search
 
     def lagrangian(self, x: Array, rounding: float) -> tuple[float, Array]:
-        """The augmented Lagrangian and its gradient."""
+        """The augmented Lagrangian f / s + Σ ‖(y + w g)₊‖² / 2 w and its gradient.
+
+        f the objective, s ``size``, g a limit's entries, y its multipliers, w ``weight``; of an equation all
+        of y + w g.
+        """
         c = self.problem.coordinates
         point = c.unpack(x)
         value, pull = self.problem.objective.run(point, rounding)
-        total, slope = float(value) / self.size, c.pull(x, pull(1.0 / self.size))
+        total, slope = float(value) / self.size, c.chain_gradients(x, pull(1.0 / self.size))
         for limit in self.problem.limits:
             for i, tape in enumerate(limit.tapes):
                 off, pull = tape.run(point, rounding)
                 pushed = limit.missed(self.multipliers[limit.name][i] + self.weight * np.asarray(off))
                 total += float(np.sum(pushed**2)) / (2.0 * self.weight)
                 if np.any(pushed):
-                    slope = slope + c.pull(x, pull(pushed))
+                    slope = slope + c.chain_gradients(x, pull(pushed))
         return (
             (FAR, np.zeros(x.size))
             if not (np.isfinite(total) and np.isfinite(slope).all())
@@ -228,7 +237,7 @@ class _SmoothSearch:
             if self.clock.is_over:
                 raise StopIteration
 
-        steps = min(STAGE, self.budget - self.used)
+        steps = min(STEPS_OF_RUN, self.budget - self.used)
         if steps < 1 or self.clock.is_over:
             return x
         lower = self.problem.coordinates.lower()
@@ -243,7 +252,7 @@ class _SmoothSearch:
             options={
                 "maxiter": steps,
                 "maxfun": 20 * steps,
-                "maxcor": MEMORY,
+                "maxcor": LBFGS_PAIRS,
                 "gtol": GRADIENT,
                 "ftol": DECREASE,
             },
@@ -257,23 +266,24 @@ class _SmoothSearch:
         )
         return np.asarray(result.x)
 
-    def update(self, x: Array, rounding: float) -> float:
-        """Set new multipliers; return the largest miss of a constraint."""
+    def step_multipliers(self, x: Array, rounding: float) -> float:
+        """Take a step of the multipliers; return the largest miss of a constraint."""
         point = self.problem.coordinates.unpack(x)
         missed = 0.0
         for limit in self.problem.limits:
             off = limit.values(point, rounding)
+            # A multiplier of an inequality is nonnegative: clipped as a miss is.
             self.multipliers[limit.name] = limit.missed(self.multipliers[limit.name] + self.weight * off)
             missed = max(missed, float(np.abs(limit.missed(off)).max(initial=0.0)))
         return missed
 
-    def constrained(self, x: Array, rounding: float, rounds: int) -> Array:
+    def descend_constrained(self, x: Array, rounding: float, rounds: int) -> Array:
         """Runs with ever better multipliers, and a heavier weight where that does not help."""
         before = np.inf
         for _ in range(rounds):
             x = self.descend(x, rounding)
-            missed = self.update(x, rounding)
-            if missed <= MISSED or self.clock.is_over or self.used >= self.budget:
+            missed = self.step_multipliers(x, rounding)
+            if missed <= MISS_BEFORE_RESTORING or self.clock.is_over or self.used >= self.budget:
                 break
             if missed > before / 4:
                 self.weight *= 4.0
@@ -283,7 +293,7 @@ class _SmoothSearch:
     def restore(self, x: Array) -> Array:
         """The nearest point, to first order, at which the constraints that are missed hold."""
         c = self.problem.coordinates
-        for _ in range(OUTER):
+        for _ in range(MOST_OUTER_ROUNDS):
             point = c.unpack(x)
             rows: list[Array] = []
             off: list[float] = []
@@ -291,18 +301,19 @@ class _SmoothSearch:
                 for tape in limit.tapes:
                     value, pull = tape.run(point)
                     entries = np.atleast_1d(np.asarray(value, dtype=float))
-                    missed = np.abs(entries) > MARGIN if limit.is_equal else entries > 0
-                    for at in np.argwhere(missed)[: RESTORED - len(rows)]:
+                    missed = np.abs(entries) > RESTORED_INSIDE if limit.is_equal else entries > 0
+                    for at in np.argwhere(missed)[: MOST_RESTORED - len(rows)]:
                         seed = np.zeros(entries.shape)
                         seed[tuple(at)] = 1.0
-                        rows.append(c.pull(x, pull(seed.reshape(np.shape(value)))))
-                        off.append(entries[tuple(at)] + (0.0 if limit.is_equal else MARGIN))
+                        rows.append(c.chain_gradients(x, pull(seed.reshape(np.shape(value)))))
+                        off.append(entries[tuple(at)] + (0.0 if limit.is_equal else RESTORED_INSIDE))
             if not rows or not np.isfinite(rows).all():
                 break
             x = np.maximum(x + np.linalg.lstsq(np.array(rows), -np.array(off), rcond=None)[0], c.lower())
         return x
 
     def history_row(self, repaired: Candidate | None) -> dict[str, float]:
+        """The row of this start in the history, with the objective of its repaired end."""
         objective = np.inf if repaired is None else repaired.objective
         row = {"start": float(self.number), "objective": objective, "iterations": float(self.used)}
         return {**row, "gradient norm": self.gradient}
@@ -317,7 +328,7 @@ class _SmoothSearch:
         self.multipliers = {n.name: np.zeros(n.values(problem.point, 0.0).shape) for n in problem.limits}
         x, roundings = start, [self.size * r for r in ROUNDINGS] if problem.is_rough else [0.0]
         for rounding in roundings:
-            x = self.constrained(x, rounding, OUTER if rounding == roundings[-1] else 2)
+            x = self.descend_constrained(x, rounding, MOST_OUTER_ROUNDS if rounding == roundings[-1] else 2)
         x = self.restore(x)
         self.multipliers = {name: np.squeeze(m) * self.size for name, m in self.multipliers.items()}
         self.stop = self.clock.stop(spent=self.out)
@@ -325,7 +336,7 @@ class _SmoothSearch:
 
 
 SMOOTH_STARTS = 5
-ITERATIONS = 100_000  # of all starts together, unless the caller says otherwise
+MOST_LBFGS_STEPS = 100_000  # of all starts together, unless the caller says otherwise
 
 
 def _local_optimum(objectives: Sequence[float]) -> str:
@@ -351,7 +362,7 @@ def solve_smooth(task: Task) -> Solution:
     coordinates = Coordinates(program.choose, instance.sizes())
     points = list(_smooth_starts(instance, scaling, coordinates, options, task.start))
     problem = RecordedProblem(scaled, points[0][1], coordinates)
-    best, budget, used, raw = Best(instance), options.max_iterations or ITERATIONS, 0, ""
+    best, budget, used, raw = Best(instance), options.max_iterations or MOST_LBFGS_STEPS, 0, ""
     left_out: list[str] = []
     ends: list[tuple[_SmoothSearch, Candidate | None]] = []
     objectives: list[float] = []  # of the feasible ones
@@ -372,7 +383,9 @@ def solve_smooth(task: Task) -> Solution:
                 break
         is_spent = any(search.stop == Stop.ITERATIONS for search, _ in ends)
         stop = best.stop(options, clock) or (Stop.ITERATIONS if is_spent else _local_optimum(objectives))
-    certified = best.feasible(clock, lambda: _no_smooth_point(program.name, best.point, raw, bool(ends)))
+    certified = best.feasible_or_raise(
+        clock, lambda: _no_smooth_point(program.name, best.point, raw, bool(ends))
+    )
     ending = best.ending(
         certified,
         stop=stop,
@@ -386,7 +399,7 @@ def solve_smooth(task: Task) -> Solution:
         warnings=tuple(left_out),
         history=[search.history_row(repaired) for search, repaired in ends],
     )
-    return assemble(instance, certified.env, ending)
+    return assemble_solution(instance, certified.env, ending)
 
 
 def _smooth_starts(
@@ -406,15 +419,16 @@ def _smooth_starts(
     is_limited = start is not None or (named and len(named) == len(program.starts))
     for number in range(min(options.starts, max(1, len(named))) if is_limited else options.starts):
         rng = np.random.default_rng([options.seed, number])
-        values = {d.name: draw(rng, d, d.shape(coordinates.sizes)) for d in program.choose}
+        values = {d.name: draw_value(rng, d, d.shape(coordinates.sizes)) for d in program.choose}
         name, given = ("random", {}) if start is None else ("given", start)
         if number < len(named):
-            name, given = named[number].name, assigned(named[number].values, instance.env)
+            name, given = named[number].name, assigned_values(named[number].values, instance.env)
         scaled = {key: np.asarray(v, dtype=float) / scaling.variables[key] for key, v in given.items()}
         yield name, {**values, **scaled}
 
 
 def _no_smooth_point(program: str, best: Candidate | None, raw: str, has_ends: bool) -> SolverError:
+    """The error for a search without a feasible end; ``has_ends``: whether a start had a value at all."""
     if not has_ends:
         return SolverError(
             f"the objective of '{program}' has no value at any start",

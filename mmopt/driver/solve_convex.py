@@ -15,12 +15,10 @@ scored over the cells: objective and bound of the whole are the products of thei
 ``compiler/reductions/split_blocks_and_factors.py``; the plan decides by the program's tree if it applies.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -29,20 +27,18 @@ from mmopt.compiler.reductions import SolvedPart
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.bound_and_inner_point import derive_bound, unknown_errors
 from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import Ending, assemble
-from mmopt.driver.judge.check_claims import refuted
-from mmopt.driver.judge.proved_bounds import Derived
-from mmopt.driver.judge.score_point import Candidate, gap_of, improves, may_move, meaning
+from mmopt.driver.judge.assemble_solution import Ending, assemble_solution, combine_factors
+from mmopt.driver.judge.derived_bound import Derived
+from mmopt.driver.judge.score_and_meaning import Candidate, gap_of, improves, may_move, meaning, refuted
 from mmopt.driver.remarks import able_solvers
-from mmopt.driver.run_solver import Best, later, run_solver
-from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task
-from mmopt.driver.why_no_solution import endless, find_endless
+from mmopt.driver.run_solver import Best, run_solver, shifted_rows
+from mmopt.driver.task_and_plan import FEW_CELLS, SolvePlan, Task
+from mmopt.driver.why_no_solution import endless_error, find_endless
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
 from mmopt.limits import time_left
-from mmopt.numerics.outward import rounded, times_down, times_up
+from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
-from mmopt.results import Solution, Status, of_factors
-from mmopt.results.saved_fields import weakest
+from mmopt.results import Solution
 from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, predicted, total
 from mmopt.strategies import as_dense
 
@@ -82,10 +78,10 @@ def solve_convex(task: Task) -> Solution:
         if not isinstance(plan, SolvePlan):
             raise
         return solve_convex(replace(task, plan=plan))
-    return _go_on(task, first)
+    return _continue_slowly(task, first)
 
 
-def _go_on(task: Task, first: Solution) -> Solution:
+def _continue_slowly(task: Task, first: Solution) -> Solution:
     """Go on by the plan's slower way, where the first leaves the gap open; the solution of smaller gap.
 
     The first stays after Ctrl-C, or where its iterations are used up; and, with a remark, where the second
@@ -112,7 +108,7 @@ def _go_on(task: Task, first: Solution) -> Solution:
         return replace(first, warnings=(*first.warnings, error.message))
     except KeyboardInterrupt:
         return replace(first, status=replace(first.status, stop=Stop.INTERRUPTED), warnings=())
-    is_worse, stop = _open_gap(second) > _open_gap(first), second.status.stop
+    is_worse, stop = _gap_or_infinity(second) > _gap_or_infinity(first), second.status.stop
     best = replace(first, status=replace(first.status, stop=second.status.stop)) if is_worse else second
     # The warnings of a second way are about a limit of its own where its time was over.
     limit = task.overrides.get("time_limit")
@@ -126,7 +122,7 @@ def _go_on(task: Task, first: Solution) -> Solution:
         iterations=total([first.iterations, second.iterations]),
         history=(
             *first.history,
-            *later(
+            *shifted_rows(
                 second.history,
                 iteration=first.iterations or 0,
                 seconds=first.seconds["compile"] + first.seconds["solve"],
@@ -151,32 +147,42 @@ def _why_too_long(task: Task, plan: SolvePlan) -> str:
 
 
 def _gap_words(solution: Solution) -> str:
-    return f"the gap is {rounded(_open_gap(solution), 2, up=True, layout='e')}"
+    """The gap of a solution in words."""
+    return f"the gap is {rounded(_gap_or_infinity(solution), 2, up=True, layout='e')}"
 
 
-def _open_gap(solution: Solution) -> float:
+def _gap_or_infinity(solution: Solution) -> float:
+    """The gap of a solution; infinite without a bound."""
     return np.inf if solution.gap is None else solution.gap
 
 
 def _solve_whole(task: Task) -> Solution:
+    """Solve an instance as it is, and derive a bound where the task does.
+
+    The problems of a derived bound may have a better point: then the bound is derived again from there.
+    """
     started = time.monotonic()
-    point, ending = _run(task)
+    point, ending = _run_solvers(task)
     _refuse_endless(task, point, ending.stop)
     ending = replace(ending, reductions=task.plan.lines)
-    for left in reversed(range(MOST_ROUNDS)):
+    for rounds_left in reversed(range(MOST_ROUNDS)):
         points: list[Mapping[str, Any]] = []
-        derived = with_derived(task, point, ending, started, points)
-        better = _better(task, point, points, started) if left and derived.stop != Stop.REACHED else None
+        derived = with_derived_bound(task, point, ending, started, points)
+        better = (
+            _better_point(task, point, points, started)
+            if rounds_left and derived.stop != Stop.REACHED
+            else None
+        )
         if better is None:
             break
         point, ending = better, replace(ending, objective=better.objective, proved=better.proved)
-    return assemble(task.instance, point.env, derived)
+    return assemble_solution(task.instance, point.env, derived)
 
 
-def _better(
+def _better_point(
     task: Task, point: Candidate, points: Sequence[Mapping[str, Any]], started: float
 ) -> Candidate | None:
-    """The best of the points of problems with numbers near one, if better by more than rounding."""
+    """The best of ``points`` (of a derived bound's problems), if better by more than rounding."""
     instance, best = task.instance, Best(task.instance, uncharged=point, point=point)
     # The point of a named solver is not replaced.
     for values in filter(None, points if may_move(instance) and task.solver is None else ()):
@@ -195,10 +201,10 @@ def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:
     if task.plan.split or stop == Stop.INTERRUPTED or is_shipped(task.instance.checked):
         return
     if (growth := find_endless(task.instance, point.variables)) is not None:
-        raise endless(task.instance, growth)
+        raise endless_error(task.instance, growth)
 
 
-def with_derived(
+def with_derived_bound(
     task: Task,
     point: Candidate,
     ending: Ending,
@@ -237,7 +243,7 @@ def with_derived(
     return replace(ending, derived=derived, stop=stop, warnings=(*warnings, *doubts))
 
 
-def _run(task: Task) -> tuple[Candidate, Ending]:
+def _run_solvers(task: Task) -> tuple[Candidate, Ending]:
     """Run the task's solver; one of another method where it gives no point, or ends just short of the gap.
 
     Near the gap, the point and ending of the other solver are taken where it reaches the gap or is
@@ -278,7 +284,10 @@ def _run(task: Task) -> tuple[Candidate, Ending]:
                 iterations=total([ending.iterations, last.iterations]),
                 compile=ending.compile,
                 solve=last.compile + last.solve - ending.compile,
-                history=[*ending.history, *later(last.history, run=runs, iteration=ending.iterations or 0)],
+                history=[
+                    *ending.history,
+                    *shifted_rows(last.history, run=runs, iteration=ending.iterations or 0),
+                ],
             )
     return point, ending
 
@@ -356,13 +365,16 @@ class Parts:
         return stop, (*warnings, *([lifted] if stop == Stop.LIFTED else []))
 
     def run(self, plan: SolvePlan, share: float) -> SolvedPart:
+        """Run the solvers on a plan without a step."""
         overrides = self.options(plan, share)
         with self.reductions_in_errors():
             began = time.monotonic() - self.started
-            point, ending = _run(replace(self.whole, plan=plan, overrides=overrides))
+            point, ending = _run_solvers(replace(self.whole, plan=plan, overrides=overrides))
         self.endings.append(ending)
         self.stops.append((ending.stop, ending.warnings))
-        self.history += [{"part": len(self.endings), **row} for row in later(ending.history, seconds=began)]
+        self.history += [
+            {"part": len(self.endings), **row} for row in shifted_rows(ending.history, seconds=began)
+        ]
         strategy, _, _ = meaning(plan.instance, point.env, ending.multipliers)
         return SolvedPart(strategy, ending.multipliers, ending.bound)
 
@@ -376,6 +388,7 @@ def _default_tolerance(plan: SolvePlan, solver: str | SolverRow | None) -> float
 
 
 def _solve_parts(task: Task) -> Solution:
+    """Solve by reductions: what the parts' solutions are lifted to is scored as a point of the whole."""
     instance, parts, best = task.instance, Parts(task), Best(task.instance)
     lifted = parts.solved(task.plan, 1.0)
     seconds = time.monotonic() - parts.started
@@ -416,7 +429,7 @@ def _solve_parts(task: Task) -> Solution:
         history=[*parts.history, whole],
         reductions=task.plan.lines,
     )
-    return assemble(instance, point.env, with_derived(task, point, ending, parts.started))
+    return assemble_solution(instance, point.env, with_derived_bound(task, point, ending, parts.started))
 
 
 def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
@@ -435,8 +448,10 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
             )
         parts.stops.append((solution.status.stop, solution.warnings))
     solved = list(solutions.values())
-    whole = composed(task.instance.workload.hash, {name: solutions[plan] for name, plan in plans.items()})
-    stop, warnings = parts.outcome(math.inf if whole.gap is None else whole.gap)
+    whole = combine_factors(
+        task.instance.workload.hash, {name: solutions[plan] for name, plan in plans.items()}
+    )
+    stop, warnings = parts.outcome(_gap_or_infinity(whole))
     names = dict.fromkeys((s.solver, s.solver_version) for s in solved)
     name, version = map(" and ".join, zip(*names, strict=True))
     solution = replace(
@@ -457,53 +472,3 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
         solution.solver, solution.seconds["total"], solution.iterations, solution.objective, solution.bound
     )
     return solution
-
-
-def composed(workload_hash: str, factors: Mapping[str, Solution]) -> Solution:
-    """Put the solutions of the factors together, each number rounded to its safe side.
-
-    A minimised objective and the error are rounded up, their bounds down; a maximised objective down, its
-    bound up. The history is empty; solver and times are the first factor's until the caller replaces them.
-    """
-    each = list(factors.values())
-    first, minimized = each[0], each[0].sense == "minimize"
-
-    def product(name: str, up: bool) -> float:
-        return float(reduce(times_up if up else times_down, [getattr(s, name) for s in each]))
-
-    is_bounded = all(s.bound is not None and s.bound >= 0.0 for s in each)
-    grades = [s.bound_grade for s in each if s.bound_grade is not None]
-    sensitivities, made = [s.own_sensitivity for s in each], of_factors(factors)
-    grade = weakest(*grades) if is_bounded else None
-    return replace(
-        first,
-        **made,
-        status=Status(
-            first.status.stop,
-            all(s.status.feasible for s in each),
-            max(s.status.violation for s in each),
-            grade == "proved",
-            first.status.raw,
-        ),
-        objective=product("objective", up=minimized),
-        bound=product("bound", up=not minimized) if is_bounded else None,
-        error=product("error", up=True),
-        error_bound=product("error_bound", up=False),
-        sensitivity=made["strategy"].sensitivity,
-        rmse=product("rmse", up=True),
-        value=math.prod(s.value for s in each),
-        scaling={},
-        workload_hash=workload_hash,
-        history=(),
-        warnings=(),
-        steps=dict(factors),
-        objective_grade=weakest(*(s.objective_grade for s in each)),
-        bound_grade=grade,
-        survived=min(s.survived for s in each),
-        own_sensitivity=None
-        if sensitivities == [None] * len(sensitivities)
-        else math.prod(one or 1.0 for one in sensitivities),
-        derived_bound=None,
-        derived_grade=None,
-        derived_from={},
-    )

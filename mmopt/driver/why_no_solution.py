@@ -30,9 +30,9 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, lower
 from mmopt.compiler.count_cones import line
-from mmopt.driver.judge.proved_bounds import reader
-from mmopt.driver.judge.score_point import FEASIBLE, Candidate, candidate, may_move
-from mmopt.driver.judge.violations import undefined_part, violations, worst_line
+from mmopt.driver.judge.derived_bound import line_bounds
+from mmopt.driver.judge.score_and_meaning import FEASIBLE, Candidate, candidate, may_move
+from mmopt.driver.judge.violations_and_nearby_points import undefined_part, violations, worst_line
 from mmopt.errors import ProgramError, SolverError, TooLargeError, UndecidedError
 from mmopt.language import Program, check, evaluate
 from mmopt.language.check.infer_types import infer
@@ -109,10 +109,11 @@ def probe(
         values = {name: point.variables.get(name, zero) for name, zero in zeros.items()}
         size = max([1.0, *(float(np.abs(v).max(initial=0.0)) for v in values.values())])
         proof = prove(point.vectors) if point.vectors is not None else None
-        held = min(proof.reach, proof.radius / size) if proof is not None else 0.0
-        if held < max(LEAST_REACH, furthest):
+        proved_reach = min(proof.reach, proof.radius / size) if proof is not None else 0.0
+        if proved_reach < max(LEAST_REACH, furthest):
             proof = best.proof if best is not None else None
-        furthest = max(furthest, held)
+        furthest = max(furthest, proved_reach)
+        # The multipliers of each constraint: an equation is two lines, as ``relaxed`` names them.
         weights = {
             n: [float(np.abs(y).max(initial=0.0)) for part, y in point.multipliers.items() if part in pair]
             for n, pair in ((n, (n, f"{n} above")) for n in names)
@@ -126,13 +127,13 @@ def probe(
 
 def _elastic_points(instance: Instance, names: Collection[str], clock: Clock) -> Iterator[Point]:
     """Points of the constraints named, where each gives way by the slack, which is minimized."""
-    kept = [c for c in instance.program.constraints if c.name in names]
-    if not kept:
+    named = [c for c in instance.program.constraints if c.name in names]
+    if not named:
         return
-    parts = [relaxed(instance, c) for c in kept]
+    parts = [relaxed(instance, c) for c in named]
     units = {name: d for _, units in parts for name, d in units.items()}
     # Nothing that is missed on both sides can be tightened.
-    least = 0.0 if any(c.relation.op == "==" for c in kept) else -MOST_TIGHTENED
+    least = 0.0 if any(c.relation.op == "==" for c in named) else -MOST_TIGHTENED
     bounded = Constraint("least slack", Relation(SLACK, ">=", Number(least, HERE), HERE), HERE)
     yield from points_of_changed(
         instance,
@@ -218,7 +219,9 @@ BOXES = (1e2, 1e4)
 STEPS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0)
 FAR = (1e16, 1e32, 1e64, 1e100)
 STEPS_FROM_BOX = (*(10.0**k for k in range(3, 9)), *FAR)
-LARGEST = 512  # cells up to which directions from a point are tried: each step evaluates the program
+MOST_CELLS_FOLLOWED = (
+    512  # cells up to which directions from a point are tried: each step evaluates the program
+)
 NOISE_OF_DIRECTION = 1e-4  # entries and eigenvalues of the direction below this part of the largest are zero
 
 
@@ -262,10 +265,10 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     direction = {
         d.name: _without_noise(d, moved[d.name] / longest) * factor[d.name] for d in instance.program.choose
     }
-    growth = _followed(instance, start, direction, STEPS_FROM_BOX, ())
+    growth = _growth_along(instance, start, direction, STEPS_FROM_BOX, ())
     for name in names if growth is not None else ():
         fewer = {n: v for n, v in direction.items() if n != name}
-        if fewer and (shorter := _followed(instance, start, fewer, STEPS_FROM_BOX, ())) is not None:
+        if fewer and (shorter := _growth_along(instance, start, fewer, STEPS_FROM_BOX, ())) is not None:
             direction, growth = fewer, shorter
     return growth
 
@@ -282,11 +285,11 @@ def _without_noise(d: Declaration, value: Array) -> Array:
 def find_endless(instance: Instance, point: Mapping[str, Any]) -> Growth | None:
     """A direction of growth from a point that a solver calls its optimum; None when none was found."""
     program = instance.program
-    if instance.workload.n > LARGEST or program.objective is None:
+    if instance.workload.n > MOST_CELLS_FOLLOWED or program.objective is None:
         return None
     start = {d.name: np.asarray(point[d.name], dtype=float) for d in program.choose}
     tried = (
-        _followed(instance, start, direction, [unit * step for step in STEPS])
+        _growth_along(instance, start, direction, [unit * step for step in STEPS])
         for direction in _directions(program.choose, start)
         for unit in (1.0, 1.0 / max(float(np.abs(v).max()) for v in direction.values()))
     )
@@ -294,7 +297,7 @@ def find_endless(instance: Instance, point: Mapping[str, Any]) -> Growth | None:
 
 
 def _directions(choose: tuple[Declaration, ...], start: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
-    """By name, what moves: of the size of the point."""
+    """Simple directions by variable, of the size of the point: growing, falling, as it is, all together."""
     together: dict[str, Array] = {}
     for d in choose:
         value = start[d.name]
@@ -311,7 +314,7 @@ def _directions(choose: tuple[Declaration, ...], start: Mapping[str, Array]) -> 
         yield together
 
 
-def _followed(
+def _growth_along(
     instance: Instance,
     start: Mapping[str, Array],
     direction: Mapping[str, Array],
@@ -328,17 +331,17 @@ def _followed(
     ):
         return None
     far = _objectives(instance, start, whole, beyond)
-    if far is None or any(sign * value > sign * near[-1] for value in far) or has_end(instance, direction):
+    if far is None or any(sign * value > sign * near[-1] for value in far) or _has_end(instance, direction):
         return None
     moving = {n: v for n, v in direction.items() if v.any()}
     reach = max(float(np.abs(start[n] + FAR[-1] * whole[n]).max(initial=0.0)) for n in start)
     return Growth(moving, near[0], near[-1], reach)
 
 
-def has_end(instance: Instance, direction: Mapping[str, Array]) -> bool:
+def _has_end(instance: Instance, direction: Mapping[str, Array]) -> bool:
     """Whether the lines are known to keep an entry from moving so for ever."""
     origin = {d.name: np.zeros(d.shape(instance.sizes())) for d in instance.program.choose}
-    ranges = reader(instance, origin, np.inf).ranges
+    ranges = line_bounds(instance, origin, np.inf).ranges
     ends = [
         np.where(moved > 0, ranges[name].high, np.where(moved < 0, -ranges[name].low, np.inf))
         for name, moved in direction.items()
@@ -369,16 +372,16 @@ ALLOW_MORE = "allow more time or iterations, or try another solver"
 UNITS = "write the constraints in units in which the numbers are near 1, or try another solver"
 
 
-def _together(words: Sequence[str], last: str = "and") -> str:
+def _enumerated(words: Sequence[str], last: str = "and") -> str:
     """a; a and b; a, b, and c."""
     comma = "," if len(words) > 2 else ""
     return f"{comma} {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def infeasible(instance: Instance, nearest: Probe, proof: Proof, scaling: Scaling) -> SolverError:
+def infeasible_error(instance: Instance, nearest: Probe, proof: Proof, scaling: Scaling) -> SolverError:
     """The constraints that cannot hold together, and how near to all constraints a point came."""
     lines = [c for c in instance.program.constraints if c.name in nearest.names]
-    named = _together([f"'{c.name}'" for c in lines])
+    named = _enumerated([f"'{c.name}'" for c in lines])
     says = "cannot hold" if len(lines) == 1 else "cannot hold together"
     promised = [
         f"'{d.name}' {f'{d.sign} 0' if d.sign else 'psd'}"
@@ -386,7 +389,7 @@ def infeasible(instance: Instance, nearest: Probe, proof: Proof, scaling: Scalin
         if (d.sign or d.kind == "psd")
         and any(mentions(side, d.name) for c in lines for side in (c.relation.left, c.relation.right))
     ]
-    with_promised = f" with {_together(promised)}" if promised else ""
+    with_promised = f" with {_enumerated(promised)}" if promised else ""
     # In the program's own units; the proof is of the scaled one. Beyond, rounding may make room for a point.
     far = proof.radius * scaling.smallest_unit
     reach = rounded(far, 1, up=False, layout="e") if np.isfinite(far) else ""
@@ -401,31 +404,32 @@ def infeasible(instance: Instance, nearest: Probe, proof: Proof, scaling: Scalin
     )
 
 
-def endless(instance: Instance, growth: Growth) -> SolverError:
+def endless_error(instance: Instance, growth: Growth) -> SolverError:
     """Error that names what grows or falls without end, and how the objective follows."""
     ways = {
         name: "growing" if (moved >= 0).all() else "falling" if (moved <= 0).all() else "moving"
         for name, moved in growth.directions.items()
     }
     falls = "falls" if instance.program.sense == "minimize" else "rises"
-    moving = _together([f"'{name}' {way}" for name, way in ways.items()])
+    moving = _enumerated([f"'{name}' {way}" for name, way in ways.items()])
     caps = [_cap(instance, name, way) for name, way in ways.items()]
     return SolverError(
         f"'{instance.program.name}' seems to have no optimum: every constraint holds with {moving}, while "
         f"the objective {falls} from {growth.first:.3g} to {growth.last:.3g} (followed to entries of "
         f"{growth.reach:.0e})",
-        hint=f"add a constraint such as {_together(caps, 'or')}, or check the sign of the objective and "
+        hint=f"add a constraint such as {_enumerated(caps, 'or')}, or check the sign of the objective and "
         "which way round the constraints are",
     )
 
 
 def _cap(instance: Instance, name: str, way: str) -> str:
+    """A line that keeps a variable from moving this way without end."""
     d = next(d for d in instance.program.choose if d.name == name)
     caps = {"falling": f"{name} >= 0", "growing": f"{name} <= 1", "moving": f"abs({name}) <= 1"}
     return f"diag({name}) <= 1" if d.kind == "psd" else caps[way]
 
 
-def infinite_objective(instance: Instance, solver: str, raw: str, point: Candidate) -> SolverError:
+def infinite_objective_error(instance: Instance, solver: str, raw: str, point: Candidate) -> SolverError:
     """A point that keeps the constraints and is worth nothing."""
     part = undefined_part(instance, {**instance.env, **point.variables})
     return SolverError(
@@ -454,26 +458,26 @@ def explain_failure(
     last : the solver's last point. point : the best repaired point, if there was any.
     """
     if handed is None:
-        return _missed(instance, solver, last, point)
+        return _missed_error(instance, solver, last, point)
     is_hurried = last.stop in (Stop.STOPPED, Stop.ITERATIONS)
     with Clock(SECONDS_IN_A_HURRY if is_hurried else SECONDS_OF_DIAGNOSIS) as clock:
         if last.stop == Stop.UNBOUNDED and (growth := find_growth(instance, *handed, clock)) is not None:
-            return endless(instance, growth)
+            return endless_error(instance, growth)
         nearest = conflict(handed[0], clock)
     if nearest is not None and nearest.proof is not None:
-        return infeasible(instance, nearest, nearest.proof, handed[1])
+        return infeasible_error(instance, nearest, nearest.proof, handed[1])
     if last.stop == Stop.INFEASIBLE:
-        return _doubted(instance, handed[1], solver, last, nearest)
+        return _unproved_error(instance, handed[1], solver, last, nearest)
     if last.stop == Stop.UNBOUNDED:
         return UndecidedError(
             f"not decided: {solver} says that '{instance.program.name}' is unbounded ({last.raw}), and no "
             "point that keeps every line was found from which the objective gets better without end",
             hint="bound what is chosen, check the sign of the objective, or try another solver",
         )
-    return _missed(instance, solver, last, point)
+    return _missed_error(instance, solver, last, point)
 
 
-def _doubted(
+def _unproved_error(
     instance: Instance, scaling: Scaling, solver: str, last: Point, nearest: Probe | None
 ) -> SolverError:
     """The solver says infeasible, and the elastic program does not prove it."""
@@ -482,7 +486,7 @@ def _doubted(
         point = candidate(instance, scaling.undone(nearest.point, {})[0])
         close = f"; the nearest point misses constraints by up to {point.after:.1e}, relatively"
         if point.after <= FEASIBLE and not np.isfinite(point.objective):
-            return infinite_objective(instance, solver, last.raw, point)
+            return infinite_objective_error(instance, solver, last.raw, point)
         if point.after <= FEASIBLE:
             size = max(float(np.abs(v).max(initial=0.0)) for v in point.variables.values())
             error = UndecidedError(
@@ -499,7 +503,7 @@ def _doubted(
     )
 
 
-def _missed(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
+def _missed_error(instance: Instance, solver: str, last: Point, point: Candidate | None) -> SolverError:
     """The error for a solver that has points, of which none can be repaired to a feasible one."""
     program = instance.program
     unused = [d for d in program.choose if last.variables and d.name not in last.variables]
@@ -510,7 +514,7 @@ def _missed(instance: Instance, solver: str, last: Point, point: Candidate | Non
             hint=f"leave '{unused[0].name}' out of 'choose', or add a constraint on it",
         )
     if point is not None and point.after <= FEASIBLE:
-        return infinite_objective(instance, solver, last.raw, point)
+        return infinite_objective_error(instance, solver, last.raw, point)
     line = (
         None if point is None else worst_line(instance, {d.name: point.env[d.name] for d in program.choose})
     )

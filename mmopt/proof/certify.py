@@ -18,19 +18,19 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.driver.accepted_inputs import (
     as_program,
-    incoming,
+    checked_strategy,
     named_givens,
     norm_of,
-    opened,
+    open_strategy,
     refuse_unread,
     within_range,
     workload_for,
 )
 from mmopt.driver.bound_and_inner_point import moved_inside
-from mmopt.driver.judge.adopt_strategy import adopt, adopters, check_adopts, row_parameter
-from mmopt.driver.judge.assemble_solution import Ending, assemble
-from mmopt.driver.judge.proved_bounds import Derived, error_bound, level_above, reader
-from mmopt.driver.judge.score_point import (
+from mmopt.driver.judge.adopt_strategy import adopt, adopting_programs, check_adopts, row_parameter
+from mmopt.driver.judge.assemble_solution import Ending, assemble_solution
+from mmopt.driver.judge.derived_bound import Derived, level_above, line_bounds
+from mmopt.driver.judge.score_and_meaning import (
     FEASIBLE,
     SLIGHT,
     Candidate,
@@ -45,11 +45,12 @@ from mmopt.driver.judge.score_point import (
     scored,
     starts_from,
 )
-from mmopt.driver.judge.violations import asymmetric, undefined_part, worst_line
+from mmopt.driver.judge.total_error_bound import error_bound
+from mmopt.driver.judge.violations_and_nearby_points import asymmetric, undefined_part, worst_line
 from mmopt.driver.remarks import objective_remarks
-from mmopt.driver.solve import with_total
-from mmopt.driver.solve_convex import solve_convex, with_derived
-from mmopt.driver.solve_plan import Report, SolvePlan, Task
+from mmopt.driver.solve_and_tune import with_total
+from mmopt.driver.solve_convex import solve_convex, with_derived_bound
+from mmopt.driver.task_and_plan import Report, SolvePlan, Task
 from mmopt.errors import Error, OptionError, SolverError, TooLargeError, suggest
 from mmopt.exchange import led_from_columns
 from mmopt.installation_and_files import parse_json
@@ -154,7 +155,7 @@ def program_for(workload: Workload, norm: int | None = None) -> tuple[str, str]:
     """
     if norm in (None, 2):
         return default_program(workload)
-    able = adopters(norm)
+    able = adopting_programs(norm)
     if not able:
         raise OptionError(
             f"no shipped program takes strategies of norm {norm}",
@@ -235,7 +236,7 @@ def certify(
     Options(**overrides)  # a bad option is refused before any work
     if point is not None and not (strategy is covariance is basis is norm is None):
         raise OptionError("a point and a strategy are given, expected one of them")
-    given = None if point is not None else opened(strategy, workload, norm)
+    given = None if point is not None else open_strategy(strategy, workload, norm)
     brought = norm_of(given)
     if norm is not None and brought not in (None, norm):
         raise OptionError(
@@ -262,7 +263,7 @@ def certify(
             least = (overrides.get("tolerance", TOLERANCE) / len(plan.parts)) if solve else None
             product = certified_product(plan, given, passed, partial(each, tolerance=least))
             return with_total(replace(product, options=overrides), started)
-        came = incoming(workload, given, covariance, basis, parsed.meaning.norm)
+        came = checked_strategy(workload, given, covariance, basis, parsed.meaning.norm)
         named = {**row_parameter(parsed, came), **named_givens(givens, parsed, workload)}
         instance = bind(parsed, workload, named)
         came = replace(came, neighbours=instance.neighbours)
@@ -344,9 +345,9 @@ def certify(
         ask = None if gap is not None and gap <= overrides.get("tolerance", TOLERANCE) else ask
     if ask is not None:
         read = ending.derived
-        ending = with_derived(ask(instance), best, ending, started)
+        ending = with_derived_bound(ask(instance), best, ending, started)
         ending = replace(ending, derived=better_of(instance, read, ending.derived))
-    solution = assemble(instance, best.env, ending)
+    solution = assemble_solution(instance, best.env, ending)
     solution = replace(solution, warnings=(*objective_remarks(instance, solution), *solution.warnings))
     return with_total(solution, started)
 
@@ -470,7 +471,7 @@ def with_given(
     OptionError : multipliers of no constraint, of another shape, or that are not finite numbers.
     """
     try:
-        read = reader(instance, point.variables, level_above(instance, point.objective))
+        read = line_bounds(instance, point.variables, level_above(instance, point.objective))
     except Error as error:
         return _unproved(ending, error.message) if is_last else ending
     multipliers = _checked(instance, passed, read.nodes.shapes_of_multipliers())

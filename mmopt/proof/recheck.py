@@ -19,10 +19,10 @@ from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
 from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
 from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
-from mmopt.driver.judge.assemble_solution import value_of
-from mmopt.driver.judge.check_claims import check_figures, grade_of, objective_grade, survived
-from mmopt.driver.judge.proved_bounds import Derived, for_neighbours, l2_by_component, l2_of_few, recomputed
-from mmopt.driver.judge.score_point import (
+from mmopt.driver.judge.assemble_solution import check_figures, grade_of, objective_grade, value_of
+from mmopt.driver.judge.check_claims import try_to_refute
+from mmopt.driver.judge.derived_bound import Derived, recomputed
+from mmopt.driver.judge.score_and_meaning import (
     FEASIBLE,
     Candidate,
     bound_of,
@@ -31,10 +31,11 @@ from mmopt.driver.judge.score_point import (
     gap_of,
     meaning,
     own_sensitivity,
-    rounding,
+    rounding_of_error,
     scored,
 )
-from mmopt.driver.judge.violations import asymmetric, worst_line
+from mmopt.driver.judge.total_error_bound import for_neighbours, l2_by_component, l2_of_few
+from mmopt.driver.judge.violations_and_nearby_points import asymmetric, worst_line
 from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
@@ -324,7 +325,7 @@ class Recheck:
         )
         bound = bound or Derived(None)
         holds = s.derived_grade == bound.grade or (s.derived_grade, bound.grade) == ("estimated", "proved")
-        if unread := sorted(set(s.derived_from) - set(bound.kept)):
+        if unread := sorted(set(s.derived_from) - set(bound.saved)):
             self.rows.add("derived bound", ", ".join(unread), "no lines or slopes of this program", False)
         self.rows.figure("derived_bound", s.derived_bound, lambda: bound.bound, holds, "derived bound")
         return bound
@@ -354,7 +355,7 @@ class Recheck:
         try:
             # A closed form and a procedure choose nothing: there is no point to start at.
             starts = {"the saved point": s.variables} if s.variables else {}
-            points = survived(instance, bound, s.multipliers, starts)
+            points = try_to_refute(instance, bound, s.multipliers, starts)
         except ContradictionError as error:
             self.rows.add("claim", words, error.message, False)
         else:
@@ -367,7 +368,7 @@ class Recheck:
         s = self.solution
         try:
             error, error_bound = charged_error(s.strategy, self.workload), self.error_bound()
-            off = rounding(s.strategy, self.workload)
+            off = rounding_of_error(s.strategy, self.workload)
             if error_bound is not None:
                 check_figures(instance, objective, bound, error, error_bound, off, s.multipliers, s.variables)
         except (Error, np.linalg.LinAlgError) as error:
@@ -421,7 +422,7 @@ class Recheck:
             "rmse",
             s.rmse,
             lambda: s.strategy.rmse(self.workload),
-            within=CLOSE + rounding(s.strategy, self.workload),
+            within=CLOSE + rounding_of_error(s.strategy, self.workload),
         )
 
     def error_bound(self) -> float | None:

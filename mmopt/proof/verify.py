@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.solve import solve_closed, solve_procedure
-from mmopt.driver.solve_convex import composed
-from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task, plan_in_factors
+from mmopt.driver.judge.assemble_solution import combine_factors
+from mmopt.driver.solve_and_tune import solve_closed, solve_procedure
+from mmopt.driver.task_and_plan import FEW_CELLS, SolvePlan, Task, plan_in_factors
 from mmopt.errors import OptionError, ResultError
 from mmopt.language import Checked, Program, program_names
 from mmopt.numerics.arrays import blas_threads
@@ -62,7 +62,7 @@ def recheck_product(
         holds = rows.below(name, factor_rows) and holds
     if not holds:
         return
-    made = composed(work.workload.hash, s.steps)
+    made = combine_factors(work.workload.hash, s.steps)
     rows.same("values", stated, _values(s) == _values(made), "those of the factors")
     agree = same_arrays(*(one.strategy.fields()["factors"]["0"] for one in (s, made)))
     rows.same("strategy", repr(s.strategy), agree, "that of the factors")
@@ -115,7 +115,7 @@ def certified_product(
     }
     warnings = tuple(f"factor '{name}': {text}" for name, s in factors.items() for text in s.warnings)
     return replace(
-        composed(plan.instance.workload.hash, factors), reductions=(plan.split,), warnings=warnings
+        combine_factors(plan.instance.workload.hash, factors), reductions=(plan.split,), warnings=warnings
     )
 
 

@@ -18,7 +18,7 @@ from mmopt.compiler import Cone, Instance, bind, cones, variables
 from mmopt.compiler.reductions import SECTOR_TOTALS, obstacle
 from mmopt.driver.rank_search import RANK_ROUNDS, RANK_STARTS
 from mmopt.driver.smooth_search import Coordinates
-from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
+from mmopt.driver.task_and_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
 from mmopt.language import SOURCES, Checked, Program, check, evaluate, shipped
 from mmopt.language.atoms.expression_types import Type

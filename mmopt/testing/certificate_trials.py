@@ -16,8 +16,14 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.driver import solve
 from mmopt.driver.accepted_inputs import named_givens
-from mmopt.driver.judge.check_claims import BOUND_ROUNDING, RefutedError, Sought
-from mmopt.driver.judge.score_point import Candidate, bound_of, candidate, named_multipliers
+from mmopt.driver.judge.check_claims import RefutedError, SoughtPoints
+from mmopt.driver.judge.score_and_meaning import (
+    BOUND_ROUNDING,
+    Candidate,
+    bound_of,
+    candidate,
+    named_multipliers,
+)
 from mmopt.errors import OptionError, SolverError
 from mmopt.language import Program, check
 from mmopt.language.syntax.syntax_tree import Declaration, Multiplier, Number
@@ -304,7 +310,7 @@ def _offered(
             others = _random_multipliers(rng, stated, sizes)
             multipliers.append(others | _near(rng, stated, solution.multipliers, spread))
         starts = {"the solver's": solution.variables} if chooses else {}
-        sought = Sought(instance, solution.multipliers, rng, UNREPAIRED_POINTS).points(starts)
+        sought = SoughtPoints(instance, solution.multipliers, rng, UNREPAIRED_POINTS).points(starts)
         results += [point for _, point in sought if point.after <= MOST_MISSED]
     points = results + [p for p in (_repaired(instance, v) for v in values) if p is not None]
     if not points:

@@ -22,7 +22,7 @@ from mmopt.comparison.worker import (
     outcome_of,
 )
 from mmopt.driver import Progress
-from mmopt.driver.solve import solve
+from mmopt.driver.solve_and_tune import solve
 from mmopt.language import Program
 from mmopt.privacy import Privacy
 from mmopt.strategies.baselines import evaluate

@@ -13,7 +13,7 @@ from judge.lines import lines_of, objective_of
 from mmopt import Program, Workload
 from mmopt.compiler import Instance, bind, lower
 from mmopt.compiler.duality.lower_node_by_node import lower_node_by_node
-from mmopt.driver.judge.proved_bounds import Derived, Reader, level_above, reader
+from mmopt.driver.judge.derived_bound import Derived, LineBounds, level_above, line_bounds
 from mmopt.errors import ProgramError
 from mmopt.language import check
 
@@ -32,9 +32,11 @@ class Case:
     objective: arb
 
     @property
-    def reader(self) -> Reader:
+    def lines(self) -> LineBounds:
         sign = 1.0 if self.instance.program.sense == "minimize" else -1.0
-        return reader(self.instance, self.point, level_above(self.instance, sign * float(self.objective)))
+        return line_bounds(
+            self.instance, self.point, level_above(self.instance, sign * float(self.objective))
+        )
 
     def lower(self, found: Derived) -> float:
         assert found.bound is not None
@@ -97,14 +99,14 @@ def judged(instance: Instance, point: Mapping[str, Any]) -> arb | None:
         return objective_of(instance.program, env)
 
 
-def derived(read: Reader, share: float, size: float | None = None) -> tuple[Derived, Any, Any]:
+def derived(read: LineBounds, share: float, size: float | None = None) -> tuple[Derived, Any, Any]:
     apart = lower_node_by_node(read.nodes, read.ranges, share, size)
     apart.lowered.problem.solve("CLARABEL", use_quad_obj=False, **TIGHT)
     multipliers, slopes = apart.duals()
     return read.derived(multipliers, slopes), multipliers, slopes
 
 
-def random_multipliers(read: Reader, rng: Rng) -> dict[str, np.ndarray]:
+def random_multipliers(read: LineBounds, rng: Rng) -> dict[str, np.ndarray]:
     shapes = read.nodes.shapes_of_multipliers()
     found = {name: rng.normal(size=shape) for name, shape in shapes.items()}
     symmetric = {c.name for c in read.nodes.instance.program.constraints if c.relation.op in (">>", "<<")}

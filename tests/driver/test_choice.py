@@ -1,6 +1,6 @@
 """Which solver runs, as the lines or the user say; where it gets no further another does (other_method).
 
-Guards run_solver.py, solve_convex.py, solve_plan.py.
+Guards run_solver.py, solve_convex.py, task_and_plan.py.
 """
 
 import sys
@@ -16,7 +16,7 @@ from named_workloads import named
 import mmopt
 from mmopt import Program, Workload, solve
 from mmopt.driver import solve_convex
-from mmopt.driver.solve_plan import Progress
+from mmopt.driver.task_and_plan import Progress
 from mmopt.errors import OptionError, SolverError
 from mmopt.solvers import KERNELS, SOLVERS
 

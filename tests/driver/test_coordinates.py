@@ -5,7 +5,7 @@ Guards smooth_search.py.
 
 import numpy as np
 
-from mmopt.driver.judge.check_claims import draw
+from mmopt.driver.judge.check_claims import draw_value
 from mmopt.driver.smooth_search import Coordinates
 from mmopt.language import Program
 from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR
@@ -30,7 +30,7 @@ COORDINATES = Coordinates(Program.parse(TEXT).choose, {"m": 3, "n": 4})
 
 
 def drawn(rng: np.random.Generator) -> dict[str, np.ndarray]:
-    return {d.name: draw(rng, d, d.shape(COORDINATES.sizes)) for d in COORDINATES.declarations}
+    return {d.name: draw_value(rng, d, d.shape(COORDINATES.sizes)) for d in COORDINATES.declarations}
 
 
 def test_there_and_back(rng: np.random.Generator) -> None:
@@ -62,8 +62,8 @@ def test_derivatives(rng: np.random.Generator) -> None:
 
     steps = 1e-6 * np.eye(x.size)
     expected = [(value(x + step) - value(x - step)) / 2e-6 for step in steps]
-    np.testing.assert_allclose(COORDINATES.pull(x, weights), expected, atol=1e-6)
-    only = COORDINATES.pull(x, {"A": weights["A"]})
+    np.testing.assert_allclose(COORDINATES.chain_gradients(x, weights), expected, atol=1e-6)
+    only = COORDINATES.chain_gradients(x, {"A": weights["A"]})
     assert np.count_nonzero(only) == 12
 
 

@@ -1,8 +1,8 @@
 """Bounds read off a program's lines: below every feasible point, near the optimum, found again in a file.
 
-Guards compiler/duality/lower_node_by_node.py, bound_and_inner_point.py, driver/judge/score_point.py,
-driver/judge/assemble_solution.py, driver/judge/proved_bounds.py, solve_convex.py,
-compiler/duality/lagrangian.py, proof/recheck.py.
+Guards compiler/duality/lower_node_by_node.py, bound_and_inner_point.py,
+driver/judge/charge_rounded_queries.py, driver/judge/assemble_solution.py, driver/judge/derived_bound.py,
+solve_convex.py, compiler/duality/lagrangian.py, proof/recheck.py.
 """
 
 import re
@@ -20,9 +20,10 @@ from tolerances import GAP, ROUNDING
 from mmopt import Program, Workload, certify, solve, verify
 from mmopt.compiler import bind
 from mmopt.driver import bound_and_inner_point, solve_convex
-from mmopt.driver.judge.proved_bounds import Reader, reader, recomputed
-from mmopt.driver.judge.score_point import candidate, names_with_errors
-from mmopt.driver.solve_plan import SolvePlan, Task
+from mmopt.driver.judge.charge_rounded_queries import balls_of_names
+from mmopt.driver.judge.derived_bound import LineBounds, line_bounds, recomputed
+from mmopt.driver.judge.score_and_meaning import candidate
+from mmopt.driver.task_and_plan import SolvePlan, Task
 from mmopt.errors import ResultError
 from mmopt.language import check, program_names
 from mmopt.numerics.outward import rounded
@@ -37,7 +38,7 @@ MOST_DRAWN = 10
 
 def bounds(found: Case) -> list[float]:
     """The bound that each run derives, for a minimised objective; nothing where the solver breaks down."""
-    read, lowers = found.reader, []
+    read, lowers = found.lines, []
     for run in RUNS:
         try:
             bound, _, _ = derived(read, *run)
@@ -48,7 +49,7 @@ def bounds(found: Case) -> list[float]:
     return lowers
 
 
-def multipliers_of(read: Reader, rng: Rng) -> tuple[Any, Any]:
+def multipliers_of(read: LineBounds, rng: Rng) -> tuple[Any, Any]:
     """Those of the first run in which the solver does not break down; drawn ones where it always does."""
     for run in RUNS:
         try:
@@ -70,7 +71,7 @@ def bounded(rng: Rng) -> tuple[Case, list[float]]:
 def test_no_bound_is_above_a_point_of_the_judge(rng: Rng) -> None:
     for _ in range(2):
         found, lowers = bounded(rng)
-        for name, known in found.reader.ranges.items():
+        for name, known in found.lines.ranges.items():
             assert (known.low <= found.point[name]).all() and (found.point[name] <= known.high).all(), name
         for lower in lowers:
             assert arb(lower) <= found.objective, found.instance.program.text
@@ -136,7 +137,7 @@ subject to
 def test_any_multipliers_and_slopes_prove_a_bound(text: str, rng: Rng) -> None:
     """Those of the optimum, moved, scaled, or nonsense: a bound is never above the judge's point."""
     found = case(text, rng)
-    read = found.reader
+    read = found.lines
     multipliers, slopes = multipliers_of(read, rng)
     for size in (1e-6, 1e-2, 1e2):
         moved = {k: v + size * rng.normal(size=np.shape(v)) * np.abs(v).max() for k, v in multipliers.items()}
@@ -323,7 +324,7 @@ def test_a_gap_above_what_was_asked_is_said() -> None:
 def test_a_level_is_never_exceeded(rng: Rng) -> None:
     """Ranges hold up to the level alone, so no bound is above that."""
     found = case(BASES[0], rng)
-    read = reader(found.instance, found.point, 0.5 * float(found.objective))
+    read = line_bounds(found.instance, found.point, 0.5 * float(found.objective))
     bound, _, _ = derived(read, 1e-7)
     assert bound.bound == 0.5 * float(found.objective)
 
@@ -336,7 +337,7 @@ def test_rounded_queries_are_charged(rng: Rng) -> None:
         text = OWN.replace("choose", "let\n    G = W.T @ W\nchoose")
         text = text.replace("trace(W @ inv(X) @ W.T)", "trace(G @ inv(X))")
         instance = bind(Program.parse(text), w)
-        names, is_known = names_with_errors(instance)
+        names, is_known = balls_of_names(instance)
         root, gram = names("W"), names("G")
         assert is_known and w.root_rounding > 0.0
         assert float(root.rad.min()) >= w.root_rounding * float(np.linalg.norm(w.root))
@@ -504,4 +505,4 @@ def test_a_point_is_not_better_than_itself_where_the_objective_is_negative() -> 
     instance = bind(check(program), Workload.from_matrix([[1.0]]))
     point = candidate(instance, {"x": np.array([-1.0, -1.0])})
     assert point.objective == pytest.approx(-2.0, rel=ROUNDING)
-    assert solve_convex._better(Task(SolvePlan(instance)), point, [], 0.0) is None
+    assert solve_convex._better_point(Task(SolvePlan(instance)), point, [], 0.0) is None

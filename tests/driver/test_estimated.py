@@ -1,7 +1,7 @@
 """A point's violations are charged to its objective, which is estimated where a rounding is not bounded.
 
-Guards compiler/bind.py, driver/judge/score_point.py,
-language/evaluate/constraint_misses.py, solve.py.
+Guards compiler/bind.py, driver/judge/score_and_meaning.py, charge_rounded_queries.py,
+language/evaluate/constraint_misses.py, solve_and_tune.py.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 
 from mmopt import Program, Solution, Strategy, Workload, baseline, certify, solve
 from mmopt.compiler import bind
-from mmopt.driver.judge.score_point import FEASIBLE, charged, scored
+from mmopt.driver.judge.score_and_meaning import FEASIBLE, charged, scored
 from mmopt.errors import ContradictionError
 
 PREFIX = Workload.from_matrix(np.tri(4))

@@ -19,7 +19,7 @@ from mmopt import Program, Workload, compare, solve
 from mmopt.compiler import bind
 from mmopt.driver import run_solver
 from mmopt.driver.judge import assemble_solution
-from mmopt.driver.solve_plan import Progress
+from mmopt.driver.task_and_plan import Progress
 from mmopt.report.convergence_chart import convergence_figure, descents
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import KERNELS, SOLVERS, Iteration, Kernel, Point, total

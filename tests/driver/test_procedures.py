@@ -1,6 +1,6 @@
 """Procedures: their steps are solutions of their own, and blocks of steps run as often as they say.
 
-Guards solve.py.
+Guards solve_and_tune.py.
 """
 
 import numpy as np

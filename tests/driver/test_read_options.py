@@ -13,7 +13,7 @@ from dense_row_space import ways
 
 from mmopt import OptionError, Program, Workload, certify, compare, solve
 from mmopt.driver import solve as solve_module
-from mmopt.driver.accepted_inputs import ALL, READ_BY_CLASS, reads, takes
+from mmopt.driver.accepted_inputs import ALL_SOLVERS, READ_BY_CLASS, is_solved_by, reads_option
 from mmopt.errors import Error, UnsuitableError
 from mmopt.language import program_names, shipped
 from mmopt.reasons_to_stop import Stop
@@ -48,7 +48,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     def planned(*args: Any, **more: Any) -> None:
         raise Worked
 
-    monkeypatch.setattr(sys.modules["mmopt.driver.solve"], "plan_solve", planned)
+    monkeypatch.setattr(sys.modules["mmopt.driver.solve_and_tune"], "plan_solve", planned)
 
 
 def given_of(name: str) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def test_every_option_is_read_or_refused_before_any_work(subtests: pytest.Subtes
         checked = shipped(name)
         for option, value in VALUES.items():
             with subtests.test(name, option=option):
-                if reads(checked, option):
+                if reads_option(checked, option):
                     continue
                 with pytest.raises(OptionError) as refused:
                     solve(PREFIX, name, givens=given_of(name), **{option: value})
@@ -80,11 +80,11 @@ def test_every_option_is_read_or_refused_before_any_work(subtests: pytest.Subtes
 def test_a_solver_solves_the_program_or_is_refused_before_any_work(subtests: pytest.Subtests) -> None:
     for name in program_names():
         checked = shipped(name)
-        able = [row.name for row in ALL if takes(checked, row)]
+        able = [row.name for row in ALL_SOLVERS if is_solved_by(checked, row)]
         assert bool(able) is (checked.program.problem_class != "closed form")
         with subtests.test(name, solver="nonsense"), pytest.raises(OptionError, match="no solver 'nonsense'"):
             solve(PREFIX, name, solver="nonsense", givens=given_of(name))
-        for row in ALL:
+        for row in ALL_SOLVERS:
             # A conic solver for a program of its class: which cones it lacks is seen with the sizes.
             is_conic = not isinstance(row, Kernel) and row.cones
             if row.name in able or (is_conic and checked.program.problem_class in ("convex", "rank")):
@@ -123,7 +123,7 @@ def test_what_is_taken_is_read(name: str, read: set[str], subtests: pytest.Subte
     solve(PREFIX, name, givens=given_of(name), **hurried)
     for option in set(VALUES) - {"start", "derive"}:  # which are no Options
         with subtests.test(option):
-            assert option in read or not reads(checked, option)
+            assert option in read or not reads_option(checked, option)
 
 
 def test_a_step_gets_the_solver_and_the_options_that_it_reads() -> None:

@@ -8,7 +8,7 @@ from tolerances import PROFILE, PROFILE_FINE, SHAPE
 
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind
-from mmopt.driver.judge.score_point import bound_of, candidate
+from mmopt.driver.judge.score_and_meaning import bound_of, candidate
 
 FINE = 1e-9
 """The gap asked for where two profiles are compared: they agree to its square root."""

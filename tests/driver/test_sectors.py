@@ -20,8 +20,8 @@ import mmopt
 from mmopt import Solution, Workload, limits
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions.split_symmetric import on_row_space
-from mmopt.driver.judge.score_point import bound_of, candidate, meaning
-from mmopt.driver.solve_plan import plan_solve
+from mmopt.driver.judge.score_and_meaning import bound_of, candidate, meaning
+from mmopt.driver.task_and_plan import plan_solve
 from mmopt.errors import ResultError, TooLargeError
 from mmopt.language import evaluate, shipped
 from mmopt.limits import hard_limit
@@ -51,7 +51,7 @@ PLAIN = [pytest.param(ways((2, 3, 4)), id="plain"), pytest.param(swapped(), id="
 def solved() -> Iterator[tuple[Workload, Solution]]:
     """All prefixes of one and two attributes, over more cells than are listed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 50)
+        patch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 50)
         workload = ways((3, 4, 5, 6))
         yield workload, mmopt.solve(workload, "l2_strategy", tolerance=GAP)
 
@@ -256,7 +256,7 @@ def test_the_largest_variance_is_what_it_is_densely(plain: Workload) -> None:
 @pytest.mark.parametrize("program", ["minimax_variance", "fitness_for_use"])
 def test_five_attributes_are_proved(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every prefix of one attribute with a variance of at most 1, of two of at most 4: 6^5 cells."""
-    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 50)
+    monkeypatch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 50)
     plain = ways((6,) * 5)
     workload = plain if program == "minimax_variance" else with_targets(plain)
     solution = mmopt.solve(workload, program, tolerance=2e-2)
@@ -331,7 +331,7 @@ def test_the_forecast_is_within_a_factor_of_ten_of_what_was_measured(subtests: p
 @pytest.fixture
 def mixed(monkeypatch: pytest.MonkeyPatch) -> Workload:
     """Prefixes of some attributes and values of others, whose components are larger than a kernel takes."""
-    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 50)
+    monkeypatch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 50)
     return few_ways((3, 4, 5, 2, 3), (1, 2), [f.prefix] * 3 + [f.identity] * 2)
 
 
@@ -355,7 +355,7 @@ def test_a_time_that_is_over_at_once_leaves_a_proved_point(
     mixed: Workload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cells are looked at once; where the proof of it would be too late, no known strategy is asked."""
-    monkeypatch.setattr("mmopt.driver.solve_plan._by_sets", lambda *a: "not by sets")
+    monkeypatch.setattr("mmopt.driver.task_and_plan._by_sets", lambda *a: "not by sets")
     looks, known = [], []
     monkeypatch.setattr(best_design, "spectrum", lambda *a: looks.append(a) or spectrum(*a))
     first = SectorCells.first_strategy.fget
@@ -382,7 +382,7 @@ def test_the_search_ends_where_a_proof_would_not_be_in_time() -> None:
 
 def test_all_is_given_up_in_the_middle_of_a_proof(mixed: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock is asked before each node of an expression and before each component."""
-    monkeypatch.setattr("mmopt.driver.solve_plan._by_sets", lambda *a: "not by sets")
+    monkeypatch.setattr("mmopt.driver.task_and_plan._by_sets", lambda *a: "not by sets")
     instance = plan_solve(shipped("l2_strategy"), mixed).instance
     (point,) = sector_kernel.points("l2_strategy", instance.env, Options(max_iterations=1), Clock(math.inf))
     monkeypatch.setattr(limits, "GRACE", 0.0)

@@ -1,6 +1,6 @@
 """Queries solved by sets of attributes: a feasible point of the program, saved, verified and gone on from.
 
-Guards split_symmetric.py, solve_plan.py, solve_convex.py, recheck.py
+Guards split_symmetric.py, task_and_plan.py, solve_convex.py, recheck.py
 and set_strategy.py (queries that are not measured).
 """
 
@@ -18,8 +18,8 @@ from dense_row_space import ways
 
 import mmopt
 from mmopt import Solution, Workload
-from mmopt.driver import solve_plan
-from mmopt.driver.judge.proved_bounds import bound_in_form
+from mmopt.driver import task_and_plan
+from mmopt.driver.judge.total_error_bound import bound_in_form
 from mmopt.errors import TimeLimitError, TooLargeError
 from mmopt.numerics.split_arrays import Level, Measure, Split
 from mmopt.reasons_to_stop import Stop
@@ -43,7 +43,7 @@ LOOSE = 0.9  # a gap that sets always reach: nothing goes on
 def few_are_many() -> Iterator[None]:
     """Cells that are not listed from a few on, and searches of few rounds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 20)
+        patch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 20)
         patch.setattr("mmopt.sectors.sector_cells.LARGEST_WORTHWHILE", 1.0)
         patch.setattr("mmopt.strategies.set_strategy.ROUNDS", 2)
         # So few cells are never split, but here: their constraint matrix would be built.
@@ -279,14 +279,14 @@ def test_it_goes_on_where_the_gap_is_open(program: str, solutions: dict[str, Sol
 
 def test_a_plan_is_by_sets_first_and_made_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[bool] = []
-    by_sectors = solve_plan.by_sectors
-    monkeypatch.setattr(solve_plan, "by_sectors", lambda *asked: calls.append(True) or by_sectors(*asked))
-    plan = solve_plan.plan_solve(mmopt.Program.load("fitness_for_use"), WORKLOAD)
+    by_sectors = task_and_plan.by_sectors
+    monkeypatch.setattr(task_and_plan, "by_sectors", lambda *asked: calls.append(True) or by_sectors(*asked))
+    plan = task_and_plan.plan_solve(mmopt.Program.load("fitness_for_use"), WORKLOAD)
     assert plan.lines == ("7 sets of attributes",) and plan.further is not None and not calls
     second = plan.further()
-    assert isinstance(second, solve_plan.SolvePlan) and second.further is not None and not calls
+    assert isinstance(second, task_and_plan.SolvePlan) and second.further is not None and not calls
     last = second.further()
-    assert isinstance(last, solve_plan.SolvePlan) and last.further is None and calls == [True]
+    assert isinstance(last, task_and_plan.SolvePlan) and last.further is None and calls == [True]
 
 
 def test_what_ends_the_search_leaves_the_first_answer(
@@ -304,7 +304,7 @@ def test_what_ends_the_search_leaves_the_first_answer(
     def pressed(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    plan_by = solve_plan._stays
+    plan_by = task_and_plan._plan_without_lift
     ended = "the gap is 3.5e-02; the search ends there:"
     for name, further, stop, said in [
         ("no time", late, Stop.TIME, "this takes longer"),
@@ -316,10 +316,10 @@ def test_what_ends_the_search_leaves_the_first_answer(
         with subtests.test(name):
 
             def planned(reduction: Any, *where: Any, further: Any = further, **limits: Any) -> Any:
-                is_last = reduction is solve_plan.by_sectors
+                is_last = reduction is task_and_plan.by_sectors
                 return further() if is_last else plan_by(reduction, *where, **limits)
 
-            monkeypatch.setattr(solve_plan, "_stays", planned)
+            monkeypatch.setattr(task_and_plan, "_plan_without_lift", planned)
             found = mmopt.solve(WORKLOAD, "l2_strategy", tolerance=0.001)
             assert found.objective == first.objective and found.bound == first.bound
             assert found.status.stop == stop
@@ -338,7 +338,7 @@ def test_a_worse_second_answer_is_not_taken(
         if iterations == 3:
             module = import_module("mmopt.driver.solve_convex")
             monkeypatch.setattr(
-                module, "_open_gap", lambda one: float(isinstance(one.strategy, RowSpaceStrategy))
+                module, "_gap_or_infinity", lambda one: float(isinstance(one.strategy, RowSpaceStrategy))
             )
         found = mmopt.solve(WORKLOAD, "l2_strategy", tolerance=1e-3, max_iterations=iterations)
         assert found.objective == first.objective and isinstance(found.strategy, SetStrategy)

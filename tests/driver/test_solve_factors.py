@@ -1,8 +1,8 @@
 """Figures of a product in factors are those of the product over its cells.
 
-Guards proof/verify.py, split_blocks_and_factors.py; solve_plan.py in what it plans in factors.
+Guards proof/verify.py, split_blocks_and_factors.py; task_and_plan.py in what it plans in factors.
 
-Guards solve_convex.py.
+Guards solve_convex.py, assemble_solution.py.
 """
 
 import sys
@@ -20,10 +20,10 @@ from tolerances import GAP, RECOMPUTED
 from mmopt import Attribute, Domain, Program, Solution, SolverError, Workload, certify, explain, solve, verify
 from mmopt.compiler import bind
 from mmopt.compiler.reductions.split_blocks_and_factors import in_factors, workloads_of_factors
-from mmopt.driver import solve_plan
-from mmopt.driver.judge.score_point import bound_of, scored
-from mmopt.driver.solve_convex import composed
-from mmopt.driver.solve_plan import plan_solve
+from mmopt.driver import task_and_plan
+from mmopt.driver.judge.assemble_solution import combine_factors
+from mmopt.driver.judge.score_and_meaning import bound_of, scored
+from mmopt.driver.task_and_plan import plan_solve
 from mmopt.language import shipped
 from mmopt.report import sizes_of
 from mmopt.strategies import ProductStrategy
@@ -36,7 +36,7 @@ BY_KRONECKER = "Kronecker product: "
 @pytest.fixture(autouse=True)
 def _every_size_in_factors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small products too, so that the cells can be listed beside them."""
-    for module in (solve_plan, sys.modules["mmopt.proof.verify"]):
+    for module in (task_and_plan, sys.modules["mmopt.proof.verify"]):
         monkeypatch.setattr(module, "FEW_CELLS", 1)
 
 
@@ -101,15 +101,15 @@ def test_objectives_are_rounded_up_and_bounds_down(rng: np.random.Generator) -> 
             str(i): replace(one, **dict(zip((*up, *down), rng.uniform(1.0, 2.0, 5), strict=True)))
             for i in range(3)
         }
-        whole = composed("", factors)
+        whole = combine_factors("", factors)
         for name in (*up, *down):
             exact = reduce(lambda a, b: a * b, [Fraction(float(getattr(s, name))) for s in factors.values()])
             off = Fraction(getattr(whole, name)) - exact
             assert (off >= 0 if name in up else off <= 0) and abs(off) <= exact * Fraction(1, 10**15)
     low = {"a": replace(one, bound=1.0), "b": replace(one, bound=-1.0), "c": replace(one, bound=-1.0)}
-    assert composed("", low).bound is None  # two of them would make a bound above the optimum
+    assert combine_factors("", low).bound is None  # two of them would make a bound above the optimum
     less = replace(one, objective_grade="estimated", bound_grade="claimed", survived=3)
-    weak = composed("", {"a": replace(one, survived=5), "b": less})
+    weak = combine_factors("", {"a": replace(one, survived=5), "b": less})
     assert (weak.objective_grade, weak.bound_grade, weak.survived) == ("estimated", "claimed", 3)
     assert not weak.status.bound_valid
 
@@ -148,7 +148,7 @@ def test_what_is_no_product_is_not_solved_as_one() -> None:
 def test_a_factor_that_is_a_number_may_come_first() -> None:
     """Over few cells it is left out, and the weight and the target are those of another."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solve_plan, "FEW_CELLS", 512)
+        patch.setattr(task_and_plan, "FEW_CELLS", 512)
         for program in ("l2_strategy", "fitness_for_use"):
             w = product_of(f.total(1), f.prefix(3), f.prefix(2), weight=2.5, target=0.5)
             s, plain = solve(w, program), solve(w, program, reduce=False)

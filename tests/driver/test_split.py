@@ -10,8 +10,8 @@ from named_workloads import census
 from symmetric_workloads import random_products, random_symmetric_matrix
 
 from mmopt import Program, Solution, SolverError, Strategy, TooLargeError, Workload, certify, solve, verify
-from mmopt.driver.judge.score_point import charged_error
-from mmopt.driver.solve_plan import plan_solve
+from mmopt.driver.judge.score_and_meaning import charged_error
+from mmopt.driver.task_and_plan import plan_solve
 from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.strategies import ComponentStrategy, as_dense
 from mmopt.symmetry import symmetry
@@ -30,7 +30,7 @@ PROGRAMS = (
 
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 1)
 
 
 def draw(rng: np.random.Generator, kind: int) -> Workload:
@@ -198,7 +198,7 @@ def test_what_is_refused_at_this_size(subtests: pytest.Subtests) -> None:
 
 
 def test_all_cells_are_proposed_where_a_matrix_over_them_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.driver.solve_plan.memory_limit", lambda: 2**30)
+    monkeypatch.setattr("mmopt.driver.task_and_plan.memory_limit", lambda: 2**30)
     with pytest.raises(TooLargeError) as error:
         solve(marginals([9000], [1]), "min_error")
     assert error.value.hint == (

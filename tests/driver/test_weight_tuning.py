@@ -1,6 +1,6 @@
 """Tuning: what a part of a workload gains when it counts for more.
 
-Guards solve.py.
+Guards solve_and_tune.py.
 """
 
 import itertools
@@ -10,7 +10,7 @@ import pytest
 import tolerances
 
 from mmopt import Strategy, Workload, solve, tune
-from mmopt.driver.solve import EVERYTHING, REST, tuned_parts
+from mmopt.driver.solve_and_tune import EVERYTHING, REST, tuned_parts
 from mmopt.errors import OptionError
 from mmopt.workloads import Attribute, Domain, Product, query_product as f
 from mmopt.workloads.workload import only, weighted

@@ -13,7 +13,7 @@ from edited_programs import without_reach
 
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import Scaling, bind, scale
-from mmopt.driver.why_no_solution import Probe, explain_failure, infeasible, relaxed
+from mmopt.driver.why_no_solution import Probe, explain_failure, infeasible_error, relaxed
 from mmopt.language import check, worst
 from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import Point, Proof
@@ -358,7 +358,7 @@ def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
             limit = far and f" with numbers up to {far}"
             reach = far and f", for points whose entries and values of atoms are at most {far}"
             scaling = Scaling({"x": unit}, {"top": 1.0}, 1.0, {})
-            assert str(infeasible(instance, nearest, proof, scaling)).splitlines()[::2] == [
+            assert str(infeasible_error(instance, nearest, proof, scaling)).splitlines()[::2] == [
                 f"'own' has no feasible point{limit}: 'top' cannot hold",
                 f"  proved by multipliers with a residual of {residual:.0e}{reach}",
             ]

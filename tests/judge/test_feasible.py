@@ -15,8 +15,8 @@ from tolerances import FEASIBLE
 
 from mmopt import Program, certify, solve
 from mmopt.compiler import Instance, bind
-from mmopt.driver.judge import score_point
-from mmopt.driver.judge.score_point import scored
+from mmopt.driver.judge import score_and_meaning
+from mmopt.driver.judge.score_and_meaning import scored
 from mmopt.errors import Error, OptionError, SolverError
 from mmopt.request import as_workload
 
@@ -77,7 +77,7 @@ def agreed(instance: Instance, point: Mapping[str, Any]) -> bool:
 
 
 def test_the_tolerance_is_one_number() -> None:
-    assert score_point.FEASIBLE == FEASIBLE
+    assert score_and_meaning.FEASIBLE == FEASIBLE
 
 
 def test_the_judge_agrees_near_the_border_of_each_line(rng: np.random.Generator) -> None:

@@ -12,7 +12,7 @@ from judge.verdict import judge, refuted
 from judge.workloads import DENSE, PRODUCTS, over
 
 from mmopt import ComponentStrategy, Error, Solution, Strategy, Workload, certify, solve
-from mmopt.driver import solve_plan
+from mmopt.driver import task_and_plan
 from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.strategies import RowSpaceStrategy, SetStrategy
 from mmopt.workloads import Product, query_product as words
@@ -23,7 +23,7 @@ from mmopt.workloads import Product, query_product as words
 @pytest.mark.parametrize("program", ["l2_strategy", "weighted_l2", "fitness_for_use", "fitness_penalty"])
 def test_by_component(case: str, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Solved over orbits; judged over all cells."""
-    monkeypatch.setattr(solve_plan, "FEW_CELLS", 4)
+    monkeypatch.setattr(task_and_plan, "FEW_CELLS", 4)
     asked = PRODUCTS[case]()
     np.testing.assert_array_equal(asked.workload.queries, asked.rows)
     found = solve(asked.workload, program)
@@ -50,7 +50,7 @@ def of_few() -> Workload:
 @pytest.mark.parametrize("program", ["l2_strategy", "fitness_for_use"])
 def test_without_cells(form: type, tolerance: float, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Solved by sets of attributes and in the space of the queries; judged over all cells."""
-    monkeypatch.setattr(solve_plan, "MOST_CELLS", 10)
+    monkeypatch.setattr(task_and_plan, "MOST_CELLS", 10)
     monkeypatch.setattr("mmopt.sectors.sector_cells.LARGEST_WORTHWHILE", 1.0)
     monkeypatch.setattr("mmopt.strategies.set_strategy.ROUNDS", 1)
     workload = of_few()

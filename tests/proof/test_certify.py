@@ -12,7 +12,7 @@ from named_workloads import EXAMPLE_4, named
 from tolerances import GAP_INTERIOR, PRINTED, RECOMPUTED
 
 from mmopt import OptionError, Program, ProgramError, SolverError, Strategy, Workload, certify, solve
-from mmopt.driver.judge.adopt_strategy import adopters
+from mmopt.driver.judge.adopt_strategy import adopting_programs
 from mmopt.strategies.baselines import baseline_words
 
 
@@ -40,7 +40,7 @@ def test_haar_is_kept_as_it_is_but_for_its_scale() -> None:
 
 
 @pytest.mark.some(3)
-@pytest.mark.parametrize("program", adopters(2))
+@pytest.mark.parametrize("program", adopting_programs(2))
 @pytest.mark.parametrize("name", ["prefix", "rank deficient", "zero columns", "single cell", "signed"])
 def test_the_certificate_of_a_solve_comes_back(name: str, program: str, rng: np.random.Generator) -> None:
     """Its own strategy, the same rotated and scaled, with permuted rows, sparse, and as a covariance."""
@@ -174,7 +174,7 @@ def test_laplace_noise_is_bounded_by_the_best_gaussian_strategy() -> None:
         assert s.objective == pytest.approx(Strategy(a, 1).total_error(w), rel=RECOMPUTED)
         assert s.bound == pytest.approx(best.objective, rel=GAP_INTERIOR)
         assert s.bound == s.error_bound
-    assert certify(w, Strategy(np.eye(4), 1)).program == adopters(1)[0] == "min_error"
+    assert certify(w, Strategy(np.eye(4), 1)).program == adopting_programs(1)[0] == "min_error"
     assert certify(w, Strategy(np.eye(4), 1), "min_error").objective == pytest.approx(10.0, rel=RECOMPUTED)
 
 
@@ -223,11 +223,11 @@ def test_what_is_refused() -> None:
     )
     assert refusal(w, np.eye(4), "eigen_design") == (
         "'eigen_design' has no section 'from strategy', which says how a strategy becomes its point\n"
-        f"  these have one: {', '.join(adopters())}"
+        f"  these have one: {', '.join(adopting_programs())}"
     )
     assert refusal(w, Strategy(np.eye(4), 1), "l2_strategy") == (
         "'l2_strategy' is about strategies of norm 2, this one has norm 1\n"
-        f"  for norm 1: {', '.join(adopters(1)) or 'none that is shipped'}"
+        f"  for norm 1: {', '.join(adopting_programs(1)) or 'none that is shipped'}"
     )
     assert refusal(w, Strategy(np.eye(4), 1), norm=2) == (
         "the strategy has norm 1, and norm 2 is asked for\n  pass its matrix alone"

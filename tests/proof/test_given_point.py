@@ -1,6 +1,6 @@
 """Points from elsewhere: by name, as columns of an exported file, with and without multipliers.
 
-Guards certify.py, driver/judge/score_point.py.
+Guards certify.py, driver/judge/score_and_meaning.py.
 """
 
 import json

@@ -95,7 +95,7 @@ def tampered(solution: Solution) -> Iterator[tuple[str, Solution | None]]:
 def test_every_changed_claim_is_found(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     w = named("rank deficient")
     if program == "product":
-        monkeypatch.setattr("mmopt.driver.solve_plan.FEW_CELLS", 1)
+        monkeypatch.setattr("mmopt.driver.task_and_plan.FEW_CELLS", 1)
         domain = Domain.of(a=range(3), b=range(2))
         w = Workload.from_products(domain, [Product((prefix(3), prefix(2)), target=2.0)])
         solution = solve(w, "fitness_for_use")

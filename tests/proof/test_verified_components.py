@@ -24,7 +24,7 @@ WORKLOAD = Workload.from_products(
 
 @pytest.fixture(params=["l2_strategy", "fitness_for_use"])
 def solution(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Solution:
-    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 1)
     found = solve(WORKLOAD, request.param)
     assert isinstance(found.strategy, ComponentStrategy)
     assert verify(found, WORKLOAD).holds
@@ -98,7 +98,7 @@ def test_values_over_the_cells_do_not_fit(solution: Solution) -> None:
 
 def test_another_basis_of_the_same_space(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another machine may compute it."""
-    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 1)
     products = [Product((f.identity(3), f.prefix(4)), target=2.0)]
     groups = f.predicates(np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0]]), ["a", "b"])
     products = [Product((f.identity(3), groups), target=2.0)]

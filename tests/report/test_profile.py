@@ -46,7 +46,7 @@ def test_no_slack_no_table() -> None:
 
 def test_orbits_of_cells_with_slack(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two blocks of one attribute by component: five cells that are asked for with less noise than two."""
-    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 1)
     rows = np.vstack([np.eye(7), np.repeat([[1.0, 0.0]], [5, 2], axis=1)])
     queries = (
         query_product.predicates(rows[:5], list("abcde")),

@@ -81,7 +81,7 @@ DAMAGES: list[tuple[tuple[str, ...], Callable[[Any], Any]]] = [
 def test_a_file_that_does_not_fit_together_is_refused(
     subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 1)
     solution = solve(marginals([2, 3, 3], [1, 2], target=1.0), "fitness_for_use")
     for path, change in DAMAGES:
         with subtests.test(".".join(path)):

@@ -13,7 +13,7 @@ from few_attributes import few_ways
 
 from mmopt import Workload
 from mmopt.compiler.reductions.split_symmetric import on_sets
-from mmopt.driver.judge.score_point import bound_of, candidate
+from mmopt.driver.judge.score_and_meaning import bound_of, candidate
 from mmopt.language import shipped
 from mmopt.limits import deadline
 from mmopt.numerics.split_arrays import Split

@@ -19,8 +19,8 @@ from dense_row_space import ways
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, cones, lower
-from mmopt.driver.accepted_inputs import OF_SOLVERS, READ_BY_CLASS
-from mmopt.driver.solve_plan import plan_solve
+from mmopt.driver.accepted_inputs import OPTIONS_OF_SOLVERS, READ_BY_CLASS
+from mmopt.driver.task_and_plan import plan_solve
 from mmopt.errors import UnsuitableError
 from mmopt.language import Checked, shipped
 from mmopt.language.syntax.syntax_tree import Apply
@@ -162,7 +162,7 @@ def test_every_option_reaches_the_solver_or_is_an_error(
 def test_an_option_that_is_unknown_is_an_error() -> None:
     with pytest.raises(TypeError, match="tolerence"):
         solve(PREFIX, "l2_strategy", tolerence=1e-3)  # type: ignore[call-arg]
-    assert set(ONE) <= set(READ_BY_CLASS) and set(OF_SOLVERS) <= set(READ_BY_CLASS)
+    assert set(ONE) <= set(READ_BY_CLASS) and set(OPTIONS_OF_SOLVERS) <= set(READ_BY_CLASS)
 
 
 TARGETED = Workload.from_matrix(np.tri(4), targets=[1.0, 2.0, 3.0, 1.5])

@@ -18,7 +18,7 @@ import tolerances
 from mmopt import Workload
 from mmopt.compiler import Instance
 from mmopt.compiler.reductions.split_symmetric import on_sets
-from mmopt.driver.judge.score_point import bound_of, candidate, meaning
+from mmopt.driver.judge.score_and_meaning import bound_of, candidate, meaning
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, shipped
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS

@@ -6,7 +6,7 @@ from edited_programs import without_reach
 
 from mmopt import OptionError, Program, ProgramError, Workload
 from mmopt.compiler import bind
-from mmopt.driver.judge.score_point import candidate
+from mmopt.driver.judge.score_and_meaning import candidate
 from mmopt.language import program_names
 from mmopt.testing import WeakDualityReport, check_program
 

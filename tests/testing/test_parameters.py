@@ -11,7 +11,7 @@ import pytest
 
 from mmopt import Program, Workload, solve
 from mmopt.compiler import bind
-from mmopt.driver.judge.score_point import bound_of
+from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.language import program_names
 from mmopt.testing.certificate_trials import draw_multiplier
 

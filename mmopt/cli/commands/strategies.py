@@ -30,7 +30,7 @@ from mmopt.cli.solve_and_plan import (
 from mmopt.comparison import at_privacy, compare as compare_programs, ranking, template_places
 from mmopt.comparison.compare import TIME_LIMIT
 from mmopt.driver import tune as tune_subworkload
-from mmopt.driver.accepted_inputs import norm_of, opened, refuse_unread
+from mmopt.driver.accepted_inputs import norm_of, open_strategy, refuse_unread
 from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, tune_templates
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, whole
 from mmopt.installation_and_files import write_whole
@@ -383,7 +383,7 @@ def certify(
         rows = None if basis is None else read_array(basis, "the basis")
         what = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
     else:
-        what = {"strategy": opened(strategy, request.workload, norm)}
+        what = {"strategy": open_strategy(strategy, request.workload, norm)}
         norm = norm_of(what["strategy"]) if norm is None else norm
     if program is None:
         program, why = program_for(request.workload, norm)

@@ -1,12 +1,15 @@
 """The worth of a point: repair, feasibility, objective, bound, solution. Searches no points, runs no solver
 but the kernel that improves a bound.
 
-- ``score_point.py``: the score of a point: repair, feasibility, objective, bound, and its meaning;
-  with the charge for the rounding of the workload's root
-- ``violations.py``: constraints that a point misses, by how much, and nearby points that keep them
-- ``proved_bounds.py``: bounds derived from lines, at multipliers and slopes of any origin; and the lower
-  bound next to every strategy's error
-- ``check_claims.py``: the grades of figures, and the tests of claims: points that contradict them
+- ``score_and_meaning.py``: the score of a point: repair, feasibility, objective, bound; and the strategy that
+  it means, with its error
+- ``charge_rounded_queries.py``: the rounding of what a program takes from the workload, charged to figures
+- ``violations_and_nearby_points.py``: constraints that a point misses, by how much, and nearby points that
+  keep them
+- ``derived_bound.py``: a bound derived from the lines of a program, at multipliers and slopes of any origin
+- ``total_error_bound.py``: the lower bound next to the error of every strategy
+- ``check_claims.py``: tests of an author's certificate: feasible points are sought that refute it
 - ``adopt_strategy.py``: a strategy from anywhere made a point of a program
-- ``assemble_solution.py``: a ``Solution`` from a certified point: its strategy, cost and bound
+- ``assemble_solution.py``: a ``Solution`` from a certified point: its strategy, its figures and their grades;
+  figures that contradict each other are refused
 """

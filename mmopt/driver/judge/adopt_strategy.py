@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.accepted_inputs import incoming, norm_of, opened
+from mmopt.driver.accepted_inputs import checked_strategy, norm_of, open_strategy
 from mmopt.errors import OptionError
 from mmopt.language import Program, evaluate, program_names
 from mmopt.language.syntax.syntax_tree import Adoption, Assignment
@@ -15,7 +15,7 @@ from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 
 
-def adopters(norm: int | None = None) -> list[str]:
+def adopting_programs(norm: int | None = None) -> list[str]:
     """The shipped programs with 'from strategy', first those whose strategies are for total error."""
     able = [p for p in map(Program.load, program_names()) if p.adoption and norm in (None, p.meaning.norm)]
     return [p.name for p in sorted(able, key=lambda p: (p.bound != "l2_strategy", p.name))]
@@ -26,7 +26,7 @@ def _adoption(program: Program) -> Adoption:
     if program.adoption is None:
         raise OptionError(
             f"'{program.name}' has no section 'from strategy', which says how a strategy becomes its point",
-            hint=f"these have one: {', '.join(adopters())}",
+            hint=f"these have one: {', '.join(adopting_programs())}",
         )
     return program.adoption
 
@@ -35,7 +35,7 @@ def check_adopts(program: Program, norm: int | None) -> None:
     """Refuse a program that cannot take a strategy, or takes one of another norm (None: any)."""
     _adoption(program)
     if norm not in (None, program.meaning.norm):
-        able = ", ".join(adopters(norm)) or "none that is shipped"
+        able = ", ".join(adopting_programs(norm)) or "none that is shipped"
         raise OptionError(
             f"'{program.name}' is about strategies of norm {program.meaning.norm}, this one has norm {norm}",
             hint=f"for norm {norm}: {able}",
@@ -65,13 +65,13 @@ def adopt(instance: Instance, strategy: Strategy) -> dict[str, Array]:
     env: dict[str, Any] = {**instance.env, adoption.strategy.name: strategy.matrix}
     if rows.name:
         env[rows.name] = strategy.p
-    values = {n: np.asarray(v, dtype=float) for n, v in assigned(adoption.values, env).items()}
+    values = {n: np.asarray(v, dtype=float) for n, v in assigned_values(adoption.values, env).items()}
     for d in program.choose:
         values.setdefault(d.name, np.zeros(d.shape(sizes)))
     return values
 
 
-def assigned(assignments: Iterable[Assignment], env: Mapping[str, Any]) -> dict[str, Any]:
+def assigned_values(assignments: Iterable[Assignment], env: Mapping[str, Any]) -> dict[str, Any]:
     """The values of assignments; a later one may use an earlier one."""
     values: dict[str, Any] = {}
     for assignment in assignments:
@@ -79,7 +79,9 @@ def assigned(assignments: Iterable[Assignment], env: Mapping[str, Any]) -> dict[
     return values
 
 
-def starting(start: Any, program: Program, workload: Workload, overrides: Mapping[str, Any]) -> Strategy:
+def start_strategy(
+    start: Any, program: Program, workload: Workload, overrides: Mapping[str, Any]
+) -> Strategy:
     """The strategy that ``solve(start=...)`` names.
 
     Raises
@@ -91,6 +93,6 @@ def starting(start: Any, program: Program, workload: Workload, overrides: Mappin
         if option in overrides:
             raise OptionError(f"'{option}' has no effect with 'start': the search starts from there alone")
     norm = program.meaning.norm
-    given = opened(start, workload, norm)
+    given = open_strategy(start, workload, norm)
     check_adopts(program, norm_of(given))
-    return incoming(workload, given, None, None, norm)
+    return checked_strategy(workload, given, None, None, norm)

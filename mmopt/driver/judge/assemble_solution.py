@@ -1,27 +1,23 @@
-"""Assembling a ``Solution`` from a certified point: its strategy, cost and bound."""
+"""A ``Solution`` from a certified point, or from those of its factors: figures, their grades and checks.
 
+Figures that contradict each other are refused, such as a bound above the objective of a feasible point.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.judge.check_claims import (
-    bounds_error,
-    check_derived,
-    check_figures,
-    grade_of,
-    objective_grade,
-    refuted,
-    survived,
-)
-from mmopt.driver.judge.proved_bounds import (
-    Derived,
-    bound_in_form,
-    error_bound,
-)
-from mmopt.driver.judge.score_point import (
+from mmopt.compiler.same_program import is_shipped
+from mmopt.driver.judge.charge_rounded_queries import is_estimated
+from mmopt.driver.judge.check_claims import REPORT, RefutedError, try_to_refute
+from mmopt.driver.judge.derived_bound import Derived
+from mmopt.driver.judge.score_and_meaning import (
+    BOUND_ROUNDING,
     Candidate,
     charged,
     charged_error,
@@ -29,20 +25,24 @@ from mmopt.driver.judge.score_point import (
     meaning,
     named_multipliers,
     own_sensitivity,
-    rounding,
+    refuted,
+    rounding_of_error,
     within_targets,
     without_rounding,
 )
-from mmopt.errors import SolverError
-from mmopt.language import evaluate
+from mmopt.driver.judge.total_error_bound import bound_in_form, error_bound
+from mmopt.errors import ContradictionError, SolverError
+from mmopt.language import evaluate, shipped
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.outward import times_down, times_up
 from mmopt.numerics.split_arrays import Split, as_value
 from mmopt.reasons_to_stop import Stop
-from mmopt.results import Solution, Status, why_not_released
-from mmopt.results.saved_fields import Value
+from mmopt.results import Grade, Solution, Status, of_factors, why_not_released
+from mmopt.results.saved_fields import Value, weakest
 from mmopt.solvers import Options
 from mmopt.strategies import (
+    ADD_REMOVE,
     AnyStrategy,
     ComponentStrategy,
     Strategy,
@@ -66,8 +66,8 @@ def _bases(instance: Instance) -> dict[str, Value]:
     if splits(instance.env):
         rows = (instance.env[d.name] for d in program.givens if d.source == "workload.basis")
         # The rows of a part that has all dimensions are those of the identity.
-        taken = [b for b in rows if isinstance(b, Split) and b.rows.dims != b.columns.dims]
-        return {"basis": taken[-1]} if taken else {}
+        proper = [b for b in rows if isinstance(b, Split) and b.rows.dims != b.columns.dims]
+        return {"basis": proper[-1]} if proper else {}
     bases: dict[str, Value] = {}
     # Over all cells the basis is the identity.
     if used & {"workload.basis", "workload.representation"} and workload.rank < workload.n:
@@ -114,15 +114,15 @@ class Ending:
     derived: Derived | None = None
 
 
-def _measured(
+def _measured_strategy(
     instance: Instance, env: Mapping[str, Any], ending: Ending
 ) -> tuple[AnyStrategy, Value | None, Value | None, bool]:
     """The strategy to measure, covariance and basis where the program has them, and whether the objective of
     that strategy is proved."""
     strategy, covariance, basis = meaning(instance, env, ending.multipliers)
-    if (kept := ending.measured) is not None:
-        kept = kept if covariance is None else within_targets(kept, instance.workload)
-        return kept, covariance, basis, ending.proved
+    if (measured := ending.measured) is not None:
+        measured = measured if covariance is None else within_targets(measured, instance.workload)
+        return measured, covariance, basis, ending.proved
     clean = without_rounding(strategy, instance.workload)
     # With a direction that is rounding the objective is another one, or depends on its noise.
     return clean, covariance, basis, ending.proved and clean is strategy
@@ -131,7 +131,7 @@ def _measured(
 def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending: Ending) -> tuple[float, Any]:
     """A bound on total error over all strategies, with its multipliers; ``goal``: a bound that suffices."""
     workload, multipliers, certified = instance.workload, ending.multipliers, None
-    if ending.bound is not None and "sensitivity" in multipliers and bounds_error(instance):
+    if ending.bound is not None and "sensitivity" in multipliers and _bounds_total_error(instance):
         named = named_multipliers(instance, multipliers)  # the bound of the program is one already
         certified = (ending.bound, as_value(named["d"])) if "d" in named else None
     if isinstance(strategy, ComponentStrategy | StrategyOfFew):
@@ -142,10 +142,145 @@ def _error_bound(instance: Instance, strategy: AnyStrategy, goal: float, ending:
     return error_bound(workload, as_dense(strategy), [*duals, *ending.starts], goal=goal, earlier=certified)
 
 
+NO_ESTIMATE = 0.01  # a figure that is off by more than this, relatively, is no estimate
+
+
+def _is_replaced(instance: Instance) -> bool:
+    """Whether the caller passed a given in place of the workload.
+
+    Design queries are not such a given, nor are data that only the caller has: of a given without a source.
+    """
+    return not _passed(instance) <= {"", "workload.eigenqueries"}
+
+
+def _passed(instance: Instance) -> set[str]:
+    """The sources of the givens that the caller passed."""
+    return {d.source for d in instance.program.givens if d.name in instance.passed}
+
+
+def objective_grade(instance: Instance, proved: bool) -> Grade:
+    """The grade of an objective: one for other queries or targets than the workload's is not proved."""
+    return "claimed" if _is_replaced(instance) else "proved" if proved else "estimated"
+
+
+def grade_of(instance: Instance, bound: float | None) -> Grade | None:
+    """The grade of a bound; None without one.
+
+    Where the caller replaces the workload, a bound for it is not proved: the bound may be that of another
+    program, which is for the workload.
+    """
+    if bound is None or not is_shipped(instance.checked) or _is_replaced(instance):
+        return None if bound is None else "claimed"
+    return "estimated" if is_estimated(instance) else "proved"
+
+
+def _bounds_total_error(instance: Instance) -> bool:
+    """Whether the certificate is l2_strategy's, so that its value is a lower bound on total error."""
+    program, l2_program = instance.program, shipped("l2_strategy").written
+    same = all(getattr(program, n) == getattr(l2_program, n) for n in ("givens", "certificate", "sense"))
+    return same and not instance.passed and not program.lets
+
+
+def _is_total_error(instance: Instance) -> bool:
+    """Whether no feasible objective can be below the total error of the point's strategy.
+
+    This holds for ``l2_strategy``, and for programs with its bound, for neighbours by single rows.
+    """
+    program = instance.program
+    if instance.neighbours != ADD_REMOVE:
+        return False
+    is_same_error = _passed(instance) <= {"workload.eigenqueries"}  # other data may mean another error
+    return (
+        (_bounds_total_error(instance) or (program.bound == "l2_strategy" and is_same_error))
+        and program.meaning.kind == "strategy"
+        and program.sense == "minimize"
+    )
+
+
+def check_derived(instance: Instance, objective: float, bound: float | None) -> None:
+    """Refuse a derived bound beyond the objective of a feasible point, charged (ContradictionError)."""
+    program = instance.program
+    if refuted(objective, bound, program.sense):
+        side = "above" if program.sense == "minimize" else "below"
+        raise ContradictionError(
+            f"the bound {bound:.10g} derived for '{program.name}' is {side} the objective {objective:.10g} "
+            "of the repaired point, which is feasible",
+            hint=REPORT,
+        )
+
+
+def check_figures(
+    instance: Instance,
+    objective: float,
+    bound: float | None,
+    error: float,
+    error_bound: float,
+    rounding_of_error: float,
+    multipliers: Mapping[str, Any],
+    variables: Mapping[str, Any],
+) -> tuple[float, float]:
+    """The objective and the error, no better than their bounds: a difference of rounding is removed.
+
+    ``rounding_of_error`` : of the evaluation of the error, relatively.
+
+    Raises
+    ------
+    ContradictionError : an objective or an error is beyond its bound, or an objective that is total error is
+        below that of the strategy.
+    """
+    program = instance.program
+    if bound is not None:
+        if refuted(objective, bound, program.sense):
+            if program.certificate is None and not program.bound:
+                check_derived(instance, objective, bound)
+            raise RefutedError(
+                instance,
+                multipliers,
+                bound,
+                Candidate(variables, {}, objective, 0.0, 0.0),
+                "the repaired point",
+            )
+        objective = max(objective, bound) if program.sense == "minimize" else min(objective, bound)
+    if refuted(error, error_bound, "minimize"):
+        raise ContradictionError(
+            f"the bound {error_bound:.10g} on the error of all strategies is above the total error "
+            f"{error:.10g} of the strategy of '{program.name}'",
+            hint=REPORT,
+        )
+    if _is_total_error(instance) and _is_below(objective, error, rounding_of_error):
+        raise ContradictionError(
+            f"the objective {objective:.10g} of '{program.name}' should be total error, and is below that of "
+            f"its own strategy, {error:.10g}",
+            hint="is the objective total error, at the scale at which the strategy has sensitivity 1?",
+        )
+    return objective, max(error, error_bound)
+
+
+def _is_below(objective: float, error: float, rounding_of_error: float) -> bool:
+    """Whether an objective is below an error by more than rounding, of the error or in general."""
+    return objective < error * (1.0 - BOUND_ROUNDING - min(2.0 * rounding_of_error, NO_ESTIMATE))
+
+
+def understates_error(instance: Instance, point: Candidate) -> bool:
+    """Whether a feasible point's objective, which should be total error, is below that of its strategy.
+
+    This may happen at the end of a search: the inverse of a nearly singular matrix leaves out directions that
+    the queries need.
+    """
+    if not (point.is_feasible and _is_total_error(instance)):
+        return False
+    strategy = without_rounding(meaning(instance, point.env)[0], instance.workload)
+    return _is_below(
+        point.objective,
+        charged_error(strategy, instance.workload),
+        rounding_of_error(strategy, instance.workload),
+    )
+
+
 MOST_ROWS = 1000  # of a history: a first-order method counts many more iterations
 
 
-def _kept(history: Sequence[Row]) -> list[Row]:
+def _kept_rows(history: Sequence[Row]) -> list[Row]:
     """All rows, but where a solver's uncertified ones are many, only some of these, evenly spaced."""
     uncertified = [i for i, row in enumerate(history) if row.get("certified") is False]
     chosen = {
@@ -155,7 +290,7 @@ def _kept(history: Sequence[Row]) -> list[Row]:
     return [row for i, row in enumerate(history) if row.get("certified") is not False or i in chosen]
 
 
-def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solution:
+def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solution:
     """The solution of a point: its strategy, total error and the bound on that are computed here.
 
     Figures that contradict each other by no more than the point's violations are charged to the objective,
@@ -187,7 +322,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
             gap = gap_of(instance.checked, objective, limit)
             is_reached = gap is not None and gap <= float(options.get("tolerance") or 0.0)
             stop = Stop.MISSED if stop == Stop.REACHED and not is_reached else stop
-    strategy, covariance, basis, proved = _measured(instance, env, ending)
+    strategy, covariance, basis, proved = _measured_strategy(instance, env, ending)
     value = value_of(instance, env, objective)
     if (sensitivity := own_sensitivity(instance, env, multipliers, objective)) is not None:
         why = why_not_released(program.name, sensitivity, covariance is not None, instance.neighbours)
@@ -204,17 +339,23 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
         instance, strategy, error / (1.0 + float(options.get("tolerance") or 0.0)), ending
     )
     bound = lower if program.bound == "l2_strategy" else bound
+    grade, tested = grade_of(instance, bound), 0
     if derived is not None:
         check_derived(instance, objective, derived.bound)
-    is_own = bound is not None or derived is None
-    bound = bound if derived is None or is_own else derived.bound
+        bound, grade = (derived.bound, derived.grade) if bound is None else (bound, grade)
     objective, error = check_figures(
-        instance, objective, bound, error, lower, rounding(strategy, workload), multipliers, variables
+        instance,
+        objective,
+        bound,
+        error,
+        lower,
+        rounding_of_error(strategy, workload),
+        multipliers,
+        variables,
     )
-    grade, tested = grade_of(instance, bound) if derived is None or is_own else derived.grade, 0
     if bound is not None and grade == "claimed":
         points = {"the solver's point": ending.unrepaired or {}, "the repaired point": variables}
-        tested = survived(instance, bound, multipliers, {name: p for name, p in points.items() if p})
+        tested = try_to_refute(instance, bound, multipliers, {name: p for name, p in points.items() if p})
     return Solution(
         program=program.name,
         title=program.title,
@@ -246,7 +387,7 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
         warnings=warnings,
         sense=program.sense,
         is_logarithmic=instance.checked.is_logarithmic,
-        history=tuple(_kept(ending.history)),
+        history=tuple(_kept_rows(ending.history)),
         reductions=ending.reductions,
         steps=ending.steps,
         objective_grade=objective_grade(instance, proved),
@@ -257,5 +398,55 @@ def assemble(instance: Instance, env: Mapping[str, Any], ending: Ending) -> Solu
         has_strategy=program.meaning.kind != "none",
         derived_bound=None if derived is None else derived.bound,
         derived_grade=None if derived is None else derived.grade,
-        derived_from={} if derived is None else derived.kept,
+        derived_from={} if derived is None else derived.saved,
+    )
+
+
+def combine_factors(workload_hash: str, factors: Mapping[str, Solution]) -> Solution:
+    """Put the solutions of the factors together, each number rounded to its safe side.
+
+    A minimised objective and the error are rounded up, their bounds down; a maximised objective down, its
+    bound up. The history is empty; solver and times are the first factor's until the caller replaces them.
+    """
+    each = list(factors.values())
+    first, minimized = each[0], each[0].sense == "minimize"
+
+    def product(name: str, up: bool) -> float:
+        return float(reduce(times_up if up else times_down, [getattr(s, name) for s in each]))
+
+    is_bounded = all(s.bound is not None and s.bound >= 0.0 for s in each)
+    grades = [s.bound_grade for s in each if s.bound_grade is not None]
+    sensitivities, joined = [s.own_sensitivity for s in each], of_factors(factors)
+    grade = weakest(*grades) if is_bounded else None
+    return replace(
+        first,
+        **joined,
+        status=Status(
+            first.status.stop,
+            all(s.status.feasible for s in each),
+            max(s.status.violation for s in each),
+            grade == "proved",
+            first.status.raw,
+        ),
+        objective=product("objective", up=minimized),
+        bound=product("bound", up=not minimized) if is_bounded else None,
+        error=product("error", up=True),
+        error_bound=product("error_bound", up=False),
+        sensitivity=joined["strategy"].sensitivity,
+        rmse=product("rmse", up=True),
+        value=math.prod(s.value for s in each),
+        scaling={},
+        workload_hash=workload_hash,
+        history=(),
+        warnings=(),
+        steps=dict(factors),
+        objective_grade=weakest(*(s.objective_grade for s in each)),
+        bound_grade=grade,
+        survived=min(s.survived for s in each),
+        own_sensitivity=None
+        if sensitivities == [None] * len(sensitivities)
+        else math.prod(one or 1.0 for one in sensitivities),
+        derived_bound=None,
+        derived_grade=None,
+        derived_from={},
     )

@@ -1,4 +1,4 @@
-"""The grades of bounds and objectives, and the tests of claims: points that contradict them.
+"""Tests of an author's certificate: feasible points are sought whose objective is beyond its bound.
 
 A shipped certificate is proved in its file. Any other is its author's claim, and is tested: feasible points
 are drawn and searched without the program's ``repair``, which may pull every point to where the claim holds.
@@ -14,33 +14,19 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.score_point import (
+from mmopt.driver.judge.score_and_meaning import (
     Candidate,
     charged,
-    charged_error,
     improves,
-    meaning,
-    rests_on_rounded,
-    rounding,
+    refuted,
     scored,
-    without_rounding,
 )
 from mmopt.errors import ContradictionError, Error
-from mmopt.language import evaluate, shipped
+from mmopt.language import evaluate
 from mmopt.language.syntax.syntax_tree import Declaration, Name, names_in
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import as_value, each_array, is_structured, plain
-from mmopt.results import Grade
-from mmopt.strategies import ADD_REMOVE
 
-BOUND_ROUNDING = 1e-9
-"""An objective may be below its bound by this part, by rounding alone.
-
-Feasible points may miss a line by 1e-10 of its terms (``score_point.FEASIBLE``), which can move the optimum
-by a few times that; the misses of a point count ``CHARGE_OF_MISSED`` times more.
-"""
-CHARGE_OF_MISSED = 1e3
-NO_ESTIMATE = 0.01  # a figure that is off by more than this, relatively, is no estimate
 # Points that are tried: WORK_OF_POINTS over the cube of the variables' side
 WORK_OF_POINTS, FEWEST_POINTS, MOST_POINTS = 1e8, 12, 400
 # Parts of an inner point that a point is mixed with
@@ -48,66 +34,6 @@ PARTS_OF_INNER = (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 0.03, 0.3)
 REPORT = "please report it with the command and its files"
 # Factors by which variables are scaled, each the root of the one before
 FIRST_FACTOR, LAST_FACTOR = 4.0, 1.0001
-
-
-def _is_replaced(instance: Instance) -> bool:
-    """Whether the caller passed a given in place of the workload.
-
-    Design queries are not such a given, nor are data that only the caller has: of a given without a source.
-    """
-    return not _passed(instance) <= {"", "workload.eigenqueries"}
-
-
-def _passed(instance: Instance) -> set[str]:
-    """The sources of the givens that the caller passed."""
-    return {d.source for d in instance.program.givens if d.name in instance.passed}
-
-
-def objective_grade(instance: Instance, proved: bool) -> Grade:
-    """The grade of an objective: one for other queries or targets than the workload's is not proved."""
-    return "claimed" if _is_replaced(instance) else "proved" if proved else "estimated"
-
-
-def grade_of(instance: Instance, bound: float | None) -> Grade | None:
-    """The grade of a bound; None without one.
-
-    Where the caller replaces the workload, a bound for it is not proved: the bound may be that of another
-    program, which is for the workload.
-    """
-    if bound is None or not is_shipped(instance.checked) or _is_replaced(instance):
-        return None if bound is None else "claimed"
-    return "estimated" if rests_on_rounded(instance) else "proved"
-
-
-def bounds_error(instance: Instance) -> bool:
-    """Whether the certificate is l2_strategy's, so that its value is a lower bound on total error."""
-    program, l2_program = instance.program, shipped("l2_strategy").written
-    same = all(getattr(program, n) == getattr(l2_program, n) for n in ("givens", "certificate", "sense"))
-    return same and not instance.passed and not program.lets
-
-
-def _means_error(instance: Instance) -> bool:
-    """Whether no feasible objective can be below the total error of the point's strategy.
-
-    This holds for ``l2_strategy``, and for programs with its bound, for neighbours by single rows.
-    """
-    program = instance.program
-    if instance.neighbours != ADD_REMOVE:
-        return False
-    is_theirs = _passed(instance) <= {"workload.eigenqueries"}  # other data may mean another error
-    return (
-        (bounds_error(instance) or (program.bound == "l2_strategy" and is_theirs))
-        and program.meaning.kind == "strategy"
-        and program.sense == "minimize"
-    )
-
-
-def refuted(objective: float, bound: float | None, sense: str, missed: float = 0.0) -> bool:
-    """Whether a feasible point's objective is beyond the bound by more than rounding."""
-    if bound is None:
-        return False
-    over = bound - objective if sense == "minimize" else objective - bound
-    return not over <= (BOUND_ROUNDING + CHARGE_OF_MISSED * missed) * max(abs(objective), abs(bound))
 
 
 class RefutedError(ContradictionError):
@@ -133,85 +59,8 @@ class RefutedError(ContradictionError):
         )
 
 
-def check_derived(instance: Instance, objective: float, bound: float | None) -> None:
-    """Refuse a derived bound beyond the objective of a feasible point, charged (ContradictionError)."""
-    program = instance.program
-    if refuted(objective, bound, program.sense):
-        side = "above" if program.sense == "minimize" else "below"
-        raise ContradictionError(
-            f"the bound {bound:.10g} derived for '{program.name}' is {side} the objective {objective:.10g} "
-            "of the repaired point, which is feasible",
-            hint=REPORT,
-        )
-
-
-def check_figures(
-    instance: Instance,
-    objective: float,
-    bound: float | None,
-    error: float,
-    error_bound: float,
-    rounding: float,
-    multipliers: Mapping[str, Any],
-    variables: Mapping[str, Any],
-) -> tuple[float, float]:
-    """The objective and the error, no better than their bounds: a difference of rounding is removed.
-
-    ``rounding`` : of the evaluation of the error, relatively.
-
-    Raises
-    ------
-    ContradictionError : an objective or an error is beyond its bound, or an objective that is total error is
-        below that of the strategy.
-    """
-    program = instance.program
-    if bound is not None:
-        if refuted(objective, bound, program.sense):
-            if program.certificate is None and not program.bound:
-                check_derived(instance, objective, bound)
-            raise RefutedError(
-                instance,
-                multipliers,
-                bound,
-                Candidate(variables, {}, objective, 0.0, 0.0),
-                "the repaired point",
-            )
-        objective = max(objective, bound) if program.sense == "minimize" else min(objective, bound)
-    if refuted(error, error_bound, "minimize"):
-        raise ContradictionError(
-            f"the bound {error_bound:.10g} on the error of all strategies is above the total error "
-            f"{error:.10g} of the strategy of '{program.name}'",
-            hint=REPORT,
-        )
-    if _means_error(instance) and _is_below(objective, error, rounding):
-        raise ContradictionError(
-            f"the objective {objective:.10g} of '{program.name}' should be total error, and is below that of "
-            f"its own strategy, {error:.10g}",
-            hint="is the objective total error, at the scale at which the strategy has sensitivity 1?",
-        )
-    return objective, max(error, error_bound)
-
-
-def _is_below(objective: float, error: float, rounding: float) -> bool:
-    return objective < error * (1.0 - BOUND_ROUNDING - min(2.0 * rounding, NO_ESTIMATE))
-
-
-def understates(instance: Instance, point: Candidate) -> bool:
-    """Whether a feasible point's objective, which should be total error, is below that of its strategy.
-
-    This may happen at the end of a search: the inverse of a nearly singular matrix leaves out directions that
-    the queries need.
-    """
-    if not (point.is_feasible and _means_error(instance)):
-        return False
-    strategy = without_rounding(meaning(instance, point.env)[0], instance.workload)
-    return _is_below(
-        point.objective, charged_error(strategy, instance.workload), rounding(strategy, instance.workload)
-    )
-
-
 @dataclass
-class Sought:
+class SoughtPoints:
     """Feasible points of an instance, none of them repaired; ``multipliers`` charge the misses of a point."""
 
     instance: Instance
@@ -222,8 +71,8 @@ class Sought:
     def points(self, starts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Candidate]]:
         """A drawn point; ``starts`` by their origin, as they are or moved inside; then points by descent."""
         inner, best, sense = None, None, self.instance.program.sense
-        kept = max(FEWEST_POINTS, 3 * self.left // 4)  # for points that are better than drawn ones
-        while starts and inner is None and self.left > kept:
+        reserved_points = max(FEWEST_POINTS, 3 * self.left // 4)  # for points that are better than drawn ones
+        while starts and inner is None and self.left > reserved_points:
             inner = best = self._judged(self._drawn(next(iter(starts.values()))))
         if inner is not None:
             yield "a point drawn at random", inner
@@ -247,12 +96,14 @@ class Sought:
         """The point, if it is feasible, with variables set by equations that define them."""
         self.left -= 1
         with suppress(Error, np.linalg.LinAlgError):  # no value there
-            candidate = charged(self.instance, scored(self.instance, self._tied(values)), self.multipliers)
+            candidate = charged(
+                self.instance, scored(self.instance, self._set_by_equations(values)), self.multipliers
+            )
             return candidate if candidate.is_feasible else None
         return None
 
     @np.errstate(all="ignore")
-    def _tied(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def _set_by_equations(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The variables, each one set that a line equates to an expression of others; of two one not psd."""
         kinds, tied = {d.name: d.kind for d in self.instance.program.choose}, dict(values)
         for c in self.instance.program.constraints:
@@ -269,7 +120,7 @@ class Sought:
     def _descent(self, best: Candidate) -> Iterator[Candidate]:
         """Variables scaled alone, together and against each other; entries scaled at random."""
         several = product((0.0, 1.0, -1.0), repeat=min(len(best.variables), 3))
-        powers = [p for p in several if any(p)] + [()] * 2
+        powers = [p for p in several if any(p)] + [()] * 2  # of the factor by variable; (): entries at random
         factor = FIRST_FACTOR
         while factor > LAST_FACTOR:
             improved = False
@@ -287,6 +138,7 @@ class Sought:
             factor = factor if improved else factor**0.5
 
     def _scaled(self, value: Any, factor: float, power: float, alone: bool) -> Any:
+        """The value times a power of the factor; ``alone``: its entries times random powers instead."""
         if not alone or is_structured(value):
             return each_array(value, lambda array: factor**power * array)
         side = factor ** (0.5 * self.rng.normal(size=np.shape(value)[:1]))
@@ -300,12 +152,12 @@ class Sought:
             value, factor = near[d.name], 10.0 ** self.rng.uniform(-2.0, 2.0)
             if not is_structured(value):
                 factor *= float(np.abs(value).max(initial=0.0)) or 1.0
-                value = draw(self.rng, d, np.shape(value))
+                value = draw_value(self.rng, d, np.shape(value))
             drawn[d.name] = self._scaled(value, factor, 1.0, alone=False)
         return drawn
 
 
-def survived(
+def try_to_refute(
     instance: Instance, bound: float, multipliers: Mapping[str, Any], starts: Mapping[str, Mapping[str, Any]]
 ) -> int:
     """The number of feasible points that do not refute a bound; 0, not tested, if no drawn one is feasible.
@@ -319,14 +171,16 @@ def survived(
     count, drawn, values = 0, False, [v for start in starts.values() for v in start.values()]
     entries = max((float(np.prod(getattr(v, "shape", ()))) for v in values), default=1.0)
     tried = int(np.clip(WORK_OF_POINTS / entries**1.5, FEWEST_POINTS + 1, MOST_POINTS))
-    for origin, candidate in Sought(instance, multipliers, np.random.default_rng(0), tried).points(starts):
+    for origin, candidate in SoughtPoints(instance, multipliers, np.random.default_rng(0), tried).points(
+        starts
+    ):
         if refuted(candidate.objective, bound, instance.program.sense, candidate.after):
             raise RefutedError(instance, multipliers, bound, candidate, origin)
         count, drawn = count + 1, drawn or "drawn" in origin
     return count if drawn else 0
 
 
-def draw(rng: np.random.Generator, d: Declaration, shape: tuple[int, ...]) -> Array:
+def draw_value(rng: np.random.Generator, d: Declaration, shape: tuple[int, ...]) -> Array:
     """A random value of a declared kind: standard normal entries, without sign where a sign is declared."""
     value = rng.normal(size=shape)
     if d.kind == "psd":

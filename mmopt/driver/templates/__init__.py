@@ -3,24 +3,31 @@
 ``norm=1`` is for Laplace noise, where an attribute's strategy in a product is a p-identity; ``norm=2`` is for
 Gaussian noise, where it may be any strategy.
 
-- ``every_template.py``: all templates of a workload of products, with the search of weighted marginals and of
-  sets of attributes; and their tuning for a sub-workload
-- ``product_search.py``: products of strategies for a union of products, one or several, and a lower bound
+- ``template_searches.py``: the search for the best strategy of each template: a product of strategies, a
+  union of products, weighted marginals, sets of attributes
+- ``templates_and_bound.py``: all templates of a workload of products, the best first, with a lower bound; and
+  their tuning for a sub-workload
 """
 
-from mmopt.driver.templates.every_template import (
+from mmopt.driver.templates.template_searches import (
     MOST_ATTRIBUTES,
+    UnionTerms,
+    marginal_strategy,
+    product,
+    sectorwise,
+    union,
+)
+from mmopt.driver.templates.templates_and_bound import (
     TEMPLATES,
     Templates,
     TemplateStrategy,
     form_of,
-    marginal_strategy,
-    sectorwise,
+    multipliers_of,
+    product_bound,
     template_bound,
     templates,
     tune_templates,
 )
-from mmopt.driver.templates.product_search import UnionTerms, multipliers_of, product, product_bound, union
 
 __all__ = [
     "MOST_ATTRIBUTES",

@@ -17,7 +17,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.driver.accepted_inputs import as_program, named_givens
-from mmopt.driver.solve_plan import SolvePlan, plan_instance, plan_solve
+from mmopt.driver.task_and_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.check.curvature_survey import Survey, survey

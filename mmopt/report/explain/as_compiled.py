@@ -14,7 +14,7 @@ import numpy as np
 from mmopt.compiler import Instance, lower, scale
 from mmopt.compiler.count_cones import count_entries, curved_nodes, implied_psd, line
 from mmopt.compiler.scale_numbers import units_of
-from mmopt.driver.solve_plan import SolvePlan
+from mmopt.driver.task_and_plan import SolvePlan
 from mmopt.errors import counted
 from mmopt.language import Checked, evaluate
 from mmopt.language.atoms.expression_types import Dim

@@ -1,6 +1,6 @@
 """``mmopt templates`` lists the templates that take a workload, and its strategies are saved and released.
 
-Guards comparison/ranking.py and the refusals of driver/templates/every_template.py.
+Guards comparison/ranking.py and the refusals of driver/templates/templates_and_bound.py.
 
 Guards strategies.py.
 """

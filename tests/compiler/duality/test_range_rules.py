@@ -15,7 +15,7 @@ import pytest
 from mmopt import Program, Workload
 from mmopt.compiler import bind
 from mmopt.compiler.duality.ranges import Range
-from mmopt.driver.judge.proved_bounds import reader
+from mmopt.driver.judge.derived_bound import line_bounds
 from mmopt.language import check
 
 Rng = np.random.Generator
@@ -104,7 +104,7 @@ def ranges_at(
     text: str, givens: Mapping[str, Any], point: Mapping[str, Any], level: float
 ) -> Mapping[str, Range]:
     instance = bind(check(Program.parse(text)), Workload.from_matrix(np.eye(N)), givens)
-    return reader(instance, point, level).ranges
+    return line_bounds(instance, point, level).ranges
 
 
 @pytest.mark.parametrize("rule", LINES)

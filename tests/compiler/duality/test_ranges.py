@@ -13,7 +13,7 @@ from judge import balls
 
 from mmopt.compiler.duality.lagrangian import inside, read as read_lagrangian
 from mmopt.compiler.duality.ranges import Range, others, plus, quotient, ranges_by_cuts, times, total
-from mmopt.driver.judge.proved_bounds import reader
+from mmopt.driver.judge.derived_bound import line_bounds
 from tests.compiler.derived_cases import BASES
 from tests.compiler.derived_points import (
     Case,
@@ -38,7 +38,7 @@ def test_ranges_hold_every_feasible_point(rng: Rng) -> None:
         assert found is not None
         instance, point = found.instance, dict(found.point)
         level = float(found.objective) + 3.0 * max(1.0, abs(float(found.objective)))
-        ranges = reader(instance, point, level).ranges
+        ranges = line_bounds(instance, point, level).ranges
         for _ in range(30):
             step = 10.0 ** rng.uniform(-3, 1)
             moved = {name: value + step * direction(value, rng) for name, value in point.items()}
@@ -55,7 +55,7 @@ def test_cuts_hold_every_point_up_to_the_level(rng: Rng) -> None:
     text = next(text for text in BASES if "logsumexp(W @ y) + sum(y**2)" in text)
     found = case(text, rng)
     assert found is not None
-    read = found.reader
+    read = found.lines
     _, multipliers, _ = derived(read, 1e-7)
     proper = inside(read.nodes, multipliers)
     ranges = ranges_by_cuts(read.nodes, proper, ["y"], read.level, read.all_but)
@@ -84,7 +84,7 @@ def test_the_reading_is_tangent_to_the_lagrangian(subtests: pytest.Subtests, rng
 
 
 def is_tangent(found: Case, rng: Rng) -> None:
-    read = found.reader
+    read = found.lines
     proper = inside(read.nodes, random_multipliers(read, rng))
     for name, y in proper.items():
         lines = found.instance.program.constraints

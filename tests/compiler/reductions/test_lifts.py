@@ -16,9 +16,9 @@ from mmopt import Attribute, Domain, Program, Workload, solve
 from mmopt.compiler import bind
 from mmopt.compiler.reductions import REDUCTIONS, SolvedPart, traits_of
 from mmopt.compiler.reductions.split_blocks_and_factors import IndependentBlocks
-from mmopt.driver.judge.score_point import bound_of
+from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.driver.solve_convex import solve_convex
-from mmopt.driver.solve_plan import SolvePlan, Task
+from mmopt.driver.task_and_plan import SolvePlan, Task
 from mmopt.numerics.split_arrays import Level
 from mmopt.workloads import Factor, Product, query_product
 

@@ -1,6 +1,6 @@
 """Shipped certificates prove; an author's are claims, which feasible points that no repair touched refute.
 
-Guards mechanism/release_plan.py, proof/recheck.py.
+Guards driver/judge/assemble_solution.py, score_and_meaning.py, mechanism/release_plan.py, proof/recheck.py.
 """
 
 import dataclasses
@@ -24,7 +24,8 @@ from mmopt import (
     verify,
 )
 from mmopt.compiler import bind
-from mmopt.driver.judge.check_claims import REPORT, RefutedError, check_derived, check_figures
+from mmopt.driver.judge.assemble_solution import check_derived, check_figures
+from mmopt.driver.judge.check_claims import REPORT, RefutedError
 
 PREFIX = Workload.from_matrix(np.tri(4), targets=1.0)
 TWICE = [

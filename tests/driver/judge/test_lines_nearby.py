@@ -1,6 +1,6 @@
 """Points that miss lines of one's own program by a solver's tolerance are moved to where they hold.
 
-Guards violations.py, score_point.py.
+Guards violations_and_nearby_points.py, score_and_meaning.py.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ import scs
 
 from mmopt import Program, certify, solve, verify
 from mmopt.compiler import Instance, bind
-from mmopt.driver.judge import violations
-from mmopt.driver.judge.score_point import candidate
-from mmopt.driver.judge.violations import as_declared, nearby
+from mmopt.driver.judge import score_and_meaning
+from mmopt.driver.judge.score_and_meaning import candidate
+from mmopt.driver.judge.violations_and_nearby_points import as_declared, nearby_points
 from mmopt.errors import OptionError
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import exact
@@ -74,13 +74,13 @@ def test_what_is_far_from_them_is_not(rng: Rng) -> None:
         instance = instance_of(own("norm(x)", "A @ x == a"), matrix, matrix @ known)
         off = {"x": known + 0.1 * rng.normal(size=6)}
         assert not candidate(instance, off).is_feasible
-        moved = [np.abs(point["x"] - off["x"]).max() for point in nearby(instance, off)]
+        moved = [np.abs(point["x"] - off["x"]).max() for point in nearby_points(instance, off)]
         assert all(by <= 1e-4 * max(1.0, np.abs(off["x"]).max()) for by in moved)
 
 
 @pytest.mark.quick
 def test_no_point_of_a_shipped_program_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(violations, "nearby", None)
+    monkeypatch.setattr(score_and_meaning, "nearby_points", None)
     instance = bind(Program.load("a_optimal_design"), as_workload(np.eye(3)))
     assert not candidate(instance, {"d": np.full(3, np.nan)}).is_feasible
 

@@ -1,6 +1,6 @@
 """The charge on total error for rounding covers the rounding, against rational arithmetic.
 
-Guards score_point.py.
+Guards score_and_meaning.py.
 """
 
 from fractions import Fraction
@@ -10,7 +10,7 @@ import pytest
 from tolerances import RECOMPUTED
 
 from mmopt import solve
-from mmopt.driver.judge.score_point import rounding, without_rounding
+from mmopt.driver.judge.score_and_meaning import rounding_of_error, without_rounding
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
 
@@ -43,7 +43,7 @@ def test_rounding_of_total_error_is_covered(rng: np.random.Generator, subtests: 
                 cells = Workload.from_matrix(np.eye(5))
                 found = Fraction(strategy.total_error(cells))
                 true = total_error_of_cells(strategy.matrix)
-                assert abs(found - true) <= Fraction(rounding(strategy, cells)) * true
+                assert abs(found - true) <= Fraction(rounding_of_error(strategy, cells)) * true
 
 
 def test_what_is_rounding_next_to_the_strategy_is_not_measured() -> None:

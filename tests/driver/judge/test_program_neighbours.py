@@ -1,7 +1,7 @@
 """A program with neighbours of its own: what it is solved for is what is judged, verified and released.
 
-Guards proved_bounds.py, compiler/bind.py, compiler/reductions/reduction_step.py,
-mechanism/release_plan.py, score_point.py, proof/recheck.py.
+Guards total_error_bound.py, compiler/bind.py, compiler/reductions/reduction_step.py,
+mechanism/release_plan.py, score_and_meaning.py, proof/recheck.py.
 """
 
 import dataclasses
@@ -13,8 +13,8 @@ from edited_programs import edited
 
 from mmopt import Privacy, PrivacyError, Program, Solution, Strategy, Workload, certify, plan, solve, verify
 from mmopt.compiler import bind
-from mmopt.driver.judge.proved_bounds import for_neighbours
-from mmopt.driver.solve_plan import plan_solve
+from mmopt.driver.judge.total_error_bound import for_neighbours
+from mmopt.driver.task_and_plan import plan_solve
 from mmopt.errors import OptionError
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Attribute, Domain, Product

@@ -1,6 +1,6 @@
 """Which line a point misses the most, where, and by how much.
 
-Guards assemble_solution.py, score_point.py.
+Guards violations_and_nearby_points.py, score_and_meaning.py.
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ from tolerances import ROUNDING
 
 from mmopt import Program, Workload, certify, solve
 from mmopt.compiler import Instance, bind
-from mmopt.driver.judge.score_point import candidate
-from mmopt.driver.judge.violations import violations, worst_line
+from mmopt.driver.judge.score_and_meaning import candidate
+from mmopt.driver.judge.violations_and_nearby_points import violations, worst_line
 from mmopt.errors import OptionError
 from mmopt.language import violation, worst
 

@@ -1,6 +1,6 @@
 """Weights of marginals: gradient, the convex case, and figures of the field.
 
-Guards every_template.py.
+Guards template_searches.py.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import tolerances
 from symmetric_workloads import random_products
 
 from mmopt import Workload, solve
-from mmopt.driver.templates.every_template import _MarginalWeights, marginal_strategy
+from mmopt.driver.templates.template_searches import _MarginalWeights, marginal_strategy
 from mmopt.errors import TooLargeError
 from mmopt.strategies.factor_strategies import MarginalStrategy, energies, volumes
 from mmopt.testing.problem_registry import domain_of, marginals

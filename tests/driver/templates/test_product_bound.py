@@ -1,6 +1,6 @@
 """The bound by multipliers that are products is below the optimum.
 
-Guards product_search.py, every_template.py.
+Guards templates_and_bound.py.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from few_attributes import up_to
 from symmetric_workloads import random_products
 
 from mmopt import Workload, solve
-from mmopt.driver.templates import every_template, multipliers_of, product, product_bound
+from mmopt.driver.templates import multipliers_of, product, product_bound, templates_and_bound
 from mmopt.strategies import Strategy
 from mmopt.strategies.factor_strategies import ProductStrategy
 from mmopt.testing.problem_registry import domain_of, marginals
@@ -76,9 +76,9 @@ def test_the_bound_of_templates_without_a_solve(monkeypatch: pytest.MonkeyPatch)
     product."""
     workload = two(6, ("P", "R"))
     optimum = solve(workload, "l2_strategy").objective
-    monkeypatch.setattr(every_template, "LARGEST", 0)
-    monkeypatch.setattr(every_template, "by_components", lambda *args, **options: None)
-    bound, origin = every_template.template_bound(workload)
+    monkeypatch.setattr(templates_and_bound, "LARGEST_SOLVED", 0)
+    monkeypatch.setattr(templates_and_bound, "by_components", lambda *args, **options: None)
+    bound, origin = templates_and_bound.template_bound(workload)
     assert optimum * (1 - 1e-4) <= bound <= optimum and origin == "multipliers that are products"
 
 

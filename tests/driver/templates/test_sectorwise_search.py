@@ -1,6 +1,6 @@
 """The template of few attributes: its figures, and its bound over many cells.
 
-Guards every_template.py.
+Guards templates_and_bound.py, template_searches.py.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import tolerances
 from few_attributes import MIXED, few_ways
 
 from mmopt import solve
-from mmopt.driver.templates import every_template, sectorwise, templates
+from mmopt.driver.templates import sectorwise, templates, templates_and_bound
 from mmopt.errors import OptionError
 from mmopt.limits import deadline
 from mmopt.numerics.arrays import EPS
@@ -69,13 +69,13 @@ def test_over_many_cells_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(workload)
         return best_residual_strategy(workload)
 
-    monkeypatch.setattr(every_template, "best_residual_strategy", counted)
+    monkeypatch.setattr(templates_and_bound, "best_residual_strategy", counted)
     for orders, gap in (((1, 2), 0.01), ((3,), 0.02)):
         workload = few_ways(MANY, orders, prefix)
         found = templates(workload, 2, ["sectorwise"])
         assert calls.pop() is workload and not calls
         assert found.bound_from == "a product of measures" and 0 <= found.gap < gap
-        assert found.bound == every_template.template_bound(workload)[0]
+        assert found.bound == templates_and_bound.template_bound(workload)[0]
 
 
 def test_the_bound_is_charged_with_the_rounding_of_gram_matrices(
@@ -89,12 +89,12 @@ def test_the_bound_is_charged_with_the_rounding_of_gram_matrices(
         told.append(off)
         return 7.0, ()
 
-    monkeypatch.setattr(every_template, "best_measure_bound", noted)
-    assert every_template.template_bound(workload) == (7.0, "a product of measures")
+    monkeypatch.setattr(templates_and_bound, "best_measure_bound", noted)
+    assert templates_and_bound.template_bound(workload) == (7.0, "a product of measures")
     assert (90 + 2) * EPS <= told[0] <= 200 * EPS
 
-    monkeypatch.setattr(every_template, "best_measure_bound", lambda *_: (0.0, ()))  # nothing is proved
-    bound, source = every_template.template_bound(workload)
+    monkeypatch.setattr(templates_and_bound, "best_measure_bound", lambda *_: (0.0, ()))  # nothing is proved
+    bound, source = templates_and_bound.template_bound(workload)
     assert bound > 0 and source == "multipliers that are products"
 
 
@@ -104,5 +104,5 @@ def test_where_the_bound_is_too_large_nothing_is_sought_for_it() -> None:
     def sought(_: Workload) -> ResidualStrategy:
         raise AssertionError
 
-    bound, source = every_template.template_bound(few_ways((18,) * 6, (3,), prefix), residual=sought)
+    bound, source = templates_and_bound.template_bound(few_ways((18,) * 6, (3,), prefix), residual=sought)
     assert bound > 0 and source == "multipliers that are products"

@@ -1,6 +1,6 @@
-"""Unions of products, and one product (product_search): the budget, their errors, the census, refusals.
+"""Unions of products, and one product (template_searches): the budget, their errors, the census, refusals.
 
-Guards product_search.py.
+Guards template_searches.py.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from tolerances import RECOMPUTED
 
 from mmopt import Attribute, Domain, Workload, solve
 from mmopt.driver.templates import UnionTerms, product, union as best_union
-from mmopt.driver.templates.product_search import shares_of
+from mmopt.driver.templates.template_searches import shares_of
 from mmopt.errors import OptionError, TooLargeError, UnsuitableError
 from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
 from mmopt.workloads import Product, query_product as f

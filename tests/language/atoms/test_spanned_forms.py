@@ -11,7 +11,7 @@ import tolerances
 from dense_row_space import DenseSectors, dense_sectors, few_of_many
 
 from mmopt.compiler import bind
-from mmopt.driver.judge.score_point import bound_of, candidate
+from mmopt.driver.judge.score_and_meaning import bound_of, candidate
 from mmopt.errors import OptionError, ProgramError
 from mmopt.language import evaluate, evaluate_ball, shipped
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS

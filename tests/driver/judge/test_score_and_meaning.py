@@ -1,6 +1,6 @@
 """Scoring a point: repair, feasibility, the objective rounded up, the certificate rounded down.
 
-Guards compiler/bind.py, score_point.py.
+Guards compiler/bind.py, score_and_meaning.py, charge_rounded_queries.py.
 """
 
 import itertools
@@ -17,14 +17,8 @@ from tolerances import ROUNDING
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.judge.score_point import (
-    FEASIBLE,
-    bound_of,
-    candidate,
-    charged_for_the_queries,
-    scored,
-    upper_value,
-)
+from mmopt.driver.judge.charge_rounded_queries import charged_objective
+from mmopt.driver.judge.score_and_meaning import FEASIBLE, bound_of, candidate, scored, upper_value
 from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError
 from mmopt.numerics.split_arrays import Level
@@ -238,7 +232,7 @@ def test_strategies_of_low_rank_have_an_error_bound(
         seen.append(upper_value(*args))
         return seen[-1]
 
-    monkeypatch.setattr(sys.modules["mmopt.driver.solve"], "upper_value", watched)
+    monkeypatch.setattr(sys.modules["mmopt.driver.solve_and_tune"], "upper_value", watched)
     margins = [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
     for program in ["augment", "eigen_design", "singular_value_bound"]:
         with subtests.test(program):
@@ -333,7 +327,7 @@ def test_an_objective_holds_for_queries_whose_root_the_condition_amplifies(subte
             one = bind(Program.load("augment"), w)
             assert w.root_rounding > 0
             value = upper_value(one.program.objective, one.env)[0]
-            charged, still = charged_for_the_queries(one, one.env, value, True)
+            charged, still = charged_objective(one, one.env, value, True)
             assert still is proved
             assert charged > value if proved else charged >= value
             assert not proved or exact_error(w.queries, one.env["C"]) <= Fraction(charged)

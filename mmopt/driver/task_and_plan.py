@@ -25,7 +25,7 @@ from mmopt.compiler.reductions import (
 )
 from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets, of_each_query
 from mmopt.compiler.same_program import is_shipped, match
-from mmopt.driver.accepted_inputs import reads, takes
+from mmopt.driver.accepted_inputs import is_solved_by, reads_option
 from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.number_systems import splits
@@ -51,7 +51,7 @@ KERNEL_ARRAYS = 16  # matrices of the size of the largest component in a solve b
 
 @dataclass(frozen=True, eq=False)
 class SolvePlan:
-    """The way to solve an instance: as it is, or by a step to smaller ones, whose solutions it lifts.
+    """The way to solve an instance: as it is, or by a step to smaller ones, whose solutions the step lifts.
 
     split : in words, how the instance is by component or in factors, where its solution stays so; else "".
     step : a reduction; with the plans of its ``parts``, one for equal parts.
@@ -143,7 +143,7 @@ def plan_solve(
             else _by_component(*arguments, int(SMALL_COMPONENT * workload.n))
         )
         if isinstance(other, SolvePlan):
-            return other
+            return other  # else the reason why there is none
         if isinstance(other, TooLargeError):
             raise other
         if is_large and not _fits_dense(workload):
@@ -166,13 +166,15 @@ def _reduced(
     """The plan of an instance, with reductions; ``plans``: those of parts by the hash of their workload."""
     step = first_step(instance, traits, lambda inner: is_claimed(inner, solver))
 
-    def part(inner: Instance) -> SolvePlan:
+    def plan_of_part(inner: Instance) -> SolvePlan:
         if splits(inner.env):  # where no further reduction applies
             return SolvePlan(inner)
         key = inner.workload.hash
         return plans.get(key) or plans.setdefault(key, _reduced(inner, solver, traits, plans))
 
-    return SolvePlan(instance, step=step, parts=tuple(map(part, step.parts if step is not None else ())))
+    return SolvePlan(
+        instance, step=step, parts=tuple(map(plan_of_part, step.parts if step is not None else ()))
+    )
 
 
 def plan_in_factors(
@@ -198,7 +200,7 @@ def plan_in_factors(
     return None if reduced is None else SolvePlan(reduced[0], reduced[1].text, reduced[1], parts)
 
 
-def _stays(
+def _plan_without_lift(
     reduction: Callable[..., tuple[Instance, str] | str | None],
     checked: Checked,
     workload: Workload,
@@ -222,7 +224,9 @@ def _by_component(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], largest: int | None
 ) -> SolvePlan | str | TooLargeError:
     """The plan by component, with components no larger than ``largest``; or why there is none."""
-    return obstacle(checked, givens) or _stays(by_components, checked, workload, givens, largest=largest)
+    return obstacle(checked, givens) or _plan_without_lift(
+        by_components, checked, workload, givens, largest=largest
+    )
 
 
 def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, Any]) -> SolvePlan | str:
@@ -237,7 +241,7 @@ def _without_cells(checked: Checked, workload: Workload, givens: Mapping[str, An
         return by_component
     if isinstance(sets := _by_sets(*arguments), SolvePlan):
         return sets
-    if isinstance(other := _stays(by_sectors, *arguments), SolvePlan):
+    if isinstance(other := _plan_without_lift(by_sectors, *arguments), SolvePlan):
         return other
     if isinstance(by_component, str) and isinstance(
         by_component := _by_component(*arguments, None), SolvePlan
@@ -263,14 +267,18 @@ def _by_sets(
     """
     arguments = checked, workload, givens
     try:
-        plan = _stays(by_sets, *arguments, is_quick=is_quick) if is_shipped(checked) else NO_KERNEL
+        plan = (
+            _plan_without_lift(by_sets, *arguments, is_quick=is_quick) if is_shipped(checked) else NO_KERNEL
+        )
     except OptionError as error:  # queries too far apart in size
         return error.message
     is_last = not (is_quick and of_each_query(checked, givens))
     return (
         replace(
             plan,
-            further=lambda: _stays(by_sectors, *arguments) if is_last else _by_sets(*arguments, False),
+            further=lambda: (
+                _plan_without_lift(by_sectors, *arguments) if is_last else _by_sets(*arguments, False)
+            ),
         )
         if isinstance(plan, SolvePlan)
         else plan
@@ -278,6 +286,7 @@ def _by_sets(
 
 
 def _fits_dense(workload: Workload) -> bool:
+    """Whether the matrices of a solve over the cells fit in memory."""
     return DENSE_ARRAYS * 8 * workload.n**2 <= memory_limit()
 
 
@@ -302,6 +311,7 @@ def _too_large(program: Program, workload: Workload, why: str) -> TooLargeError:
 
 
 def _gigabytes(size: float) -> str:
+    """A number of bytes in words; exact where it is beyond what doubles count."""
     gigabytes = round(size / 2**30) if size < 2**80 else int(size) // 2**30
     return f"{whole(gigabytes)} GiB"
 
@@ -329,6 +339,7 @@ class Progress:
 
     @property
     def gap(self) -> float | None:
+        """The proved gap, or None without a bound."""
         return gap_between(self.objective, self.bound, self.sense, self.is_logarithmic)
 
 
@@ -373,8 +384,10 @@ class Task:
     def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
         """A step of this procedure, not planned yet, with the solver and the options that it reads."""
         checked = instance.checked
-        solver = self.solver if self.solver is not None and takes(checked, self.solver) else None
-        overrides = {name: value for name, value in self.overrides.items() if reads(checked, name, solver)}
+        solver = self.solver if self.solver is not None and is_solved_by(checked, self.solver) else None
+        overrides = {
+            name: value for name, value in self.overrides.items() if reads_option(checked, name, solver)
+        }
         return replace(
             self,
             plan=SolvePlan(instance, reduce=self.plan.reduce),

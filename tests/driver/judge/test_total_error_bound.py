@@ -6,8 +6,8 @@ from named_workloads import NAMED, named, random_workload
 from tolerances import GAP
 
 from mmopt import solve
-from mmopt.driver.judge import proved_bounds as bounds
-from mmopt.driver.judge.proved_bounds import error_bound
+from mmopt.driver.judge import total_error_bound as bounds
+from mmopt.driver.judge.total_error_bound import error_bound
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 

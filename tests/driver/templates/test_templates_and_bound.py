@@ -1,6 +1,6 @@
 """All templates beside each other, and their tuning (template_tuning).
 
-Guards every_template.py.
+Guards templates_and_bound.py.
 """
 
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_the_best_first_and_none_below_the_bound(subtests: pytest.Subtests) -> N
 
 def test_where_nothing_splits_the_bound_is_by_products(monkeypatch: pytest.MonkeyPatch) -> None:
     """1,600 cells in components that are too large: no solve over them is tried."""
-    monkeypatch.setattr("mmopt.driver.templates.every_template.LARGEST", 10)
+    monkeypatch.setattr("mmopt.driver.templates.templates_and_bound.LARGEST_SOLVED", 10)
     workload = Workload.from_products(domain_of(40, 40), [Product((f.prefix(40), f.all_range(40)))])
     found = templates(workload, 2, ["product"])
     assert found.bound_from == "multipliers that are products"

@@ -1,8 +1,8 @@
 """Constraints that a point misses, by how much, and nearby points that keep them.
 
 A point is made to keep its declarations (``as_declared``); a ``Violation`` says which line it misses, where
-and by how much. Near a point that misses lines of a user's program by little, ``nearby`` gives points at
-which they hold, by Newton's step: the least move by which the missed lines hold to first order. They are
+and by how much. Near a point that misses lines of a user's program by little, ``nearby_points`` gives points
+at which they hold, by Newton's step: the least move by which the missed lines hold to first order. They are
 judged like any other point.
 """
 
@@ -39,7 +39,7 @@ SYMMETRIC = ("psd", "symmetric")  # kinds of square matrices that are equal to t
 # Relative to the largest entry: a given point may be so far from symmetric by rounding.
 ROUNDED_APART = 1e-8
 # These are not defined for a singular matrix, or have no slope there.
-OF_DEFINITE = frozenset({"inv", "root", "logdet", "factor"})
+NEED_NONSINGULAR = frozenset({"inv", "root", "logdet", "factor"})
 # Times the rows (plus 4) and the trace: an eigenvalue that Cholesky's algorithm proves to be positive.
 SEMIDEFINITE_FLOOR = 8 * EPS
 
@@ -54,8 +54,8 @@ def _axis(instance: Instance, c: Constraint) -> str:
         if c.family is None
         else c.family.dim
     )
-    given = (d for d in instance.program.givens if d.name not in instance.passed)
-    axes = (pair for d in given for pair in zip(AXES.get(d.source, ()), d.dims, strict=False))
+    not_passed = (d for d in instance.program.givens if d.name not in instance.passed)
+    axes = (pair for d in not_passed for pair in zip(AXES.get(d.source, ()), d.dims, strict=False))
     return next((axis for axis, given_dim in axes if given_dim == dim), "")
 
 
@@ -138,7 +138,7 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
     """
     env = {**instance.env, **point}
     with np.errstate(all="ignore"):
-        lines = [_of_line(instance, c, env, memo) for c in instance.program.constraints]
+        lines = [_line_violation(instance, c, env, memo) for c in instance.program.constraints]
     for d in instance.program.choose:
         value = as_value(env[d.name])
         if d.kind == "psd" and is_finite(value):
@@ -148,7 +148,9 @@ def violations(instance: Instance, point: Mapping[str, Any], memo: Memo | None =
     return sorted(lines, key=lambda v: -v.amount)
 
 
-def _of_line(instance: Instance, c: Constraint, env: Mapping[str, Any], memo: Memo | None) -> Violation:
+def _line_violation(
+    instance: Instance, c: Constraint, env: Mapping[str, Any], memo: Memo | None
+) -> Violation:
     if words := undefined_part(instance, env, c):
         return Violation(c.name, "constraint", np.inf, (), words)
     return Violation(
@@ -196,6 +198,7 @@ def worst_line(
 
 
 def _negative_eigenvalue(parts: Sequence[Array]) -> float:
+    """The part by which matrices miss being psd, relative to their diagonals; 0 where all are definite."""
     symmetric = [symmetric_part(part) for part in parts]
     return (
         0.0
@@ -205,6 +208,7 @@ def _negative_eigenvalue(parts: Sequence[Array]) -> float:
 
 
 def _negative_entry(d: Declaration, value: np.ndarray[Any, Any]) -> Violation:
+    """The violation of a declared sign: 1, all of the entry, at the least one."""
     if not np.isfinite(value).all():
         return Violation(d.name, "sign", float("inf"))
     if value.size == 0 or not (value <= 0.0 if d.sign == ">" else value < 0.0).any():
@@ -232,7 +236,7 @@ def as_declared(d: Declaration, value: Any, program: Program) -> Any:
         return value
     if d.kind == "symmetric":
         return np.asarray((value + value.T) / 2)
-    return each_array(value, partial(_signed, d)) if d.sign else value
+    return each_array(value, partial(_clipped_to_sign, d)) if d.sign else value
 
 
 def is_inverted(name: str, program: Program) -> bool:
@@ -241,21 +245,26 @@ def is_inverted(name: str, program: Program) -> bool:
     written += [] if program.meaning.kind == "none" else [program.meaning.expr]
     written += [side for c in program.constraints for side in (c.relation.left, c.relation.right)]
     return bool(program.repair) or any(
-        isinstance(part, Apply) and part.atom in OF_DEFINITE and mentions(part, name)
+        isinstance(part, Apply) and part.atom in NEED_NONSINGULAR and mentions(part, name)
         for expr in written
         for part in (walk(expr) if expr is not None else ())
     )
 
 
-def _signed(d: Declaration, value: Array) -> Array:
+def _clipped_to_sign(d: Declaration, value: Array) -> Array:
+    """The value with entries of the wrong sign at 0; for ``> 0`` at a small part of the largest entry."""
     floor = EIGENVALUE_FLOOR * (float(np.max(value, initial=0.0)) or 1.0) if d.sign == ">" else 0.0
     return np.asarray(np.maximum(value, floor))
 
 
-KEPT = {"==": (-np.inf, np.inf), "<=": (0.0, np.inf), ">=": (-np.inf, 0.0)}  # range of left - right if missed
+RANGE_IF_MISSED = {
+    "==": (-np.inf, np.inf),
+    "<=": (0.0, np.inf),
+    ">=": (-np.inf, 0.0),
+}  # range of left - right if missed
 # An entry may be moved by this part of its variable, or of one where that is smaller
-MOST_MOVED = 1e-4
-MOST_STEPS = 6
+MOST_MOVED_ENTRY = 1e-4
+MOST_NEWTON_STEPS = 6
 MOST_TAPES = 500  # of a family that has no form for all indices at once
 MOST_DERIVATIVES = 10**6  # entries of the matrix of a step
 # A step aims this far beyond an inequality: a part of its miss, and for each number in it a part of the size
@@ -263,47 +272,49 @@ MOST_DERIVATIVES = 10**6  # entries of the matrix of a step
 INSIDE, ROUNDED = 1e-3, 4 * EPS
 
 
-def nearby(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def nearby_points(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Points nearby at which missed lines may hold, of arrays that are finite and not by component.
 
     After the steps, tiny entries are set to zero: sides that are both zero are equal, tiny ones may differ.
     """
     if any(is_structured(v) or not np.isfinite(v).all() for v in values.values()):
         return
-    yield from (_cleared(pulled, EPS) for pulled in _pulled_in(instance, values))
-    yield _cleared(values, MOST_MOVED)
+    yield from (_without_dust(pulled, EPS) for pulled in _newton_points(instance, values))
+    yield _without_dust(values, MOST_MOVED_ENTRY)
 
 
-def _cleared(values: Mapping[str, Any], dust: float) -> dict[str, Any]:
+def _without_dust(values: Mapping[str, Any], dust: float) -> dict[str, Any]:
+    """The values, with entries of at most this part of their variable's size at 0."""
     return {n: np.where(np.abs(v) <= dust * _size(v), 0.0, v) for n, v in values.items()}
 
 
 def _size(value: Array) -> float:
+    """The largest entry of a variable, or 1 where that is more."""
     return max(1.0, float(np.abs(value).max(initial=0.0)))
 
 
-def _pulled_in(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _newton_points(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The points after each step towards one at which all lines hold, while they are near.
 
     A line that was missed once is held from then on; variables with a sign move in proportion to entries.
     """
-    kinds, tapes = {d.name: d for d in instance.program.choose}, list(_tapes(instance, values))
+    kinds, tapes = {d.name: d for d in instance.program.choose}, list(_recorded_lines(instance, values))
     point = {n: np.asarray(v, dtype=float) for n, v in values.items()}
     weights = {
         n: np.abs(v) if kinds[n].sign and v.any() else np.full(v.shape, _size(v)) for n, v in point.items()
     }
-    held: dict[tuple[int, int], float] = {}
-    for _ in range(MOST_STEPS):
+    aims: dict[tuple[int, int], float] = {}  # by line and entry: how far beyond it a step aims
+    for _ in range(MOST_NEWTON_STEPS):
         rows, over = [], []
         for number, (op, tape) in enumerate(tapes):
             value, pull = tape.run(point)
             flat = np.ravel(value)
-            missed = np.abs(np.clip(flat, *KEPT[op]))
+            missed = np.abs(np.clip(flat, *RANGE_IF_MISSED[op]))
             for at in np.flatnonzero(missed).tolist():
-                held.setdefault((number, at), 0.0 if op == "==" else INSIDE * float(missed[at]))
+                aims.setdefault((number, at), 0.0 if op == "==" else INSIDE * float(missed[at]))
             sign = -1.0 if op == ">=" else 1.0
-            for at in sorted(at for line, at in held if line == number):
-                if len(held) * sum(v.size for v in point.values()) > MOST_DERIVATIVES:
+            for at in sorted(at for line, at in aims if line == number):
+                if len(aims) * sum(v.size for v in point.values()) > MOST_DERIVATIVES:
                     return
                 more = pull(np.reshape(sign * np.eye(1, flat.size, at), np.shape(value)))
                 each = [
@@ -311,7 +322,7 @@ def _pulled_in(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[s
                     for n, v in point.items()
                 ]
                 rows.append(np.concatenate(each))
-                beyond = sign * float(flat[at]) + held[number, at]
+                beyond = sign * float(flat[at]) + aims[number, at]
                 if op != "==":
                     beyond += ROUNDED * len(rows[-1]) * float(np.abs(rows[-1]).sum())
                 over.append(beyond if op == "==" else max(beyond, 0.0))
@@ -324,18 +335,20 @@ def _pulled_in(instance: Instance, values: Mapping[str, Any]) -> Iterator[dict[s
         for (n, v), part in zip(list(point.items()), np.split(step, ends), strict=True):
             moved = v - weights[n] * np.reshape(part, v.shape)
             point[n] = np.maximum(moved, 0.0) if kinds[n].sign else moved
-        if any(np.abs(point[n] - values[n]).max(initial=0.0) > MOST_MOVED * _size(values[n]) for n in point):
+        if any(
+            np.abs(point[n] - values[n]).max(initial=0.0) > MOST_MOVED_ENTRY * _size(values[n]) for n in point
+        ):
             return
         yield dict(point)
 
 
-def _tapes(instance: Instance, values: Mapping[str, Any]) -> Iterator[tuple[str, Tape]]:
+def _recorded_lines(instance: Instance, values: Mapping[str, Any]) -> Iterator[tuple[str, Tape]]:
     """Left minus right of every line of numbers that has derivatives; one for each index of a family."""
     env, chosen = {**instance.env, **values}, list(values)
     for c in instance.program.constraints:
         written = Apply("sub", (c.relation.left, c.relation.right), c.span)
         atoms = {part.atom for part in walk(written) if isinstance(part, Apply)}
-        if c.relation.op not in KEPT or any(ATOMS[atom].gradient is None for atom in atoms):
+        if c.relation.op not in RANGE_IF_MISSED or any(ATOMS[atom].gradient is None for atom in atoms):
             continue
         if c.family is None:
             yield c.relation.op, Tape(written, env, chosen)

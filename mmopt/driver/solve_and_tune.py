@@ -22,14 +22,15 @@ import numpy as np
 from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.accepted_inputs import as_program, named_givens, refuse_unread, within_range, workload_for
-from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, starting
-from mmopt.driver.judge.assemble_solution import Ending, assemble
-from mmopt.driver.judge.score_point import bound_of, charged_for_the_queries, starts_from, upper_value
+from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, start_strategy
+from mmopt.driver.judge.assemble_solution import Ending, assemble_solution
+from mmopt.driver.judge.charge_rounded_queries import charged_objective
+from mmopt.driver.judge.score_and_meaning import bound_of, starts_from, upper_value
 from mmopt.driver.rank_search import solve_rank
 from mmopt.driver.remarks import objective_remarks
 from mmopt.driver.smooth_search import solve_smooth
 from mmopt.driver.solve_convex import solve_convex, solve_factors
-from mmopt.driver.solve_plan import Report, Task, plan_solve
+from mmopt.driver.task_and_plan import Report, Task, plan_solve
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import Program, check, evaluate, evaluate_ball, program_names, shipped
 from mmopt.language.atoms.expression_types import LARGEST_DIM
@@ -73,9 +74,9 @@ def solve(
 ) -> Solution:
     """Solve a program for a workload and certify the result.
 
-    Over more than ``solve_plan.MOST_CELLS`` cells a convex program with a kernel is solved by component, if
-    the workload has symmetries; then nothing over the cells is formed, nor in the Solution. The same holds
-    over more than ``solve_plan.FEW_CELLS`` cells, where all components are small.
+    Over more than ``task_and_plan.MOST_CELLS`` cells a convex program with a kernel is solved by component,
+    if the workload has symmetries; then nothing over the cells is formed, nor in the Solution. The same holds
+    over more than ``task_and_plan.FEW_CELLS`` cells, where all components are small.
 
     An option that nothing on the way to the solution reads is refused, with a hint.
 
@@ -148,7 +149,7 @@ def solve(
     began = time.monotonic()
     with deadline(time_limit), blas_threads(workload.n, threads):
         named = named_givens(givens, checked.written, workload)
-        strategy = None if start is None else starting(start, checked.written, workload, overrides)
+        strategy = None if start is None else start_strategy(start, checked.written, workload, overrides)
         named = {**({} if strategy is None else row_parameter(checked.written, strategy)), **named}
         plan = plan_solve(checked, workload, named, reduce=reduce, solver=row)
         point = None if strategy is None else adopt(plan.instance, strategy)
@@ -174,15 +175,16 @@ def with_total(solution: Solution, started: float) -> Solution:
 
 Solve = Callable[[Task], Solution]
 
-WELL = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)  # the stop of a step that ended well begins so
+# The stop of a step that ended well begins with one of these.
+STOPPED_WELL = (Stop.REACHED, Stop.CLOSED, Stop.LOCAL, Stop.RANK)
 # 'alternate' ends when an objective falls by less than this, relatively.
-SETTLED = 1e-8
+SETTLED_FALL = 1e-8
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "==": eq}
 
 
 @dataclass
 class _Procedure:
-    """The state of the steps: names with their values, and the solutions in order."""
+    """A procedure while its steps run: names with their values, and the solutions in order."""
 
     task: Task
     solve: Solve
@@ -192,14 +194,15 @@ class _Procedure:
     # On total error by neighbours: all steps are for one workload, and a search has hundreds.
     error_bounds: dict[Neighbours, tuple[float, Any]] = field(default_factory=dict)
 
-    def each(self, steps: Sequence[Step]) -> None:
+    def run_steps(self, steps: Sequence[Step]) -> None:
+        """Run steps in order: repeats, programs, and assignments."""
         for step in steps:
             with placed(self.task.program.source.locate(step.span)):
                 require_time()
                 if isinstance(step, Repeat):
-                    self.repeat(step)
+                    self.run_repeat(step)
                 elif isinstance(step, SubProgram):
-                    self.sub(step)
+                    self.solve_program(step)
                 else:
                     self.env[step.name] = evaluate(step.expr, self.env)
                     require_memory(
@@ -207,12 +210,13 @@ class _Procedure:
                         "sum of all arrays of the program",
                     )
 
-    def taken(self) -> dict[str, Any]:
-        """All values, which this object drops: the caller alone then holds their memory."""
+    def release_values(self) -> dict[str, Any]:
+        """All values, which this object drops, so that the caller alone keeps them in memory."""
         env, self.env = self.env, {}
         return env
 
-    def repeat(self, loop: Repeat) -> None:
+    def run_repeat(self, loop: Repeat) -> None:
+        """Repeat the steps of a block; its condition, its objective or a failure may end it early."""
         times = evaluate(loop.times, self.env)
         if not 1 <= times <= LARGEST_DIM or times != int(times):
             raise OptionError(
@@ -226,23 +230,25 @@ class _Procedure:
             ):
                 return
             try:
-                self.each(loop.steps)
+                self.run_steps(loop.steps)
             except (ContradictionError, SolverError, ArithmeticError, np.linalg.LinAlgError) as failure:
                 # A round may fail where doubles end: the result of the rounds before it is kept.
                 self.warnings.append(f"the rounds ended where one failed: {str(failure).splitlines()[0]}")
                 return
             if loop.settles:
                 objective = self.everything[-1][1].objective
-                if objective >= best - SETTLED * abs(objective):
+                if objective >= best - SETTLED_FALL * abs(objective):
                     return
                 best = objective
 
-    def sub(self, step: SubProgram) -> None:
+    def solve_program(self, step: SubProgram) -> None:
+        """Solve the program of a step, and add its solution and values under the step's name."""
         program, instance = self.task.program, self.task.instance
         arguments = dict(step.arguments)
         earlier = arguments.pop(START_ARGUMENT, None)
         givens = {name: evaluate(expr, self.env) for name, expr in arguments.items()}
         start = dict(self.everything)[earlier.id].variables if isinstance(earlier, Name) else None
+        # Givens that the caller passed to the procedure, and that this step does not get.
         lost = {d.name for d in program.givens if d.source and d.name in instance.passed} - {
             name for name, e in step.arguments if isinstance(e, Name) and e.id == name
         }
@@ -269,7 +275,7 @@ class _Procedure:
 def solve_closed(task: Task) -> Solution:
     """Evaluate a program of class closed form: its strategy is a formula, and nothing is searched."""
     instance, env = task.instance, task.instance.env
-    objective, proved = charged_for_the_queries(instance, env, *upper_value(task.program.objective, env))
+    objective, proved = charged_objective(instance, env, *upper_value(task.program.objective, env))
     ending = Ending(
         objective=objective,
         proved=proved,
@@ -279,7 +285,7 @@ def solve_closed(task: Task) -> Solution:
         word=Stop.CLOSED,
         options={},
     )
-    return assemble(instance, instance.env, ending)
+    return assemble_solution(instance, instance.env, ending)
 
 
 def solve_procedure(task: Task, solve: Solve) -> Solution:
@@ -289,11 +295,11 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
     """
     instance, program = task.instance, task.program
     run = _Procedure(task, solve, dict(instance.env))
-    run.each(program.steps)
+    run.run_steps(program.steps)
     if not run.everything:
         raise SolverError(f"'{program.name}' solved nothing in its steps")
     value, proved = upper_value(program.objective, run.env)
-    objective, proved = charged_for_the_queries(instance, run.env, value, proved)
+    objective, proved = charged_objective(instance, run.env, value, proved)
     formed = (s.expr for s in program.steps if isinstance(s, Assignment) and isinstance(s.expr, Apply))
     bases = (evaluate_ball(e, run.env) for e in formed if e.atom == "row_basis")
     # A shipped objective is of the measured strategy, as computed; other steps may carry any rounding.
@@ -307,7 +313,9 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
         proved=proved,
         bound=bound_of(instance, starts) if program.certificate else max(bounds, default=None),
         # The stop of the first step that did not end well, if any.
-        stop=next((s.status.stop for s in steps if not s.status.stop.startswith(WELL)), Stop.EVERY_STEP),
+        stop=next(
+            (s.status.stop for s in steps if not s.status.stop.startswith(STOPPED_WELL)), Stop.EVERY_STEP
+        ),
         solver=(last.solver, last.solver_version),
         word=last.status.raw,
         feasible=all(s.status.feasible for s in steps),
@@ -319,16 +327,16 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
         multipliers={**last.multipliers, **starts},
         scaling=last.scaling,
         warnings=tuple(dict.fromkeys(w for s in steps for w in s.warnings)) + tuple(run.warnings),
-        steps=dict(_numbered(run.everything)),
+        steps=_numbered_steps(run.everything),
     )
-    return assemble(instance, run.taken(), ending)
+    return assemble_solution(instance, run.release_values(), ending)
 
 
-def _numbered(solved: Sequence[tuple[str, Solution]]) -> list[tuple[str, Solution]]:
+def _numbered_steps(solved: Sequence[tuple[str, Solution]]) -> dict[str, Solution]:
     """Steps by their names; a repeated one is name 1, name 2, …"""
     times = Counter(name for name, _ in solved)
     numbers = {name: count(1) for name in times}
-    return [(f"{name} {next(numbers[name])}" if times[name] > 1 else name, s) for name, s in solved]
+    return {f"{name} {next(numbers[name])}" if times[name] > 1 else name: s for name, s in solved}
 
 
 _SOLVES: Mapping[str, Solve] = {

@@ -1,39 +1,41 @@
-"""All templates of a workload of products, and their tuning for a sub-workload.
+"""All templates of a workload of products, the best first, and a lower bound on the error of every strategy.
 
-Each template of the slides is optimised for a workload of products; the result lists them, the best first,
-with a bound. A template keeps its form: one product of strategies on the attributes, a union of such
-products, weighted marginals, sets of attributes one by one. The bound holds for every strategy of every form.
-Tuning of a sub-workload with strategies in factors is that of the slides for Laplace noise.
+Each template of the slides is optimised for a workload of products (``template_searches.py``). A template
+keeps its form: one product of strategies on the attributes, a union of such products, weighted marginals,
+sets of attributes one by one. The bound holds for every strategy of every form. Tuning of a sub-workload with
+strategies in factors is that of the slides for Laplace noise.
 
-**Marginals** have weights (OPT_M of the slides): 2^d numbers for any number of cells. For Gaussian noise the
-problem is convex in u = θ²: s Σ_T g_T / λ_T(u) with s = Σ u is least where the strategy is best, and its
-optimum is proved by weak duality. For Laplace noise, s = (Σ √u)², it is not, and several starts are tried.
+**The bound** is that of ``l2_strategy`` where this can be solved. Otherwise its multipliers are products,
+too.
 
-**Sets of attributes** are measured one by one by the best such strategy, for queries of few of any number of
-attributes.
+Theorem. For p >= 0 with Σ p = 1, every strategy of sensitivity 1 (L2, and so L1) has total error at least
+‖W diag(√p)‖²_* (the certificate of ``l2_strategy``), and ‖K‖_* >= tr(MᵀK) whenever MᵀM ⪯ I.
+Let p = p₁ ⊗ … ⊗ p_d, Kᵢⱼ = Fᵢⱼ diag(√pᵢ), and let vᵢ = √pᵢ, the direction of the total. Where every
+UᵢⱼᵀUᵢⱼ (Uᵢⱼ Sᵢⱼ = Kᵢⱼ the polar form) commutes with vᵢvᵢᵀ, attribute i splits into vᵢ and its complement;
+the subspaces that choose one of the two for each such attribute are orthogonal, and
+M = Σ_s (μ_sj ⊗ᵢ Uᵢⱼ Π_si)ⱼ with Σⱼ μ²_sj = 1 has MᵀM ⪯ I. The best μ give
+
+    ‖W diag(√p)‖_* >= Σ_s √(Σⱼ wⱼ Πᵢ tr(Sᵢⱼ Π_si)²).
+
+Products that differ in one attribute only count as one there: their Gram matrices add up.
 """
 
-import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
-from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import scipy.optimize
-from numpy.typing import NDArray
 
 from mmopt.compiler.reductions import by_components
-from mmopt.driver.solve import Optimised, Tuned, solve, tuned
-from mmopt.driver.templates.product_search import multipliers_of, product, product_bound, union
+from mmopt.driver.solve_and_tune import Optimised, Tuned, solve, tuned
+from mmopt.driver.templates.template_searches import identity, marginal_strategy, product, sectorwise, union
 from mmopt.errors import OptionError, TooLargeError, WorkloadError, suggest
 from mmopt.language import Program, check
-from mmopt.limits import time_left
-from mmopt.numerics.arrays import EPS, MOST_CELLS, Array, one_thread
+from mmopt.numerics.arrays import EPS, MOST_CELLS, Array, one_thread, svd
 from mmopt.numerics.outward import check_norm
 from mmopt.privacy.noise import noise_for
 from mmopt.results import Solution
@@ -48,145 +50,12 @@ from mmopt.strategies import (
     Strategy,
     StrategyForm,
     UnionStrategy,
-    normalise,
 )
-from mmopt.strategies.factor_strategies import energies, products_of, subsets, supersets, volumes
-from mmopt.strategies.set_strategy import strategy_by_sets
-from mmopt.workloads import Workload
-
-MOST_ATTRIBUTES = 16
-STARTS, FEWER = 48, 2**14
-STEPS = 2000
-TINY = 1e-7  # marginals with less than this part of the largest weight are tried without
-
-
-@dataclass(frozen=True, eq=False)
-class _MarginalWeights:
-    """energy, volume (2^d,): of the queries on each subspace, and the cells of a count of each marginal."""
-
-    energy: Array
-    volume: Array
-    d: int
-    norm: int
-
-    def value(self, theta: Array) -> tuple[float, Array]:
-        """The total error of the weights and its gradient; both infinite where a query is not supported."""
-        u = np.square(theta)
-        eigenvalues, is_queried = supersets(u * self.volume, self.d), self.energy > 0
-        if not (eigenvalues[is_queried] > 0).all():
-            return np.inf, np.zeros_like(theta)
-        inverse = np.divide(1.0, eigenvalues, where=is_queried, out=np.zeros_like(eigenvalues))
-        error = float(self.energy @ inverse)
-        by_u = -self.volume * subsets(self.energy * inverse**2, self.d)
-        s, by_theta = (
-            (theta.sum() ** 2, np.full_like(theta, 2.0 * theta.sum()))
-            if self.norm == 1
-            else (u.sum(), 2.0 * theta)
-        )
-        return float(s * error), by_theta * error + s * by_u * 2.0 * theta
-
-
-def marginal_strategy(
-    workload: Workload, norm: int = 2, *, starts: int | None = None, seed: int = 0
-) -> MarginalStrategy:
-    """The best weights of marginals found, scaled to sensitivity 1.
-
-    Parameters
-    ----------
-    workload : from products, of at most ``MOST_ATTRIBUTES`` attributes.
-    norm : 1 for Laplace noise, 2 for Gaussian.
-    starts : the first has equal weights for the marginals of the queries, the others random ones for all (a
-        finer marginal may replace several). By default 48, fewer for more than 8 attributes; under a time
-        limit (``limits.deadline``) those that begin before its end.
-
-    Raises
-    ------
-    TooLargeError : more attributes. OptionError : a workload from a matrix.
-    """
-    sizes = workload.domain.shape
-    if len(sizes) > MOST_ATTRIBUTES:
-        raise TooLargeError(
-            f"weights for all marginals of {len(sizes)} attributes are {2.0 ** len(sizes):.0e} numbers, "
-            f"the limit is {MOST_ATTRIBUTES} attributes",
-            hint="solve l2_strategy, which by symmetry takes the marginals that are asked alone",
-        )
-    problem = _MarginalWeights(energies(workload), volumes(sizes), len(sizes), norm)
-    is_queried = supersets((problem.energy > 0).astype(float), problem.d) > 0
-    rng = np.random.default_rng(seed)
-    count, first = starts or max(4, min(STARTS, FEWER // len(is_queried))), is_queried.astype(float)
-    drawn = (rng.exponential(size=len(is_queried)) for _ in range(count - 1))
-    starts_in_time = itertools.chain([first], itertools.takewhile(lambda _: time_left() > 0, drawn))
-    error, theta = min((_descend(problem, start) for start in starts_in_time), key=itemgetter(0))
-    if not np.isfinite(error):
-        raise WorkloadError("no weights of marginals support the workload at working precision")
-    return MarginalStrategy(
-        sizes, theta / MarginalStrategy(sizes, theta, norm).sensitivity * (1.0 - 1e-12), norm
-    )
-
-
-def _descend(problem: _MarginalWeights, start: Array) -> tuple[float, Array]:
-    """A local minimum from a start, on the marginals with weight in it; then without the idle ones."""
-    kept = start > 0
-    value, theta = _minimum(problem, start, kept)
-    small = kept & (theta <= TINY * theta.max())
-    if small.any():
-        pruned = np.where(small, 0.0, theta)
-        if (without := _minimum(problem, pruned, kept & ~small))[0] <= value:
-            return without
-    return value, theta
-
-
-def _minimum(problem: _MarginalWeights, start: Array, kept: NDArray[np.bool_]) -> tuple[float, Array]:
-    scale, size = problem.value(start)[0], float(np.sqrt(np.square(start).sum()))
-    if not np.isfinite(scale):
-        return np.inf, start
-    theta = np.zeros_like(start)
-
-    def objective(x: Array) -> tuple[float, Array]:
-        theta[kept] = x * size
-        value, gradient = problem.value(theta)
-        by = gradient[kept]
-        return (value / scale, by / scale * size) if np.isfinite(value) else (1e300, by * size)
-
-    result = scipy.optimize.minimize(
-        objective,
-        start[kept] / size,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0.0, None)] * int(kept.sum()),
-        options={"maxiter": STEPS, "maxfun": 4 * STEPS, "ftol": 1e-15, "gtol": 1e-12, "maxcor": 30},
-    )
-    theta[kept] = result.x * size
-    return problem.value(theta)[0], theta
-
-
-def sectorwise(
-    workload: Workload,
-    *,
-    norm: int = 2,
-    seed: int = 0,
-    residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy,
-) -> SetStrategy:
-    """The best strategy by sets found, scaled to sensitivity 1.
-
-    Nothing is random: ``seed`` is for the table of templates. residual : gives the strategy whose bases it
-    takes; a caller may have it already.
-
-    Raises
-    ------
-    OptionError : norm 1: it is best for columns that are short in the L2 norm.
-    WorkloadError : queries given as a matrix. TooLargeError : queries of too many attributes.
-    """
-    if norm != 2:
-        raise OptionError("sets of attributes are measured one by one with Gaussian noise (norm 2) only")
-    return normalise(
-        strategy_by_sets(products_of_few(workload), workload.domain.shape, residual(workload).bases)
-    )
-
-
-def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
-    """Noise on each cell."""
-    return ProductStrategy(tuple(Strategy(np.eye(n), norm) for n in workload.domain.shape))
+from mmopt.strategies.factor_strategies import (
+    one_attribute,
+    products_of,
+)
+from mmopt.workloads import Factor, Workload
 
 
 class Template(NamedTuple):
@@ -214,7 +83,7 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "sectorwise": Template(SetStrategy, sectorwise, norms=(2,), of_any_size=True),
     }
 )
-LARGEST = 1024  # cells, or the size of a component, up to which the bound is that of l2_strategy
+LARGEST_SOLVED = 1024  # cells, or the size of a component, up to which the bound is that of l2_strategy
 BOUND_GAP, CLOSER = 1e-4, 1e-6  # gaps of that solve, and of one that checks it
 
 
@@ -335,6 +204,7 @@ def templates(
 def _candidate(
     name: str, search: Callable[..., StrategyForm], workload: Workload, norm: int, seed: int
 ) -> TemplateStrategy:
+    """A template's strategy by its search, with its error and seconds; none where it is too large."""
     started = time.monotonic()
     try:
         with one_thread():  # of many small matrices
@@ -354,6 +224,29 @@ def form_of(template: str) -> type[StrategyForm] | None:
     if name in TEMPLATES:
         return TEMPLATES[name].form
     return Strategy if template == f"p_identity{FOR_TARGETS}" else None
+
+
+def tune_templates(
+    workload: Workload,
+    name: str,
+    factors: Sequence[float],
+    norm: int = 1,
+    names: Sequence[str] = ("product",),
+    *,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> Iterator[Tuned]:
+    """Tune as ``mmopt.tune``, with the best of these templates; errors as there and as ``templates``."""
+
+    def solved(case: Workload, words: str) -> Optimised:
+        if report is not None:
+            report(words)
+        result = templates(case, norm, names, seed=seed)
+        if result.best.strategy is None:
+            raise WorkloadError(f"no template has a strategy: {result.best.reason}")
+        return result.best.strategy, result.best.error, result.bound
+
+    return tuned(workload, name, factors, solved)
 
 
 def template_bound(
@@ -380,10 +273,11 @@ def template_bound(
 
 
 def _is_solved(program: Program, workload: Workload) -> bool:
-    if workload.n <= LARGEST or workload.products is None:
+    """Whether the program is small enough to be solved for the bound: over the cells, or by component."""
+    if workload.n <= LARGEST_SOLVED or workload.products is None:
         return True
     try:
-        return by_components(check(program), workload, {}, largest=LARGEST) is not None
+        return by_components(check(program), workload, {}, largest=LARGEST_SOLVED) is not None
     except TooLargeError:
         return False
 
@@ -397,24 +291,105 @@ def _bound_of_few(workload: Workload, residual: Callable[[Workload], ResidualStr
     return best_measure_bound(products, residual(workload).measures, off)[0]
 
 
-def tune_templates(
-    workload: Workload,
-    name: str,
-    factors: Sequence[float],
-    norm: int = 1,
-    names: Sequence[str] = ("product",),
-    *,
-    seed: int = 0,
-    report: Callable[[str], None] | None = None,
-) -> Iterator[Tuned]:
-    """Tune as ``mmopt.tune``, with the best of these templates; errors as there and as ``templates``."""
+# Taken off the bound, relatively, for 40 attributes or fewer: for singular vectors that are orthonormal up to
+# rounding, and for ``COMMUTES``. Cross terms of d attributes lift MᵀM by d times that at most.
+CHARGED = 1e-9
+# Subspaces on which no product has more than this part of the largest are left out, which lowers the bound.
+# These are all but a few of the 2^d where products have few of the attributes: a total is zero on a
+# complement.
+NEGLIGIBLE = 1e-14
+COMMUTES = 1e-11  # part of v that may lie outside the row space, or inside: the size of cross terms of MᵀM
+SUPPORT = 1e-12  # singular values below this part of the largest are left out, which lowers the bound
 
-    def solved(case: Workload, words: str) -> Optimised:
-        if report is not None:
-            report(words)
-        result = templates(case, norm, names, seed=seed)
-        if result.best.strategy is None:
-            raise WorkloadError(f"no template has a strategy: {result.best.reason}")
-        return result.best.strategy, result.best.error, result.bound
 
-    return tuned(workload, name, factors, solved)
+def multipliers_of(strategy: ProductStrategy, workload: Workload) -> list[Array]:
+    """For each attribute the prices of its values (``Strategy.prices``), with the other factors fixed.
+
+    Each product's factor is weighted by the product's weight times its errors on the other attributes. Only
+    the ratios of an attribute's prices matter. Where the strategy's factors are optimal these are their
+    multipliers.
+    """
+    products = products_of(workload.weighed)
+    errors = np.array(
+        [
+            [float(factor.variances(one_attribute([(p.factors[i], 1.0)])).sum()) for p in products]
+            for i, factor in enumerate(strategy.factors)
+        ]
+    )
+    weights = np.array([p.weight for p in products])
+    prices = []
+    for i, factor in enumerate(strategy.factors):
+        others = weights * np.delete(errors, i, axis=0).prod(axis=0)
+        weighted = [
+            (p.factors[i], float(weight)) for p, weight in zip(products, others / others.max(), strict=True)
+        ]
+        prices.append(factor.prices(one_attribute(weighted)))
+    return prices
+
+
+def product_bound(workload: Workload, multipliers: Sequence[Array]) -> float:
+    """The bound of the theorem (rounded down), at pᵢ = multipliers / their sum and at equal pᵢ.
+
+    Parameters
+    ----------
+    workload : from products. multipliers : for each attribute (nᵢ,), nonnegative, as of ``multipliers_of``.
+    """
+    return max(
+        _bound_at(workload, multipliers),
+        _bound_at(workload, [np.ones(len(prices)) for prices in multipliers]),
+    )
+
+
+def _bound_at(workload: Workload, multipliers: Sequence[Array]) -> float:
+    """The bound of the theorem (rounded down) at these pᵢ, up to their sums."""
+    terms = _merged_terms(workload)
+    traces = np.ones((1, len(terms)))  # (subspaces, terms)
+    for i, multiplier in enumerate(multipliers):
+        p = np.maximum(np.asarray(multiplier, dtype=float), 0.0)
+        distinct = list(dict.fromkeys(term[i] for term, _ in terms))
+        split = _traces_by_subspace(distinct, p / p.sum())
+        place = [distinct.index(term[i]) for term, _ in terms]
+        traces = np.vstack([traces * row[place] for row in split])
+        largest = traces.max(axis=1)
+        traces = traces[largest > NEGLIGIBLE * largest.max()]
+    weights = np.array([weight for _, weight in terms])
+    norm = np.sqrt(np.square(traces) @ weights).sum()
+    return float(norm**2 * (1.0 - CHARGED * max(1.0, len(multipliers) / 40)))
+
+
+Term = tuple[tuple[Factor, ...], ...]  # per attribute the factors whose Gram matrices add up
+
+
+def _merged_terms(workload: Workload) -> list[tuple[Term, float]]:
+    """Products as terms; products of one weight that differ in one attribute only are one term."""
+    terms: list[tuple[Term, float]] = [
+        (tuple((f,) for f in p.factors), p.weight) for p in products_of(workload.weighed)
+    ]
+    for i in range(len(workload.domain.shape)):
+        joined: dict[tuple[Term, Term, float], list[Factor]] = {}
+        for term, weight in terms:
+            joined.setdefault((term[:i], term[i + 1 :], weight), []).extend(term[i])
+        terms = [
+            ((*before, tuple(factors), *after), weight) for (before, after, weight), factors in joined.items()
+        ]
+    return terms
+
+
+def _traces_by_subspace(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Array:
+    """tr(S Π) of each, Π on v = √p and on its complement, (2, distinct); their sums where none splits.
+
+    ``distinct``: an attribute's factors, those of a term together; ``p`` (n,): the attribute's (see Theorem).
+    """
+    v = np.sqrt(p)
+    along, whole, is_split = [], [], True
+    for factors in distinct:
+        singular, rows = svd(one_attribute([(f, 1.0) for f in factors]).root * v)
+        nonzero = singular > SUPPORT * singular[0]
+        singular, rows = singular[nonzero], rows[nonzero]
+        part = rows @ v
+        # The projection on the row space commutes with v vᵀ where v lies in that space or is orthogonal.
+        outside, inside = float(np.linalg.norm(v - part @ rows)), float(np.linalg.norm(part))
+        is_split = is_split and min(inside, outside) <= COMMUTES * float(np.linalg.norm(v))
+        along.append(float(singular @ np.square(part)) / float(v @ v))
+        whole.append(float(singular.sum()))
+    return np.array([whole]) if not is_split else np.array([along, np.maximum(np.array(whole) - along, 0.0)])

@@ -1,26 +1,14 @@
-"""Products of strategies for a union of products, one or several, and the lower bound on their error.
+"""Searches for the best strategy of each template: a product, a union of products, marginals, sets.
 
-A union of products is given by the Gram matrices of each attribute, and by the one that each product has
-(``UnionTerms``). The strategy of an attribute is a p-identity for Laplace noise, any rows for Gaussian noise.
+**Products.** A union of products is given by the Gram matrices of each attribute, and by the one that each
+product has (``UnionTerms``). The strategy of an attribute is a p-identity for Laplace noise, any rows for
+Gaussian noise.
 
 For A = A₁ ⊗ … ⊗ A_d the total error at sensitivity 1 is Σⱼ wⱼ ∏ᵢ tr(Gᵢⱼ (AᵢᵀAᵢ)⁻¹), and the sensitivity is
 the product of the factors'. With all factors but one fixed it is tr(G (AᵢᵀAᵢ)⁻¹) for one Gram matrix G, the
 sum of the Gᵢⱼ with the others' errors as weights: the problem of a single attribute (McKenna, Miklau, Hay,
 Machanavajjhala: PVLDB 2018, OPT⊗). The factors take turns until none gets better. For Gaussian noise the
 problem of one attribute is convex.
-
-The lower bound on total error is from multipliers that are products, too.
-
-Theorem. For p >= 0 with Σ p = 1, every strategy of sensitivity 1 (L2, and so L1) has total error at least
-‖W diag(√p)‖²_* (the certificate of ``l2_strategy``), and ‖K‖_* >= tr(MᵀK) whenever MᵀM ⪯ I.
-Let p = p₁ ⊗ … ⊗ p_d, Kᵢⱼ = Fᵢⱼ diag(√pᵢ), and let vᵢ = √pᵢ, the direction of the total. Where every
-UᵢⱼᵀUᵢⱼ (Uᵢⱼ Sᵢⱼ = Kᵢⱼ the polar form) commutes with vᵢvᵢᵀ, attribute i splits into vᵢ and its complement;
-the subspaces that choose one of the two for each such attribute are orthogonal, and
-M = Σ_s (μ_sj ⊗ᵢ Uᵢⱼ Π_si)ⱼ with Σⱼ μ²_sj = 1 has MᵀM ⪯ I. The best μ give
-
-    ‖W diag(√p)‖_* >= Σ_s √(Σⱼ wⱼ Πᵢ tr(Sᵢⱼ Π_si)²).
-
-Products that differ in one attribute only count as one there: their Gram matrices add up.
 
 **Unions.** Several product strategies each have a share of the privacy budget. Let θ_g be the shares, of sum
 1 (of squares of sum 1 for Gaussian noise), and E_gj the error of product j by part g at sensitivity 1.
@@ -29,28 +17,48 @@ Product j is answered by a mean of the parts' estimates, with weights α_gj of s
 weights wⱼ α_gj² (``product``), then θ_g ∝ (Σⱼ wⱼ α_gj² E_gj)^⅓ (or ^¼), then α_gj ∝ θ_g² / E_gj. With α of 0
 and 1 this is OPT₊ (McKenna, Miklau, Hay, Machanavajjhala: PVLDB 2018), whose groups are given. Turns begin
 with groups: one is split in two as long as that helps.
+
+**Marginals** have weights θ (OPT_M of the slides): 2^d numbers for any number of cells. For Gaussian noise
+the problem is convex in u = θ²: s Σ_T g_T / λ_T(u) with s = Σ u is least where the strategy is best, and its
+optimum is proved by weak duality. For Laplace noise, s = (Σ √u)², it is not, and several starts are tried.
+
+**Sets of attributes** are measured one by one by the best such strategy, for queries of few of any number of
+attributes.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from operator import itemgetter
 
 import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
 
-from mmopt.errors import OptionError, TooLargeError
+from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.limits import time_left
-from mmopt.numerics.arrays import EPS, Array, Ints, svd
+from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.outward import check_norm
 from mmopt.numerics.pseudoinverse import pseudo_factors
+from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity_kernel import StartRows, search
-from mmopt.strategies import Strategy
-from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy, one_attribute, products_of
+from mmopt.strategies import MarginalStrategy, SetStrategy, Strategy, normalise
+from mmopt.strategies.factor_strategies import (
+    ProductStrategy,
+    UnionStrategy,
+    energies,
+    products_of,
+    subsets,
+    supersets,
+    volumes,
+)
+from mmopt.strategies.set_strategy import strategy_by_sets
 from mmopt.workloads import Factor, Product, Workload
 from mmopt.workloads.blocks.implicit_matrix import refine
 
@@ -123,7 +131,7 @@ class UnionTerms:
         sides = [Side.of(factors) for factors in zip(*(p.factors for p in products), strict=True)]
         return UnionTerms(tuple(sides), np.array([p.weight for p in products]))
 
-    def surrogate(self, errors: Sequence[Array], at: int) -> Array:
+    def gram_of_attribute(self, errors: Sequence[Array], at: int) -> Array:
         """The Gram matrix that attribute ``at`` faces while the errors of the others stay.
 
         errors : for each attribute tr(Gⱼ (AᵀA)⁻¹) of every product, (products,).
@@ -170,11 +178,11 @@ class AttributeStrategy:
             *_, best = search(gram, most, queries=side.queries, count=count, seed=seed, first=first)
             return replace(self, rows=best.rows)
         with Clock(math.inf) as clock:
-            points = nuclear.points("l2_strategy", {"W": _root(gram)}, Options(tolerance=GAP), clock)
+            points = nuclear.points("l2_strategy", {"W": _rows_of_gram(gram)}, Options(tolerance=GAP), clock)
             x = next(np.asarray(point.variables["X"]) for point in points if point.variables)
         x = x / np.diag(x).max()
         x[np.diag_indices(len(x))] = 1.0
-        return replace(self, rows=_root(x))
+        return replace(self, rows=_rows_of_gram(x))
 
     def errors(self, side: Side) -> Array:
         """tr(G (AᵀA)⁻¹) for every product, (products,)."""
@@ -182,25 +190,29 @@ class AttributeStrategy:
         return np.array([float(np.sum((gram @ inverse) * inverse)) for gram in side.grams])[side.used]
 
 
-def _root(gram: Array) -> Array:
+def _rows_of_gram(gram: Array) -> Array:
     """Rows (k, r) with this Gram matrix, without directions that are rounding."""
     values, vectors = np.linalg.eigh(gram)
-    kept = values > 8 * len(gram) * EPS * values[-1]
-    return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
+    above_rounding = values > 8 * len(gram) * EPS * values[-1]
+    return np.asarray((vectors[:, above_rounding] * np.sqrt(values[above_rounding])).T)
 
 
-STARTS = 5
+STARTS_OF_PRODUCT = 5  # of the search of one product
 FEW_FACTORS = 2**11  # factors of all products of the workload, up to which there are several starts
 MOST_FACTORS = 2**14  # factors up to which there is one start, of some ten seconds
-SETTLED = 1e-5  # a round that improves the error by less is the last
+ROUND_SETTLED = 1e-5  # a round that improves the error by less is the last
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Starts of an attribute's search, at first and once nothing gets better, in later rounds, and rounds."""
+    """How thorough a search of one product is.
+
+    starts : of an attribute's search, in the first round, and again once a round improves nothing.
+    later_starts : those in all other rounds. rounds : the most, over all attributes.
+    """
 
     starts: int = 4
-    later: int = 1
+    later_starts: int = 1
     rounds: int = 30
 
 
@@ -243,18 +255,18 @@ def product(
             f"{len(products):,} products over {attributes} attributes have {count:,}",
             hint="solve l2_strategy, which takes queries of few attributes over any number of cells",
         )
-    terms, starts = UnionTerms.of(workload), starts or (STARTS if count <= FEW_FACTORS else 1)
+    terms, starts = UnionTerms.of(workload), starts or (STARTS_OF_PRODUCT if count <= FEW_FACTORS else 1)
     end = time.monotonic() + min(time_limit, time_left())
-    ends = [_descend(terms, norm, effort, seed, number, end) for number in range(starts)]
+    ends = [_factors_from(terms, norm, effort, seed, number, end) for number in range(starts)]
     factors, _ = min(ends, key=lambda end: end[1])
     matrices = [side.spread(f.matrix()) for side, f in zip(terms.sides, factors, strict=True)]
     return ProductStrategy(tuple(Strategy(matrix, norm) for matrix in matrices))
 
 
-def _descend(
+def _factors_from(
     terms: UnionTerms, norm: int, effort: Effort, seed: int, number: int, end: float
 ) -> tuple[list[AttributeStrategy], float]:
-    """Rounds over the attributes from one start, and the error at their end."""
+    """Rounds over the attributes from a start, by its number, up to the time ``end``; and the error then."""
     rng = np.random.default_rng([seed, number])
     factors = [AttributeStrategy.first(norm, side) for side in terms.sides]
     errors = [f.errors(side) for f, side in zip(factors, terms.sides, strict=True)]
@@ -267,124 +279,23 @@ def _descend(
             side = terms.sides[at]
             if time.monotonic() < end and side.size > 1:
                 factors[at] = factors[at].improved(
-                    side, terms.surrogate(errors, at), count, int(rng.integers(2**31))
+                    side, terms.gram_of_attribute(errors, at), count, int(rng.integers(2**31))
                 )
             errors[at] = factors[at].errors(side)
         now = float(terms.weights @ np.prod(errors, axis=0))
-        is_settled = not now < before * (1.0 - SETTLED)
+        is_settled = not now < before * (1.0 - ROUND_SETTLED)
         if is_settled and count > 1:
             break
-        before, count = now, effort.starts if is_settled else effort.later
+        before, count = now, effort.starts if is_settled else effort.later_starts
     return factors, now
 
 
-CHARGED = 1e-9
-"""Taken off the bound, relatively, for 40 attributes or fewer: for singular vectors that are orthonormal up
-to rounding, and for ``COMMUTES``. Cross terms of d attributes lift MᵀM by d times that at most.
-"""
-
-NEGLIGIBLE = 1e-14
-"""Subspaces on which no product has more than this part of the largest are left out, which lowers the bound.
-
-These are all but a few of the 2^d where products have few of the attributes: a total is zero on a complement.
-"""
-
-COMMUTES = 1e-11  # part of v that may lie outside the row space, or inside: the size of cross terms of MᵀM
-SUPPORT = 1e-12  # singular values below this part of the largest are left out, which lowers the bound
-
-
-def multipliers_of(strategy: ProductStrategy, workload: Workload) -> list[Array]:
-    """For each attribute the prices of its values (``Strategy.prices``) in the workload that others leave it.
-
-    Where the strategy's factors are optimal these are their multipliers.
-    """
-    products = products_of(workload.weighed)
-    errors = np.array(
-        [
-            [float(factor.variances(one_attribute([(p.factors[i], 1.0)])).sum()) for p in products]
-            for i, factor in enumerate(strategy.factors)
-        ]
-    )
-    weights = np.array([p.weight for p in products])
-    prices = []
-    for i, factor in enumerate(strategy.factors):
-        others = weights * np.delete(errors, i, axis=0).prod(axis=0)
-        weighted = [
-            (p.factors[i], float(weight)) for p, weight in zip(products, others / others.max(), strict=True)
-        ]
-        prices.append(factor.prices(one_attribute(weighted)))
-    return prices
-
-
-def product_bound(workload: Workload, multipliers: Sequence[Array]) -> float:
-    """The bound of the theorem (rounded down), at pᵢ = multipliers / their sum and at equal pᵢ.
-
-    Parameters
-    ----------
-    workload : from products. multipliers : for each attribute (nᵢ,), nonnegative, as of ``multipliers_of``.
-    """
-    return max(
-        _bound(workload, multipliers), _bound(workload, [np.ones(len(prices)) for prices in multipliers])
-    )
-
-
-def _bound(workload: Workload, multipliers: Sequence[Array]) -> float:
-    terms = _merged(workload)
-    traces = np.ones((1, len(terms)))  # (subspaces, terms)
-    for i, multiplier in enumerate(multipliers):
-        p = np.maximum(np.asarray(multiplier, dtype=float), 0.0)
-        distinct = list(dict.fromkeys(term[i] for term, _ in terms))
-        split = _split(distinct, p / p.sum())
-        place = [distinct.index(term[i]) for term, _ in terms]
-        traces = np.vstack([traces * row[place] for row in split])
-        largest = traces.max(axis=1)
-        traces = traces[largest > NEGLIGIBLE * largest.max()]
-    weights = np.array([weight for _, weight in terms])
-    norm = np.sqrt(np.square(traces) @ weights).sum()
-    return float(norm**2 * (1.0 - CHARGED * max(1.0, len(multipliers) / 40)))
-
-
-Term = tuple[tuple[Factor, ...], ...]  # per attribute the factors whose Gram matrices add up
-
-
-def _merged(workload: Workload) -> list[tuple[Term, float]]:
-    """Products as terms; products of one weight that differ in one attribute only are one term."""
-    terms: list[tuple[Term, float]] = [
-        (tuple((f,) for f in p.factors), p.weight) for p in products_of(workload.weighed)
-    ]
-    for i in range(len(workload.domain.shape)):
-        joined: dict[tuple[Term, Term, float], list[Factor]] = {}
-        for term, weight in terms:
-            joined.setdefault((term[:i], term[i + 1 :], weight), []).extend(term[i])
-        terms = [
-            ((*before, tuple(factors), *after), weight) for (before, after, weight), factors in joined.items()
-        ]
-    return terms
-
-
-def _split(distinct: Sequence[tuple[Factor, ...]], p: Array) -> Array:
-    """tr(S Π) of each on v = √p and on its complement, (2, distinct); their sums where it does not split."""
-    v = np.sqrt(p)
-    along, whole, is_split = [], [], True
-    for factors in distinct:
-        singular, rows = svd(one_attribute([(f, 1.0) for f in factors]).root * v)
-        kept = singular > SUPPORT * singular[0]
-        singular, rows = singular[kept], rows[kept]
-        part = rows @ v
-        # The projection on the row space commutes with v vᵀ where v lies in that space or is orthogonal.
-        outside, inside = float(np.linalg.norm(v - part @ rows)), float(np.linalg.norm(part))
-        is_split = is_split and min(inside, outside) <= COMMUTES * float(np.linalg.norm(v))
-        along.append(float(singular @ np.square(part)) / float(v @ v))
-        whole.append(float(singular.sum()))
-    return np.array([whole]) if not is_split else np.array([along, np.maximum(np.array(whole) - along, 0.0)])
-
-
-GROUPS = 4
-ROUNDS = 12  # of strategies, shares and means by turns
+MOST_GROUPS = 4
+MOST_TURNS = 12  # of strategies, shares and means by turns
 TURNS_SETTLED = 1e-3  # a round that lowers the error by less is the last
 LEAST_MEAN = 1e-3  # weights of a mean below this part of their sum are left out
 WORTH = 1e-3  # a further group that lowers the error by less is not made
-QUICK = Effort(starts=2, later=2, rounds=2)  # for choosing between groupings
+QUICK = Effort(starts=2, later_starts=2, rounds=2)  # for choosing between groupings
 
 
 def shares_of(errors: Array, norm: int = 1) -> Array:
@@ -397,7 +308,7 @@ def shares_of(errors: Array, norm: int = 1) -> Array:
     return np.asarray(roots / np.linalg.norm(roots, norm))
 
 
-def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int = 0) -> UnionStrategy:
+def union(workload: Workload, groups: int = MOST_GROUPS, *, norm: int = 1, seed: int = 0) -> UnionStrategy:
     """The best union found of at most ``groups`` products of strategies, of sensitivity at most 1.
 
     A group is split in two as long as that helps: of all ways to divide its products by their queries on one
@@ -425,18 +336,18 @@ def union(workload: Workload, groups: int = GROUPS, *, norm: int = 1, seed: int 
             f"a union is searched for up to {FEW_FACTORS:,} factors of products, and {len(products):,} "
             f"products over {len(workload.domain.shape)} attributes have {count:,}"
         )
-    best, grouping = _turns(workload, products, np.zeros(len(products), dtype=np.int64), norm, seed)
+    best, grouping = _union_by_turns(workload, products, np.zeros(len(products), dtype=np.int64), norm, seed)
     while len(best.parts) < groups and time_left() > 0:
-        if (following := _divided(workload, products, grouping, norm, seed)) is None:
+        if (following := _one_group_more(workload, products, grouping, norm, seed)) is None:
             break
-        candidate, settled = _turns(workload, products, following, norm, seed)
+        candidate, settled = _union_by_turns(workload, products, following, norm, seed)
         if not candidate.total_error(workload) < best.total_error(workload) * (1.0 - WORTH):
             break
         best, grouping = candidate, settled
     return best
 
 
-def _divided(
+def _one_group_more(
     workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
 ) -> Ints | None:
     """The most promising grouping with one more group; None where none promises less error."""
@@ -477,7 +388,7 @@ def _halves(products: Sequence[Product], rows: Ints) -> list[Ints]:
     return list(halves.values())
 
 
-def _turns(
+def _union_by_turns(
     workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
 ) -> tuple[UnionStrategy, Ints]:
     """Strategies, shares and means by turns from a grouping; the best, and its main part of each product."""
@@ -485,11 +396,11 @@ def _turns(
     means = (np.unique(grouping)[:, None] == grouping).astype(float)
     ends: list[tuple[float, UnionStrategy, Ints]] = []
     before = np.inf
-    for turn in range(ROUNDS):
+    for turn in range(MOST_TURNS):
         means = means[means.any(axis=1)]
         part_weights = [weights * np.square(part_means) for part_means in means]
         parts = [
-            product(_part(workload, products, part), norm=norm, starts=1, seed=seed + turn)
+            product(_weighted_part(workload, products, part), norm=norm, starts=1, seed=seed + turn)
             for part in part_weights
         ]
         each = np.array([part.errors(workload) for part in parts])
@@ -510,7 +421,154 @@ def _turns(
     return best, grouping
 
 
-def _part(workload: Workload, products: Sequence[Product], weights: Array) -> Workload:
+def _weighted_part(workload: Workload, products: Sequence[Product], weights: Array) -> Workload:
     """The products with these weights, without those of weight zero."""
-    kept = [replace(p, weight=float(w)) for p, w in zip(products, weights, strict=True) if w > 0]
-    return Workload.from_products(workload.domain, kept)
+    positive = [replace(p, weight=float(w)) for p, w in zip(products, weights, strict=True) if w > 0]
+    return Workload.from_products(workload.domain, positive)
+
+
+MOST_ATTRIBUTES = 16  # of a workload whose marginals are weighted
+# Starts of the search of weights of marginals; the most numbers in all starts together; steps of one.
+STARTS_OF_WEIGHTS, NUMBERS_OF_STARTS, STEPS_OF_WEIGHTS = 48, 2**14, 2000
+IDLE = 1e-7  # marginals with less than this part of the largest weight are tried without
+
+
+@dataclass(frozen=True, eq=False)
+class _MarginalWeights:
+    """energy, volume (2^d,): of the queries on each subspace, and the cells of a count of each marginal."""
+
+    energy: Array
+    volume: Array
+    d: int
+    norm: int
+
+    def value(self, theta: Array) -> tuple[float, Array]:
+        """The total error of the weights and its gradient; both infinite where a query is not supported."""
+        u = np.square(theta)
+        eigenvalues, is_queried = supersets(u * self.volume, self.d), self.energy > 0
+        if not (eigenvalues[is_queried] > 0).all():
+            return np.inf, np.zeros_like(theta)
+        inverse = np.divide(1.0, eigenvalues, where=is_queried, out=np.zeros_like(eigenvalues))
+        error = float(self.energy @ inverse)
+        by_u = -self.volume * subsets(self.energy * inverse**2, self.d)
+        s, by_theta = (
+            (theta.sum() ** 2, np.full_like(theta, 2.0 * theta.sum()))
+            if self.norm == 1
+            else (u.sum(), 2.0 * theta)
+        )
+        return float(s * error), by_theta * error + s * by_u * 2.0 * theta
+
+
+def marginal_strategy(
+    workload: Workload, norm: int = 2, *, starts: int | None = None, seed: int = 0
+) -> MarginalStrategy:
+    """The best weights of marginals found, scaled to sensitivity 1.
+
+    Parameters
+    ----------
+    workload : from products, of at most ``MOST_ATTRIBUTES`` attributes.
+    norm : 1 for Laplace noise, 2 for Gaussian.
+    starts : the first has equal weights for the marginals of the queries, the others random ones for all (a
+        finer marginal may replace several). By default 48, fewer for more than 8 attributes; under a time
+        limit (``limits.deadline``) those that begin before its end.
+
+    Raises
+    ------
+    TooLargeError : more attributes. OptionError : a workload from a matrix.
+    """
+    sizes = workload.domain.shape
+    if len(sizes) > MOST_ATTRIBUTES:
+        raise TooLargeError(
+            f"weights for all marginals of {len(sizes)} attributes are {2.0 ** len(sizes):.0e} numbers, "
+            f"the limit is {MOST_ATTRIBUTES} attributes",
+            hint="solve l2_strategy, which by symmetry takes the marginals that are asked alone",
+        )
+    problem = _MarginalWeights(energies(workload), volumes(sizes), len(sizes), norm)
+    is_queried = supersets((problem.energy > 0).astype(float), problem.d) > 0
+    rng = np.random.default_rng(seed)
+    count, first = (
+        starts or max(4, min(STARTS_OF_WEIGHTS, NUMBERS_OF_STARTS // len(is_queried))),
+        is_queried.astype(float),
+    )
+    drawn = (rng.exponential(size=len(is_queried)) for _ in range(count - 1))
+    starts_in_time = itertools.chain([first], itertools.takewhile(lambda _: time_left() > 0, drawn))
+    error, theta = min((_best_weights_from(problem, start) for start in starts_in_time), key=itemgetter(0))
+    if not np.isfinite(error):
+        raise WorkloadError("no weights of marginals support the workload at working precision")
+    return MarginalStrategy(
+        sizes, theta / MarginalStrategy(sizes, theta, norm).sensitivity * (1.0 - 1e-12), norm
+    )
+
+
+def _best_weights_from(problem: _MarginalWeights, start: Array) -> tuple[float, Array]:
+    """A local minimum from a start, on the marginals with weight in it; then without the idle ones."""
+    is_used = start > 0
+    value, theta = _local_minimum(problem, start, is_used)
+    small = is_used & (theta <= IDLE * theta.max())
+    if small.any():
+        pruned = np.where(small, 0.0, theta)
+        if (without := _local_minimum(problem, pruned, is_used & ~small))[0] <= value:
+            return without
+    return value, theta
+
+
+def _local_minimum(
+    problem: _MarginalWeights, start: Array, is_used: NDArray[np.bool_]
+) -> tuple[float, Array]:
+    """A local minimum and its weights, from a start; those of marginals not in use stay zero."""
+    scale, size = problem.value(start)[0], float(np.sqrt(np.square(start).sum()))
+    if not np.isfinite(scale):
+        return np.inf, start
+    theta = np.zeros_like(start)
+
+    def objective(x: Array) -> tuple[float, Array]:
+        theta[is_used] = x * size
+        value, gradient = problem.value(theta)
+        by = gradient[is_used]
+        return (value / scale, by / scale * size) if np.isfinite(value) else (1e300, by * size)
+
+    result = scipy.optimize.minimize(
+        objective,
+        start[is_used] / size,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * int(is_used.sum()),
+        options={
+            "maxiter": STEPS_OF_WEIGHTS,
+            "maxfun": 4 * STEPS_OF_WEIGHTS,
+            "ftol": 1e-15,
+            "gtol": 1e-12,
+            "maxcor": 30,
+        },
+    )
+    theta[is_used] = result.x * size
+    return problem.value(theta)[0], theta
+
+
+def sectorwise(
+    workload: Workload,
+    *,
+    norm: int = 2,
+    seed: int = 0,
+    residual: Callable[[Workload], ResidualStrategy] = best_residual_strategy,
+) -> SetStrategy:
+    """The best strategy found of those that measure sets of attributes one by one, scaled to sensitivity 1.
+
+    Nothing is random: ``seed`` is for the table of templates. residual : gives the strategy whose bases it
+    takes; a caller may have it already.
+
+    Raises
+    ------
+    OptionError : norm 1: it is best for columns that are short in the L2 norm.
+    WorkloadError : queries given as a matrix. TooLargeError : queries of too many attributes.
+    """
+    if norm != 2:
+        raise OptionError("sets of attributes are measured one by one with Gaussian noise (norm 2) only")
+    return normalise(
+        strategy_by_sets(products_of_few(workload), workload.domain.shape, residual(workload).bases)
+    )
+
+
+def identity(workload: Workload, *, norm: int, seed: int) -> ProductStrategy:
+    """Noise on each cell."""
+    return ProductStrategy(tuple(Strategy(np.eye(n), norm) for n in workload.domain.shape))

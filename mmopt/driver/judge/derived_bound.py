@@ -1,0 +1,207 @@
+"""A bound derived from the lines of a program, at multipliers and slopes of any origin.
+
+It needs no certificate. The Lagrangian is at least c + Σ <R, x> (``duality.lagrangian``). Here each term is
+bounded by the range of x: nothing is lost where R is in the dual cone (psd for a psd variable, >= 0 for a
+nonnegative one); otherwise R is charged with the range of the variable, which follows from the lines and from
+the level up to which points count (``duality.ranges``).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mmopt.compiler import Instance
+from mmopt.compiler.duality.lagrangian import (
+    AffineBound,
+    Multipliers,
+    Nodes,
+    Slopes,
+    inside,
+    nodes_of,
+    read,
+)
+from mmopt.compiler.duality.ranges import Range, ranges_by_cuts, ranges_of
+from mmopt.compiler.same_program import is_shipped
+from mmopt.driver.judge.charge_rounded_queries import balls_of_names, charged_bound, is_estimated
+from mmopt.errors import ResultError
+from mmopt.language.syntax.syntax_tree import Declaration
+from mmopt.numerics import ball_functions, balls
+from mmopt.numerics.arrays import EPS, Array
+from mmopt.numerics.balls import Ball
+from mmopt.results import Grade
+
+# The level is this far above the objective of the feasible point, relatively: the bound is below that anyhow.
+ABOVE = 1e-3
+MARGIN = 1e-9  # relative: the rounding of sums of charges
+LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.saved``, before a name or places
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A bound, None where there is none, and its grade.
+
+    saved : the level, and the multipliers and slopes, from which ``recomputed`` makes the bound again.
+    why : in words, why there is none, or why it is an estimate.
+    """
+
+    bound: float | None
+    grade: Grade | None = None
+    saved: Mapping[str, Array] = field(default_factory=dict)
+    why: str = ""
+
+    @property
+    def multipliers(self) -> dict[str, Array]:
+        """The saved multipliers, by line."""
+        return {
+            key.removeprefix(f"{LINE} "): y for key, y in self.saved.items() if key.startswith(f"{LINE} ")
+        }
+
+
+@dataclass(frozen=True)
+class LineBounds:
+    """Bounds from the lines of an instance: their nodes at a point, the ranges of variables up to a level.
+
+    is_charged : whether bounds are charged for the rounding of the queries, as those of shipped programs are.
+    """
+
+    nodes: Nodes
+    level: float
+    ranges: Mapping[str, Range]
+    grade: Grade
+    is_charged: bool
+    why: str = ""  # the bound is an estimate, where there is more to say
+
+    @np.errstate(all="ignore")
+    def derived(self, multipliers: Multipliers, slopes: Slopes) -> Derived:
+        """The bound at multipliers and slopes: at most a least optimum, at least a largest one.
+
+        Those of another shape than their line or argument are left out.
+        """
+        instance, shapes = self.nodes.instance, self.nodes.shapes_of_multipliers()
+        multipliers = {name: y for name, y in multipliers.items() if np.shape(y) == shapes.get(name)}
+        slopes = {at: s for at, s in slopes.items() if np.shape(s) == self.nodes.shape_of_argument(*at)}
+        proper = inside(self.nodes, multipliers)
+        affine = read(self.nodes, proper, slopes)
+        missing = [
+            name for name in affine.residuals if not np.isfinite(self.least(affine, name, self.ranges))
+        ]
+        # Cuts take long: ranges are sought by them only where a variable has no bound otherwise.
+        more = missing and ranges_by_cuts(self.nodes, proper, missing, self.level, self.all_but)
+        value = replace(self, ranges={**self.ranges, **(more or {})}).all_but(affine, ())
+        if missing and not more:
+            return Derived(None, why=_unlimited(self.nodes.chosen, missing))
+        if not np.isfinite(value):
+            return Derived(None, why="the multipliers of the solver prove nothing")
+        value = min(value, self.level)
+        bound = value if instance.program.sense == "minimize" else -value
+        bound = charged_bound(instance, bound) if self.is_charged else bound
+        saved = {LEVEL: np.asarray(self.level)}
+        saved |= {f"{LINE} {name}": np.asarray(y) for name, y in multipliers.items()}
+        saved |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
+        return Derived(bound, self.grade, saved, self.why)
+
+    def least(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
+        """The least term of a variable in an affine bound; -inf where that is not bounded."""
+        return _least_product(self.nodes.chosen[name], affine.residuals[name], ranges[name])
+
+    def all_but(self, affine: AffineBound, names: Sequence[str]) -> float:
+        """An affine bound with all but some variables at their least."""
+        each = [self.least(affine, name, self.ranges) for name in affine.residuals if name not in names]
+        value = float(affine.constant.lower) + sum(each)
+        return value - EPS * (4 + len(each)) * (abs(float(affine.constant.mid)) + sum(map(abs, each)))
+
+
+def _unlimited(chosen: Mapping[str, Declaration], missing: Sequence[str]) -> str:
+    """In words, that nothing limits the variables ``missing``, and a line that would."""
+    first, *_ = names = sorted(missing)
+    size = f"trace({first})" if chosen[first].kind == "psd" else f"abs({first})"
+    words = " and ".join(f"'{name}'" for name in names)
+    return f"nothing says how large {words} can be: a line such as 'limit_{first}: {size} <= …' would"
+
+
+def _least_product(d: Declaration, residual: Ball, span: Range) -> float:
+    """At most <R, x> for every x that the declaration and the range allow; -inf where that is not bounded."""
+    if d.kind in ("psd", "symmetric") and residual.mid.ndim == 2:
+        mid = (residual.mid + residual.mid.T) / 2
+        residual = Ball(mid, ((residual.rad + residual.rad.T) / 2 + np.abs(mid) * EPS) * balls.GROW)
+    least = _by_entries(residual, span)
+    if d.kind != "psd" or least >= 0.0:
+        return least
+    eigenvalue = ball_functions.smallest_eigenvalue(residual)
+    if eigenvalue >= 0.0:
+        return 0.0
+    trace = float(np.diagonal(span.high).sum()) * (1.0 + MARGIN)
+    return max(least, eigenvalue * trace * (1.0 + MARGIN)) if np.isfinite(eigenvalue) else least
+
+
+def _by_entries(residual: Ball, span: Range) -> float:
+    """The sum of the least products of two intervals, 0 times infinity being 0."""
+    with np.errstate(invalid="ignore"):
+        ends = [
+            np.where(r == 0.0, 0.0, r * x)
+            for r in (residual.mid - residual.rad, residual.mid + residual.rad)
+            for x in (span.low, span.high)
+        ]
+        each = np.minimum.reduce(ends)
+    if not np.isfinite(each).all():
+        return -np.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        least = float(
+            each.sum()
+            - MARGIN * np.abs(each).sum()
+            - balls.TINY * np.count_nonzero(np.logical_or(residual.mid, residual.rad))
+        )
+    return least if np.isfinite(least) else -np.inf
+
+
+def level_above(instance: Instance, objective: float) -> float:
+    """The level up to which points count: above a feasible objective, whose sign turns where maximised."""
+    sign = 1.0 if instance.program.sense == "minimize" else -1.0
+    return sign * objective + ABOVE * max(1.0, abs(objective))
+
+
+def line_bounds(instance: Instance, point: Mapping[str, Any], level: float) -> LineBounds:
+    """Bounds from the lines of an instance near a feasible point; TimeLimitError as ``require_time``."""
+    names, is_known = balls_of_names(instance)
+    nodes = nodes_of(instance, point, names)
+    # The effect of the rounding of a basis is known for shipped programs, which are of squared norms.
+    is_charged = not is_known and is_shipped(instance.checked) and not is_estimated(instance)
+    doubtful = _not_proved_psd(instance)
+    grade: Grade = "proved" if (is_known or is_charged) and not doubtful else "estimated"
+    why = f"'{doubtful}' is declared psd, which is not proved of its numbers" if doubtful else ""
+    with np.errstate(all="ignore"):
+        return LineBounds(nodes, level, ranges_of(nodes, level), grade, is_charged, why)
+
+
+def _not_proved_psd(instance: Instance) -> str:
+    """A given that is declared psd and may be so up to rounding only, or "": slopes of ``inv`` rest on it."""
+    program = instance.program
+    parameters = (p.declared for p in program.parameters if p.declared is not None)
+    declared = (*program.givens, *parameters)
+    # A Gram matrix of the workload is one but for its rounding, which is judged apart.
+    passed = [d.name for d in declared if d.kind == "psd" and (d.name in instance.passed or not d.source)]
+    proved = (ball_functions.is_semidefinite(balls.exact(instance.env[name])) for name in passed)
+    return next((name for name, holds in zip(passed, proved, strict=True) if not holds), "")
+
+
+def recomputed(instance: Instance, point: Mapping[str, Any], saved: Mapping[str, Array]) -> Derived:
+    """The bound at multipliers and slopes of a file, which are not trusted; ResultError for other data."""
+    multipliers: dict[str, Array] = {}
+    slopes: dict[tuple[int, int], Array] = {}
+    level = saved.get(LEVEL)
+    is_number = level is not None and np.shape(level) == () and np.asarray(level).dtype.kind in "fiu"
+    if level is None or not is_number or not np.isfinite(level):
+        raise ResultError("the derived bound has no level")
+    for key, value in saved.items():
+        if np.asarray(value).dtype.kind not in "fiu":
+            raise ResultError(f"the derived bound has no numbers for '{key}'")
+        word, _, rest = key.partition(" ")
+        if word == LINE:
+            multipliers[rest] = value
+        elif word == SLOPE:
+            # What is no number is no place of this program's: such a slope is left out.
+            place, number = (int(part) if part.isdigit() else -1 for part in (*rest.split(), "")[:2])
+            slopes[place, number] = value
+    return line_bounds(instance, point, float(level)).derived(multipliers, slopes)
