@@ -20,8 +20,8 @@ from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaratio
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, asymmetry, numbers
 from mmopt.numerics.balls import BOUNDS, unknown
+from mmopt.numerics.component_arrays import Level, Split
 from mmopt.numerics.matrix_functions import RANGE_TOLERANCE, symmetric_part
-from mmopt.numerics.split_arrays import Level, Split
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 from mmopt.workloads.query_group import no_targets, undetermined

@@ -1,6 +1,6 @@
-"""Inverses, products and spectra of matrices with proved error bounds (see ``balls``).
+"""Inverses of matrices, and products with them or without, with proved error bounds (see ``balls``).
 
-Products around an inverse. With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y +
+**Products around an inverse.** With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y +
 Zᵀ (R - X Y) + (L - Zᵀ X) inv(X) (R - X Y): the last term is a product of two residuals over the smallest
 eigenvalue (singular value) of X.
 
@@ -9,15 +9,6 @@ matrix multiplication): x and y are cut into slices of so few bits that the prod
 floats, in any order in which a library sums them; the rest is 2^-40 times smaller and may be rounded. The
 exact products are then added with Knuth's two-sum, which keeps the rounding errors. Matrices that need not be
 formed are not.
-
-Eigenvalues. Let V be computed eigenvectors and L a diagonal matrix of floats. By Weyl the eigenvalues of A
-and of V L Vᵀ differ by at most ‖A - V L Vᵀ‖, and by Ostrowski (Horn & Johnson, Matrix Analysis, 4.5.9) those
-of V L Vᵀ are those of L times factors within ‖VᵀV - I‖ of 1.
-
-Log-determinants. Let R be roughly the inverse of A's Cholesky factor: det A = det(R A Rᵀ) / det(R)²,
-and R A Rᵀ = I + E with a small E. For ‖E‖ <= d < 1 every eigenvalue x of E has x - x² / (2 (1 - d)) <=
-log(1 + x) <= x (the Taylor series), so that log det(I + E) is at most tr E and at least that less
-‖E‖_F² / (2 (1 - d)).
 """
 
 import math
@@ -27,11 +18,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics import balls, matrix_functions, pseudoinverse
+from mmopt.numerics import balls, linear_algebra, matrix_functions
 from mmopt.numerics.arrays import Array, panels
-from mmopt.numerics.ball_functions import below_eigenvalues, log, symmetric
+from mmopt.numerics.ball_functions import positive_eigenvalue_bound, symmetric
 from mmopt.numerics.balls import (
-    GROW,
     Ball,
     U,
     add,
@@ -43,7 +33,6 @@ from mmopt.numerics.balls import (
     matmul,
     norm,
     rounded,
-    sub,
     transpose,
     unknown,
 )
@@ -171,7 +160,7 @@ def _invertible(matrix: Ball) -> _Inverse | None:
         return None
     x = symmetric(matrix)
     lower, failed = scipy.linalg.lapack.dpotrf(x.mid.T, lower=1, clean=0)
-    least = 0.0 if failed else below_eigenvalues(x, lower)
+    least = 0.0 if failed else positive_eigenvalue_bound(x, lower)
     if least > 0:
         return _Inverse(x, lower, least)
     least = smallest_singular(matrix) if _is_lopsided(matrix) else 0.0
@@ -261,7 +250,7 @@ def pseudo_inverse(a: Ball) -> Ball:
     """
     if a.mid.shape[0] > a.mid.shape[1]:
         return transpose(pseudo_inverse(transpose(a)))
-    p = pseudoinverse.pinv(a.mid)
+    p = linear_algebra.pinv(a.mid)
     if a.is_exact and not a.mid.any():
         return exact(p)
     if not (np.isfinite(p).all() and np.isfinite(a.rad).all()):
@@ -277,9 +266,9 @@ def pseudo_inverse(a: Ball) -> Ball:
 
 
 def row_basis(a: Array) -> Ball:
-    """The rows of ``pseudoinverse.row_basis``; those that it drops by a tolerance may count."""
-    basis = pseudoinverse.row_basis(a)
-    return exact(basis) if pseudoinverse.has_rank(a, len(basis)) else unknown(basis)
+    """The rows of ``linear_algebra.row_basis``; those that it drops by a tolerance may count."""
+    basis = linear_algebra.row_basis(a)
+    return exact(basis) if linear_algebra.has_rank(a, len(basis)) else unknown(basis)
 
 
 def _is_lopsided(a: Ball) -> bool:
@@ -367,58 +356,3 @@ def diagonal_of_product(left: _Term, right: _Term) -> Ball | None:
 def diagonal_of_solved(left: _Term, matrix: Ball, right: _Term) -> Ball:
     """The diagonal of ``left @ inv(matrix) @ right`` of matrices, without the product."""
     return sandwich_diagonal(whole(left), matrix, whole(right))
-
-
-def _eigenvalue(a: Ball, at: int) -> Ball:
-    """The eigenvalue of the symmetric matrices in the ball at a place of their order."""
-    m = symmetric(a)
-    if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
-        return unknown(0.0)
-    values, vectors = matrix_functions.eigh(m.mid)
-    v = exact(vectors)
-    scaled = matmul(balls.mul(v, exact(values[None, :])), transpose(v))
-    turned = norm(sub(matmul(transpose(v), v), exact(np.eye(len(values)))))
-    return rounded(values[at], norm(sub(m, scaled)) + turned * abs(values[at]) * GROW)
-
-
-def largest_eigenvalue(a: Ball) -> Ball:
-    return _eigenvalue(a, -1)
-
-
-def smallest_eigenvalue(a: Ball) -> Ball:
-    return _eigenvalue(a, 0)
-
-
-def largest_singular_value(a: Ball) -> Ball:
-    """The root of the largest eigenvalue of the smaller Gram matrix, which is never negative."""
-    wide = a if a.mid.shape[0] <= a.mid.shape[1] else transpose(a)
-    return balls.sqrt(largest_eigenvalue(matmul(wide, transpose(wide))))
-
-
-def log_determinant(a: Ball) -> Ball:
-    """The log-determinant of symmetric matrices proved to be positive definite; unknown for others."""
-    m = symmetric(a)
-    inverted = _inverse_factor(m.mid)
-    if inverted is None:
-        return unknown(0.0)
-    r, eye = exact(inverted), exact(np.eye(len(m.mid)))
-    off = sub(matmul(matmul(r, m), transpose(r)), eye)
-    size = norm(off)
-    if not size < 1:
-        return unknown(0.0)
-    above = balls.trace(off)
-    slack = size * size / (2 * (1 - size)) * GROW
-    diagonal = balls.total(log(exact(np.diagonal(inverted))))
-    return sub(rounded(above.mid - slack / 2, above.rad + slack / 2), balls.add(diagonal, diagonal))
-
-
-def _inverse_factor(m: Array) -> Array | None:
-    """A triangular matrix of positive diagonal, roughly the inverse of a Cholesky factor, or None."""
-    if not np.isfinite(m).all():
-        return None
-    try:
-        factor = np.linalg.cholesky(m)
-    except np.linalg.LinAlgError:
-        return None
-    inverse = np.tril(scipy.linalg.solve_triangular(factor, np.eye(len(m)), lower=True, check_finite=False))
-    return inverse if np.isfinite(inverse).all() and (np.diagonal(inverse) > 0).all() else None

@@ -40,8 +40,9 @@ from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
 from mmopt.language.atoms.argument_types import Dim
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import Level, Space, Split, is_finite, same_array
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import Level, Measure, Space, Spanned, Split, is_finite, same_array
+from mmopt.numerics.unlisted_cells import Measure, Spanned
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.saved_fields import Value

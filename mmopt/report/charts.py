@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import Level
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import Level
 from mmopt.resources import write_whole
 from mmopt.results.solution_rows_and_json import levels
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, StrategyForm

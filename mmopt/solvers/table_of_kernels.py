@@ -17,7 +17,7 @@ from mmopt.compiler import Instance, cones, variables
 from mmopt.compiler.same_program import Renaming, match
 from mmopt.errors import OptionError, SolverError, UnsuitableError, whole
 from mmopt.language import Checked, shipped
-from mmopt.numerics.split_arrays import Split
+from mmopt.numerics.component_arrays import Split
 from mmopt.resources import version
 from mmopt.solvers import (
     banded_kernel,

@@ -24,7 +24,7 @@ from scipy.linalg import polar
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.numerics.component_arrays import Level, Space, Split
 from mmopt.symmetry.attribute_queries import Piece, Term, interchangeable, reverses, terms_of
 from mmopt.symmetry.components import (
     AttributePart,

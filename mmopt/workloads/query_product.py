@@ -27,8 +27,8 @@ import scipy.linalg
 
 from mmopt.errors import WorkloadError, whole
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, stacked_root, svd
-from mmopt.numerics.pseudoinverse import counted, has_independent_columns, spectrum
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned
+from mmopt.numerics.linear_algebra import counted, has_independent_columns, spectrum, stacked_root, svd
 from mmopt.workloads.blocks.combined_blocks import Kron, Padded, Reordered, Scaled, Union, kron, unit_rows
 from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor, refine
 from mmopt.workloads.blocks.matrix_blocks import Dense, Sparse, positive, spelled_out

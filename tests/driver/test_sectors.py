@@ -25,7 +25,8 @@ from mmopt.driver.solve_plan import plan_solve
 from mmopt.errors import ResultError, TooLargeError
 from mmopt.language import evaluate, shipped
 from mmopt.limits import hard_limit
-from mmopt.numerics.split_arrays import Measure, Split
+from mmopt.numerics.component_arrays import Split
+from mmopt.numerics.unlisted_cells import Measure
 from mmopt.results.saved_fields import pack, write_npz
 from mmopt.sectors import best_design
 from mmopt.sectors.measures_and_profiles import Mixture

@@ -21,7 +21,8 @@ from mmopt import Solution, Workload
 from mmopt.driver import solve_plan
 from mmopt.driver.judge.proved_bounds import bound_in_form
 from mmopt.errors import TimeLimitError, TooLargeError
-from mmopt.numerics.split_arrays import Level, Measure, Split
+from mmopt.numerics.component_arrays import Level, Split
+from mmopt.numerics.unlisted_cells import Measure
 from mmopt.reasons_to_stop import Stop
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.strategies import RowSpaceStrategy, SetStrategy, Strategy

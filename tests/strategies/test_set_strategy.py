@@ -25,7 +25,8 @@ from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.split_arrays import Level, Measure, Split
+from mmopt.numerics.component_arrays import Level, Split
+from mmopt.numerics.unlisted_cells import Measure
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.residual_strategies import FewProduct
 from mmopt.strategies import SetStrategy, set_strategy

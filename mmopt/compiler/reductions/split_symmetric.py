@@ -42,7 +42,7 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.number_systems import without_form
 from mmopt.language.syntax.syntax_tree import names_in
-from mmopt.numerics.split_arrays import Level, Split, lift
+from mmopt.numerics.component_arrays import Level, Split, lift
 from mmopt.sectors.queries_on_sectors import as_targets, matrix_of, sources_with_targets
 from mmopt.sectors.residual_strategies import MOST_ATTRIBUTES as MOST_OF_SETS
 from mmopt.sectors.row_space import row_space_of

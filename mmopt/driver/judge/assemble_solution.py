@@ -37,7 +37,7 @@ from mmopt.errors import SolverError
 from mmopt.language import evaluate
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.split_arrays import Split, as_value
+from mmopt.numerics.component_arrays import Split, as_value
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution, Status, why_not_released
 from mmopt.results.saved_fields import Value

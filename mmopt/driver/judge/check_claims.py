@@ -29,7 +29,7 @@ from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate, shipped
 from mmopt.language.syntax.syntax_tree import Declaration, Name, names_in
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.split_arrays import as_value, each_array, is_structured, plain
+from mmopt.numerics.component_arrays import as_value, each_array, is_structured, plain
 from mmopt.results import Grade
 from mmopt.strategies import ADD_REMOVE
 

@@ -150,7 +150,7 @@ def _least_product(d: Declaration, residual: Ball, span: Range) -> float:
     least = _by_entries(residual, span)
     if d.kind != "psd" or least >= 0.0:
         return least
-    eigenvalue = ball_functions.smallest_eigenvalue(residual)
+    eigenvalue = ball_functions.eigenvalue_bound(residual)
     if eigenvalue >= 0.0:
         return 0.0
     trace = float(np.diagonal(span.high).sum()) * (1.0 + MARGIN)

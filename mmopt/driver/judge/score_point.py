@@ -24,15 +24,12 @@ from mmopt.language.evaluate.evaluator import Memo
 from mmopt.language.evaluate.number_systems import split_meaning, splits
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Declaration, Expr, names_in
-from mmopt.numerics.arrays import EPS, Array, frozen, svd
+from mmopt.numerics.arrays import EPS, Array, frozen
 from mmopt.numerics.ball_functions import GUESS, is_semidefinite
 from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import BOUNDS, GROW, ROWS_AT_A_TIME, Ball, dots, exact, matmul, unknown
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
-from mmopt.numerics.pseudoinverse import pseudo_factors
-from mmopt.numerics.split_arrays import (
+from mmopt.numerics.component_arrays import (
     Level,
-    Spanned,
     Split,
     arrays_of,
     as_value,
@@ -41,6 +38,9 @@ from mmopt.numerics.split_arrays import (
     is_structured,
     plain,
 )
+from mmopt.numerics.linear_algebra import pseudo_factors, svd
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
+from mmopt.numerics.unlisted_cells import Spanned
 from mmopt.results import gap_between
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import (

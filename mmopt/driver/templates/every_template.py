@@ -33,7 +33,8 @@ from mmopt.driver.templates.product_search import multipliers_of, product, produ
 from mmopt.errors import OptionError, TooLargeError, WorkloadError, suggest
 from mmopt.language import Program, check
 from mmopt.limits import time_left
-from mmopt.numerics.arrays import EPS, MOST_CELLS, Array, one_thread
+from mmopt.numerics.arrays import EPS, MOST_CELLS, Array
+from mmopt.numerics.linear_algebra import one_thread
 from mmopt.numerics.outward import check_norm
 from mmopt.privacy.noise import noise_for
 from mmopt.results import Solution

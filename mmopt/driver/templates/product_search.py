@@ -44,9 +44,9 @@ import numpy as np
 
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.limits import time_left
-from mmopt.numerics.arrays import EPS, Array, Ints, svd
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.linear_algebra import pseudo_factors, svd
 from mmopt.numerics.outward import check_norm
-from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity_kernel import StartRows, search
 from mmopt.strategies import Strategy

@@ -37,7 +37,7 @@ from mmopt.language.syntax.syntax_tree import (
     transpose,
 )
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.pseudoinverse import has_full_rank
+from mmopt.numerics.linear_algebra import has_full_rank
 
 # name -> its meaning. The binder computes them.
 SOURCES: Mapping[str, str] = MappingProxyType(

@@ -25,7 +25,8 @@ from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, vectorised
 from mmopt.language.typeset import Formula, Sentence
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Spanned, Split, Unlisted, plain
+from mmopt.numerics.component_arrays import Kronecker, Level, Split, Unlisted, plain
+from mmopt.numerics.unlisted_cells import Measure, Spanned
 from mmopt.proof.recheck import placed_variables
 from mmopt.report.explain.explained_facts import (
     Compiled,

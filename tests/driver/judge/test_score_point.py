@@ -27,7 +27,7 @@ from mmopt.driver.judge.score_point import (
 )
 from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError
-from mmopt.numerics.split_arrays import Level
+from mmopt.numerics.component_arrays import Level
 
 
 def instance(rows: np.ndarray, program: str = "l2_strategy") -> Instance:
