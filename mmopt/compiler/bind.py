@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler.count_cones import sizes_of_lines
+from mmopt.compiler.lines_and_cones import sizes_of_lines
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.count_cones import Line, implied_psd, line, trace_inverse
+from mmopt.compiler.lines_and_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluator import EntryIndices, entry_indices, positions

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.equivariance import of_factors
+from mmopt.compiler.composed_workloads import of_factors
 from mmopt.compiler.reductions import (
     ReductionStep,
     Traits,
@@ -23,7 +23,7 @@ from mmopt.compiler.reductions import (
     traits_of,
     workloads_of_factors,
 )
-from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets, of_each_query
+from mmopt.compiler.reductions.symmetry_and_row_space import by_sectors, by_sets, of_each_query
 from mmopt.compiler.same_program import is_shipped, match
 from mmopt.driver.accepted_inputs import reads, takes
 from mmopt.errors import OptionError, TooLargeError, whole

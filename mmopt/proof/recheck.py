@@ -17,7 +17,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
-from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
+from mmopt.compiler.reductions.symmetry_and_row_space import by_sectors, by_sets
 from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
 from mmopt.driver.judge.assemble_solution import value_of
 from mmopt.driver.judge.check_claims import check_figures, grade_of, objective_grade, survived

@@ -19,7 +19,7 @@ from few_attributes import few_ways
 import mmopt
 from mmopt import Solution, Workload, limits
 from mmopt.compiler import Instance
-from mmopt.compiler.reductions.split_symmetric import on_row_space
+from mmopt.compiler.reductions.symmetry_and_row_space import on_row_space
 from mmopt.driver.judge.score_point import bound_of, candidate, meaning
 from mmopt.driver.solve_plan import plan_solve
 from mmopt.errors import ResultError, TooLargeError

@@ -12,7 +12,7 @@ import tolerances
 from few_attributes import few_ways
 
 from mmopt import Workload
-from mmopt.compiler.reductions.split_symmetric import on_sets
+from mmopt.compiler.reductions.symmetry_and_row_space import on_sets
 from mmopt.driver.judge.score_point import bound_of, candidate
 from mmopt.language import shipped
 from mmopt.limits import deadline

@@ -2,7 +2,7 @@
 and what a measure proves is below the nuclear norm there.
 
 Guards the use of a space's ``root_trace`` in language/atoms/component_forms.py, set_strategy.py and
-compiler/reductions/split_symmetric.py, too.
+compiler/reductions/symmetry_and_row_space.py, too.
 """
 
 import itertools
@@ -17,7 +17,7 @@ import tolerances
 
 from mmopt import Workload
 from mmopt.compiler import Instance
-from mmopt.compiler.reductions.split_symmetric import on_sets
+from mmopt.compiler.reductions.symmetry_and_row_space import on_sets
 from mmopt.driver.judge.score_point import bound_of, candidate, meaning
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, shipped

@@ -30,9 +30,9 @@ All is computed in balls that contain the true number: those of lets and of roun
 bounds; the multipliers and slopes are floats and are taken as they are, so their quality shows in R alone. At
 the optimum, with exact multipliers and slopes, R is 0 or vanishes on the part of D that matters, and c is the
 optimum (Rockafellar, Convex Analysis, theorem 28.2). The problem solved for multipliers and slopes
-(``lower_node_by_node``) keeps R strictly inside the dual cones of D, so that this part costs nothing. The
-bounds of conic programs by Jansson, Chaykin & Keil (Rigorous error bounds for the optimal value in
-semidefinite programming, SIAM J. Numer. Anal. 46, 2007) are the same where every atom is a cone.
+(``problem_for_multipliers.py``) keeps R strictly inside the dual cones of D, so that this part costs
+nothing. The bounds of conic programs by Jansson, Chaykin & Keil (Rigorous error bounds for the optimal value
+in semidefinite programming, SIAM J. Numer. Anal. 46, 2007) are the same where every atom is a cone.
 
 The lines are nodes, every part of objective and constraints once, arguments before values. A family that
 stays one (a matrix inequality per query) has nodes for each index; parts that do not depend on the index
@@ -48,7 +48,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.count_cones import Line, line
+from mmopt.compiler.lines_and_cones import Line, line
 from mmopt.language import ATOMS, evaluate, evaluate_ball
 from mmopt.language.atoms.argument_types import Type
 from mmopt.language.atoms.minorants import Near

@@ -34,7 +34,7 @@ from mmopt.compiler.duality.lagrangian import (
 )
 from mmopt.compiler.duality.ranges import Range, ranges_by_cuts, ranges_of
 from mmopt.compiler.reductions import by_components
-from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
+from mmopt.compiler.reductions.symmetry_and_row_space import by_sectors, by_sets
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.score_point import bound_of, for_the_queries, names_with_errors, rests_on_rounded
 from mmopt.errors import ResultError, UnsuitableError

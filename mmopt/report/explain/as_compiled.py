@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
-from mmopt.compiler.count_cones import count_entries, curved_nodes, implied_psd, line
+from mmopt.compiler.lines_and_cones import count_entries, curved_nodes, implied_psd, line
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.solve_plan import SolvePlan
 from mmopt.errors import counted

@@ -1,6 +1,6 @@
 """A lifted solution proves as much as the unreduced solve, before anything is repaired.
 
-Guards split_blocks_and_factors.py, split_symmetric.py.
+Guards split_blocks_and_factors.py, symmetry_and_row_space.py.
 """
 
 import itertools
