@@ -69,6 +69,7 @@ def _plain(checked: Checked, expr: Expr) -> Expr:
     """The expression with transposes at the leaves only, and none at what equals its transpose."""
 
     def symmetric(e: Expr) -> bool:
+        """Whether the expression equals its transpose."""
         if isinstance(e, Number):
             return True
         inferred = checked.types.get(e.id) if isinstance(e, Name) else None
@@ -92,6 +93,7 @@ def _same(a: Any, b: Any, renaming: Renaming) -> bool:
 
 
 def _same_line(source: Checked, a: Constraint, target: Checked, b: Constraint, renaming: Renaming) -> bool:
+    """Whether two lines differ in names only; the names are entered in ``renaming``."""
     renaming.constraints[a.name] = b.name
     if (a.family is None) != (b.family is None):
         return False
@@ -112,6 +114,7 @@ def _same_line(source: Checked, a: Constraint, target: Checked, b: Constraint, r
 
 
 def _sides(checked: Checked, line: Constraint) -> tuple[Expr, str, Expr]:
+    """The smaller side, ``<=``, ``>>`` or ``==``, and the other side; of ``>>`` the larger side first."""
     r = line.relation
     left, right = _plain(checked, r.left), _plain(checked, r.right)
     return (right, FLIPPED[r.op], left) if r.op in FLIPPED else (left, r.op, right)
@@ -155,7 +158,7 @@ FIELDS_OF_NAMES = ("name", "id", "index", "basis")  # fields of the tree that ho
 
 @lru_cache(maxsize=256)
 def is_shipped(checked: Checked, *, meaning: bool = False) -> bool:
-    """Whether the proof of a shipped program is one of this program, as it is written.
+    """Whether this program is a shipped one up to names, so that its proof holds for it.
 
     All lines that a proof may use have to agree, in their order and as they are written, up to names; the
     names of constraints and where multipliers start do not matter. ``meaning``: the meaning of a solution has
@@ -168,6 +171,7 @@ def is_shipped(checked: Checked, *, meaning: bool = False) -> bool:
 
 @cache
 def _shipped_forms(meaning: bool) -> frozenset[Any]:
+    """The ``_form`` of every shipped program."""
     return frozenset(_form(Program.load(name), meaning) for name in program_names())
 
 
@@ -177,12 +181,14 @@ def _form(program: Program, meaning: bool) -> Any:
     numbers = itertools.count()
 
     def number(name: str) -> Any:
+        """The number that stands for a name, and what follows it after a point."""
         base, *rest = name.split(".")  # ``step.variable``: only the step is named by the author
         if base not in names:
             names[base] = next(numbers)
         return (names[base], *rest)
 
     def plain(value: Any) -> Any:
+        """A part of the program as nested tuples."""
         if isinstance(value, Dim):
             return frozenset((tuple(sorted(map(number, symbols))), times) for symbols, times in value.terms)
         if isinstance(value, Multiplier):

@@ -46,7 +46,7 @@ from mmopt.compiler.bind import Instance
 from mmopt.compiler.composed_workloads import SUM
 from mmopt.compiler.reductions.reduction_step import (
     CELLS_AND_QUERIES,
-    MOST_ENTRIES,
+    MOST_QUERY_ENTRIES,
     WITH_TARGETS,
     ReductionStep,
     SolvedPart,
@@ -126,7 +126,7 @@ def split_blocks(instance: Instance, traits: Traits) -> IndependentBlocks | None
     if (workload.cell_classes < 0).any():
         return None
     of_cells = _connected(workload)
-    if not of_cells.any() or workload.m * workload.n > MOST_ENTRIES:
+    if not of_cells.any() or workload.m * workload.n > MOST_QUERY_ENTRIES:
         return None
     of_rows = of_cells[(workload.queries != 0).argmax(axis=1)]  # by the first cell that a query touches
     # In the order of their first cells.

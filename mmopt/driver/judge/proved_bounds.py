@@ -28,9 +28,9 @@ from mmopt.compiler.duality.lagrangian import (
     Multipliers,
     Nodes,
     Slopes,
-    inside,
+    affine_bound,
+    into_cones,
     nodes_of,
-    read,
 )
 from mmopt.compiler.duality.ranges import Range, ranges_by_cuts, ranges_of
 from mmopt.compiler.reductions import by_components
@@ -105,8 +105,8 @@ class Reader:
         instance, shapes = self.nodes.instance, self.nodes.shapes_of_multipliers()
         multipliers = {name: y for name, y in multipliers.items() if np.shape(y) == shapes.get(name)}
         slopes = {at: s for at, s in slopes.items() if np.shape(s) == self.nodes.shape_of_argument(*at)}
-        proper = inside(self.nodes, multipliers)
-        affine = read(self.nodes, proper, slopes)
+        proper = into_cones(self.nodes, multipliers)
+        affine = affine_bound(self.nodes, proper, slopes)
         missing = [
             name for name in affine.residuals if not np.isfinite(self.least(affine, name, self.ranges))
         ]

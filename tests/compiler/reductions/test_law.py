@@ -225,7 +225,7 @@ def test_the_theorem_of_every_row_is_stated_and_the_row_is_drawn() -> None:
 def test_by_component_equals_unreduced(monkeypatch: pytest.MonkeyPatch, rng: Rng) -> None:
     """Nothing is scored over the cells here: what is taken for a symmetry and is none would be believed."""
     monkeypatch.setattr(solve_plan, "FEW_CELLS", 1)
-    monkeypatch.setattr(solve_plan, "SMALL_COMPONENT", symmetry_and_row_space.LARGEST_WORTHWHILE)
+    monkeypatch.setattr(solve_plan, "SMALL_COMPONENT", symmetry_and_row_space.LARGEST_COMPONENT)
     hits = 0
     for _ in range(12):
         workload = random_symmetric_matrix(rng) if rng.random() < 0.5 else random_products(rng)
