@@ -90,8 +90,8 @@ class _Lowering:
             case Index(base=base):
                 value = self.expr(base, scope, env)
                 return value[positions(e, value.shape, env)]
-            case Block():
-                return self.block(e, scope, env)
+            case Block(rows=rows):
+                return self.cp.bmat([[self.entry(entry, scope, env) for entry in row] for row in rows])
             case Entries():
                 return self.placed(e, scope, env)
             case Apply(atom="sum", args=(Entries() as entries,)):
@@ -139,10 +139,6 @@ class _Lowering:
         factors = chain(e)
         left = self.product(factors[:-1], scope, env)
         return self.cp.sum(self.cp.multiply(left, self.expr(factors[-1], scope, env).T), axis=1)
-
-    def block(self, e: Block, scope: Scope, env: Mapping[str, Any]) -> Any:
-        """A block matrix."""
-        return self.cp.bmat([[self.entry(entry, scope, env) for entry in row] for row in e.rows])
 
     def entry(self, e: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
         """An entry of a block matrix, as a matrix."""

@@ -263,11 +263,9 @@ def root(a: Ball) -> Ball:
         mid, least = mid - least * np.eye(len(mid)), 0.0
     off = sub(a, matmul(exact(mid), exact(mid)))
     change = norm(off)
-    bounds = [float(np.sqrt(change))]
     both = least + float(np.sqrt(max(0.0, eigenvalue_bound(a))))
-    if both > 0:
-        bounds.append(change / both)
-    return rounded(mid, np.full(mid.shape, min(bounds)))
+    bound = min(float(np.sqrt(change)), change / both if both > 0 else float("inf"))
+    return rounded(mid, np.full(mid.shape, bound))
 
 
 def stack(a: Ball, b: Ball) -> Ball:
@@ -331,11 +329,15 @@ def nuclear(a: Ball, guess: Array | None = None) -> Ball:
     if size and guess is not None and _looks_polar(a.mid, guess):
         low = _below(mid, rad, guess if mid is a.mid else guess.T, is_own=False)
     elif size:
-        vectors, lengths, directions = _decomposed(mid)
+        vectors, lengths, z = _decomposed(mid)
         high = min(high, _above(mid, rad, vectors, lengths))
-        z, filling = _polar_and_filling(vectors, directions)
-        del vectors, directions  # z has their data: memory
-        z = np.hstack([z, filling]) if filling.shape[1] else z
+        # Z = U V of the directions V, and beside it the columns of U where V has a row of zeros: its rows are
+        # nearly orthonormal.
+        missing = ~z.any(axis=1)
+        for here in panels(z.shape[1], COLUMNS_AT_A_TIME):
+            z[:, here] = vectors @ z[:, here]
+        z = np.hstack([z, vectors[:, missing]]) if missing.any() else z
+        del vectors  # memory
         low = _below(mid, rad, z)
     return rounded((low + high) / 2, (high - low) / 2 + 2 * EPS * high, 4)
 
@@ -357,7 +359,7 @@ def _lengths(a: Array) -> Array:
 
 
 def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
-    """U, nearly orthogonal, the lengths of the rows of Uᵀ K, and their directions, nearly orthonormal.
+    """U, nearly orthogonal, the lengths of the rows of Uᵀ K, and V, their directions, nearly orthonormal.
 
     K is ``mid`` (p, q), p <= q: see **Nuclear norms** above.
     """
@@ -395,15 +397,6 @@ def _above(mid: Array, rad: Array, vectors: Array, lengths: Array) -> float:
     errors = gamma(len(mid)) * np.sqrt(np.einsum("ij,ij->j", vectors, vectors)) * frobenius(mid)
     total = float((lengths + errors).sum()) * (1.0 + gamma(2 * sum(mid.shape) + 8))
     return total / float(np.sqrt(1.0 - off)) + float(np.sqrt(len(mid))) * frobenius(rad)
-
-
-def _polar_and_filling(vectors: Array, directions: Array) -> tuple[Array, Array]:
-    """Z = U V of the nearly orthogonal U, ``vectors``, and the rows V, ``directions``, which are overwritten;
-    and the columns of U where V has a row of zeros. Side by side these have nearly orthonormal rows."""
-    left_out = ~directions.any(axis=1)
-    for here in panels(directions.shape[1], COLUMNS_AT_A_TIME):
-        directions[:, here] = vectors @ directions[:, here]
-    return directions, vectors[:, left_out]
 
 
 def _below(mid: Array, rad: Array, z: Array, is_own: bool = True) -> float:

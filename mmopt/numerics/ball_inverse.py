@@ -39,7 +39,7 @@ from mmopt.numerics.balls import (
 from mmopt.numerics.matrix_functions import Diagonal, is_identity
 
 Residual = Callable[[Array, Array, Array], tuple[Array, Array]]
-"""``right - x @ y`` from right, x and y: values, and bounds of their errors."""
+"""A way to compute ``right - x @ y`` from right, x and y: its midpoint and radius."""
 
 SLICED_ROWS = 512  # rows of x that are sliced at a time, for memory
 
@@ -64,7 +64,7 @@ def _rounded(a: Array, exponent: Array) -> Array:
 
 
 def residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """``right - x @ y`` for a matrix x and a matrix or vector y: values and bounds of their errors."""
+    """Midpoint and radius of ``right - x @ y``, y a matrix or vector, with twice the digits of a float."""
     columns = y.reshape(len(y), -1)
     slices = _slices(columns, 0, _bits(x.shape[1]))
     high = right.reshape(len(x), -1)
@@ -73,8 +73,12 @@ def residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     return mid.reshape(right.shape), rad.reshape(right.shape)
 
 
-def _residual(high: Array, x: Array, y: Array, slices: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-    terms = x.shape[1]
+def _residual(right: Array, x: Array, y: Array, slices: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    """``residual`` of some rows of right and x; ``slices`` are those of y.
+
+    The exact products of slices are taken off ``high``, by Knuth's two-sum, whose errors ``low`` adds up.
+    """
+    terms, high = x.shape[1], right
     x1, x2, x3 = _slices(x, 1, _bits(terms))
     y1, y2, y3 = slices
     low = lost = np.zeros(high.shape)
@@ -91,7 +95,7 @@ def _residual(high: Array, x: Array, y: Array, slices: tuple[Array, Array, Array
 
 
 def short_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """``right - x @ y`` for matrices, from three products in place of eight.
+    """Midpoint and radius of ``right - x @ y`` for matrices, from three products in place of eight.
 
     One product of slices is exact, the rest is 2^-20 times smaller (for a thousand terms) and is rounded.
     """
@@ -113,7 +117,7 @@ def short_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def plain_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """``right - x @ y`` for matrices, from the single rounded product."""
+    """Midpoint and radius of ``right - x @ y`` for matrices, from the single rounded product."""
     mid = right - x @ y
     # By Cauchy and Schwarz, in place of the product of absolute values.
     sizes = np.multiply.outer(lengths(x, 1), lengths(y, 0))
@@ -128,9 +132,10 @@ MOST_LOST = 1e-10
 
 @dataclass(frozen=True)
 class _Inverse:
-    """A matrix that is proved to be invertible, with a lower bound on its singular values.
+    """A matrix that is proved to be invertible.
 
-    ``lower`` is its Cholesky factor, or None where it is not symmetric.
+    lower : its Cholesky factor, or None where it is not symmetric. least : a lower bound on its singular
+    values.
     """
 
     matrix: Ball
@@ -138,12 +143,13 @@ class _Inverse:
     least: float
 
     def solve(self, right: Array) -> Array:
+        """``inv(matrix) @ right``, without a proof."""
         if self.lower is None:
             return np.asarray(np.linalg.solve(self.matrix.mid, right))
         return np.asarray(scipy.linalg.cho_solve((self.lower, True), right, check_finite=False))
 
     def missing(self, right: Ball, y: Array, products: Residual = residual) -> Ball:
-        """``right - matrix @ y``, the products summed with twice the digits, or fewer."""
+        """``right - matrix @ y``, what ``y`` misses of a solution, by one of the residuals."""
         mid, rad = products(right.mid, self.matrix.mid, y)
         if self.matrix.is_exact and right.is_exact:
             return rounded(mid, rad)
@@ -151,6 +157,7 @@ class _Inverse:
 
     @property
     def transposed(self) -> "_Inverse":
+        """The transposed matrix, proved to be invertible by the same bound."""
         return self if self.lower is not None else _Inverse(transpose(self.matrix), None, self.least)
 
 
@@ -179,9 +186,11 @@ def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
         return unknown(left.mid @ np.nan_to_num(matrix_functions.solve(matrix.mid, right.mid)))
     y = inverse.solve(right.mid)
     missing = inverse.missing(right, y)
-    z, behind = _turned(inverse, transpose(left), right, y, missing)
+    z, missing_left = _left_side(inverse, transpose(left), right, y, missing)
     out = add(matmul(left, exact(y)), matmul(exact(z.T), missing))
-    return rounded(out.mid, out.rad + np.multiply.outer(_lengths(behind), _lengths(missing)) / inverse.least)
+    return rounded(
+        out.mid, out.rad + np.multiply.outer(_lengths(missing_left), _lengths(missing)) / inverse.least
+    )
 
 
 def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
@@ -198,29 +207,33 @@ def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
 
 
 def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
+    """``sandwich_diagonal`` of some rows of the left side, by the cheapest residual that loses few digits."""
     y = inverse.solve(right.mid)
     first = dots(left, exact(y.T), axis=1)
     for products in (plain_residual, short_residual, residual):
         missing = inverse.missing(right, y, products)
-        z, behind = _turned(inverse, transpose(left), right, y, missing, products)
+        z, missing_left = _left_side(inverse, transpose(left), right, y, missing, products)
         second = dots(exact(z), missing, axis=0)
-        lost = second.rad + _lengths(behind) * _lengths(missing) / inverse.least
+        lost = second.rad + _lengths(missing_left) * _lengths(missing) / inverse.least
         if (lost <= MOST_LOST * np.abs(first.mid)).all():
             break
     out = add(first, second)
     return rounded(out.mid, first.rad + lost)
 
 
-def _turned(
-    inverse: _Inverse, turned: Ball, right: Ball, y: Array, missing: Ball, products: Residual = residual
+def _left_side(
+    inverse: _Inverse, left: Ball, right: Ball, y: Array, missing: Ball, products: Residual = residual
 ) -> tuple[Array, Ball]:
-    """Y and the residual of the left side, transposed; those already computed where it is the right side."""
-    is_same = np.array_equal(turned.mid, right.mid) and np.array_equal(turned.rad, right.rad)
+    """Z of the left side, transposed, ``left``, and its residual (see above).
+
+    They are Y and ``missing``, which are computed already, where it equals the right side.
+    """
+    is_same = np.array_equal(left.mid, right.mid) and np.array_equal(left.rad, right.rad)
     if inverse.lower is not None and is_same:
         return y, missing
-    flipped = inverse.transposed
-    z = flipped.solve(turned.mid)
-    return z, flipped.missing(turned, z, products)
+    transposed = inverse.transposed
+    z = transposed.solve(left.mid)
+    return z, transposed.missing(left, z, products)
 
 
 def _lengths(a: Ball) -> Array:
@@ -283,7 +296,10 @@ ROWS_AT_A_TIME = 512
 
 @dataclass(frozen=True)
 class _Scaled:
-    """A matrix between diagonal ones, which is formed only once; exact, or within one radius for each row."""
+    """A matrix between diagonal ones, ``rows`` and ``columns``: the product is formed only once.
+
+    It is exact, or within one of the ``radii`` in each row.
+    """
 
     matrix: Array
     rows: Ball | None
@@ -295,7 +311,7 @@ class _Scaled:
         return self.matrix.shape
 
 
-_Term = Ball | Diagonal | _Scaled
+_Term = Ball | Diagonal | _Scaled  # a factor of a product: see ``matrix_functions``
 
 
 def times(left: _Term, right: _Term) -> _Term:

@@ -96,9 +96,8 @@ class ReductionStep(ABC):
             if axes is None or {a.group for a in axes} - groups:
                 continue
             array = np.asarray(value, dtype=float)
-            if array.ndim != len(
-                axes
-            ):  # over one cell a multiplier may be a number, or a matrix of one entry
+            if array.ndim != len(axes):
+                # Over one cell a multiplier may be a number, or a matrix of one entry.
                 if array.size != 1:
                     continue
                 array = array.reshape((1,) * len(axes))
