@@ -57,14 +57,15 @@ class Cone:
 class Line:
     """One constraint as it is lowered: ``relation`` once, or for each index of its family if ``loop``.
 
-    scope : the names in it.
+    scope : the names in it. pair : the entries a, b and c of a 2 x 2 psd constraint, a second-order cone;
+    None for others.
     """
 
     constraint: Constraint
     scope: Scope
     relation: Relation
     loop: bool
-    pair: tuple[Expr, Expr, Expr] | None = None  # a 2 x 2 psd constraint, as a second-order cone
+    pair: tuple[Expr, Expr, Expr] | None = None
 
 
 @lru_cache(maxsize=1024)
@@ -158,7 +159,7 @@ def implied_psd(checked: Checked) -> set[str]:
         inner += [*(t[0] for t in traces), *(n.args[0] for n in nodes)]
     for c in checked.program.constraints:
         if _is_psd_block(c.relation) and isinstance(c.relation.left, Block):
-            inner += [e for i, row in enumerate(c.relation.left.rows) for e in row[i : i + 1]]
+            inner += [e for i, row in enumerate(c.relation.left.rows) for e in row[i : i + 1]]  # the diagonal
     return {e.id for e in inner if isinstance(e, Name)}
 
 
@@ -306,7 +307,7 @@ def sizes_of_lines(checked: Checked, env: Mapping[str, Any]) -> dict[str, int]:
     sizes = {name: value for name, value in env.items() if isinstance(value, int)}
     for name, value in env.items():
         if name in checked.lines.types and isinstance(value, np.ndarray):
-            sizes |= _rows(checked.lines.types[name].dims, value.shape, sizes)
+            enter_sizes(checked.lines.types[name].dims, value.shape, sizes)
     nodes, locate = list(_nodes(checked)), checked.program.source.locate
     for node, scope in nodes:
         if isinstance(node, Apply) and names_in(node) <= env.keys() and (dims := infer(node, scope).dims):
@@ -338,10 +339,11 @@ def _nodes(checked: Checked) -> Iterator[tuple[Expr, Scope]]:
             yield from scoped(side, checked.lines.inside(c.family))
 
 
-def _rows(dims: tuple[Dim, ...], shape: tuple[int, ...], sizes: Mapping[str, int]) -> dict[str, int]:
-    """Numbers of rows that only the value tells."""
-    each = zip(dims, shape, strict=False)
-    return {dim.name: int(n) for dim, n in each if dim.name.startswith("?") and dim.name not in sizes}
+def enter_sizes(dims: Sequence[Dim], shape: Sequence[int], sizes: dict[str, Any]) -> None:
+    """Enter the sizes of dimensions that are a name each, from a shape."""
+    for dim, size in zip(dims, shape, strict=True):
+        if dim.name:
+            sizes.setdefault(dim.name, int(size))
 
 
 def _count(checked: Checked, family: Family, sizes: Mapping[str, int]) -> int | None:

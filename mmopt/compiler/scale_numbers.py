@@ -58,9 +58,10 @@ class Scaling:
         self, variables: Mapping[str, Array], multipliers: Mapping[str, Array]
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Variables and multipliers of the scaled program as those of the original one."""
-        factors = self.multipliers
-        point = {name: value * self.variables[name] for name, value in variables.items()}
-        return point, {name: value * factors[name] for name, value in multipliers.items() if name in factors}
+        return (
+            {name: value * self.variables[name] for name, value in variables.items()},
+            {n: value * self.multipliers[n] for n, value in multipliers.items() if n in self.multipliers},
+        )
 
 
 def _scales(instance: Instance) -> dict[str, float]:

@@ -132,17 +132,14 @@ def eigenvalue_bound(a: Ball) -> float:
     n = len(m.mid)
     guess = float(np.linalg.eigvalsh(m.mid)[0])
     size = gamma(n + 2) * float(np.abs(np.diag(m.mid)).sum())
-    for s in (guess - size, guess / 2, 0.0):
-        bound = _bound_by_shift(m, s)
-        if bound is not None:
-            return bound
-    return -float("inf")
+    bounds = (_bound_by_shift(m, s) for s in (guess - size, guess / 2, 0.0))
+    return next((bound for bound in bounds if bound > -np.inf), -np.inf)
 
 
-def _bound_by_shift(m: Ball, s: float) -> float | None:
-    """A number, s less the error, that all eigenvalues of a symmetric ``m`` are proved to exceed; or None."""
+def _bound_by_shift(m: Ball, s: float) -> float:
+    """A number, s less the error, proved to be below all eigenvalues of a symmetric ``m``; or else -inf."""
     if not matrix_functions.is_definite(m.mid, s):
-        return None
+        return -np.inf
     diagonal = np.diagonal(m.mid)
     slip = gamma(len(m.mid) + 4) * float(np.abs(diagonal - s).sum() + abs(s)) * 2 + TINY
     return s - slip - frobenius(m.rad)
@@ -157,7 +154,7 @@ def is_semidefinite(a: Ball) -> bool:
     if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
         return False
     slip = 4 * gamma(len(m.mid) + 4) * float(np.abs(np.diagonal(m.mid)).sum()) + TINY
-    if (_bound_by_shift(m, slip + 2 * frobenius(m.rad)) or -1.0) > 0:
+    if _bound_by_shift(m, slip + 2 * frobenius(m.rad)) > 0:
         return True
     # Twice the diagonal against whole rows, which have it once.
     rows = (np.abs(m.mid) + (m.rad + m.rad.T) / 2).sum(axis=1) * GROW
@@ -180,7 +177,7 @@ def positive_eigenvalue_bound(a: Ball, lower: Array) -> float:
         estimate, v = float(np.linalg.norm(v)) / grown, w / grown
     for share in ESTIMATE_SHARES:
         bound = _bound_by_shift(a, share * estimate)
-        if bound is not None and bound > 0:
+        if bound > 0:
             return bound
     return max(0.0, eigenvalue_bound(a))
 

@@ -154,11 +154,10 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
-    """The vector with ``values[o]`` at every coordinate of orbit o; an array (o,) or a ball."""
+class SpaceVector:
+    """A vector over the coordinates of a space."""
 
     space: Space
-    values: Any
 
     @property
     def shape(self) -> tuple[int]:
@@ -167,21 +166,22 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
-class Unlisted:
+class Level(SpaceVector):
+    """The vector with ``values[o]`` at every coordinate of orbit o; an array (o,) or a ball."""
+
+    values: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Unlisted(SpaceVector):
     """A vector over coordinates that are not listed, with the ``space`` of these (a ``Spanned`` one)."""
 
-    space: Space
     is_listed: ClassVar[bool] = False
 
     @property
     def arrays(self) -> tuple[Any, ...]:
         """The arrays that it is made of."""
         return ()
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The shape of the dense vector, in a Python int."""
-        return (self.space.size,)
 
 
 @dataclass(frozen=True, eq=False)

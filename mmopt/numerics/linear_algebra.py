@@ -214,15 +214,12 @@ def spectrum(root: LibraryArray) -> tuple[LibraryArray, LibraryArray]:
     """
     p, n = root.shape
     if n >= COLUMNS_FOR_GRAM and p >= n:
-        gram = root.T @ root
-        _, columns = scipy.linalg.eigh(gram.T, driver="evd", overwrite_a=True, check_finite=False)
-        del gram
-        rows = columns[:, ::-1].T
+        rows = eigen(root.T @ root)[1][:, ::-1].T
         squares = np.square(root @ rows.T).sum(axis=0)
         if squares.min() >= FAINT * squares.max():
             order = np.argsort(-squares, kind="stable")
             return squares[order], rows[order]
-        del columns, rows
+        del rows
     values, rows = svd(root)
     return np.square(values), rows
 

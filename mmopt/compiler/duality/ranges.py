@@ -348,12 +348,11 @@ class _Ranges:
 
     def minors(self, place: int) -> None:
         """Narrow a psd matrix by |xᵢⱼ|² <= xᵢᵢ xⱼⱼ."""
-        before = self.ranges[place]
-        ends = np.diagonal(before.high)
+        ends = np.diagonal(self.ranges[place].high)
         most = root_of_product(ends[:, None], ends)
-        low = np.array(before.low)
-        np.fill_diagonal(low, np.maximum(np.diagonal(low), 0.0))
-        self.ranges[place] = Range(low, before.high).intersection(-most, most)
+        least = -most
+        np.fill_diagonal(least, 0.0)
+        self.ranges[place] = self.ranges[place].intersection(least, most)
 
     def sweep(self) -> None:
         """Narrow all ranges once: values by arguments, sides by lines, then arguments by values."""

@@ -126,9 +126,6 @@ def first_step(
     instance: Instance, traits: Traits, has_kernel: Callable[[Instance], bool]
 ) -> ReductionStep | None:
     """The step of the first row that applies; ``has_kernel``: whether a kernel takes an instance."""
-    for row in REDUCTIONS:
-        if traits.acts.allows(*row.goes_with) and (not row.is_for_kernels or has_kernel(instance)):
-            step = row.applies(instance, traits)
-            if step is not None:
-                return step
-    return None
+    rows = (row for row in REDUCTIONS if traits.acts.allows(*row.goes_with))
+    steps = (row.applies(instance, traits) for row in rows if not row.is_for_kernels or has_kernel(instance))
+    return next((step for step in steps if step is not None), None)
