@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler.lines_and_cones import enter_sizes, sizes_of_lines
+from mmopt.compiler.lines_and_cones import sizes_of_lines
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
-from mmopt.language.atoms.argument_types import LARGEST_DIM
+from mmopt.language.atoms.argument_types import LARGEST_DIM, Dim
 from mmopt.language.check.infer_types import dimension
 from mmopt.language.evaluate.evaluator import Shared, share
 from mmopt.language.syntax.program import Program
@@ -139,7 +139,7 @@ def bind(
     for d in program.givens:
         if sources is not None and d.name not in passed:
             env[d.name] = sources[d.source]
-            enter_sizes(d.dims, env[d.name].shape, env)
+            _enter_sizes(d.dims, env[d.name].shape, env)
         else:
             env[d.name] = _given(program, d, workload, passed, env)
     for parameter in program.parameters:
@@ -212,6 +212,13 @@ def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:
     return 0.0 if (np.abs(left.mid - right.mid) <= left.rad + right.rad).all() else off
 
 
+def _enter_sizes(dims: Sequence[Dim], shape: Sequence[int], env: dict[str, Any]) -> None:
+    """Enter the sizes of dimensions that are a name each, from a shape."""
+    for dim, size in zip(dims, shape, strict=True):
+        if dim.name:
+            env.setdefault(dim.name, int(size))
+
+
 def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
     """The environment with every ``let`` computed, and the dimensions that typed lets introduce."""
     shared = share(checked.program)
@@ -228,7 +235,7 @@ def _with_lets(program: Program, shared: Shared, env: Mapping[str, Any]) -> dict
             require_memory((sum(map(np.size, out.values())), 1), "sum of all arrays of the program")
         out[let.name] = value
         if let.declared:
-            enter_sizes(let.declared.dims, np.shape(value), out)
+            _enter_sizes(let.declared.dims, np.shape(value), out)
     return out
 
 

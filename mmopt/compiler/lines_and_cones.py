@@ -307,7 +307,7 @@ def sizes_of_lines(checked: Checked, env: Mapping[str, Any]) -> dict[str, int]:
     sizes = {name: value for name, value in env.items() if isinstance(value, int)}
     for name, value in env.items():
         if name in checked.lines.types and isinstance(value, np.ndarray):
-            enter_sizes(checked.lines.types[name].dims, value.shape, sizes)
+            sizes |= _rows(checked.lines.types[name].dims, value.shape, sizes)
     nodes, locate = list(_nodes(checked)), checked.program.source.locate
     for node, scope in nodes:
         if isinstance(node, Apply) and names_in(node) <= env.keys() and (dims := infer(node, scope).dims):
@@ -339,11 +339,10 @@ def _nodes(checked: Checked) -> Iterator[tuple[Expr, Scope]]:
             yield from scoped(side, checked.lines.inside(c.family))
 
 
-def enter_sizes(dims: Sequence[Dim], shape: Sequence[int], sizes: dict[str, Any]) -> None:
-    """Enter the sizes of dimensions that are a name each, from a shape."""
-    for dim, size in zip(dims, shape, strict=True):
-        if dim.name:
-            sizes.setdefault(dim.name, int(size))
+def _rows(dims: tuple[Dim, ...], shape: tuple[int, ...], sizes: Mapping[str, int]) -> dict[str, int]:
+    """Numbers of rows that only the value tells: of dimensions ``?rows(…)`` that have no size so far."""
+    each = zip(dims, shape, strict=False)
+    return {dim.name: int(n) for dim, n in each if dim.name.startswith("?") and dim.name not in sizes}
 
 
 def _count(checked: Checked, family: Family, sizes: Mapping[str, int]) -> int | None:

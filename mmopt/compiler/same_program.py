@@ -114,14 +114,14 @@ def _same_line(source: Checked, a: Constraint, target: Checked, b: Constraint, r
 
 
 def _sides(checked: Checked, line: Constraint) -> tuple[Expr, str, Expr]:
-    """The smaller side, ``<=``, ``>>`` or ``==``, and the other side; of ``>>`` the larger side first."""
+    """The sides of a line and the sign between them, turned to ``<=``, ``>>`` or ``==``."""
     r = line.relation
     left, right = _plain(checked, r.left), _plain(checked, r.right)
     return (right, FLIPPED[r.op], left) if r.op in FLIPPED else (left, r.op, right)
 
 
 def _same_dim(a: Dim, b: Dim, renaming: Renaming) -> bool:
-    """Dimensions that are one symbol each; anything longer has to be written alike."""
+    """Whether two dimensions are one symbol each, and may be renamed, or are written alike."""
     return bool(b.name) and renaming.pair(a.name, b.name, dims=True) if a.name else a == b
 
 
@@ -141,11 +141,8 @@ def _same_kinds(source: Checked, target: Checked, renaming: Renaming) -> bool:
 # Fields of a program that decide nothing that is claimed of a point; nor do those that are never compared:
 # where it was read, and its prose.
 NO_CLAIM = (
-    *(
-        "title",
-        "cite",
-        "formulation_of",
-    ),  # words; a saved solution has the first two, which are compared apart
+    # Words; a saved solution has the first two, which are compared apart.
+    *("title", "cite", "formulation_of"),
     *("starts", "repair"),  # how a point comes about: it is judged as it came out
     "adoption",  # how a strategy from elsewhere becomes a point, likewise
 )

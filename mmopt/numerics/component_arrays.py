@@ -204,7 +204,7 @@ class Kronecker:
 
 
 def lift(value: Split | Level) -> Array:
-    """The dense matrix (rows.size, columns.size), or vector (space.size,), of numpy parts.
+    """Form the dense matrix (rows.size, columns.size), or vector (space.size,), of numpy parts.
 
     An abstract space gets the coordinates a μ_κ + c, one component after the other.
     """
@@ -225,9 +225,10 @@ def _bases(space: Space) -> list[scipy.sparse.csr_array]:
         return [scipy.sparse.csr_array(space.basis(at)) for at in range(space.count)]
     widths = [int(m) * d for m, d in zip(space.multiplicities, space.dims, strict=True)]
     starts = np.cumsum([0, *widths])
-    whole = scipy.sparse.eye_array(space.size, format="csc")
+    identity = scipy.sparse.eye_array(space.size, format="csc")
     return [
-        scipy.sparse.csr_array(whole[:, starts[at] : starts[at] + width]) for at, width in enumerate(widths)
+        scipy.sparse.csr_array(identity[:, start : start + width])
+        for start, width in zip(starts, widths, strict=False)
     ]
 
 
