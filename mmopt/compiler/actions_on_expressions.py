@@ -218,6 +218,7 @@ class ActionVisitor:
         return Acted()
 
     def _index(self, expr: Index) -> Acted:
+        """An entry, a row or a column of an array."""
         base = self.visit(expr.base)
         index, remaining = dict(base.index), []
         for item, axis in zip(expr.items, base.axes, strict=True):
@@ -332,6 +333,7 @@ class ActionVisitor:
         powers = list(zip(args, atom.degrees or (0.0,) * len(args), strict=True))
 
         def combined(parts: list[tuple[Axis, float]]) -> Axis:
+            """The axis of the result, from that of each argument and the power with which it occurs."""
             return Axis(
                 parts[0][0].group,
                 sum(axis.degree * power for axis, power in parts),
@@ -388,7 +390,7 @@ class ActionVisitor:
         """A sum, an extreme entry or a soft maximum, of all entries or along an axis."""
         over = dict(expr.options).get("axis")
         gone = [a for place, a in enumerate(arg.axes) if over in (None, place)]
-        kept = tuple(a for place, a in enumerate(arg.axes) if over not in (None, place))
+        remaining = tuple(a for place, a in enumerate(arg.axes) if over not in (None, place))
         for axis in gone[:1] if arg.diagonal else gone:
             if axis.is_rotated:
                 self.lose(LOST_BY_ATOM, {axis.group}, f"'{expr.atom}' over a rotated axis")
@@ -402,7 +404,7 @@ class ActionVisitor:
             harmless = arg.vanishes and (word == "sum" or (-sign if expr.atom == "min" else sign) > 0)
             if axis.group == "cells" and not harmless:
                 self.lose_untouched(f"'{expr.atom}' over untouched cells")
-        return Acted(kept, arg.index, arg.diagonal and bool(kept), arg.vanishes)
+        return Acted(remaining, arg.index, arg.diagonal and bool(remaining), arg.vanishes)
 
     def _product(self, one: Acted, two: Acted) -> Acted:
         """A product of matrices.

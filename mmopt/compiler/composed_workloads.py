@@ -110,6 +110,7 @@ class _BlockVisitor:
                 return self._apply(expr)
 
     def _apply(self, expr: Apply) -> str:
+        """The kind of an atom's value, by its word ``equivariance`` and the kinds of its arguments."""
         word, over = ATOMS[expr.atom].equivariance, dict(expr.options).get("axis")
         if word in ("identity", "ones"):
             return "each"

@@ -268,10 +268,10 @@ def root(a: Ball) -> Ball:
 def stack(a: Ball, b: Ball) -> Ball:
     """One matrix on the other without rows of zeros; ProgramError where a row may or may not be zero."""
     both = balls.joined((a, b))
-    kept = (np.abs(both.mid) > both.rad).any(axis=1)
-    if both.mid[~kept].any() or both.rad[~kept].any():  # a product that is too small for a float is not zero
+    nonzero = (np.abs(both.mid) > both.rad).any(axis=1)
+    if both.mid[~nonzero].any() or both.rad[~nonzero].any():  # a product too small for a float is not zero
         raise ProgramError("'stack' has no error bound here, a row may be zeros", hint="move it into 'let'")
-    return both[kept]
+    return both[nonzero]
 
 
 def polar(a: Ball) -> Ball:

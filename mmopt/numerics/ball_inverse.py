@@ -279,9 +279,9 @@ def pseudo_inverse(a: Ball) -> Ball:
 
 
 def row_basis(a: Array) -> Ball:
-    """The rows of ``linear_algebra.row_basis``; those that it drops by a tolerance may count."""
+    """The rows of ``linear_algebra.row_basis``, which drops some by a tolerance: unknown without a proof."""
     basis = linear_algebra.row_basis(a)
-    return exact(basis) if linear_algebra.has_rank(a, len(basis)) else unknown(basis)
+    return exact(basis) if linear_algebra.is_rank_at_most(a, len(basis)) else unknown(basis)
 
 
 def _is_lopsided(a: Ball) -> bool:

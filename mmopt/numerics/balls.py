@@ -159,6 +159,7 @@ def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array 
 
 
 def div(a: Ball, b: Ball) -> Ball:
+    """Quotients entry by entry; nothing is known where the divisor may be zero."""
     low = np.abs(b.mid) - b.rad
     safe = np.where(low > 0, low, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -228,6 +229,7 @@ def absolute(a: Ball) -> Ball:
 
 
 def matmul(a: Ball, b: Ball) -> Ball:
+    """Products of matrices and vectors."""
     terms = a.mid.shape[-1]
     mid = a.mid @ b.mid
     rad = np.zeros(mid.shape)

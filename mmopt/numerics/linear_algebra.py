@@ -327,27 +327,27 @@ def row_basis(matrix: Array) -> Array:
         if _is_full(triangle, CLEAR if matrix.shape[1] > FEW_COLUMNS else EVEN):
             return np.eye(matrix.shape[1])
     _, values, rows = np.linalg.svd(matrix, full_matrices=False)
-    kept = counted(values, matrix.shape)
-    return np.asarray(rows[kept] * (values[0] / values[kept, None]))
+    counts = counted(values, matrix.shape)
+    return np.asarray(rows[counts] * (values[0] / values[counts, None]))
 
 
-def has_rank(matrix: Array, kept: int) -> bool:
+def is_rank_at_most(matrix: Array, most: int) -> bool:
     """Whether the rank is proved to be at most this: by equal columns and zeros, or in fractions if few."""
     distinct = np.unique(matrix[:, matrix.any(axis=0)], axis=1)
-    if min(distinct.shape) <= kept:
+    if min(distinct.shape) <= most:
         return True
     if distinct.size > MOST_IN_FRACTIONS or not np.isfinite(distinct).all():
         return False
-    rows = [[Fraction(x) for x in row] for row in distinct.tolist()]
+    rows = [[Fraction(x) for x in row] for row in distinct.tolist()]  # those without a pivot so far
     for column in range(distinct.shape[1]):
         pivot = next((row for row in rows if row[column]), None)
         if pivot is None:
             continue
         rows.remove(pivot)
-        kept -= 1
+        most -= 1
         by = [row[column] / pivot[column] for row in rows]
         rows = [[x - f * y for x, y in zip(row, pivot, strict=True)] for row, f in zip(rows, by, strict=True)]
-    return kept >= 0
+    return most >= 0
 
 
 def _orthogonal(matrix: Array) -> Array | None:

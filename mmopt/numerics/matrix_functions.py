@@ -116,13 +116,13 @@ def solve(matrix: Array, right: Array) -> Array:
     except np.linalg.LinAlgError:
         values, vectors = eigh(matrix)
         tiny = len(values) * EPS * float(np.abs(values).max(initial=0.0))
-        kept = values > tiny
-        outside = vectors[:, ~kept].T @ right
+        positive = values > tiny
+        outside = vectors[:, ~positive].T @ right
         negative = bool((values < -tiny).any())
         if negative or np.abs(outside).max(initial=0.0) > RANGE_TOLERANCE * np.abs(right).max(initial=0.0):
             return np.full(np.shape(right), np.inf)
-        inside = vectors[:, kept]
-        return np.asarray(inside @ ((inside.T @ right).T / values[kept]).T)
+        inside = vectors[:, positive]
+        return np.asarray(inside @ ((inside.T @ right).T / values[positive]).T)
 
 
 def inv(matrix: Array) -> Array:
@@ -146,8 +146,8 @@ def factor(matrix: Array) -> Array:
     if is_definite(matrix, len(matrix) * EPS * float(np.trace(matrix))):
         return np.asarray(scipy.linalg.cholesky(matrix, check_finite=False))
     values, vectors = eigh(matrix)
-    kept = values > len(values) * EPS * max(float(values[-1]), 0.0)
-    return np.sqrt(values[kept])[::-1, None] * vectors.T[kept][::-1]
+    positive = values > len(values) * EPS * max(float(values[-1]), 0.0)
+    return np.sqrt(values[positive])[::-1, None] * vectors.T[positive][::-1]
 
 
 def nuclear(matrix: Array) -> float:

@@ -187,6 +187,7 @@ def _grid(size: Array, matrix: Array, exponent: int) -> int | None:
     """Bits b, few if possible, with all of 2ᵇ × size integer; None also where ``_scaled`` lost an entry."""
 
     def is_whole(bits: int) -> bool:
+        """Whether all of 2ᵇ × size is integer for these bits."""
         grid = size * 2.0**bits
         return bool((grid == np.rint(grid)).all())
 

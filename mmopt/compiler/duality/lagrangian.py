@@ -191,8 +191,8 @@ class Nodes:
         if node.kind == "block":
             shapes = (self.all[a].shape for a in node.arguments)
             return [array[node.owners == k].reshape(shape) for k, shape in enumerate(shapes)]
-        taken = array.ravel()[node.at]
-        return [taken] if len(node.arguments) == 1 else list(map(np.asarray, taken))
+        entries = array.ravel()[node.at]
+        return [entries] if len(node.arguments) == 1 else list(map(np.asarray, entries))
 
     def shape_of_argument(self, place: int, number: int) -> tuple[int, ...] | None:
         """The shape of an argument of a node; None where there is no such argument."""

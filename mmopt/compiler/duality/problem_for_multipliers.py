@@ -319,6 +319,7 @@ class _NodeLowering:
         )
 
         def convert(value: Any) -> Array:
+            """The matrices, of the dual (t, u, w) of the cones."""
             t, (u, w) = np.asarray(value[0]).reshape(count), np.asarray(value[1]).reshape(2, count)
             entries = (t + w) * first, u * scales[1], (t - w) * last
             matrix = np.array([[entries[0], entries[1]], [entries[1], entries[2]]]) * self.size
