@@ -124,8 +124,8 @@ def plain_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     return mid, 2 * U * np.abs(mid) + 2 * (x.shape[1] + 4) * U * sizes
 
 
-# Columns taken at a time where only the diagonal is needed.
-DIAGONAL_COLUMNS = 512
+# Rows of the left factor taken at a time where only the diagonal of a product is needed.
+DIAGONAL_ROWS = 512
 # Residuals are summed with more digits where fewer would cost more than this, relatively.
 MOST_LOST = 1e-10
 
@@ -202,7 +202,7 @@ def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
         y = np.nan_to_num(matrix_functions.solve(matrix.mid, right.mid))
         return unknown(np.einsum("ij,ji->i", left.mid, y))
     return joined(
-        [_diagonal(inverse, left[here], right[:, here]) for here in panels(len(left.mid), DIAGONAL_COLUMNS)]
+        [_diagonal(inverse, left[here], right[:, here]) for here in panels(len(left.mid), DIAGONAL_ROWS)]
     )
 
 
@@ -290,10 +290,6 @@ def _is_lopsided(a: Ball) -> bool:
     return bool((np.abs(a.mid - a.mid.T) > slack).any())
 
 
-# Rows taken at a time where only the diagonal of a product is needed.
-ROWS_AT_A_TIME = 512
-
-
 @dataclass(frozen=True)
 class _Scaled:
     """A matrix between diagonal ones, ``rows`` and ``columns``: the product is formed only once.
@@ -365,7 +361,7 @@ def diagonal_of_product(left: _Term, right: _Term) -> Ball | None:
     if isinstance(left, Diagonal) or isinstance(right, Diagonal):
         return None
     one, other = whole(left), balls.transpose(whole(right))
-    rows = panels(len(one.mid), ROWS_AT_A_TIME)
+    rows = panels(len(one.mid), DIAGONAL_ROWS)
     return balls.joined([balls.total(balls.mul(one[here], other[here]), axis=1) for here in rows])
 
 

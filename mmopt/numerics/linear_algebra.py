@@ -133,14 +133,14 @@ def rounding_of_qr(m: int, n: int) -> float:
 
 
 # Columns that are shorter than the longest by this factor have lost too many digits to the squares.
-SHORT = 1e-4
+SHORT_COLUMN = 1e-4
 GRADING_ROUNDS = 4  # in these nothing above rounding is left
 COLUMNS_FOR_GRAM = 1024
 """From so many columns on the Gram matrix is formed: a third of the time and of the memory."""
 
 # If an eigenvalue is below this part of the largest, the Gram matrix, whose rounding errors are at some
 # 1e-16 of the largest, is not good enough.
-FAINT = 1e-9
+FAINT_EIGENVALUE = 1e-9
 
 
 def graded(y: LibraryArray, vectors: LibraryArray) -> tuple[LibraryArray, int]:
@@ -158,7 +158,7 @@ def graded(y: LibraryArray, vectors: LibraryArray) -> tuple[LibraryArray, int]:
     noise = 2.0 * float(xp.finfo(y.dtype).eps) * count**0.5 * float(xp.max(sizes))
     for number in range(GRADING_ROUNDS):
         last = count
-        clear = xp.nonzero(sizes[:last] >= max(SHORT * float(xp.max(sizes[:last])), noise))[0]
+        clear = xp.nonzero(sizes[:last] >= max(SHORT_COLUMN * float(xp.max(sizes[:last])), noise))[0]
         count = int(clear[0]) if clear.shape[0] else last
         turned = count if number == 0 else turned
         y[:, count:last] /= xp.clip(sizes[count:last], noise, None)
@@ -216,7 +216,7 @@ def spectrum(root: LibraryArray) -> tuple[LibraryArray, LibraryArray]:
     if n >= COLUMNS_FOR_GRAM and p >= n:
         rows = eigen(root.T @ root)[1][:, ::-1].T
         squares = np.square(root @ rows.T).sum(axis=0)
-        if squares.min() >= FAINT * squares.max():
+        if squares.min() >= FAINT_EIGENVALUE * squares.max():
             order = np.argsort(-squares, kind="stable")
             return squares[order], rows[order]
         del rows
@@ -230,10 +230,10 @@ ORTHOGONAL = 1e-12
 
 # A triangle whose reciprocal condition is estimated above this has full rank: estimates are seldom wrong by
 # more than a factor of ten, and the smallest singular value that counts is at some 1e-12 of the largest.
-FULL = 1e-7
-CLEAR = 1e-4  # and above this loses nothing by being squared
+FULL_RANK = 1e-7
+WELL_CONDITIONED = 1e-4  # and above this loses nothing by being squared
 # With few columns another basis costs little, and solvers gain from it already below this.
-EVEN, FEW_COLUMNS = 0.05, 128
+EVENLY_CONDITIONED, FEW_COLUMNS = 0.05, 128
 MOST_IN_FRACTIONS = 2**9  # entries of a matrix whose rank is computed in fractions
 
 
@@ -288,10 +288,10 @@ def _factors_by_qr(matrix: Array) -> tuple[Array, Array] | None:
 
 
 def _inverse_of_triangle(triangle: Array) -> Array | None:
-    """T⁻¹ of an upper triangle whose condition is below ``1 / FULL``; else None."""
+    """T⁻¹ of an upper triangle whose condition is below ``1 / FULL_RANK``; else None."""
     turned, singular = scipy.linalg.lapack.dtrtri(triangle.T, lower=1)
     with np.errstate(over="ignore"):  # an inverse that overflows is none
-        is_clear = np.linalg.norm(triangle) * np.linalg.norm(turned) < 1 / FULL
+        is_clear = np.linalg.norm(triangle) * np.linalg.norm(turned) < 1 / FULL_RANK
     if singular or not is_clear:
         return None
     return np.asarray(turned.T, dtype=np.float64)
@@ -324,7 +324,7 @@ def row_basis(matrix: Array) -> Array:
     """
     if len(matrix) >= matrix.shape[1]:
         triangle = scipy.linalg.qr(matrix, mode="r", check_finite=False)[0]
-        if _is_full(triangle, CLEAR if matrix.shape[1] > FEW_COLUMNS else EVEN):
+        if _is_full(triangle, WELL_CONDITIONED if matrix.shape[1] > FEW_COLUMNS else EVENLY_CONDITIONED):
             return np.eye(matrix.shape[1])
     _, values, rows = np.linalg.svd(matrix, full_matrices=False)
     counts = counted(values, matrix.shape)
@@ -356,7 +356,7 @@ def _orthogonal(matrix: Array) -> Array | None:
     squares = np.diag(gram).copy()
     if not (np.isfinite(squares).all() and squares.min(initial=1.0) > 0):
         return None
-    if squares.min(initial=1.0) < FULL**2 * squares.max(initial=0.0):
+    if squares.min(initial=1.0) < FULL_RANK**2 * squares.max(initial=0.0):
         return None  # whether small rows count as zero relative to the largest is not decided here
     norms = np.sqrt(squares)
     gram /= norms
@@ -365,7 +365,7 @@ def _orthogonal(matrix: Array) -> Array | None:
     return squares if np.linalg.norm(gram) <= ORTHOGONAL else None
 
 
-def _is_full(triangle: Array, least: float = FULL) -> bool:
+def _is_full(triangle: Array, least: float = FULL_RANK) -> bool:
     """Whether an upper triangle is clearly not singular (LAPACK's estimate of its condition)."""
     square = triangle[: triangle.shape[1]]
     if square.shape[0] < square.shape[1] or 0 in square.shape:

@@ -193,7 +193,7 @@ def solved(matrix: Ball, value: Range) -> Range:
 
 MOST_ONE_BY_ONE = 1024  # entries of an argument that are bounded one by one
 # Points of tangents to functions of one number.
-GRID = np.unique(
+TANGENT_POINTS = np.unique(
     np.concatenate([*(s * 10.0 ** np.arange(-9.0, 13.0, 0.5) for s in (-1.0, 1.0)), np.arange(-40.0, 41.0)])
 )
 
@@ -239,7 +239,7 @@ def range_of_argument(nodes: Nodes, node: Node, value: Range) -> Range | None:
 def _tangents(shape: tuple[int, ...], by_entry: bool) -> Iterator[tuple[Array, Array | None, Any]]:
     """Where a minorant is taken: the point, the slope there, and the entries that it bounds."""
     if by_entry:
-        yield from ((np.asarray(at), None, ...) for at in GRID)
+        yield from ((np.asarray(at), None, ...) for at in TANGENT_POINTS)
         return
     for entry in np.ndindex(shape):
         for side in (1.0, -1.0):
@@ -469,8 +469,8 @@ def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
 
 
 MOST_UNKNOWNS = 128  # entries of variables that cuts are tried for: each takes four readings
-STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated
-REACH = 2.0  # cuts are so many times farther off than a quadratic function would reach the level
+DIFFERENCE_STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated
+CUT_REACH = 2.0  # cuts are so many times farther off than a quadratic function would reach the level
 ORTHONORMAL = 1e-6
 
 # The least that all but some variables add to an affine bound; -inf where it is not bounded.
@@ -498,7 +498,7 @@ def ranges_by_cuts(
         lowest = least(bound, names) + float(balls.total(balls.mul(slope, exact(start))).lower)
         return (level - lowest) + WIDER * (abs(level) + abs(lowest)), slope
 
-    step = STEP * max(1.0, float(np.abs(start).max()))
+    step = DIFFERENCE_STEP * max(1.0, float(np.abs(start).max()))
     ends = [[cut(start + s * step * e)[1].mid for s in (1.0, -1.0)] for e in np.eye(start.size)]
     bends = np.array([(one - other) / (2.0 * step) for one, other in ends])
     if not np.isfinite(bends).all():
@@ -511,7 +511,7 @@ def ranges_by_cuts(
     radius = 0.0
     for k, value in enumerate(values):
         for sign in (1.0, -1.0):
-            room, slope = cut(start + sign * REACH * np.sqrt(2.0 * max(slack, 0.0) / value) * v[:, k])
+            room, slope = cut(start + sign * CUT_REACH * np.sqrt(2.0 * max(slack, 0.0) / value) * v[:, k])
             g = balls.matmul(exact(v.T), slope)
             others = float(np.delete(np.abs(g.mid) + g.rad, k).sum())
             ahead = (sign * float(g.mid[k]) - float(g.rad[k])) - others * (1.0 + WIDER)
