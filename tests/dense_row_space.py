@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.split_arrays import Space, Split
+from mmopt.numerics.component_arrays import Space, Split
 from mmopt.sectors.largest_of_tables import Largest
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.row_space import RowSpace

@@ -36,8 +36,8 @@ from mmopt.mechanism.release_plan import check_confidence
 from mmopt.mechanism.release_writing import accuracy_columns
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import Level, lift
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import Level, lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.guarantee import MOST_COST
 from mmopt.privacy.noise import GAUSSIAN, continuous_gaussian_epsilon

@@ -84,8 +84,8 @@ class Axis:
 class Acted:
     """The way an expression goes with the actions: along its axes, and with the index of each family.
 
-    ``diagonal`` is a diagonal matrix, its degree that of its entries (in both axes). ``zero_at_untouched``:
-    zero at a cell that no query touches.
+    diagonal : whether it is a diagonal matrix; the degree of both axes is then that of its entries.
+    zero_at_untouched : whether it is zero at a cell that no query touches.
     """
 
     axes: tuple[Axis, ...] = ()
@@ -126,9 +126,9 @@ def multiplied(one: Axis | None, two: Axis) -> Axis:
     return two if one is None else Axis(one.group, one.degree + two.degree, one.odd != two.odd)
 
 
-def scaled(index: Mapping[str, Axis], by: float) -> dict[str, Axis]:
-    """The axes of indices with multiples of their degrees."""
-    return {name: replace(a, degree=by * a.degree) for name, a in index.items()}
+def scaled(index: Mapping[str, Axis], power: float) -> dict[str, Axis]:
+    """The axes of the indices of a power: multiples of their degrees."""
+    return {name: replace(a, degree=power * a.degree) for name, a in index.items()}
 
 
 # The arrays of a workload that go with the actions. Eigenvectors do not: those of a repeated eigenvalue
@@ -149,9 +149,10 @@ SOURCE_AXES: Mapping[str, tuple[Axis, ...]] = MappingProxyType(
 class ActionVisitor:
     """The visitor: how an expression goes with the actions, and what is to blame where it does not.
 
-    ``faults`` collects for each action the first reason why it changes the value of a line.
-    ``groups`` says which group acts on a dimension, ``numbers`` holds the parameters that are numbers.
-    ``summed`` collects the groups along whose axes something is added up.
+    groups : the group that acts on a dimension, by the dimension's name. names : how what is given, chosen or
+    computed goes, by name. numbers : the parameters that are numbers. line : the name of the line that is
+    visited. The visit collects in ``faults`` for each action the first reason why it changes the value of a
+    line, and in ``summed`` the groups along whose axes something is added up.
     """
 
     scope: Scope
@@ -186,6 +187,7 @@ class ActionVisitor:
         self.faults.setdefault(DROP_CELLS, f"{self.line}: {why}")
 
     def visit(self, expr: Expr) -> Acted:
+        """How an expression goes with the actions; losses are noted in ``faults``."""
         match expr:
             case Number():
                 return Acted()
@@ -204,6 +206,7 @@ class ActionVisitor:
                 return self._apply(expr)
 
     def _name(self, name: str) -> Acted:
+        """The way of a name, as it was typed where it is declared; a count or an index changes its line."""
         if name in self.names:
             return self.names[name]
         if self.scope.indices is not None and name in self.scope.indices:
@@ -215,19 +218,21 @@ class ActionVisitor:
         return Acted()
 
     def _index(self, expr: Index) -> Acted:
+        """An entry, a row or a column of an array."""
         base = self.visit(expr.base)
-        index, kept = dict(base.index), []
+        index, remaining = dict(base.index), []
         for item, axis in zip(expr.items, base.axes, strict=True):
             if item is None:
-                kept.append(axis)
+                remaining.append(axis)
             elif isinstance(item, Name) and self.scope.indices and item.id in self.scope.indices:
                 self.lose_rotations([axis], "single entries along a rotated axis")
                 index[item.id] = multiplied(index.get(item.id), axis)
             else:
                 self.lose(LOST_BY_ATOM, {axis.group}, "one entry taken out")
-        return replace(base, axes=tuple(kept), index=index, diagonal=False)
+        return replace(base, axes=tuple(remaining), index=index, diagonal=False)
 
     def _apply(self, expr: Apply) -> Acted:
+        """The value of an atom, by its word ``equivariance``."""
         word = ATOMS[expr.atom].equivariance
         if word in ("identity", "ones"):
             axes = tuple(Axis(self.group(d)) for d in infer(expr, self.scope).dims)
@@ -272,10 +277,10 @@ class ActionVisitor:
 
     def sum_or_relation(self, args: list[Acted], exprs: tuple[Expr, ...]) -> Acted:
         """A sum, or the two sides of a relation: both go alike. Zero goes with everything."""
-        kept = [a for a, e in zip(args, exprs, strict=True) if not is_number_zero(e)]
-        if len(kept) < 2:
-            return kept[0] if kept else args[0]
-        one, two = kept
+        nonzero = [a for a, e in zip(args, exprs, strict=True) if not is_number_zero(e)]
+        if len(nonzero) < 2:
+            return nonzero[0] if nonzero else args[0]
+        one, two = nonzero
         index = self._indices(one, two)
         vanishes = one.has_cells == two.has_cells and one.vanishes and two.vanishes
         shaped = [a for a in (one, two) if a.axes]
@@ -292,6 +297,7 @@ class ActionVisitor:
         return Acted(axes, index, one.diagonal and two.diagonal, vanishes)
 
     def _same(self, one: tuple[Axis, ...], two: tuple[Axis, ...]) -> None:
+        """Note where axes that must go alike do not."""
         for a, b in zip(one, two, strict=True):
             if not close(a.degree, b.degree):
                 self.lose(LOST_BY_DEGREE, {a.group}, "a sum or relation of what repeats and what splits")
@@ -307,6 +313,7 @@ class ActionVisitor:
         return indices
 
     def _entrywise(self, expr: Apply, args: list[Acted]) -> Acted:
+        """A product, quotient or function entry by entry: degrees add up, times those of the atom."""
         atom = ATOMS[expr.atom]
         for axis in args[0].all_axes if atom.unitless else ():
             if not close(axis.degree, 0.0):
@@ -326,31 +333,33 @@ class ActionVisitor:
         powers = list(zip(args, atom.degrees or (0.0,) * len(args), strict=True))
 
         def combined(parts: list[tuple[Axis, float]]) -> Axis:
+            """The axis of the result, from that of each argument and the power with which it occurs."""
             return Axis(
                 parts[0][0].group,
-                sum(axis.degree * by for axis, by in parts),
+                sum(axis.degree * power for axis, power in parts),
                 not atom.even and sum(axis.odd for axis, _ in parts) % 2 == 1,
             )
 
         places = range(max((len(s.axes) for s in shaped), default=0))
-        axes = [combined([(s.axes[place], by) for s, by in powers if s.axes]) for place in places]
+        axes = [combined([(s.axes[place], power) for s, power in powers if s.axes]) for place in places]
         names = dict.fromkeys(n for a in args for n in a.index)
-        index = {n: combined([(a.index[n], by) for a, by in powers if n in a.index]) for n in names}
+        index = {n: combined([(a.index[n], power) for a, power in powers if n in a.index]) for n in names}
         return Acted(
             tuple(axes),
             index,
             any(a.diagonal for a in args),
-            any(a.has_cells and a.vanishes for a, by in powers if by > 0),
+            any(a.has_cells and a.vanishes for a, power in powers if power > 0),
         )
 
     def _power(self, expr: Apply) -> Acted:
+        """A power entry by entry: it multiplies the degrees."""
         base, exponent = self.visit(expr.args[0]), expr.args[1]
         if not names_in(exponent) <= set(self.numbers):
             self.lose(LOST_BY_DEGREE, LOST_BY_ATOM, "a power whose exponent is not a number")
             return base
-        by = float(evaluate(exponent, self.numbers))
+        power = float(evaluate(exponent, self.numbers))
         self.lose_rotations(base.axes, "a power along a rotated axis")
-        if by != int(by):
+        if power != int(power):
             self.lose(
                 LOST_BY_ATOM,
                 {a.group for a in base.all_axes if a.odd},
@@ -358,13 +367,13 @@ class ActionVisitor:
             )
 
         def raised(axis: Axis) -> Axis:
-            return Axis(axis.group, by * axis.degree, axis.odd and by % 2 == 1)
+            return Axis(axis.group, power * axis.degree, axis.odd and power % 2 == 1)
 
         return replace(
             base,
             axes=tuple(map(raised, base.axes)),
             index={name: raised(a) for name, a in base.index.items()},
-            zero_at_untouched=base.vanishes and by > 0,
+            zero_at_untouched=base.vanishes and power > 0,
         )
 
     # -- over an axis --------------------------------------------------------------------------------
@@ -378,9 +387,10 @@ class ActionVisitor:
             self.lose(LOST_BY_ATOM, {axis.group}, "a sum of what has a query's sign")
 
     def _reduced(self, expr: Apply, arg: Acted, word: str) -> Acted:
+        """A sum, an extreme entry or a soft maximum, of all entries or along an axis."""
         over = dict(expr.options).get("axis")
         gone = [a for place, a in enumerate(arg.axes) if over in (None, place)]
-        kept = tuple(a for place, a in enumerate(arg.axes) if over not in (None, place))
+        remaining = tuple(a for place, a in enumerate(arg.axes) if over not in (None, place))
         for axis in gone[:1] if arg.diagonal else gone:
             if axis.is_rotated:
                 self.lose(LOST_BY_ATOM, {axis.group}, f"'{expr.atom}' over a rotated axis")
@@ -394,9 +404,14 @@ class ActionVisitor:
             harmless = arg.vanishes and (word == "sum" or (-sign if expr.atom == "min" else sign) > 0)
             if axis.group == "cells" and not harmless:
                 self.lose_untouched(f"'{expr.atom}' over untouched cells")
-        return Acted(kept, arg.index, arg.diagonal and bool(kept), arg.vanishes)
+        return Acted(remaining, arg.index, arg.diagonal and bool(remaining), arg.vanishes)
 
     def _product(self, one: Acted, two: Acted) -> Acted:
+        """A product of matrices.
+
+        A diagonal factor scales the other's axis: their degrees add up there, and zeros of either at
+        untouched cells stay. Any other product is a sum over the inner axis.
+        """
         index = {**one.index, **{n: multiplied(one.index.get(n), axis) for n, axis in two.index.items()}}
         left, right = one.axes[-1], two.axes[0]
         vanishes = one.vanishes and two.vanishes
@@ -404,14 +419,15 @@ class ActionVisitor:
             inner = multiplied(left, right)
             axes = (*one.axes[:-1], inner) if two.diagonal else (inner, *two.axes[1:])
             both = one.diagonal and two.diagonal
-            either = any(a.vanishes and a.has_cells for a in (one, two)) and left.group == "cells"
-            return Acted((inner, inner) if both else axes, index, both, vanishes or either)
+            zero_by_factor = any(a.vanishes and a.has_cells for a in (one, two)) and left.group == "cells"
+            return Acted((inner, inner) if both else axes, index, both, vanishes or zero_by_factor)
         self._sum_over(multiplied(left, right), "a product that counts every copy, or none")
         if left.group == "cells" and not (one.vanishes or two.vanishes):
             self.lose_untouched("a product over untouched cells")
         return Acted((*one.axes[:-1], *two.axes[1:]), index, False, vanishes)
 
     def _trace(self, arg: Acted) -> Acted:
+        """A trace, a sum over both axes."""
         one, two = arg.axes
         if not (arg.diagonal and one.is_rotated):
             self._sum_over(one if arg.diagonal else multiplied(one, two), "a trace that counts every copy")
@@ -422,6 +438,7 @@ class ActionVisitor:
     # -- matrices ------------------------------------------------------------------------------------
 
     def _diagonal(self, arg: Acted) -> Acted:
+        """A vector as a diagonal matrix, or the diagonal of a matrix."""
         self.lose_rotations(arg.axes, "'diag' along a rotated axis")
         if len(arg.axes) == 1:
             return replace(arg, axes=arg.axes * 2, diagonal=True)
@@ -429,6 +446,7 @@ class ActionVisitor:
         return replace(arg, axes=(axis,), diagonal=False)
 
     def _inverse(self, arg: Acted) -> Acted:
+        """An inverse: degree a becomes 1 - a on the other side, or -a for a diagonal matrix."""
         total = 0.0 if arg.diagonal else 1.0
         return replace(
             arg,
@@ -437,20 +455,26 @@ class ActionVisitor:
         )
 
     def _spectrum(self, expr: Apply, arg: Acted) -> Acted:
+        """A number of the eigenvalues, which repeated cells change."""
         self.lose(LOST_BY_DEGREE, {a.group for a in arg.all_axes}, f"'{expr.atom}' of what repeats")
         if any(a.group == "cells" for a in arg.axes):
             self.lose_untouched(f"'{expr.atom}' over untouched cells")
         return Acted((), arg.index)
 
     def _spectral(self, expr: Apply, arg: Acted, word: str) -> Acted:
-        """Degree 1/2 is where repeating is a rotation into more dimensions, which keeps singular values."""
-        by = (ATOMS[expr.atom].degrees or (0.0,))[0]
-        index = scaled(arg.index, by)
+        """A function of singular values and vectors, or (``word`` "norm") a number of the singular values.
+
+        At degree 1/2 repeating is a rotation into more dimensions, which keeps singular values.
+        """
+        power = (ATOMS[expr.atom].degrees or (0.0,))[0]
+        index = scaled(arg.index, power)
         if arg.diagonal and word == "spectral":
-            if not by:
+            if not power:
                 self.lose(LOST_BY_DEGREE, {a.group for a in arg.axes}, f"'{expr.atom}' of a diagonal matrix")
-            return replace(arg, axes=tuple(replace(a, degree=by * a.degree) for a in arg.axes), index=index)
-        if word == "norm" and not by:  # a count
+            return replace(
+                arg, axes=tuple(replace(a, degree=power * a.degree) for a in arg.axes), index=index
+            )
+        if word == "norm" and not power:  # the rank
             return Acted()
         for axis in arg.axes:
             if arg.diagonal or not close(axis.degree, 0.5):
@@ -458,8 +482,9 @@ class ActionVisitor:
         if word == "norm":
             self.summed.update(axis.group for axis in arg.axes)
             return Acted((), index, zero_at_untouched=arg.vanishes)
-        return replace(arg, axes=arg.axes[::-1] if by < 0 else arg.axes, index=index)
+        return replace(arg, axes=arg.axes[::-1] if power < 0 else arg.axes, index=index)
 
 
 def is_number_zero(expr: Expr) -> bool:
+    """Whether an expression is the number 0, which goes with everything."""
     return isinstance(expr, Number) and expr.value == 0

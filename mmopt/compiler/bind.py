@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler.count_cones import sizes_of_lines
+from mmopt.compiler.lines_and_cones import sizes_of_lines
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
 from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
@@ -20,20 +20,20 @@ from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaratio
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, asymmetry, numbers
 from mmopt.numerics.balls import BOUNDS, unknown
+from mmopt.numerics.component_arrays import Level, Split
 from mmopt.numerics.matrix_functions import RANGE_TOLERANCE, symmetric_part
-from mmopt.numerics.split_arrays import Level, Split
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 from mmopt.workloads.query_base_and_matrix import no_targets, undetermined
 
 # A requirement on the givens (say W Q⁺ Q = W) holds when it is off by less than ``RANGE_TOLERANCE``,
 # relatively; by up to this where its own rounding may be all that it is off by.
-REQUIREMENT = 1e-8
+REQUIREMENT_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A checked program with numbers for its givens, dimensions and lets in ``env``.
+    """A checked program with numbers for its givens, dimensions and lets in ``env``, by name.
 
     error_bound : a bound on the total error of every strategy for the workload, to its neighbours, and its
         multipliers (n,), where they are known already.
@@ -76,6 +76,7 @@ class Instance:
 
 
 def _targets(workload: Workload) -> Array:
+    """The targets of the queries that have one; WorkloadError where none has."""
     targets = workload.targets[np.isfinite(workload.targets)]
     if not len(targets):
         raise no_targets()
@@ -83,7 +84,8 @@ def _targets(workload: Workload) -> Array:
 
 
 def _representation(workload: Workload) -> Array:
-    _targets(workload)
+    """The representation of the queries that have a target; WorkloadError where it leaves others open."""
+    _targets(workload)  # refuses a workload without targets
     has_target = np.isfinite(workload.targets)
     rows = workload.representation if has_target.all() else workload.representation[has_target]
     if len(rows) < workload.m and np.linalg.matrix_rank(rows) < workload.rank:
@@ -137,17 +139,17 @@ def bind(
     for d in program.givens:
         if sources is not None and d.name not in passed:
             env[d.name] = sources[d.source]
-            _learn(d.dims, env[d.name].shape, env)
+            _enter_sizes(d.dims, env[d.name].shape, env)
         else:
             env[d.name] = _given(program, d, workload, passed, env)
     for parameter in program.parameters:
         env[parameter.name] = _parameter(checked, parameter, passed, env)
     shared = share(program)
     env = _with_lets(program, shared, env)
-    lets = [*shared.lets]
+    computed = [*shared.lets]
     if not is_shipped(checked):  # of a shipped one any parameters do: its certificate holds for them
-        lets += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
-    env[BOUNDS] = _bounds(checked, lets, dict(env))
+        computed += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
+    env[BOUNDS] = _balls(checked, computed, dict(env))
     if not is_shipped(checked):
         env |= sizes_of_lines(checked, env)
     # A line without variables holds for the givens, or for no point at all.
@@ -165,8 +167,8 @@ def bind(
                 if (alone := _passed_alone(program, constraint))
                 else "give other design queries: independent rows from which every query can be derived",
             )
-    kept = {name: value for name, value in env.items() if name not in shared.passing}
-    instance = Instance(checked, workload, MappingProxyType(kept), frozenset(passed))
+    lasting = {name: value for name, value in env.items() if name not in shared.passing}
+    instance = Instance(checked, workload, MappingProxyType(lasting), frozenset(passed))
     _ = instance.neighbours  # refused here, before any work
     return instance
 
@@ -178,37 +180,39 @@ def _passed_alone(program: Program, constraint: Constraint) -> set[str]:
     return set() if any(d.source for d in about) else {d.name for d in about}
 
 
-def _bounds(checked: Checked, computed: Sequence[Assignment], env: Mapping[str, Any]) -> Callable[[str], Any]:
-    """The balls of lets, computed on first use; a let without an error bound has an infinite one.
+def _balls(checked: Checked, computed: Sequence[Assignment], env: Mapping[str, Any]) -> Callable[[str], Any]:
+    """The ball of a name of ``computed``: lets, and parameters, evaluated on first use.
 
-    The measured expression of a shipped closed form counts as exact: figures are of the strategy as computed.
+    It is infinite where there is no error bound, and None for every other name: its value counts as exact
+    (``balls.named``). So does the measured expression of a shipped closed form: figures are of the strategy
+    as computed.
     """
     is_measured = checked.written.problem_class == "closed form" and is_shipped(checked, meaning=True)
     exact = names_in(checked.written.meaning.expr) if is_measured else frozenset()
-    lets = {let.name: let.expr for let in computed if let.name not in exact}
+    expressions = {one.name: one.expr for one in computed if one.name not in exact}
 
     @cache
-    def bound(name: str) -> Any:
-        if name not in lets:
+    def ball(name: str) -> Any:
+        if name not in expressions:
             return None
         try:
-            return evaluate_ball(lets[name], {**env, BOUNDS: bound})
+            return evaluate_ball(expressions[name], {**env, BOUNDS: ball})
         except ProgramError:
-            return unknown(evaluate(lets[name], env))
+            return unknown(evaluate(expressions[name], env))
 
-    return bound
+    return ball
 
 
 def _missed(constraint: Constraint, env: Mapping[str, Any]) -> float:
     """The relative error of a requirement; 0 where it may be rounding alone."""
     off = violation(constraint, env)
-    if not RANGE_TOLERANCE < off <= REQUIREMENT or is_rank(constraint):
+    if not RANGE_TOLERANCE < off <= REQUIREMENT_TOLERANCE or is_rank(constraint):
         return off
     left, right = (evaluate_ball(e, env) for e in (constraint.relation.left, constraint.relation.right))
     return 0.0 if (np.abs(left.mid - right.mid) <= left.rad + right.rad).all() else off
 
 
-def _learn(dims: Sequence[Dim], shape: Sequence[int], env: dict[str, Any]) -> None:
+def _enter_sizes(dims: Sequence[Dim], shape: Sequence[int], env: dict[str, Any]) -> None:
     """Enter the sizes of dimensions that are a name each, from a shape."""
     for dim, size in zip(dims, shape, strict=True):
         if dim.name:
@@ -223,6 +227,7 @@ def with_lets(checked: Checked, env: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_lets(program: Program, shared: Shared, env: Mapping[str, Any]) -> dict[str, Any]:
+    """``with_lets``, with the values that only lets and requirements need (``Shared.passing``)."""
     out = dict(env)
     for let in shared.lets:
         with placed(program.source.locate(let.span)):
@@ -230,13 +235,14 @@ def _with_lets(program: Program, shared: Shared, env: Mapping[str, Any]) -> dict
             require_memory((sum(map(np.size, out.values())), 1), "sum of all arrays of the program")
         out[let.name] = value
         if let.declared:
-            _learn(let.declared.dims, np.shape(value), out)
+            _enter_sizes(let.declared.dims, np.shape(value), out)
     return out
 
 
 def _given(
     program: Program, d: Declaration, workload: Workload, passed: Mapping[str, Any], env: dict[str, Any]
 ) -> Any:
+    """The value of a given: passed by the caller, or from its source."""
     if d.name in passed:
         value = passed[d.name]
     elif d.source:
@@ -251,6 +257,7 @@ def _given(
 
 
 def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any]) -> Any:
+    """An array, or number, as declared; its dimensions are entered in ``env``. OptionError if it is not."""
     if fault := _fault(d, array, env):
         raise OptionError(f"the given '{d.name}' {fault}", where=program.source.locate(d.span))
     if d.kind in ("psd", "symmetric"):
@@ -265,9 +272,9 @@ def _fault(d: Declaration, array: Array, env: dict[str, Any]) -> str:
     if not array.size:
         return f"has no entries, its shape is {array.shape}"
     for dim, size in zip(d.dims, array.shape, strict=True):
-        free = dim.symbols - set(env)
-        if free and len(dim.terms) == 1 and len(dim.symbols) == 1:
-            env[next(iter(free))] = int(size)
+        new = dim.symbols - set(env)
+        if new and len(dim.terms) == 1 and len(dim.symbols) == 1:
+            env[next(iter(new))] = int(size)
         elif dim.value(env) != size:
             return f"has shape {array.shape}; {dim} is {dim.value(env)} here, not {size}"
     if not np.isfinite(array).all():
@@ -284,6 +291,7 @@ def _fault(d: Declaration, array: Array, env: dict[str, Any]) -> str:
 
 
 def _is_dim(parameter: Assignment) -> bool:
+    """Whether a parameter is declared to be a dimension."""
     return parameter.declared is not None and parameter.declared.kind == "dim"
 
 
@@ -291,14 +299,14 @@ def _parameter(
     checked: Checked, parameter: Assignment, passed: Mapping[str, Any], env: dict[str, Any]
 ) -> float | int | Array:
     """The value that the caller passes, or the default."""
-    program, value, name = checked.program, passed.get(parameter.name, None), parameter.name
-    whole, place = _is_dim(parameter), program.source.locate(parameter.span)
+    program, value, name = checked.program, passed.get(parameter.name), parameter.name
+    is_dim, place = _is_dim(parameter), program.source.locate(parameter.span)
     if value is None:
         # A dimension is computed in whole numbers of any length.
         expr = parameter.expr
         with placed(place):
-            value = dimension(expr, checked.scope).value(env) if whole else evaluate(expr, env)
-    if whole and isinstance(value, int) and value > LARGEST_DIM:
+            value = dimension(expr, checked.scope).value(env) if is_dim else evaluate(expr, env)
+    if is_dim and isinstance(value, int) and value > LARGEST_DIM:
         raise TooLargeError(f"the dimension '{name}' is more than 2**53, {LARGEST_DIM:,}", where=place)
     array = numbers(f"the parameter '{name}'", value)
     if parameter.declared is not None and parameter.declared.dims:
@@ -315,6 +323,6 @@ def _parameter(
             where=place,
             hint=f"write its kind, and any sign may be passed: {name}: scalar = {default:g}",
         )
-    if whole and (number != int(number) or not 1 <= number <= LARGEST_DIM):
+    if is_dim and (number != int(number) or not 1 <= number <= LARGEST_DIM):
         raise OptionError(f"the parameter '{name}' is a dimension, not {number:g}")
-    return int(number) if whole else number
+    return int(number) if is_dim else number

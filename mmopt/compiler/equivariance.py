@@ -1,27 +1,16 @@
-"""Actions that leave a program as it is, and programs on workloads that are composed of others.
+"""Actions on a workload that leave a program as it is.
 
-**Actions** are decided by a program's tree, never by its name. Objective, constraints, certificate, repair
+They are decided by a program's tree, never by its name. Objective, constraints, certificate, repair
 and the meaning of the solution are typed by the actions of ``actions_on_expressions.py``. If all of them go
 with an action, then a feasible point and multipliers of the changed workload become those of the given one,
 with the same objective and the same bound, and a solution of one is a solution of the other. Permutations and
 rotations have to be kept by every line. Repeating, splitting and changing the basis need not be kept by the
 repair and the meaning: a lifted point is repaired again, and it comes from a strategy (``from strategy``),
 whatever the program's own variables are.
-
-**Composed workloads** are blocks or Kronecker products. *Blocks* (no query touches cells of two of them):
-every array is block diagonal, and a number that is made of it is the sum over the blocks (a trace) or the
-largest (a maximum, a variable that bounds a family of lines). *Kronecker product* of workloads: every array
-is the Kronecker product of those of the factors, and a number their product. Which of these holds follows
-from the same words of the table of atoms as in ``actions_on_expressions.py``. A number in the program itself
-(``<= 2``, a parameter of 3) would count once for every factor: all such have to be one.
-
-Both are theorems with one proof: feasible points of the parts make one of the whole, multipliers of the
-parts make some of the whole, and their objective and bound are both the sum (or largest, or product) of the
-parts'. If objective and bound agree in the parts, they agree in the whole.
 """
 
 import itertools
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mmopt.compiler.actions_on_expressions import (
@@ -39,24 +28,15 @@ from mmopt.compiler.actions_on_expressions import (
     is_number_zero,
 )
 from mmopt.language import Checked
-from mmopt.language.atoms.expression_types import SCALAR
-from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import (
-    Apply,
     Block,
     Constraint,
     Declaration,
-    Entries,
-    Expr,
-    Index,
-    Name,
-    Number,
-    children,
-    walk,
 )
 
-DEGREES = (0.0, 1.0, 0.5)
+DEGREES = (0.0, 1.0, 0.5)  # that a variable may have along an axis
+# Actions that are lost by degrees only: the repair and the meaning need not keep them.
 DEGREES_ONLY = (REPEAT_CELLS, DROP_CELLS, SPLIT_QUERIES, CHANGE_BASIS)
 
 
@@ -85,7 +65,7 @@ class Equivariance:
 def equivariance(
     checked: Checked, passed: frozenset[str] = frozenset(), numbers: Mapping[str, float] | None = None
 ) -> Equivariance:
-    """The actions that leave a program as it is.
+    """The actions that leave a program as it is, with those degrees of its variables that lose the fewest.
 
     Parameters
     ----------
@@ -111,7 +91,7 @@ def _groups(checked: Checked, passed: frozenset[str]) -> dict[str, set[str]]:
 
 
 def _choices(checked: Checked) -> Iterator[dict[str, tuple[float, ...]]]:
-    """The degrees that variables may have: the lines decide between them."""
+    """Every choice of degrees for the variables, one for each axis of each."""
     options = [
         [(degree,) * 2 for degree in DEGREES]
         if d.kind in ("psd", "symmetric")
@@ -126,14 +106,15 @@ def _typed(
     checked: Checked,
     passed: frozenset[str],
     numbers: Mapping[str, float],
-    chosen: Mapping[str, tuple[float, ...]],
+    degrees_of: Mapping[str, tuple[float, ...]],
 ) -> Equivariance:
+    """The actions that leave a program as it is when its variables have the degrees ``degrees_of``."""
     program = checked.program
-    several = _groups(checked, passed)
-    groups = {name: min(acting) for name, acting in several.items()}
+    by_dimension = _groups(checked, passed)
+    groups = {name: min(acting) for name, acting in by_dimension.items()}
     visitor = ActionVisitor(checked.scope, groups, {}, numbers, {}, set(), "")
     visitor.line = "given"
-    for name, acting in several.items():
+    for name, acting in by_dimension.items():
         if len(acting) > 1:
             visitor.lose(LOST_BY_ATOM, acting, f"'{name}' counts {' and '.join(sorted(acting))}")
     _givens(checked, passed, visitor)
@@ -141,7 +122,7 @@ def _typed(
         visitor.line = let.name
         visitor.names[let.name] = visitor.visit(let.expr)
     for d in program.choose:
-        visitor.names[d.name] = _declared(visitor, d, chosen[d.name])
+        visitor.names[d.name] = _declared(visitor, d, degrees_of[d.name])
     visitor.line = "the objective"
     visitor.visit(program.objective)
     multipliers: dict[str, tuple[Axis, ...]] = {}
@@ -157,28 +138,28 @@ def _typed(
         visitor.names[m.declaration.name] = typed
     if program.certificate is not None:
         visitor.visit(program.certificate.expr)
-    strong = {action: why for action, why in visitor.faults.items() if action in DEGREES_ONLY}
+    before_repair = {action: why for action, why in visitor.faults.items() if action in DEGREES_ONLY}
     for assignment in program.repair:
         visitor.line = "the repair"
         visitor.visit(assignment.expr)
     if program.meaning is not None:
         visitor.line = f"the {program.meaning.kind}"
         visitor.visit(program.meaning.expr)
-    faults = {a: why for a, why in visitor.faults.items() if a not in DEGREES_ONLY} | strong
+    faults = {a: why for a, why in visitor.faults.items() if a not in DEGREES_ONLY} | before_repair
     return Equivariance(faults, multipliers, per_query)
 
 
 def _givens(checked: Checked, passed: frozenset[str], visitor: ActionVisitor) -> None:
+    """Type givens and parameters; arrays that do not come from the workload go with no action."""
     program = checked.program
     for d in program.givens:
-        axes = SOURCE_AXES.get(d.source)
+        axes = None if d.name in passed else SOURCE_AXES.get(d.source)
         visitor.line = f"the given '{d.name}'"
-        if d.dims and (d.name in passed or axes is None):
+        if d.dims and axes is None:
             is_passed = d.name in passed or not d.source
             why = "passed by the caller" if is_passed else f"{d.source} is a choice among others"
             visitor.lose(LOST_BY_ATOM, LOST_BY_ATOM, why)
-        tracked = axes if axes is not None and d.name not in passed else tuple(Axis() for _ in d.dims)
-        visitor.names[d.name] = Acted(tracked)
+        visitor.names[d.name] = Acted(tuple(Axis() for _ in d.dims) if axes is None else axes)
     for p in program.parameters:
         if p.declared is not None and p.declared.kind == "dim":
             continue  # counts the rows of something that no action touches
@@ -186,24 +167,25 @@ def _givens(checked: Checked, passed: frozenset[str], visitor: ActionVisitor) ->
         shaped = checked.types.get(p.name)
         if shaped is not None and shaped.dims and p.name in passed:
             visitor.lose(LOST_BY_ATOM, LOST_BY_ATOM, "passed by the caller")
-        acted = visitor.visit(p.expr)
-        visitor.names[p.name] = Acted() if shaped is None or not shaped.dims else acted
+        typed = visitor.visit(p.expr)
+        visitor.names[p.name] = Acted() if shaped is None or not shaped.dims else typed
 
 
 def _declared(visitor: ActionVisitor, d: Declaration, degrees: tuple[float, ...]) -> Acted:
-    """A variable; along a root's rows the degree is always 1/2, where rotations are all that acts."""
+    """A variable with these degrees; along a root's rows it is always 1/2: there only rotations act."""
     groups = [visitor.group(dim) for dim in d.dims]
-    return Acted(tuple(Axis(g, 0.5 if g == "root" else by) for g, by in zip(groups, degrees, strict=True)))
+    axes = zip(groups, degrees, strict=True)
+    return Acted(tuple(Axis(group, 0.5 if group == "root" else degree) for group, degree in axes))
 
 
 def _constraint(visitor: ActionVisitor, c: Constraint) -> dict[str, tuple[Axis, ...]]:
-    """Type a relation; the axes of its multiplier, so that it and the constraint pair to a number."""
+    """Type a relation; return the axes of its multiplier, by which multiplier and line pair to a number."""
     index = c.family.index if c.family else ""
     family: tuple[Axis, ...] = () if c.family is None else (Axis(visitor.group(c.family.dim)),)
     visitor.lose_rotations(family, "a line for each entry along a rotated axis")
     left, right, is_order = c.relation.left, c.relation.right, c.relation.op in (">>", "<<")
     if is_order and isinstance(left, Block) and is_number_zero(right):
-        return _blocks(visitor, c.name, left, family, index)
+        return _psd_block(visitor, c.name, left, family, index)
     sides = [visitor.visit(left), visitor.visit(right)]
     both = visitor.sum_or_relation(sides, (left, right))
     axes = max((s.axes for s in sides), key=len)
@@ -215,7 +197,7 @@ def _constraint(visitor: ActionVisitor, c: Constraint) -> dict[str, tuple[Axis, 
 
 
 def _untouched(visitor: ActionVisitor, c: Constraint, sides: list[Acted]) -> None:
-    """A line at a cell that no query touches has to hold there with zeros."""
+    """Note a line that does not hold with zeros at a cell that no query touches."""
     if not any(s.has_cells for s in sides) and not (c.family and visitor.group(c.family.dim) == "cells"):
         return
     signs = [infer(e, visitor.scope).sign for e in (c.relation.left, c.relation.right)]
@@ -228,13 +210,18 @@ def _untouched(visitor: ActionVisitor, c: Constraint, sides: list[Acted]) -> Non
         visitor.lose_untouched("does not hold at a cell by itself")
 
 
-def _blocks(
+def _psd_block(
     visitor: ActionVisitor, name: str, block: Block, family: tuple[Axis, ...], index: str
 ) -> dict[str, tuple[Axis, ...]]:
-    """A psd block matrix: entry (i, j) has the degrees of row i and of column j."""
+    """Type a psd block matrix, entry (i, j) with the degrees of row i and of column j.
+
+    Returns the axes of the multipliers of its diagonal blocks. family, index : of the line, as an axis and by
+    name; () and "" for a line that occurs once.
+    """
     entries = [[visitor.visit(e) for e in row] for row in block.rows]
     multipliers: dict[str, tuple[Axis, ...]] = {}
     diagonal = [entries[i][i] for i in range(len(entries))]
+    # Row i, and column i, has half of the degree that diagonal block i has in the index.
     half = [d.index[index].degree / 2 if index in d.index else 0.0 for d in diagonal]
     for i, row in enumerate(entries):
         for j, entry in enumerate(row):
@@ -257,7 +244,10 @@ def _blocks(
 
 
 def _sides(visitor: ActionVisitor, entry: Acted, is_row: bool, down: Acted, across: Acted) -> None:
-    """The axes of a block agree with those of the diagonal blocks in its row and column."""
+    """Note where axes of a block differ from those of the diagonal blocks ``down`` its row and ``across``.
+
+    is_row : whether the block is a row vector.
+    """
     ends = ((*down.axes, Axis())[0], (Axis(), *across.axes)[-1])
     if len(entry.axes) < 2:
         ends = ((*(across if is_row else down).axes, Axis())[0],) * 2
@@ -266,229 +256,3 @@ def _sides(visitor: ActionVisitor, entry: Acted, is_row: bool, down: Acted, acro
             visitor.lose(LOST_BY_DEGREE, {one.group, two.group}, "blocks that repeat or split differently")
     if entry.diagonal and entry is not down:
         visitor.lose(LOST_BY_DEGREE, {a.group for a in entry.axes}, "a diagonal block beside others")
-
-
-SUM, LARGEST_PART = "sum", "largest"
-
-# Functions of each part alone; where zero becomes zero nothing appears between blocks (``_kept``).
-_KEPT = frozenset(
-    {"linear", "entrywise", "product", "transpose", "diagonal", "inverse", "spectral", "factor", "identity"}
-)
-_NO_FACTORS = frozenset({"linear", "soft", "spectrum", ""})
-
-
-@dataclass(frozen=True)
-class Composition:
-    """How the parts' numbers make the whole's (``SUM``, ``LARGEST_PART``, or "product"); "" and why not."""
-
-    kind: str
-    why_not: str = ""
-
-
-class _NotSo(Exception):
-    """An expression that does not go with the parts; the text says which."""
-
-
-def _require(holds: object, why: str) -> None:
-    if not holds:
-        raise _NotSo(why)
-
-
-def _composition(checked: Checked, passed: frozenset[str], reading: Generator[str, None, str]) -> Composition:
-    """The result of a reading of the program, a generator that names each line before it reads the line."""
-    if outside := _passed(checked, passed):
-        return Composition("", f"{outside} does not come from the workload")
-    line = ""
-    try:
-        while True:
-            line = next(reading)
-    except StopIteration as end:
-        return Composition(end.value)
-    except _NotSo as reason:
-        return Composition("", f"{line}: {reason}")
-
-
-def _passed(checked: Checked, passed: frozenset[str]) -> str:
-    """The first array that does not come from the workload as a whole; "" when all do."""
-    types, program = checked.types, checked.program
-    given = [d.name for d in program.givens if d.dims and (d.name in passed or d.source not in SOURCE_AXES)]
-    arrays = [p.name for p in program.parameters if p.name not in types or types[p.name].dims]
-    named = [f"the given '{n}'" for n in given] + [f"the parameter '{n}'" for n in arrays if n in passed]
-    return next(iter(named), "")
-
-
-# -- blocks ----------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Blocks:
-    """The visitor that tells how a number is made of the parts': "sum", "largest", "shared", or "each" (the
-    same for all, or one per entry). Matrices are "each" when they are block diagonal, vectors always."""
-
-    scope: Scope
-    shared: frozenset[str]
-
-    def visit(self, expr: Expr) -> str:
-        match expr:
-            case Name(id=name) if name in self.shared:
-                return "shared"
-            case Name(id=name) if name in self.scope.dims:
-                raise _NotSo(f"the count '{name}'")
-            case Number() | Name():
-                return "each"
-            case Index(base=base):
-                return self.visit(base)
-            case Block():
-                _require(
-                    not {self.visit(child) for child in children(expr)} - {"each", "shared"},
-                    "a block matrix with a number made of all parts",
-                )
-                return "each"
-            case Entries():
-                raise _NotSo("entries taken one by one")
-            case Apply():
-                return self._apply(expr)
-
-    def _apply(self, expr: Apply) -> str:
-        word, over = ATOMS[expr.atom].equivariance, dict(expr.options).get("axis")
-        if word in ("identity", "ones"):
-            return "each"
-        inferred = infer(expr, self.scope)
-        kinds = [self.visit(a) for a in expr.args]
-        if word in _KEPT and not (word == "product" and inferred.is_scalar):
-            return self._kept(expr, kinds)
-        if word == "extreme":
-            argument, made = infer(expr.args[0], self.scope), LARGEST_PART
-            _require(
-                expr.atom != "min" and ((over is None and not argument.is_matrix) or argument.sign > 0),
-                f"'{expr.atom}' of what is zero between the blocks",
-            )
-        elif word in ("sum", "trace", "norm", "product"):
-            # A product about one query or cell of a family lies within one part.
-            indices = self.scope.indices or {}
-            made = "each" if any(isinstance(e, Name) and e.id in indices for e in walk(expr)) else SUM
-        else:
-            raise _NotSo(f"'{expr.atom}'")
-        _require(not set(kinds) - {"each"}, f"'{expr.atom}' of an array made of all parts")
-        return made if over is None else "each"
-
-    def _kept(self, expr: Apply, kinds: list[str]) -> str:
-        args, atom = [infer(a, self.scope) for a in expr.args], ATOMS[expr.atom]
-        matrices = [t for t in args if t.is_matrix]
-        if matrices and atom.equivariance != "product":
-            spoiled = atom.unitless or (atom.alike and len(matrices) < len(args))
-            spoiled |= expr.atom == "div" and args[1].is_matrix
-            spoiled |= expr.atom == "pow" and not infer(expr.args[1], self.scope).sign > 0
-            _require(not spoiled, f"'{expr.atom}' of what is zero between the blocks")
-        other = set(kinds) - {"each"}
-        _require(len(other) <= 1, f"'{expr.atom}' of numbers that are made of the parts in different ways")
-        kind, same = min(other, default="each"), len(set(kinds)) == 1
-        if kind == "each":
-            return kind
-        if expr.atom == "add" and (same or kind != SUM):
-            return kind
-        if expr.atom in ("mul", "div") and not same:
-            at = kinds.index(kind)  # the other is a factor that is the same for all parts
-            factor = args[1 - at]
-            is_number = factor.is_scalar and factor.is_constant and (kind == SUM or factor.sign > 0)
-            if is_number and (expr.atom == "mul" or at == 0):
-                return kind
-        raise _NotSo(f"'{expr.atom}' of a number made of all parts")
-
-
-def of_blocks(checked: Checked, passed: frozenset[str] = frozenset()) -> Composition:
-    """The rule by which the objective of a workload of independent blocks is made of theirs."""
-    return _composition(checked, passed, _read_blocks(checked))
-
-
-def _read_blocks(checked: Checked) -> Generator[str, None, str]:
-    program = checked.program
-    shared = frozenset(d.name for d in program.choose if not d.dims)
-    visitor = _Blocks(checked.scope, shared)
-    for let in program.lets:
-        yield let.name
-        _require(visitor.visit(let.expr) == "each", "a number made of all parts")
-    yield "the objective"
-    kind = visitor.visit(program.objective)
-    _require(kind != "each", "a number that is not made of the parts")
-    # One number that bounds lines of all parts, and nothing else, is as large as the largest asks.
-    if shared and not (len(shared) == 1 and isinstance(program.objective, Name)):
-        raise _NotSo("numbers are chosen for all parts together")
-    for c in program.constraints:
-        yield f"constraint '{c.name}'"
-        visitor.scope = checked.scope.inside(c.family)
-        sides = [visitor.visit(c.relation.left), visitor.visit(c.relation.right)]
-        _require(SUM not in sides, "a limit on all parts together")
-        larger = sides[1] if c.relation.op in ("<=", "<<") else sides[0]
-        is_bound = larger == "shared" and c.relation.op != "==" and sides.count("shared") == 1
-        _require("shared" not in sides or is_bound, "the chosen number does not only bound")
-    return LARGEST_PART if kind in ("shared", LARGEST_PART) else SUM
-
-
-# -- Kronecker products ----------------------------------------------------------------------------------
-
-
-def _factors(expr: Expr, scope: Scope, others: frozenset[str]) -> None:
-    """Refuse an expression whose value for a product is not the product of those for the factors."""
-    if isinstance(expr, Block | Entries):
-        raise _NotSo("a block matrix" if isinstance(expr, Block) else "entries taken one by one")
-    if isinstance(expr, Number) and expr.value not in (0.0, 1.0):
-        raise _NotSo(f"the number {expr.value:g}")
-    if isinstance(expr, Name) and expr.id in others:
-        raise _NotSo(f"the number '{expr.id}'")
-    inner = children(expr)
-    if isinstance(expr, Apply):
-        atom = ATOMS[expr.atom]
-        _require(not atom.unitless and atom.equivariance not in _NO_FACTORS, f"'{expr.atom}'")
-        _require(
-            atom.equivariance != "extreme" or infer(expr.args[0], scope).sign > 0,
-            f"'{expr.atom}' of what may be negative",
-        )
-        if expr.atom == "pow":
-            inner = inner[:1]  # the exponent is the same number in every factor
-        elif atom.takes_dim:
-            inner = ()
-    for child in inner:
-        _factors(child, scope, others)
-
-
-def of_factors(
-    checked: Checked, passed: frozenset[str] = frozenset(), numbers: Mapping[str, float] | None = None
-) -> Composition:
-    """Whether the objective of a Kronecker product is the product of those of the factors.
-
-    ``numbers``: the parameters that are numbers; one that is missing may have any value.
-    """
-    ones = {name for name, number in (numbers or {}).items() if number == 1.0}
-    return _composition(checked, passed, _read_factors(checked, ones))
-
-
-def _read_factors(checked: Checked, ones: set[str]) -> Generator[str, None, str]:
-    program, types = checked.program, checked.types
-    arrays = {p.name for p in program.parameters if p.name in types and types[p.name].dims}
-    others = frozenset(p.name for p in program.parameters) - arrays - ones
-    counted = {name for d in program.choose for dim in d.dims for name in dim.symbols}
-    yield "what is chosen"
-    if sized := sorted(others & counted):
-        raise _NotSo(f"the count '{sized[0]}'")
-    for computed in (*(p for p in program.parameters if p.name in arrays), *program.lets):
-        yield computed.name
-        _factors(computed.expr, checked.scope, others)
-    yield "the objective"
-    _factors(program.objective, checked.scope, others)
-    for c in program.constraints:
-        yield f"constraint '{c.name}'"
-        scope, r = checked.scope.inside(c.family), c.relation
-        _require(r.op in ("<=", ">=", "=="), "a matrix inequality")
-        small, large = (r.right, r.left) if r.op == ">=" else (r.left, r.right)
-        for side in (small, large):
-            _factors(side, scope, others)
-        # 0 <= a <= b and 0 <= c <= d give a c <= b d.
-        _require(r.op == "==" or infer(small, scope).sign > 0, "a side that may be negative")
-    if program.certificate is not None:
-        yield "the certificate"
-        _factors(program.certificate.expr, checked.scope, others)
-    if program.value is not None:
-        yield "the value"
-        _factors(program.value, checked.scope.with_types(objective=checked.objective or SCALAR), others)
-    return "product"

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.count_cones import Line, implied_psd, line, trace_inverse
+from mmopt.compiler.lines_and_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, positions
@@ -59,12 +59,18 @@ def symmetric(matrix: Any) -> Any:
     return matrix if matrix.is_symmetric() else symmetric_wrap(matrix)
 
 
-BALANCE = 100.0
+BALANCE = 100.0  # by which F is multiplied in the trace of an inverse of an expression
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
 
 
 @dataclass
 class _Lowering:
+    """Expressions and lines of an instance as those of cvxpy, ``cp``.
+
+    extra : the constraints that inverses and roots add. blocks : the variables that stand for these.
+    rows, places : as in ``Lowered``.
+    """
+
     cp: ModuleType
     instance: Instance
     variables: dict[str, Any]
@@ -84,8 +90,8 @@ class _Lowering:
             case Index(base=base):
                 value = self.expr(base, scope, env)
                 return value[positions(e, value.shape, env)]
-            case Block():
-                return self.block(e, scope, env)
+            case Block(rows=rows):
+                return self.cp.bmat([[self.entry(entry, scope, env) for entry in row] for row in rows])
             case Entries():
                 return self.placed(e, scope, env)
             case Apply(atom="sum", args=(Entries() as entries,)):
@@ -100,7 +106,7 @@ class _Lowering:
                 return self.diagonal(product, scope, env)
         assert isinstance(e, Apply)
         form = ATOMS[e.atom].cvxpy
-        assert form is not None, e.atom
+        assert form is not None, e.atom  # an atom of data alone, whose value is constant
         args = [
             self.cp.Constant(a) if isinstance(a, int | float | np.ndarray) else a
             for a in (self.expr(a, scope, env) for a in e.args)
@@ -125,6 +131,7 @@ class _Lowering:
         return self.cp.reshape(vector, at.shape, order="C")
 
     def product(self, factors: list[Expr], scope: Scope, env: Mapping[str, Any]) -> Any:
+        """The product of matrices, from left to right."""
         return functools.reduce(operator.matmul, [self.expr(f, scope, env) for f in factors])
 
     def diagonal(self, e: Apply, scope: Scope, env: Mapping[str, Any]) -> Any:
@@ -132,9 +139,6 @@ class _Lowering:
         factors = chain(e)
         left = self.product(factors[:-1], scope, env)
         return self.cp.sum(self.cp.multiply(left, self.expr(factors[-1], scope, env).T), axis=1)
-
-    def block(self, e: Block, scope: Scope, env: Mapping[str, Any]) -> Any:
-        return self.cp.bmat([[self.entry(entry, scope, env) for entry in row] for row in e.rows])
 
     def entry(self, e: Expr, scope: Scope, env: Mapping[str, Any]) -> Any:
         """An entry of a block matrix, as a matrix."""
@@ -146,13 +150,15 @@ class _Lowering:
     def trace_inverse(
         self, inner: Expr, left: list[Expr], right: list[Expr], scope: Scope, env: Mapping[str, Any]
     ) -> Any:
-        """``tr(P inv(F))`` with P = M Mᵀ as one block [[F, M], [Mᵀ, T]] and the trace of T."""
+        """``trace(L @ inv(F) @ R)``, F ``inner``, L ``left``, R ``right``, as a block and the trace of T.
+
+        It is tr(P inv(F)) with P = R L = M Mᵀ, and the block [[F, M], [Mᵀ, T]] is psd.
+        """
         # The check knows that F is symmetric; cvxpy would add an equality for each pair of entries.
         f = symmetric(self.expr(inner, scope, env))
         side = infer(inner, scope).dims[0].value(self.instance.sizes())
-        r = self.product(right, scope, env) if right else np.eye(side)
-        lt = self.product(left, scope, env) if left else np.eye(side)
-        m = r if np.array_equal(r, lt.T) else factor(r @ lt).T
+        before, after = (self.product(k, scope, env) if k else np.eye(side) for k in (left, right))
+        m = after if np.array_equal(after, before.T) else factor(after @ before).T
         # If M has more columns than rows, a square root of M Mᵀ will do.
         if m.shape[1] > m.shape[0]:
             m = np.asarray(np.linalg.qr(m.T, mode="r")).T
@@ -225,6 +231,7 @@ class _Lowering:
         return self.cp.multiply(1.0 / limits, self.expr(r.left, scope, env)) <= 1.0
 
     def relation(self, r: Relation, scope: Scope, env: Mapping[str, Any]) -> Any:
+        """A relation as a constraint, with the same duals."""
         left, right = self.expr(r.left, scope, env), self.expr(r.right, scope, env)
         if r.op in (">>", "<<"):
             large, small, zero = (left, right, r.right) if r.op == ">>" else (right, left, r.left)

@@ -70,6 +70,7 @@ def _plain(checked: Checked, expr: Expr) -> Expr:
     """The expression with transposes at the leaves only, and none at what equals its transpose."""
 
     def symmetric(e: Expr) -> bool:
+        """Whether the expression equals its transpose."""
         if isinstance(e, Number):
             return True
         inferred = checked.types.get(e.id) if isinstance(e, Name) else None
@@ -93,6 +94,7 @@ def _same(a: Any, b: Any, renaming: Renaming) -> bool:
 
 
 def _same_line(source: Checked, a: Constraint, target: Checked, b: Constraint, renaming: Renaming) -> bool:
+    """Whether two lines differ in names only; the names are entered in ``renaming``."""
     renaming.constraints[a.name] = b.name
     if (a.family is None) != (b.family is None):
         return False
@@ -113,13 +115,14 @@ def _same_line(source: Checked, a: Constraint, target: Checked, b: Constraint, r
 
 
 def _sides(checked: Checked, line: Constraint) -> tuple[Expr, str, Expr]:
+    """The sides of a line and the sign between them, turned to ``<=``, ``>>`` or ``==``."""
     r = line.relation
     left, right = _plain(checked, r.left), _plain(checked, r.right)
     return (right, FLIPPED[r.op], left) if r.op in FLIPPED else (left, r.op, right)
 
 
 def _same_dim(a: Dim, b: Dim, renaming: Renaming) -> bool:
-    """Dimensions that are one symbol each; anything longer has to be written alike."""
+    """Whether two dimensions are one symbol each, and may be renamed, or are written alike."""
     return bool(b.name) and renaming.pair(a.name, b.name, dims=True) if a.name else a == b
 
 
@@ -139,11 +142,8 @@ def _same_kinds(source: Checked, target: Checked, renaming: Renaming) -> bool:
 # Fields of a program that decide nothing that is claimed of a point; nor do those that are never compared:
 # where it was read, and its prose.
 NO_CLAIM = (
-    *(
-        "title",
-        "cite",
-        "formulation_of",
-    ),  # words; a saved solution has the first two, which are compared apart
+    # Words; a saved solution has the first two, which are compared apart.
+    *("title", "cite", "formulation_of"),
     *("starts", "repair"),  # how a point comes about: it is judged as it came out
     "adoption",  # how a strategy from elsewhere becomes a point, likewise
 )
@@ -156,7 +156,7 @@ FIELDS_OF_NAMES = ("name", "id", "index", "basis")  # fields of the tree that ho
 
 @lru_cache(maxsize=256)
 def is_shipped(checked: Checked, *, meaning: bool = False) -> bool:
-    """Whether the proof of a shipped program is one of this program, as it is written.
+    """Whether this program is a shipped one up to names, so that its proof holds for it.
 
     All lines that a proof may use have to agree, in their order and as they are written, up to names; the
     names of constraints and where multipliers start do not matter. ``meaning``: the meaning of a solution has
@@ -169,6 +169,7 @@ def is_shipped(checked: Checked, *, meaning: bool = False) -> bool:
 
 @cache
 def _shipped_forms(meaning: bool) -> frozenset[Any]:
+    """The ``_form`` of every shipped program."""
     return frozenset(_form(Program.load(name), meaning) for name in program_names())
 
 
@@ -178,12 +179,14 @@ def _form(program: Program, meaning: bool) -> Any:
     numbers = itertools.count()
 
     def number(name: str) -> Any:
+        """The number that stands for a name, and what follows it after a point."""
         base, *rest = name.split(".")  # ``step.variable``: only the step is named by the author
         if base not in names:
             names[base] = next(numbers)
         return (names[base], *rest)
 
     def plain(value: Any) -> Any:
+        """A part of the program as nested tuples."""
         if isinstance(value, Dim):
             return frozenset((tuple(sorted(map(number, symbols))), times) for symbols, times in value.terms)
         if isinstance(value, Multiplier):

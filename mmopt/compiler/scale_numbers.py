@@ -38,7 +38,10 @@ from mmopt.numerics.matrix_functions import nuclear
 
 @dataclass(frozen=True)
 class Scaling:
-    """Factors: original variable = factor * scaled variable, and so for multipliers and objective."""
+    """Factors: original variable = factor * scaled variable, and so for multipliers and objective.
+
+    scales : those of the queries and of the targets, from which the factors follow; none where they are 1.
+    """
 
     variables: Mapping[str, float]
     multipliers: Mapping[str, float]
@@ -55,9 +58,10 @@ class Scaling:
         self, variables: Mapping[str, Array], multipliers: Mapping[str, Array]
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Variables and multipliers of the scaled program as those of the original one."""
-        factors = self.multipliers
-        point = {name: value * self.variables[name] for name, value in variables.items()}
-        return point, {name: value * factors[name] for name, value in multipliers.items() if name in factors}
+        return (
+            {name: value * self.variables[name] for name, value in variables.items()},
+            {n: value * self.multipliers[n] for n, value in multipliers.items() if n in self.multipliers},
+        )
 
 
 def _scales(instance: Instance) -> dict[str, float]:
@@ -84,12 +88,10 @@ def units_of(instance: Instance) -> "Units | str":
     arrays = {p.name for p in parameters if p.declared is not None and p.declared.dims}
     numbers = {p.name: float(instance.env[p.name]) for p in parameters if p.name not in arrays}
     with_units = instance.passed | arrays
-    free = infer_units(instance.program, {name: {} for name in with_units}, numbers)
-    return (
-        free
-        if isinstance(free, Units)
-        else infer_units(instance.program, {name: {f"@{name}": 1.0} for name in with_units}, numbers)
-    )
+    units = infer_units(instance.program, {name: {} for name in with_units}, numbers)
+    if isinstance(units, Units):
+        return units
+    return infer_units(instance.program, {name: {f"@{name}": 1.0} for name in with_units}, numbers)
 
 
 def scale(instance: Instance) -> tuple[Instance, Scaling]:
@@ -104,13 +106,9 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
     for name, degree in units.givens.items():
         if degree:
             env[name] = env[name] / units.factor(degree, scales)
-    kept = {name: env[name] for name in env if name not in {let.name for let in program.lets}}
-    scaled = Instance(
-        instance.checked,
-        instance.workload,
-        MappingProxyType(with_lets(instance.checked, kept)),
-        instance.passed,
-    )
+    lets = {let.name for let in program.lets}
+    env = with_lets(instance.checked, {name: value for name, value in env.items() if name not in lets})
+    scaled = Instance(instance.checked, instance.workload, MappingProxyType(env), instance.passed)
     objective = units.factor(units.objective, scales)
     variables = {name: units.factor(degree, scales) for name, degree in units.variables.items()}
     lines = {name: objective / units.factor(degree, scales) for name, degree in units.constraints.items()}
@@ -118,6 +116,7 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
 
 
 Degree = dict[str, float]
+"""Powers of the units of a quantity, by name; unknown ones are "?1", "?2" …, or "@X" of a variable X."""
 
 # The powers of the queries' scale and of the targets' scale by which sources are multiplied.
 SOURCE_UNITS: Mapping[str, Degree] = {
@@ -152,12 +151,17 @@ class Units:
 
 @dataclass
 class _Equations:
-    values: Mapping[str, float]  # of parameters, for exponents
+    """Linear equations between powers of units: each of ``rows`` is zero, and comes from one of ``lines``.
+
+    values : of parameters, for exponents. names : the degrees of names. line : the line that is read.
+    """
+
+    values: Mapping[str, float]
     names: dict[str, Degree] = field(default_factory=dict)
     rows: list[Degree] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     line: str = ""
-    fresh: int = 0
+    unknowns: int = 0
 
     def number(self, expr: Expr) -> Expr | None:
         """The value of a parameter, in an exponent."""
@@ -165,10 +169,12 @@ class _Equations:
         return None if value is None else Number(value, expr.span)
 
     def unknown(self) -> Degree:
-        self.fresh += 1
-        return {f"?{self.fresh}": 1.0}
+        """A new unknown degree."""
+        self.unknowns += 1
+        return {f"?{self.unknowns}": 1.0}
 
     def equal(self, a: Degree, b: Degree) -> None:
+        """Enter that two degrees are equal."""
         self.rows.append(_plus(a, (b, -1.0)))
         self.lines.append(self.line)
 
@@ -183,10 +189,15 @@ def _plus(first: Degree, *others: tuple[Degree, float]) -> Degree:
 
 
 def _times(a: Degree, factor: float) -> Degree:
+    """The degree of a power."""
     return {k: p * factor for k, p in a.items()}
 
 
 def _degree(expr: Expr, eq: _Equations) -> Degree:
+    """The degree of an expression; what has to be equal in it is entered in ``eq``.
+
+    LookupError for an atom whose scale is not known.
+    """
     match expr:
         case Number(value=value):
             return eq.unknown() if value == 0 else {}
@@ -226,7 +237,10 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
 
 
 def _psd_block(block: Block, eq: _Equations) -> list[Degree]:
-    """A block that has to be psd: a diagonal congruence keeps that, so each end scales by itself."""
+    """The degrees of the ends of a block that has to be psd: row i of the block is scaled by that of end i.
+
+    A diagonal congruence keeps a matrix psd, so each end scales by itself.
+    """
     ends = [eq.unknown() for _ in block.rows]
     for i, line in enumerate(block.rows):
         for j, entry in enumerate(line):
@@ -246,7 +260,7 @@ def infer_units(
     """
     eq = _Equations(dict(parameters or {}))
     try:
-        read = _read(program, sources or {}, eq)
+        given, chosen, constraints, objective = _read(program, sources or {}, eq)
     except LookupError:
         return eq.line
     solved = _solve(eq.rows)
@@ -254,12 +268,13 @@ def infer_units(
         return next(eq.lines[k] for k in range(len(eq.rows)) if _solve(eq.rows[: k + 1]) is None)
 
     def filled(degree: Degree) -> Degree:
+        """The degree with its unknowns solved for."""
         return _plus({}, *((solved(key), power) for key, power in degree.items()))
 
-    givens, chosen, lines = (
-        {name: filled(degree) for name, degree in degrees.items()} for degrees in read[:3]
+    givens, variables, lines = (
+        {name: filled(degree) for name, degree in degrees.items()} for degrees in (given, chosen, constraints)
     )
-    return Units(givens, chosen, lines, filled(read[3]))
+    return Units(givens, variables, lines, filled(objective))
 
 
 def _read(
@@ -293,7 +308,7 @@ def _read(
 
 
 def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:
-    """Solve for the unknowns (marked ? or @) in terms of the units; None if the rows contradict."""
+    """The degree of each unknown (marked ? or @) in the units, by name; None if the rows contradict."""
     keys = sorted({k for row in rows for k in row})
     unknown = [k for k in keys if k[0] in "?@"]
     units = [k for k in keys if k[0] not in "?@"]

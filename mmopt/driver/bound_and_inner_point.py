@@ -17,7 +17,7 @@ import numpy as np
 
 from mmopt.compiler import Instance
 from mmopt.compiler.duality.lagrangian import nodes_of
-from mmopt.compiler.duality.lower_node_by_node import lower_node_by_node
+from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
 from mmopt.compiler.duality.ranges import ranges_of
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names
 from mmopt.driver.judge.derived_bound import Derived, LineBounds, level_above, line_bounds

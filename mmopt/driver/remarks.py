@@ -13,8 +13,8 @@ from mmopt.language import evaluate
 from mmopt.language.evaluate.constraint_misses import excess_with_errors
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import plain
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import plain
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.solvers import SOLVERS, Claim, Options, SolverRow, missing_cones

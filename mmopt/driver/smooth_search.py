@@ -23,7 +23,7 @@ import numpy as np
 import scipy.optimize
 
 from mmopt.compiler import Instance, Scaling, scale
-from mmopt.compiler.count_cones import line
+from mmopt.compiler.lines_and_cones import line
 from mmopt.driver.judge.adopt_strategy import assigned_values
 from mmopt.driver.judge.assemble_solution import assemble_solution
 from mmopt.driver.judge.check_claims import draw_value

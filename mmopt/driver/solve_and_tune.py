@@ -38,9 +38,9 @@ from mmopt.language.check.procedures_and_sections import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import deadline, require_memory, require_time
 from mmopt.notebook import Tabular
-from mmopt.numerics.arrays import blas_threads
+from mmopt.numerics.component_arrays import plain
+from mmopt.numerics.linear_algebra import blas_threads
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import plain
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, as_workload, default_program
 from mmopt.results import Solution, gap_between

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.equivariance import of_factors
+from mmopt.compiler.composed_workloads import of_factors
 from mmopt.compiler.reductions import (
     ReductionStep,
     Traits,
@@ -23,14 +23,15 @@ from mmopt.compiler.reductions import (
     traits_of,
     workloads_of_factors,
 )
-from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets, of_each_query
+from mmopt.compiler.reductions.symmetry_and_row_space import by_sectors, by_sets, of_each_query
 from mmopt.compiler.same_program import is_shipped, match
 from mmopt.driver.accepted_inputs import is_solved_by, reads_option
 from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.limits import fits_memory
-from mmopt.numerics.arrays import MOST_CELLS, one_thread
+from mmopt.numerics.arrays import MOST_CELLS
+from mmopt.numerics.linear_algebra import one_thread
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, Options, SolverRow, is_claimed, is_kernel, memory_limit
 from mmopt.workloads import Workload

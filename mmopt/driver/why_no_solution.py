@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, Scaling, lower
-from mmopt.compiler.count_cones import line
+from mmopt.compiler.lines_and_cones import line
 from mmopt.driver.judge.derived_bound import line_bounds
 from mmopt.driver.judge.score_and_meaning import FEASIBLE, Candidate, candidate, may_move
 from mmopt.driver.judge.violations_and_nearby_points import undefined_part, violations, worst_line

@@ -1,12 +1,20 @@
 """Exponentials, eigenvalues, roots, polar factors and nuclear norms with proved error bounds (see ``balls``).
 
-The nuclear norm is bounded from both sides without trusting a decomposition. Let K (p, q) have p <= q, U (p,
-p) and Z (p, q) be any matrices.
+**Eigenvalues.** Let V be computed eigenvectors and L a diagonal matrix of floats. By Weyl the eigenvalues of
+A and of V L Vᵀ differ by at most ‖A - V L Vᵀ‖, and by Ostrowski (Horn & Johnson, Matrix Analysis, 4.5.9)
+those of V L Vᵀ are those of L times factors within ‖VᵀV - I‖ of 1.
+
+**Log-determinants.** Let R be roughly the inverse of A's Cholesky factor: det A = det(R A Rᵀ) / det(R)²,
+and R A Rᵀ = I + E with a small E. For ‖E‖ <= d < 1 every eigenvalue x of E has x - x² / (2 (1 - d)) <=
+log(1 + x) <= x (the Taylor series), so that log det(I + E) is at most tr E and at least that less
+‖E‖_F² / (2 (1 - d)).
+
+**Nuclear norms.** The norm is bounded from both sides without trusting a decomposition. Let K (p, q) have
+p <= q, U (p, p) and Z (p, q) be any matrices.
 
 Below: ‖K‖∗ >= <K, Z> / ‖Z‖. With K = U S Vᵀ the best Z is U Vᵀ, which comes from the eigenvectors U of
 K Kᵀ: the rows of Uᵀ K, scaled to length one, are V (see ``graded``). These rows are not quite orthogonal;
-Newton's step Z <- Z - (Z Zᵀ - I) Z / 2 (Higham, Functions of Matrices,
-section 8.3) brings the digits back.
+Newton's step Z <- Z - (Z Zᵀ - I) Z / 2 (Higham, Functions of Matrices, section 8.3) brings the digits back.
 
 Above: K = U⁻ᵀ (Uᵀ K), so ‖K‖∗ <= Σ ‖(Uᵀ K)ᵢ‖ / σ with (Uᵀ K)ᵢ the rows and σ the least singular value of U.
 
@@ -35,10 +43,11 @@ from mmopt.numerics.balls import (
     norm,
     rounded,
     sub,
+    transpose,
     unknown,
 )
+from mmopt.numerics.linear_algebra import graded
 from mmopt.numerics.matrix_functions import eigenvectors
-from mmopt.numerics.pseudoinverse import graded
 
 # Steps of inverse iteration, and the shares of its estimate, which may be too high, that are tried.
 INVERSE_STEPS = 6
@@ -79,12 +88,13 @@ def rel_entropy(a: Ball, b: Ball) -> Ball:
 
 
 def _zero_at_zero(a: Ball, value: Ball) -> Ball:
+    """The value, replaced by exactly 0 where x, ``a``, is exactly 0."""
     none = np.broadcast_to((a.mid == 0) & (a.rad == 0), value.mid.shape)
     return Ball(np.where(none, 0.0, value.mid), np.where(none, 0.0, value.rad))
 
 
 def huber(a: Ball, limit: Ball) -> Ball:
-    """s (2 |x| - s) with s the smaller one of |x| and the limit."""
+    """Huber's function of x, s (2 |x| - s) with s the smaller one of |x| and the limit."""
     size = balls.absolute(a)
     near = balls.smaller(size, limit)
     return balls.mul(near, sub(balls.add(size, size), near))
@@ -109,7 +119,7 @@ def symmetric(a: Ball) -> Ball:
     return rounded((a.mid + a.mid.T) / 2, a.rad + np.abs(a.mid - a.mid.T) / 2)
 
 
-def smallest_eigenvalue(a: Ball) -> float:
+def eigenvalue_bound(a: Ball) -> float:
     """A number proved to be at most every eigenvalue of the symmetric part of every matrix in the ball.
 
     Rump 2006, Verification of positive definiteness: where Cholesky's algorithm succeeds on
@@ -122,17 +132,14 @@ def smallest_eigenvalue(a: Ball) -> float:
     n = len(m.mid)
     guess = float(np.linalg.eigvalsh(m.mid)[0])
     size = gamma(n + 2) * float(np.abs(np.diag(m.mid)).sum())
-    for s in (guess - size, guess / 2, 0.0):
-        bound = _bound_by_shift(m, s)
-        if bound is not None:
-            return bound
-    return -float("inf")
+    bounds = (_bound_by_shift(m, s) for s in (guess - size, guess / 2, 0.0))
+    return next((bound for bound in bounds if bound > -np.inf), -np.inf)
 
 
-def _bound_by_shift(m: Ball, s: float) -> float | None:
-    """A number, s less the error, that the eigenvalues are proved to exceed; or None."""
+def _bound_by_shift(m: Ball, s: float) -> float:
+    """A number, s less the error, proved to be below all eigenvalues of a symmetric ``m``; or else -inf."""
     if not matrix_functions.is_definite(m.mid, s):
-        return None
+        return -np.inf
     diagonal = np.diagonal(m.mid)
     slip = gamma(len(m.mid) + 4) * float(np.abs(diagonal - s).sum() + abs(s)) * 2 + TINY
     return s - slip - frobenius(m.rad)
@@ -147,20 +154,20 @@ def is_semidefinite(a: Ball) -> bool:
     if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
         return False
     slip = 4 * gamma(len(m.mid) + 4) * float(np.abs(np.diagonal(m.mid)).sum()) + TINY
-    if (_bound_by_shift(m, slip + 2 * frobenius(m.rad)) or -1.0) > 0:
+    if _bound_by_shift(m, slip + 2 * frobenius(m.rad)) > 0:
         return True
     # Twice the diagonal against whole rows, which have it once.
     rows = (np.abs(m.mid) + (m.rad + m.rad.T) / 2).sum(axis=1) * GROW
     return bool((2 * np.diagonal(m.mid) >= rows).all())
 
 
-def below_eigenvalues(a: Ball, lower: Array) -> float:
+def positive_eigenvalue_bound(a: Ball, lower: Array) -> float:
     """A positive number proved to be below every eigenvalue of every matrix in the ball; 0 without a proof.
 
     a : symmetric around a symmetric midpoint; ``lower`` is roughly its Cholesky factor. Cheaper than
-    ``smallest_eigenvalue``, and smaller: shares of an estimate by inverse iteration are tried.
+    ``eigenvalue_bound``, and smaller: shares of an estimate by inverse iteration are tried.
     """
-    v = np.where(np.arange(len(lower)) % 2, 0.5, 1.0)
+    v = np.where(np.arange(len(lower)) % 2, 0.5, 1.0)  # seldom at a right angle to what is sought
     estimate = float("inf")
     for _ in range(INVERSE_STEPS):
         w = scipy.linalg.cho_solve((lower, True), v, check_finite=False)
@@ -170,9 +177,69 @@ def below_eigenvalues(a: Ball, lower: Array) -> float:
         estimate, v = float(np.linalg.norm(v)) / grown, w / grown
     for share in ESTIMATE_SHARES:
         bound = _bound_by_shift(a, share * estimate)
-        if bound is not None and bound > 0:
+        if bound > 0:
             return bound
-    return max(0.0, smallest_eigenvalue(a))
+    return max(0.0, eigenvalue_bound(a))
+
+
+def _eigenvalue(a: Ball, at: int) -> Ball:
+    """The eigenvalue of the symmetric part at a place of their ascending order: see **Eigenvalues** above."""
+    m = symmetric(a)
+    if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
+        return unknown(0.0)
+    values, vectors = matrix_functions.eigh(m.mid)
+    v = exact(vectors)
+    scaled = matmul(balls.mul(v, exact(values[None, :])), transpose(v))
+    turned = norm(sub(matmul(transpose(v), v), exact(np.eye(len(values)))))
+    return rounded(values[at], norm(sub(m, scaled)) + turned * abs(values[at]) * GROW)
+
+
+def largest_eigenvalue(a: Ball) -> Ball:
+    """The largest eigenvalue of the symmetric part."""
+    return _eigenvalue(a, -1)
+
+
+def smallest_eigenvalue(a: Ball) -> Ball:
+    """The smallest eigenvalue of the symmetric part; ``eigenvalue_bound`` is cheaper."""
+    return _eigenvalue(a, 0)
+
+
+def largest_singular_value(a: Ball) -> Ball:
+    """The root of the largest eigenvalue of the smaller Gram matrix, which is never negative."""
+    wide = a if a.mid.shape[0] <= a.mid.shape[1] else transpose(a)
+    return balls.sqrt(largest_eigenvalue(matmul(wide, transpose(wide))))
+
+
+def log_determinant(a: Ball) -> Ball:
+    """The log-determinant of a symmetric matrix proved to be positive definite; unknown for others.
+
+    See **Log-determinants** above: ``above`` is tr E.
+    """
+    m = symmetric(a)
+    inverted = _inverse_factor(m.mid)
+    if inverted is None:
+        return unknown(0.0)
+    r, eye = exact(inverted), exact(np.eye(len(m.mid)))
+    off = sub(matmul(matmul(r, m), transpose(r)), eye)
+    size = norm(off)
+    if not size < 1:
+        return unknown(0.0)
+    above = balls.trace(off)
+    slack = size * size / (2 * (1 - size)) * GROW
+    diagonal = balls.total(log(exact(np.diagonal(inverted))))
+    return sub(rounded(above.mid - slack / 2, above.rad + slack / 2), balls.add(diagonal, diagonal))
+
+
+def _inverse_factor(m: Array) -> Array | None:
+    """A triangular matrix of positive diagonal, roughly the inverse of a Cholesky factor, or None."""
+    if not np.isfinite(m).all():
+        return None
+    try:
+        factor = np.linalg.cholesky(m)
+    except np.linalg.LinAlgError:
+        return None
+    inverse = np.tril(scipy.linalg.solve_triangular(factor, np.eye(len(m)), lower=True, check_finite=False))
+    return inverse if np.isfinite(inverse).all() and (np.diagonal(inverse) > 0).all() else None
 
 
 def root(a: Ball) -> Ball:
@@ -184,29 +251,27 @@ def root(a: Ball) -> Ball:
     """
     mid = matrix_functions.root(a.mid)
     mid = (mid + mid.T) / 2
-    least = smallest_eigenvalue(exact(mid))
+    least = eigenvalue_bound(exact(mid))
     if not np.isfinite(least):
         lift = 2 * gamma(len(mid) + 4) * float(np.abs(mid).sum()) + TINY
         mid = mid + lift * np.eye(len(mid))
-        least = max(0.0, smallest_eigenvalue(exact(mid)))
+        least = max(0.0, eigenvalue_bound(exact(mid)))
     elif least < 0:
         mid, least = mid - least * np.eye(len(mid)), 0.0
     off = sub(a, matmul(exact(mid), exact(mid)))
     change = norm(off)
-    bounds = [float(np.sqrt(change))]
-    both = least + float(np.sqrt(max(0.0, smallest_eigenvalue(a))))
-    if both > 0:
-        bounds.append(change / both)
-    return rounded(mid, np.full(mid.shape, min(bounds)))
+    both = least + float(np.sqrt(max(0.0, eigenvalue_bound(a))))
+    bound = min(float(np.sqrt(change)), change / both if both > 0 else float("inf"))
+    return rounded(mid, np.full(mid.shape, bound))
 
 
 def stack(a: Ball, b: Ball) -> Ball:
     """One matrix on the other without rows of zeros; ProgramError where a row may or may not be zero."""
     both = balls.joined((a, b))
-    kept = (np.abs(both.mid) > both.rad).any(axis=1)
-    if both.mid[~kept].any() or both.rad[~kept].any():  # a product that is too small for a float is not zero
+    nonzero = (np.abs(both.mid) > both.rad).any(axis=1)
+    if both.mid[~nonzero].any() or both.rad[~nonzero].any():  # a product too small for a float is not zero
         raise ProgramError("'stack' has no error bound here, a row may be zeros", hint="move it into 'let'")
-    return both[kept]
+    return both[nonzero]
 
 
 def polar(a: Ball) -> Ball:
@@ -222,7 +287,7 @@ def polar(a: Ball) -> Ball:
     p = exact(matrix_functions.polar(a.mid))
     middle = p.mid.T @ a.mid
     h = exact((middle + middle.T) / 2)
-    least = smallest_eigenvalue(h)
+    least = eigenvalue_bound(h)
     if least <= 0:
         return unknown(p.mid)
     gram = sub(matmul(balls.transpose(p), p), exact(np.eye(len(p.mid))))
@@ -261,17 +326,21 @@ def nuclear(a: Ball, guess: Array | None = None) -> Ball:
     if size and guess is not None and _looks_polar(a.mid, guess):
         low = _below(mid, rad, guess if mid is a.mid else guess.T, is_own=False)
     elif size:
-        vectors, lengths, directions = _decomposed(mid)
+        vectors, lengths, z = _decomposed(mid)
         high = min(high, _above(mid, rad, vectors, lengths))
-        z, filling = _polar(vectors, directions)
-        del vectors, directions  # z has their data: memory
-        z = np.hstack([z, filling]) if filling.shape[1] else z
+        # Z = U V of the directions V, and beside it the columns of U where V has a row of zeros: its rows are
+        # nearly orthonormal.
+        missing = ~z.any(axis=1)
+        for here in panels(z.shape[1], COLUMNS_AT_A_TIME):
+            z[:, here] = vectors @ z[:, here]
+        z = np.hstack([z, vectors[:, missing]]) if missing.any() else z
+        del vectors  # memory
         low = _below(mid, rad, z)
     return rounded((low + high) / 2, (high - low) / 2 + 2 * EPS * high, 4)
 
 
 def _looks_polar(mid: Array, guess: Array) -> bool:
-    """Whether K Zᵀ is symmetric and positive, as far as one vector shows."""
+    """Whether K Zᵀ of K, ``mid``, and Z, ``guess``, is symmetric and positive, as far as one vector shows."""
     if guess.shape != mid.shape:
         return False
     v = np.cos(np.arange(len(mid)))
@@ -287,7 +356,10 @@ def _lengths(a: Array) -> Array:
 
 
 def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
-    """U, nearly orthogonal, the lengths of the rows of Uᵀ K, and their directions, nearly orthonormal."""
+    """U, nearly orthogonal, the lengths of the rows of Uᵀ K, and V, their directions, nearly orthonormal.
+
+    K is ``mid`` (p, q), p <= q: see **Nuclear norms** above.
+    """
     vectors = eigenvectors(mid @ mid.T)
     rows = vectors.T @ mid
     sizes, turned = graded(rows.T, vectors)
@@ -309,7 +381,10 @@ def _gram(a: Array) -> tuple[Array, float]:
 
 
 def _above(mid: Array, rad: Array, vectors: Array, lengths: Array) -> float:
-    """An upper bound; infinity where U could be singular."""
+    """An upper bound on the nuclear norm; infinity where U, ``vectors``, could be singular.
+
+    mid, rad : K. lengths : of the rows of Uᵀ K.
+    """
     gram, slip = _gram(vectors.T)
     off = frobenius(gram) + slip
     del gram
@@ -321,23 +396,13 @@ def _above(mid: Array, rad: Array, vectors: Array, lengths: Array) -> float:
     return total / float(np.sqrt(1.0 - off)) + float(np.sqrt(len(mid))) * frobenius(rad)
 
 
-def _polar(vectors: Array, directions: Array) -> tuple[Array, Array]:
-    """Z, and U's columns where a row has no direction; next to each other their rows are nearly orthonormal.
-
-    The directions are overwritten.
-    """
-    left_out = ~directions.any(axis=1)
-    for here in panels(directions.shape[1], COLUMNS_AT_A_TIME):
-        directions[:, here] = vectors @ directions[:, here]
-    return directions, vectors[:, left_out]
-
-
 def _below(mid: Array, rad: Array, z: Array, is_own: bool = True) -> float:
-    """A lower bound; Z may have more columns than K, which then counts as filled with zeros.
+    """A lower bound on the nuclear norm of K, ``mid`` and ``rad``, by Z.
 
-    Newton's step is applied to Z, which is overwritten (or copied first, where a caller holds it), until the
-    step is small. The last step is only counted: with E = Z Zᵀ - I it makes the Gram matrix
-    I - 3 E² / 4 + E³ / 4, which is below I, and subtracts <E, K Zᵀ> / 2 from <K, Z>.
+    Z may have more columns than K, which then counts as filled with zeros. Newton's step is applied to Z,
+    which is overwritten (or copied first, if not ``is_own``: a caller holds it), until the step is small. The
+    last step is only counted: with E = Z Zᵀ - I it makes the Gram matrix I - 3 E² / 4 + E³ / 4, which is
+    below I, and subtracts <E, K Zᵀ> / 2 from <K, Z>.
     """
     columns, k = mid.shape[1], z.shape[1]
     wrong = (gamma(columns) * _lengths(mid) + _lengths(rad)) * GROW
@@ -365,7 +430,10 @@ def _below(mid: Array, rad: Array, z: Array, is_own: bool = True) -> float:
 
 
 def _change(mid: Array, z: Array, gram: Array, off: float) -> tuple[float, float]:
-    """<E, K Zᵀ> / 2, and a bound on its rounding errors, a panel of rows at a time: memory."""
+    """<E, K Zᵀ> / 2 of ``_below``, and a bound on its rounding errors, a panel of rows at a time: memory.
+
+    gram : E. off : its Frobenius norm.
+    """
     total = 0.0
     for here in panels(len(mid), SUMMED_TERMS):
         total += float(np.einsum("ij,ij->", gram[here], mid[here] @ z.T))

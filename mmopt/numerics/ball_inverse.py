@@ -1,6 +1,6 @@
-"""Inverses, products and spectra of matrices with proved error bounds (see ``balls``).
+"""Inverses of matrices, and products with them or without, with proved error bounds (see ``balls``).
 
-Products around an inverse. With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y +
+**Products around an inverse.** With Y ~ inv(X) R and Z ~ inv(X)ᵀ Lᵀ of any origin, L inv(X) R = L Y +
 Zᵀ (R - X Y) + (L - Zᵀ X) inv(X) (R - X Y): the last term is a product of two residuals over the smallest
 eigenvalue (singular value) of X.
 
@@ -9,15 +9,6 @@ matrix multiplication): x and y are cut into slices of so few bits that the prod
 floats, in any order in which a library sums them; the rest is 2^-40 times smaller and may be rounded. The
 exact products are then added with Knuth's two-sum, which keeps the rounding errors. Matrices that need not be
 formed are not.
-
-Eigenvalues. Let V be computed eigenvectors and L a diagonal matrix of floats. By Weyl the eigenvalues of A
-and of V L Vᵀ differ by at most ‖A - V L Vᵀ‖, and by Ostrowski (Horn & Johnson, Matrix Analysis, 4.5.9) those
-of V L Vᵀ are those of L times factors within ‖VᵀV - I‖ of 1.
-
-Log-determinants. Let R be roughly the inverse of A's Cholesky factor: det A = det(R A Rᵀ) / det(R)²,
-and R A Rᵀ = I + E with a small E. For ‖E‖ <= d < 1 every eigenvalue x of E has x - x² / (2 (1 - d)) <=
-log(1 + x) <= x (the Taylor series), so that log det(I + E) is at most tr E and at least that less
-‖E‖_F² / (2 (1 - d)).
 """
 
 import math
@@ -27,11 +18,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics import balls, matrix_functions, pseudoinverse
+from mmopt.numerics import balls, linear_algebra, matrix_functions
 from mmopt.numerics.arrays import Array, panels
-from mmopt.numerics.ball_functions import below_eigenvalues, log, symmetric
+from mmopt.numerics.ball_functions import positive_eigenvalue_bound, symmetric
 from mmopt.numerics.balls import (
-    GROW,
     Ball,
     U,
     add,
@@ -43,14 +33,13 @@ from mmopt.numerics.balls import (
     matmul,
     norm,
     rounded,
-    sub,
     transpose,
     unknown,
 )
 from mmopt.numerics.matrix_functions import Diagonal, is_identity
 
 Residual = Callable[[Array, Array, Array], tuple[Array, Array]]
-"""``right - x @ y`` from right, x and y: values, and bounds of their errors."""
+"""A way to compute ``right - x @ y`` from right, x and y: its midpoint and radius."""
 
 SLICED_ROWS = 512  # rows of x that are sliced at a time, for memory
 
@@ -75,7 +64,7 @@ def _rounded(a: Array, exponent: Array) -> Array:
 
 
 def residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """``right - x @ y`` for a matrix x and a matrix or vector y: values and bounds of their errors."""
+    """Midpoint and radius of ``right - x @ y``, y a matrix or vector, with twice the digits of a float."""
     columns = y.reshape(len(y), -1)
     slices = _slices(columns, 0, _bits(x.shape[1]))
     high = right.reshape(len(x), -1)
@@ -84,8 +73,12 @@ def residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
     return mid.reshape(right.shape), rad.reshape(right.shape)
 
 
-def _residual(high: Array, x: Array, y: Array, slices: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-    terms = x.shape[1]
+def _residual(right: Array, x: Array, y: Array, slices: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    """``residual`` of some rows of right and x; ``slices`` are those of y.
+
+    The exact products of slices are taken off ``high``, by Knuth's two-sum, whose errors ``low`` adds up.
+    """
+    terms, high = x.shape[1], right
     x1, x2, x3 = _slices(x, 1, _bits(terms))
     y1, y2, y3 = slices
     low = lost = np.zeros(high.shape)
@@ -102,7 +95,7 @@ def _residual(high: Array, x: Array, y: Array, slices: tuple[Array, Array, Array
 
 
 def short_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """``right - x @ y`` for matrices, from three products in place of eight.
+    """Midpoint and radius of ``right - x @ y`` for matrices, from three products in place of eight.
 
     One product of slices is exact, the rest is 2^-20 times smaller (for a thousand terms) and is rounded.
     """
@@ -124,24 +117,25 @@ def short_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def plain_residual(right: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """``right - x @ y`` for matrices, from the single rounded product."""
+    """Midpoint and radius of ``right - x @ y`` for matrices, from the single rounded product."""
     mid = right - x @ y
     # By Cauchy and Schwarz, in place of the product of absolute values.
     sizes = np.multiply.outer(lengths(x, 1), lengths(y, 0))
     return mid, 2 * U * np.abs(mid) + 2 * (x.shape[1] + 4) * U * sizes
 
 
-# Columns taken at a time where only the diagonal is needed.
-DIAGONAL_COLUMNS = 512
+# Rows of the left factor taken at a time where only the diagonal of a product is needed.
+DIAGONAL_ROWS = 512
 # Residuals are summed with more digits where fewer would cost more than this, relatively.
 MOST_LOST = 1e-10
 
 
 @dataclass(frozen=True)
 class _Inverse:
-    """A matrix that is proved to be invertible, with a lower bound on its singular values.
+    """A matrix that is proved to be invertible.
 
-    ``lower`` is its Cholesky factor, or None where it is not symmetric.
+    lower : its Cholesky factor, or None where it is not symmetric. least : a lower bound on its singular
+    values.
     """
 
     matrix: Ball
@@ -149,12 +143,13 @@ class _Inverse:
     least: float
 
     def solve(self, right: Array) -> Array:
+        """``inv(matrix) @ right``, without a proof."""
         if self.lower is None:
             return np.asarray(np.linalg.solve(self.matrix.mid, right))
         return np.asarray(scipy.linalg.cho_solve((self.lower, True), right, check_finite=False))
 
     def missing(self, right: Ball, y: Array, products: Residual = residual) -> Ball:
-        """``right - matrix @ y``, the products summed with twice the digits, or fewer."""
+        """``right - matrix @ y``, what ``y`` misses of a solution, by one of the residuals."""
         mid, rad = products(right.mid, self.matrix.mid, y)
         if self.matrix.is_exact and right.is_exact:
             return rounded(mid, rad)
@@ -162,6 +157,7 @@ class _Inverse:
 
     @property
     def transposed(self) -> "_Inverse":
+        """The transposed matrix, proved to be invertible by the same bound."""
         return self if self.lower is not None else _Inverse(transpose(self.matrix), None, self.least)
 
 
@@ -171,7 +167,7 @@ def _invertible(matrix: Ball) -> _Inverse | None:
         return None
     x = symmetric(matrix)
     lower, failed = scipy.linalg.lapack.dpotrf(x.mid.T, lower=1, clean=0)
-    least = 0.0 if failed else below_eigenvalues(x, lower)
+    least = 0.0 if failed else positive_eigenvalue_bound(x, lower)
     if least > 0:
         return _Inverse(x, lower, least)
     least = smallest_singular(matrix) if _is_lopsided(matrix) else 0.0
@@ -190,9 +186,11 @@ def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
         return unknown(left.mid @ np.nan_to_num(matrix_functions.solve(matrix.mid, right.mid)))
     y = inverse.solve(right.mid)
     missing = inverse.missing(right, y)
-    z, behind = _turned(inverse, transpose(left), right, y, missing)
+    z, missing_left = _left_side(inverse, transpose(left), right, y, missing)
     out = add(matmul(left, exact(y)), matmul(exact(z.T), missing))
-    return rounded(out.mid, out.rad + np.multiply.outer(_lengths(behind), _lengths(missing)) / inverse.least)
+    return rounded(
+        out.mid, out.rad + np.multiply.outer(_lengths(missing_left), _lengths(missing)) / inverse.least
+    )
 
 
 def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
@@ -204,34 +202,38 @@ def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
         y = np.nan_to_num(matrix_functions.solve(matrix.mid, right.mid))
         return unknown(np.einsum("ij,ji->i", left.mid, y))
     return joined(
-        [_diagonal(inverse, left[here], right[:, here]) for here in panels(len(left.mid), DIAGONAL_COLUMNS)]
+        [_diagonal(inverse, left[here], right[:, here]) for here in panels(len(left.mid), DIAGONAL_ROWS)]
     )
 
 
 def _diagonal(inverse: _Inverse, left: Ball, right: Ball) -> Ball:
+    """``sandwich_diagonal`` of some rows of the left side, by the cheapest residual that loses few digits."""
     y = inverse.solve(right.mid)
     first = dots(left, exact(y.T), axis=1)
     for products in (plain_residual, short_residual, residual):
         missing = inverse.missing(right, y, products)
-        z, behind = _turned(inverse, transpose(left), right, y, missing, products)
+        z, missing_left = _left_side(inverse, transpose(left), right, y, missing, products)
         second = dots(exact(z), missing, axis=0)
-        lost = second.rad + _lengths(behind) * _lengths(missing) / inverse.least
+        lost = second.rad + _lengths(missing_left) * _lengths(missing) / inverse.least
         if (lost <= MOST_LOST * np.abs(first.mid)).all():
             break
     out = add(first, second)
     return rounded(out.mid, first.rad + lost)
 
 
-def _turned(
-    inverse: _Inverse, turned: Ball, right: Ball, y: Array, missing: Ball, products: Residual = residual
+def _left_side(
+    inverse: _Inverse, left: Ball, right: Ball, y: Array, missing: Ball, products: Residual = residual
 ) -> tuple[Array, Ball]:
-    """Y and the residual of the left side, transposed; those already computed where it is the right side."""
-    is_same = np.array_equal(turned.mid, right.mid) and np.array_equal(turned.rad, right.rad)
+    """Z of the left side, transposed, ``left``, and its residual (see above).
+
+    They are Y and ``missing``, which are computed already, where it equals the right side.
+    """
+    is_same = np.array_equal(left.mid, right.mid) and np.array_equal(left.rad, right.rad)
     if inverse.lower is not None and is_same:
         return y, missing
-    flipped = inverse.transposed
-    z = flipped.solve(turned.mid)
-    return z, flipped.missing(turned, z, products)
+    transposed = inverse.transposed
+    z = transposed.solve(left.mid)
+    return z, transposed.missing(left, z, products)
 
 
 def _lengths(a: Ball) -> Array:
@@ -261,7 +263,7 @@ def pseudo_inverse(a: Ball) -> Ball:
     """
     if a.mid.shape[0] > a.mid.shape[1]:
         return transpose(pseudo_inverse(transpose(a)))
-    p = pseudoinverse.pinv(a.mid)
+    p = linear_algebra.pinv(a.mid)
     if a.is_exact and not a.mid.any():
         return exact(p)
     if not (np.isfinite(p).all() and np.isfinite(a.rad).all()):
@@ -277,9 +279,9 @@ def pseudo_inverse(a: Ball) -> Ball:
 
 
 def row_basis(a: Array) -> Ball:
-    """The rows of ``pseudoinverse.row_basis``; those that it drops by a tolerance may count."""
-    basis = pseudoinverse.row_basis(a)
-    return exact(basis) if pseudoinverse.has_rank(a, len(basis)) else unknown(basis)
+    """The rows of ``linear_algebra.row_basis``, which drops some by a tolerance: unknown without a proof."""
+    basis = linear_algebra.row_basis(a)
+    return exact(basis) if linear_algebra.is_rank_at_most(a, len(basis)) else unknown(basis)
 
 
 def _is_lopsided(a: Ball) -> bool:
@@ -288,13 +290,12 @@ def _is_lopsided(a: Ball) -> bool:
     return bool((np.abs(a.mid - a.mid.T) > slack).any())
 
 
-# Rows taken at a time where only the diagonal of a product is needed.
-ROWS_AT_A_TIME = 512
-
-
 @dataclass(frozen=True)
 class _Scaled:
-    """A matrix between diagonal ones, which is formed only once; exact, or within one radius for each row."""
+    """A matrix between diagonal ones, ``rows`` and ``columns``: the product is formed only once.
+
+    It is exact, or within one of the ``radii`` in each row.
+    """
 
     matrix: Array
     rows: Ball | None
@@ -306,7 +307,7 @@ class _Scaled:
         return self.matrix.shape
 
 
-_Term = Ball | Diagonal | _Scaled
+_Term = Ball | Diagonal | _Scaled  # a factor of a product: see ``matrix_functions``
 
 
 def times(left: _Term, right: _Term) -> _Term:
@@ -360,65 +361,10 @@ def diagonal_of_product(left: _Term, right: _Term) -> Ball | None:
     if isinstance(left, Diagonal) or isinstance(right, Diagonal):
         return None
     one, other = whole(left), balls.transpose(whole(right))
-    rows = panels(len(one.mid), ROWS_AT_A_TIME)
+    rows = panels(len(one.mid), DIAGONAL_ROWS)
     return balls.joined([balls.total(balls.mul(one[here], other[here]), axis=1) for here in rows])
 
 
 def diagonal_of_solved(left: _Term, matrix: Ball, right: _Term) -> Ball:
     """The diagonal of ``left @ inv(matrix) @ right`` of matrices, without the product."""
     return sandwich_diagonal(whole(left), matrix, whole(right))
-
-
-def _eigenvalue(a: Ball, at: int) -> Ball:
-    """The eigenvalue of the symmetric matrices in the ball at a place of their order."""
-    m = symmetric(a)
-    if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
-        return unknown(0.0)
-    values, vectors = matrix_functions.eigh(m.mid)
-    v = exact(vectors)
-    scaled = matmul(balls.mul(v, exact(values[None, :])), transpose(v))
-    turned = norm(sub(matmul(transpose(v), v), exact(np.eye(len(values)))))
-    return rounded(values[at], norm(sub(m, scaled)) + turned * abs(values[at]) * GROW)
-
-
-def largest_eigenvalue(a: Ball) -> Ball:
-    return _eigenvalue(a, -1)
-
-
-def smallest_eigenvalue(a: Ball) -> Ball:
-    return _eigenvalue(a, 0)
-
-
-def largest_singular_value(a: Ball) -> Ball:
-    """The root of the largest eigenvalue of the smaller Gram matrix, which is never negative."""
-    wide = a if a.mid.shape[0] <= a.mid.shape[1] else transpose(a)
-    return balls.sqrt(largest_eigenvalue(matmul(wide, transpose(wide))))
-
-
-def log_determinant(a: Ball) -> Ball:
-    """The log-determinant of symmetric matrices proved to be positive definite; unknown for others."""
-    m = symmetric(a)
-    inverted = _inverse_factor(m.mid)
-    if inverted is None:
-        return unknown(0.0)
-    r, eye = exact(inverted), exact(np.eye(len(m.mid)))
-    off = sub(matmul(matmul(r, m), transpose(r)), eye)
-    size = norm(off)
-    if not size < 1:
-        return unknown(0.0)
-    above = balls.trace(off)
-    slack = size * size / (2 * (1 - size)) * GROW
-    diagonal = balls.total(log(exact(np.diagonal(inverted))))
-    return sub(rounded(above.mid - slack / 2, above.rad + slack / 2), balls.add(diagonal, diagonal))
-
-
-def _inverse_factor(m: Array) -> Array | None:
-    """A triangular matrix of positive diagonal, roughly the inverse of a Cholesky factor, or None."""
-    if not np.isfinite(m).all():
-        return None
-    try:
-        factor = np.linalg.cholesky(m)
-    except np.linalg.LinAlgError:
-        return None
-    inverse = np.tril(scipy.linalg.solve_triangular(factor, np.eye(len(m)), lower=True, check_finite=False))
-    return inverse if np.isfinite(inverse).all() and (np.diagonal(inverse) > 0).all() else None

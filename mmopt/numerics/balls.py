@@ -54,11 +54,13 @@ class Ball:
 
     @property
     def upper(self) -> Array:
+        """The largest number of each entry, rounded up; infinity where nothing is proved."""
         with np.errstate(invalid="ignore"):  # -inf + inf, which the condition leaves out
             return np.where(np.isinf(self.rad), np.inf, np.nextafter(self.mid + self.rad, np.inf))
 
     @property
     def lower(self) -> Array:
+        """The smallest number of each entry, rounded down; minus infinity where nothing is proved."""
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(self.rad), -np.inf, np.nextafter(self.mid - self.rad, -np.inf))
 
@@ -111,6 +113,7 @@ def neg(a: Ball) -> Ball:
 
 
 def mul(a: Ball, b: Ball) -> Ball:
+    """Products entry by entry, some rows at a time: memory."""
     shape = np.broadcast_shapes(a.mid.shape, b.mid.shape)
     if len(shape) < 2 or shape[0] <= ROWS_AT_A_TIME:
         return _mul(a, b)
@@ -122,6 +125,7 @@ def mul(a: Ball, b: Ball) -> Ball:
 
 
 def _mul(a: Ball, b: Ball) -> Ball:
+    """``mul`` of all rows at once."""
     if a.is_exact:
         return rounded(a.mid * b.mid, 0.0 if b.is_exact else np.abs(a.mid) * b.rad, 1)
     if b.is_exact:
@@ -155,6 +159,7 @@ def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array 
 
 
 def div(a: Ball, b: Ball) -> Ball:
+    """Quotients entry by entry; nothing is known where the divisor may be zero."""
     low = np.abs(b.mid) - b.rad
     safe = np.where(low > 0, low, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -224,6 +229,7 @@ def absolute(a: Ball) -> Ball:
 
 
 def matmul(a: Ball, b: Ball) -> Ball:
+    """Products of matrices and vectors."""
     terms = a.mid.shape[-1]
     mid = a.mid @ b.mid
     rad = np.zeros(mid.shape)
@@ -300,7 +306,7 @@ def trace(a: Ball) -> Ball:
 
 
 def extreme(pick: Callable[..., Array]) -> Callable[[Ball, int | None], Ball]:
-    """The largest or smallest entry: it moves by at most the largest radius."""
+    """The ball of ``pick``, the largest or the smallest entry: it moves by at most the largest radius."""
 
     def rule(a: Ball, axis: int | None = None) -> Ball:
         return Ball(np.asarray(pick(a.mid, axis=axis)), np.asarray(np.max(a.rad, axis=axis)))
@@ -319,6 +325,7 @@ def smaller(a: Ball, b: Ball) -> Ball:
 
 
 def block(rows: Sequence[Sequence[tuple[Ball, bool]]]) -> Ball:
+    """A block matrix; each entry comes with whether it is a row vector."""
     mids = matrix_functions.block([[(e.mid, r) for e, r in row] for row in rows])
     return Ball(mids, matrix_functions.block([[(e.rad, r) for e, r in row] for row in rows]))
 

@@ -18,10 +18,10 @@ import scipy.special
 from mmopt.errors import OptionError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.pseudoinverse import eigen
+from mmopt.numerics.linear_algebra import eigen
 
-# An eigenvalue of a psd variable is raised to this part of the largest before anything is
-# evaluated: the inverse then exists, and the change is charged to the objective.
+# An eigenvalue of a psd variable is raised to this part of the largest before anything is evaluated: the
+# inverse then exists, and the change is charged to the objective.
 EIGENVALUE_FLOOR = 1e-10
 # Queries lie in the range of a singular matrix when no more than this part of them is outside: rounding.
 RANGE_TOLERANCE = 1e-12
@@ -116,13 +116,13 @@ def solve(matrix: Array, right: Array) -> Array:
     except np.linalg.LinAlgError:
         values, vectors = eigh(matrix)
         tiny = len(values) * EPS * float(np.abs(values).max(initial=0.0))
-        kept = values > tiny
-        outside = vectors[:, ~kept].T @ right
+        positive = values > tiny
+        outside = vectors[:, ~positive].T @ right
         negative = bool((values < -tiny).any())
         if negative or np.abs(outside).max(initial=0.0) > RANGE_TOLERANCE * np.abs(right).max(initial=0.0):
             return np.full(np.shape(right), np.inf)
-        inside = vectors[:, kept]
-        return np.asarray(inside @ ((inside.T @ right).T / values[kept]).T)
+        inside = vectors[:, positive]
+        return np.asarray(inside @ ((inside.T @ right).T / values[positive]).T)
 
 
 def inv(matrix: Array) -> Array:
@@ -146,8 +146,8 @@ def factor(matrix: Array) -> Array:
     if is_definite(matrix, len(matrix) * EPS * float(np.trace(matrix))):
         return np.asarray(scipy.linalg.cholesky(matrix, check_finite=False))
     values, vectors = eigh(matrix)
-    kept = values > len(values) * EPS * max(float(values[-1]), 0.0)
-    return np.sqrt(values[kept])[::-1, None] * vectors.T[kept][::-1]
+    positive = values > len(values) * EPS * max(float(values[-1]), 0.0)
+    return np.sqrt(values[positive])[::-1, None] * vectors.T[positive][::-1]
 
 
 def nuclear(matrix: Array) -> float:
@@ -169,7 +169,8 @@ def polar(matrix: Array) -> Array:
 def psd_floor(matrix: Array, largest: float | None = None) -> Array:
     """The symmetric part, eigenvalues at least ``EIGENVALUE_FLOOR`` times ``largest`` (None: its largest)."""
     symmetric = symmetric_part(matrix)
-    # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
+    # The trace is at least the largest eigenvalue where the rest is not negative: if all are above its floor,
+    # there is none to lift.
     if is_definite(
         symmetric, EIGENVALUE_FLOOR * (float(np.trace(symmetric)) if largest is None else largest)
     ):
@@ -244,7 +245,10 @@ def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
 
 
 def length(a: Array, axis: int | None = None) -> Any:
-    """The root of the sum of squares; numbers with tiny squares are scaled first, so that only 0 gives 0."""
+    """The root of the sum of squares, of all entries or along an axis; only zeros have length 0.
+
+    Numbers with tiny squares are scaled first.
+    """
     lengths = np.sqrt(np.sum(np.square(a), axis=axis))
     if np.all(lengths > LEAST_LENGTH):
         return lengths
@@ -254,9 +258,8 @@ def length(a: Array, axis: int | None = None) -> Any:
     return np.where(lengths > LEAST_LENGTH, lengths, scaled)[()]
 
 
-def logsumexp(a: Array, axis: int | None = None) -> Any:
-    """The logarithm of the sum of the exponentials, of all entries or along an axis."""
-    return scipy.special.logsumexp(a, axis=axis)
+logsumexp = scipy.special.logsumexp
+"""The logarithm of the sum of the exponentials, of all entries or along an axis."""
 
 
 def logdet(matrix: Array) -> float:
@@ -286,7 +289,7 @@ def sigma_max(matrix: Array) -> float:
 
 
 def huber(a: Any, limit: float) -> Any:
-    """The square up to the limit, beyond it the straight line with the same slope."""
+    """Huber's function: the square up to the limit, beyond it the straight line with the same slope."""
     near = np.minimum(np.abs(a), limit)
     return near * (2.0 * np.abs(a) - near)
 
@@ -310,7 +313,7 @@ def is_identity(a: Array) -> bool:
 
 
 def times(left: Array | Diagonal, right: Array | Diagonal) -> Array | Diagonal:
-    """The matrix product."""
+    """The matrix product, without forming diagonal matrices."""
     if isinstance(left, Diagonal):
         if isinstance(right, Diagonal):
             return Diagonal(left.entries * right.entries)
@@ -335,12 +338,12 @@ def solved(left: Array | Diagonal | None, matrix: Array, right: Array | Diagonal
     """``left @ inv(matrix) @ right``, where None is no factor; infinite where there is no inverse."""
     if right is None:
         return inv(matrix) if left is None else solve(matrix.T, whole(left).T).T
-    behind = solve(matrix, whole(right))
+    solution = solve(matrix, whole(right))
     if left is None:
-        return behind
-    if np.isfinite(behind).all():
-        return whole(times(left, behind))
-    return np.full(np.shape(whole(times(left, np.zeros_like(behind)))), np.inf)
+        return solution
+    if np.isfinite(solution).all():
+        return whole(times(left, solution))
+    return np.full(np.shape(whole(times(left, np.zeros_like(solution)))), np.inf)
 
 
 def diagonal_of_product(left: Array | Diagonal, right: Array | Diagonal) -> Array:
@@ -353,7 +356,7 @@ def diagonal_of_product(left: Array | Diagonal, right: Array | Diagonal) -> Arra
 
 def diagonal_of_solved(left: Array | Diagonal, matrix: Array, right: Array | Diagonal) -> Array:
     """The diagonal of ``left @ inv(matrix) @ right`` of matrices, without the product."""
-    behind = solve(matrix, whole(right))
-    if not np.isfinite(behind).all():
+    solution = solve(matrix, whole(right))
+    if not np.isfinite(solution).all():
         return np.full(left.shape[0], np.inf)
-    return diagonal_of_product(left, behind)
+    return diagonal_of_product(left, solution)

@@ -20,12 +20,12 @@ import scipy.sparse
 import scipy.spatial.distance
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import EPS, Array
+from mmopt.numerics.arrays import EPS, Array, panels
 
-_SPLIT = 2.0**27 + 1
+_SPLIT = 2.0**27 + 1  # by Dekker's product, for halves of 26 bits
 _TINY, _HUGE = 2.0**-900, 2.0**900  # between these no step of Dekker's product leaves the range of doubles
-_DIRECT = 2**32  # operations up to which differences of columns are taken one by one
-_WIDTH = 256  # columns taken at a time
+_MOST_DIRECT = 2**32  # operations up to which differences of columns are taken one by one
+_COLUMNS_AT_A_TIME = 256
 _GRID = (1, 2, 3, 4, 6, 8, 12, 16, 25)  # bits tried for an exact sum
 
 
@@ -74,6 +74,7 @@ def _lost(a: Array, b: Array, product: Array) -> Array:
 
 
 def _halves(a: Array) -> tuple[Array, Array]:
+    """The upper and the lower half of the digits, of which products are exact."""
     scaled = _SPLIT * a
     high = scaled - (scaled - a)
     return high, a - high
@@ -91,8 +92,8 @@ def column_norms(matrix: Array, norm: int) -> Array:
     When the entries are small integers times one power of two (hierarchies, wavelets) the L1 norm is exact,
     and the L2 norm is exact where it is a float, else the next float above.
     """
-    parts = [_column_norms(matrix[:, i : i + _WIDTH], norm) for i in range(0, matrix.shape[1], _WIDTH)]
-    return np.concatenate(parts)
+    parts = panels(matrix.shape[1], _COLUMNS_AT_A_TIME)
+    return np.concatenate([_column_norms(matrix[:, here], norm) for here in parts])
 
 
 def column_powers(matrix: Array | scipy.sparse.csr_array, norm: int) -> Array:
@@ -138,6 +139,7 @@ def rounded(value: float | str | None, digits: int, *, up: bool, layout: str = "
 
 
 def _column_norms(matrix: Array, norm: int) -> Array:
+    """``column_norms`` of some columns."""
     scaled, exponent = _scaled(matrix)
     size = np.abs(scaled)
     sums = np.asarray(size.sum(axis=0) if norm == 1 else np.square(size).sum(axis=0))
@@ -157,7 +159,7 @@ def largest_column_distance(matrix: Array, norm: int) -> float:
     if n == 1:
         return 0.0
     rows, exponent = np.ldexp(rows, -1), exponent + 1  # so that differences are at most 1
-    if norm == 2 and p * n * n > _DIRECT and (bound := _difference_by_gram(rows)) is not None:
+    if norm == 2 and p * n * n > _MOST_DIRECT and (bound := _difference_by_gram(rows)) is not None:
         with np.errstate(over="ignore"):
             return float(np.nextafter(np.ldexp(bound, exponent), np.inf))
     metric = "cityblock" if norm == 1 else "sqeuclidean"
@@ -185,6 +187,7 @@ def _grid(size: Array, matrix: Array, exponent: int) -> int | None:
     """Bits b, few if possible, with all of 2ᵇ × size integer; None also where ``_scaled`` lost an entry."""
 
     def is_whole(bits: int) -> bool:
+        """Whether all of 2ᵇ × size is integer for these bits."""
         grid = size * 2.0**bits
         return bool((grid == np.rint(grid)).all())
 
@@ -204,7 +207,7 @@ def _upward(sums: Array, terms: int, grid: int | None, norm: int, exponent: int)
 
 
 def _not_below(sums: Array, terms: int, grid: int | None, norm: int) -> Array:
-    """The sums, exact or rounded upwards."""
+    """The sums, rounded upwards unless the ``grid`` of ``_grid`` shows that they are exact."""
     # On the grid all terms are integers; below 2⁵³ in all, every partial sum is exact.
     is_exact = grid is not None and sums.max(initial=0.0) * 2.0 ** (grid * norm) < 2.0**53
     return sums if is_exact else not_below(sums, terms)

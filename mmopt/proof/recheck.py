@@ -17,7 +17,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
-from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
+from mmopt.compiler.reductions.symmetry_and_row_space import by_sectors, by_sets
 from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
 from mmopt.driver.judge.assemble_solution import check_figures, grade_of, objective_grade, value_of
 from mmopt.driver.judge.check_claims import try_to_refute
@@ -41,8 +41,9 @@ from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import Level, Space, Split, is_finite, same_array
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import Level, Measure, Space, Spanned, Split, is_finite, same_array
+from mmopt.numerics.unlisted_cells import Measure, Spanned
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
 from mmopt.results.saved_fields import Value

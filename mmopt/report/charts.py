@@ -23,8 +23,8 @@ import numpy.typing as npt
 from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.installation_and_files import write_whole
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import Level
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import Level
 from mmopt.results.solution_rows_and_json import levels
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, StrategyForm
 from mmopt.strategies.baselines import baseline_strategy

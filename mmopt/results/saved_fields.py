@@ -31,7 +31,8 @@ from mmopt.errors import ResultError
 from mmopt.installation_and_files import parse_json, write_whole
 from mmopt.limits import MEMORY_LIMIT
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Space, Split
+from mmopt.numerics.component_arrays import Kronecker, Level, Space, Split
+from mmopt.numerics.unlisted_cells import Measure
 from mmopt.reasons_to_stop import Stop
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.strategies import FORMS, StrategyForm

@@ -18,8 +18,8 @@ import numpy as np
 from mmopt.errors import Error, ResultError
 from mmopt.notebook import Charted, Reported
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import Kronecker, Level
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import Kronecker, Level
 from mmopt.results import solution_rows_and_json
 from mmopt.results.saved_fields import (
     UNREADABLE,
@@ -128,7 +128,7 @@ class Solution(Charted, Reported):
     """A certified solution: frozen data that need no solver, equal after ``save`` and ``load``.
 
     A solution over very many cells is by component: strategy a ``ComponentStrategy``, variables, multipliers,
-    covariance and basis ``Split`` and ``Level`` (``numerics.split_arrays``): nothing has the size of the
+    covariance and basis ``Split`` and ``Level`` (``numerics.component_arrays``): nothing has the size of the
     cells. A solution in factors has a certified solution for each attribute in ``steps``; its strategy is a
     ``ProductStrategy``, and its other values are ``Kronecker``, made of those of the factors.
 

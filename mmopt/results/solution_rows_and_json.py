@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import Level
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.split_arrays import Level, Measure
+from mmopt.numerics.unlisted_cells import Measure
 from mmopt.reasons_to_stop import Stop
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import (

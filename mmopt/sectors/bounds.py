@@ -88,9 +88,9 @@ from scipy import linalg, optimize
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory, time_left
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.ball_functions import below_eigenvalues
+from mmopt.numerics.ball_functions import positive_eigenvalue_bound
 from mmopt.numerics.balls import GROW, exact, matmul, norm, sub
-from mmopt.numerics.split_arrays import Moments
+from mmopt.numerics.unlisted_cells import Moments
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
 from mmopt.sectors.row_space import RowSpace
@@ -117,7 +117,7 @@ def root_of_moments(moments: Array, off: float) -> tuple[Array, float]:
     if failed:
         return nothing
     wrong = (off + norm(sub(exact(moments), matmul(exact(lower), exact(lower.T))))) * GROW
-    least = below_eigenvalues(exact(moments), lower) - wrong
+    least = positive_eigenvalue_bound(exact(moments), lower) - wrong
     return (lower, wrong / least * GROW) if least > wrong else nothing
 
 

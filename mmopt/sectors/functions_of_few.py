@@ -34,7 +34,8 @@ import scipy.linalg
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import fits_memory, require_time
-from mmopt.numerics.arrays import EPS, Array, Ints, qr, rounding_of_qr
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.linear_algebra import qr, rounding_of_qr
 from mmopt.symmetry.attribute_queries import Piece, interchangeable
 from mmopt.symmetry.components import MOST_COMPONENTS, AttributeSymmetry
 from mmopt.workloads.blocks.implicit_matrix import refine

@@ -58,9 +58,10 @@ import numpy as np
 from scipy import linalg, optimize
 
 from mmopt.limits import require_time
-from mmopt.numerics.arrays import EPS, Array, Ints, qr
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.component_arrays import Split
+from mmopt.numerics.linear_algebra import qr
 from mmopt.numerics.matrix_functions import eigh
-from mmopt.numerics.split_arrays import Split
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.row_space import Profiles, RowSpace
 

@@ -33,7 +33,7 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
-from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.numerics.component_arrays import Level, Space, Split
 from mmopt.sectors.functions_of_few import AttributeBasis, Rests, SectorComponent, sets_of as sets_of
 from mmopt.sectors.row_space import RowSpace
 from mmopt.symmetry.attribute_queries import Piece, interchangeable, terms_of

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.split_arrays import Space, Split
+from mmopt.numerics.component_arrays import Space, Split
 from mmopt.sectors.functions_of_few import (
     AttributeBasis,
     Coefficients,

@@ -21,7 +21,7 @@ from mmopt.errors import whole
 from mmopt.limits import time_left
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import GROW
-from mmopt.numerics.split_arrays import Moments, Spanned
+from mmopt.numerics.unlisted_cells import Moments, Spanned
 from mmopt.sectors.bounds import moments_of
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.residual_strategies import best_residual_strategy, residual_parts

@@ -21,7 +21,7 @@ import scipy.linalg.lapack
 import scipy.optimize
 
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.pseudoinverse import rank
+from mmopt.numerics.linear_algebra import rank
 from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 

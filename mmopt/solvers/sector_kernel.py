@@ -21,7 +21,8 @@ import numpy as np
 
 from mmopt.limits import hard_limit, time_left
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.split_arrays import Level, Measure, Spanned, Split
+from mmopt.numerics.component_arrays import Level, Split
+from mmopt.numerics.unlisted_cells import Measure, Spanned
 from mmopt.reasons_to_stop import Stop
 from mmopt.sectors.best_design import Design, designs, target_designs
 from mmopt.sectors.bounds import best_measure_bound

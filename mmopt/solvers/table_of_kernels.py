@@ -18,7 +18,7 @@ from mmopt.compiler.same_program import Renaming, match
 from mmopt.errors import OptionError, SolverError, UnsuitableError, whole
 from mmopt.installation_and_files import version
 from mmopt.language import Checked, shipped
-from mmopt.numerics.split_arrays import Split
+from mmopt.numerics.component_arrays import Split
 from mmopt.solvers import (
     banded_kernel,
     low_rank_kernel,

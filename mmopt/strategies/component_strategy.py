@@ -10,10 +10,10 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, columns_of, frozen, largest_singular_value
+from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, columns_of, frozen
+from mmopt.numerics.component_arrays import Level, Split, lift
+from mmopt.numerics.linear_algebra import largest_singular_value, pseudo_factors
 from mmopt.numerics.outward import not_below, root_up, rounded
-from mmopt.numerics.pseudoinverse import pseudo_factors
-from mmopt.numerics.split_arrays import Level, Split, lift
 from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE, StrategyForm, as_dense
 from mmopt.symmetry.components import Cells, Key
 from mmopt.symmetry.queries_on_components import query_rows

@@ -18,10 +18,10 @@ import scipy.linalg
 
 from mmopt.errors import OptionError
 from mmopt.notebook import Charted
-from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned
+from mmopt.numerics.arrays import Array, frozen, owned
+from mmopt.numerics.component_arrays import Level
+from mmopt.numerics.linear_algebra import largest_singular_value, pseudo_factors
 from mmopt.numerics.outward import check_norm, column_norms, rounded, times_up
-from mmopt.numerics.pseudoinverse import pseudo_factors
-from mmopt.numerics.split_arrays import Level
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours
 from mmopt.workloads import Dense, Implicit, Workload
 

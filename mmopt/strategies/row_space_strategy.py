@@ -27,8 +27,8 @@ from mmopt.errors import OptionError, ResultError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import gamma
+from mmopt.numerics.component_arrays import Space, Split
 from mmopt.numerics.outward import root_up, times_up
-from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.functions_of_few import Rests
 from mmopt.sectors.queries_on_sectors import QueriesOnSectors, RestComponent, SectorLayout, active, sets_of
 from mmopt.sectors.row_space import RowSpace

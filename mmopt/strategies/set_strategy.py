@@ -48,9 +48,10 @@ from mmopt.limits import require_memory, time_left
 from mmopt.numerics.arrays import EPS, Array, Ints, owned
 from mmopt.numerics.ball_functions import nuclear
 from mmopt.numerics.balls import Ball, exact
+from mmopt.numerics.component_arrays import Space, Split
+from mmopt.numerics.linear_algebra import has_full_rank
 from mmopt.numerics.outward import check_norm, column_norms, plus_up, root_up, times_up
-from mmopt.numerics.pseudoinverse import has_full_rank
-from mmopt.numerics.split_arrays import Moments, Space, Spanned, Split
+from mmopt.numerics.unlisted_cells import Moments, Spanned
 from mmopt.sectors.bounds import check_size, root_trace_below
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.residual_strategies import FewProduct, products_of_few, shared_designs, with_best_bases

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import polar
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.split_arrays import Level, Space, Split
+from mmopt.numerics.component_arrays import Level, Space, Split
 from mmopt.symmetry.attribute_queries import Piece, Term, interchangeable, reverses, terms_of
 from mmopt.symmetry.components import (
     AttributeSymmetry,

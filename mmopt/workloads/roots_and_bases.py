@@ -12,8 +12,8 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import Array, Ints, frozen, owned, stacked_root, svd
-from mmopt.numerics.pseudoinverse import counted, has_independent_columns, spectrum
+from mmopt.numerics.arrays import Array, Ints, frozen, owned
+from mmopt.numerics.linear_algebra import counted, has_independent_columns, spectrum, stacked_root, svd
 from mmopt.workloads.blocks.implicit_matrix import refine
 from mmopt.workloads.query_base_and_matrix import Explicit
 from mmopt.workloads.query_product import Product

@@ -1,6 +1,6 @@
 """A combination that runs away, crashes or is interrupted leaves an outcome, the rest, and no process.
 
-Guards worker.py, numerics/arrays.py, worker_start.py.
+Guards worker.py, numerics/linear_algebra.py, worker_start.py.
 """
 
 import contextlib

@@ -12,7 +12,7 @@ from judge.lines import lines_of, objective_of
 
 from mmopt import Program, Workload
 from mmopt.compiler import Instance, bind, lower
-from mmopt.compiler.duality.lower_node_by_node import lower_node_by_node
+from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
 from mmopt.driver.judge.derived_bound import Derived, LineBounds, level_above, line_bounds
 from mmopt.errors import ProgramError
 from mmopt.language import check

@@ -1,6 +1,6 @@
 """Ranges, variables, givens and indices that the sizes of a workload leave nothing for, by their place.
 
-Guards count_cones.py.
+Guards lines_and_cones.py.
 """
 
 import numpy as np

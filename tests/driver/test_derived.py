@@ -1,6 +1,6 @@
 """Bounds read off a program's lines: below every feasible point, near the optimum, found again in a file.
 
-Guards compiler/duality/lower_node_by_node.py, bound_and_inner_point.py,
+Guards compiler/duality/problem_for_multipliers.py, bound_and_inner_point.py,
 driver/judge/charge_rounded_queries.py, driver/judge/assemble_solution.py, driver/judge/derived_bound.py,
 solve_convex.py, compiler/duality/lagrangian.py, proof/recheck.py.
 """

@@ -19,13 +19,14 @@ from few_attributes import few_ways
 import mmopt
 from mmopt import Solution, Workload, limits
 from mmopt.compiler import Instance
-from mmopt.compiler.reductions.split_symmetric import on_row_space
+from mmopt.compiler.reductions.symmetry_and_row_space import on_row_space
 from mmopt.driver.judge.score_and_meaning import bound_of, candidate, meaning
 from mmopt.driver.task_and_plan import plan_solve
 from mmopt.errors import ResultError, TooLargeError
 from mmopt.language import evaluate, shipped
 from mmopt.limits import hard_limit
-from mmopt.numerics.split_arrays import Measure, Split
+from mmopt.numerics.component_arrays import Split
+from mmopt.numerics.unlisted_cells import Measure
 from mmopt.results.saved_fields import pack, write_npz
 from mmopt.sectors import best_design
 from mmopt.sectors.measures_and_profiles import Mixture

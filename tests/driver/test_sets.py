@@ -1,6 +1,6 @@
 """Queries solved by sets of attributes: a feasible point of the program, saved, verified and gone on from.
 
-Guards split_symmetric.py, task_and_plan.py, solve_convex.py, recheck.py
+Guards symmetry_and_row_space.py, task_and_plan.py, solve_convex.py, recheck.py
 and set_strategy.py (queries that are not measured).
 """
 
@@ -21,7 +21,8 @@ from mmopt import Solution, Workload
 from mmopt.driver import task_and_plan
 from mmopt.driver.judge.total_error_bound import bound_in_form
 from mmopt.errors import TimeLimitError, TooLargeError
-from mmopt.numerics.split_arrays import Level, Measure, Split
+from mmopt.numerics.component_arrays import Level, Split
+from mmopt.numerics.unlisted_cells import Measure
 from mmopt.reasons_to_stop import Stop
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.strategies import RowSpaceStrategy, SetStrategy, Strategy

@@ -12,7 +12,7 @@ from symmetric_workloads import random_products, random_symmetric_matrix
 from mmopt import Program, Solution, SolverError, Strategy, TooLargeError, Workload, certify, solve, verify
 from mmopt.driver.judge.score_and_meaning import charged_error
 from mmopt.driver.task_and_plan import plan_solve
-from mmopt.numerics.split_arrays import Level, Split, lift
+from mmopt.numerics.component_arrays import Level, Split, lift
 from mmopt.strategies import ComponentStrategy, as_dense
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import domain_of, marginals

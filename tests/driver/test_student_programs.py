@@ -1,6 +1,6 @@
 """Programs as a student writes them, with each kind of cone, are solved, and proved by their lines alone.
 
-Guards compiler/count_cones.py.
+Guards compiler/lines_and_cones.py.
 """
 
 # ruff: noqa: E501 - a section stands on one line

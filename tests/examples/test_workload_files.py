@@ -21,7 +21,7 @@ from mmopt import Privacy, Solution, Strategy, Workload, data_vector, load_reque
 from mmopt.language import Program, evaluate
 from mmopt.mechanism.release_writing import ANSWERS_FILE
 from mmopt.mechanism.simulated_releases import simulate_errors
-from mmopt.numerics.split_arrays import Level, Split
+from mmopt.numerics.component_arrays import Level, Split
 from mmopt.request import parse_request
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry

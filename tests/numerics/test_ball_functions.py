@@ -13,7 +13,7 @@ import scipy.linalg
 
 from mmopt.errors import ProgramError
 from mmopt.numerics import ball_functions, balls
-from mmopt.numerics.ball_functions import below_eigenvalues, root, smallest_eigenvalue
+from mmopt.numerics.ball_functions import eigenvalue_bound, positive_eigenvalue_bound, root
 from mmopt.numerics.balls import TINY, Ball, exact
 
 
@@ -102,7 +102,7 @@ def test_polar_factor(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.quick
-def test_smallest_eigenvalue_is_a_lower_bound(subtests: pytest.Subtests) -> None:
+def test_the_eigenvalue_bound_is_below_the_smallest(subtests: pytest.Subtests) -> None:
     for condition in [1.0, 1e6, 1e12]:
         with subtests.test(condition=condition):
             rng = np.random.default_rng(1)
@@ -110,12 +110,12 @@ def test_smallest_eigenvalue_is_a_lower_bound(subtests: pytest.Subtests) -> None
                 s = np.ldexp(1.0, -rng.integers(0, int(np.log2(condition)) + 1, size=n))
                 q = exact_arithmetic.orthogonal(rng, 16)
                 values = np.concatenate([s, np.ones(16)])[:16]
-                found = smallest_eigenvalue(exact((q * values) @ q.T))
+                found = eigenvalue_bound(exact((q * values) @ q.T))
                 assert values.min() - 1e-13 <= found <= values.min()
-    assert smallest_eigenvalue(exact(np.zeros((2, 2)))) <= 0
-    assert smallest_eigenvalue(exact(-np.eye(2))) <= -1
-    assert smallest_eigenvalue(exact(np.full((2, 2), np.nan))) == -np.inf
-    assert smallest_eigenvalue(Ball(np.eye(2), np.full((2, 2), 0.6))) < 0
+    assert eigenvalue_bound(exact(np.zeros((2, 2)))) <= 0
+    assert eigenvalue_bound(exact(-np.eye(2))) <= -1
+    assert eigenvalue_bound(exact(np.full((2, 2), np.nan))) == -np.inf
+    assert eigenvalue_bound(Ball(np.eye(2), np.full((2, 2), 0.6))) < 0
 
 
 def test_no_matrix_in_a_ball_has_a_smaller_eigenvalue(rng: np.random.Generator) -> None:
@@ -124,7 +124,7 @@ def test_no_matrix_in_a_ball_has_a_smaller_eigenvalue(rng: np.random.Generator) 
         mid = own @ own.T + np.eye(3)
         v = np.linalg.eigh(mid)[1][:, 0]
         worst = mid - rad * np.sign(np.outer(v, v))
-        found = smallest_eigenvalue(Ball(mid, np.full((3, 3), rad)))
+        found = eigenvalue_bound(Ball(mid, np.full((3, 3), rad)))
         assert found <= np.linalg.eigvalsh(worst)[0] + 1e-12, rad
 
 
@@ -155,11 +155,11 @@ def test_a_number_below_every_eigenvalue(subtests: pytest.Subtests, rng: np.rand
             x = (q * np.ldexp(1.0, -(np.arange(16) % (bits + 1)))) @ q.T
             least = 2.0 ** -min(bits, 15)
             lower = scipy.linalg.cholesky(x, lower=True)
-            found = below_eigenvalues(exact(x), lower)
+            found = positive_eigenvalue_bound(exact(x), lower)
             assert least / 1000 <= found <= least
             shaken = Ball(x, np.full(x.shape, least / 100))
-            assert below_eigenvalues(shaken, lower) <= least * (1 - 16 / 100)
-            assert below_eigenvalues(Ball(x, np.full(x.shape, least)), lower) == 0.0
+            assert positive_eigenvalue_bound(shaken, lower) <= least * (1 - 16 / 100)
+            assert positive_eigenvalue_bound(Ball(x, np.full(x.shape, least)), lower) == 0.0
 
 
 @pytest.mark.quick

@@ -75,7 +75,7 @@ def test_the_diagonal_alone(
     subtests: pytest.Subtests, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two columns at a time, so that there are several, and the last is narrower."""
-    monkeypatch.setattr(ball_inverse, "DIAGONAL_COLUMNS", 2)
+    monkeypatch.setattr(ball_inverse, "DIAGONAL_ROWS", 2)
     for condition in [1e1, 1e5, 1e9, 1e12]:
         # of the last 1.1e-8 with OPENBLAS_CORETYPE=Prescott
         limit = 2 * ball_inverse.MOST_LOST if condition <= 1e9 else 5e-8

@@ -89,7 +89,7 @@ def test_small_integers_are_exact():
 def test_the_gram_form_bounds_the_direct_one(monkeypatch, rng):
     matrices = [rng.normal(size=(30, 12)) * 10.0**power for power in (-3, 0, 3)]
     bounds = [outward.largest_column_distance(matrix, 2) for matrix in matrices]
-    monkeypatch.setattr(outward, "_DIRECT", 0)
+    monkeypatch.setattr(outward, "_MOST_DIRECT", 0)
     for matrix, direct in zip(matrices, bounds, strict=True):
         by_gram = outward.largest_column_distance(matrix, 2)
         assert by_gram >= direct * (1 - 1e-12)

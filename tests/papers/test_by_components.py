@@ -15,7 +15,7 @@ from symmetric_workloads import random_products
 
 from mmopt import Program, Workload
 from mmopt.language import evaluate, evaluate_ball, worst
-from mmopt.numerics.split_arrays import Level, Space, Split, floored
+from mmopt.numerics.component_arrays import Level, Space, Split, floored
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import marginals
 

@@ -1,6 +1,6 @@
 """Any change of a saved result's claims is found by a recheck.
 
-Guards numerics/split_arrays.py, recheck.py.
+Guards numerics/component_arrays.py, recheck.py.
 """
 
 import copy

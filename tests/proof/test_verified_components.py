@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mmopt import Solution, Workload, solve, verify
-from mmopt.numerics.split_arrays import Level, Split
+from mmopt.numerics.component_arrays import Level, Split
 from mmopt.strategies import ComponentStrategy
 from mmopt.testing.problem_registry import marginals
 from mmopt.workloads import query_product as f

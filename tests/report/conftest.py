@@ -13,7 +13,7 @@ from mmopt import Comparison, ComponentStrategy, Domain, Factors, Privacy, Progr
 from mmopt.comparison import Baselines, Outcome
 from mmopt.driver.templates import templates
 from mmopt.ledger import Account, Entry, Ledger, Terms
-from mmopt.numerics.split_arrays import Split
+from mmopt.numerics.component_arrays import Split
 from mmopt.strategies.baselines import Cost
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import marginals

@@ -11,7 +11,7 @@ import pytest
 import mmopt
 from mmopt import ComponentStrategy, Solution, Strategy, Workload
 from mmopt.errors import OptionError, ResultError, TooLargeError
-from mmopt.numerics.split_arrays import Split
+from mmopt.numerics.component_arrays import Split
 from mmopt.report.charts import coarsened, empty_figure, error_figure, picture
 from mmopt.strategies import Neighbours, ProductStrategy
 from mmopt.symmetry import symmetry

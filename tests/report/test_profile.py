@@ -8,7 +8,7 @@ import pytest
 from tolerances import RECOMPUTED
 
 from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
-from mmopt.numerics.split_arrays import Level
+from mmopt.numerics.component_arrays import Level
 from mmopt.report import slack_table
 from mmopt.report.solution_and_history_tables import orbit_label
 from mmopt.workloads import Product, query_product

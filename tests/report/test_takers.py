@@ -6,7 +6,7 @@ from named_workloads import named
 
 from mmopt import SolverError
 from mmopt.compiler import bind
-from mmopt.compiler.reductions.split_symmetric import by_sectors
+from mmopt.compiler.reductions.symmetry_and_row_space import by_sectors
 from mmopt.language import Program, program_names, shipped
 from mmopt.report import takers, takers_table
 from mmopt.solvers import SOLVERS, claims, conic_solver

@@ -12,7 +12,7 @@ import pytest
 from symmetric_workloads import random_products
 
 from mmopt import ResultError, Solution, WorkloadError, solve
-from mmopt.numerics.split_arrays import Level, Space, Split, lift
+from mmopt.numerics.component_arrays import Level, Space, Split, lift
 from mmopt.results.saved_fields import pack, plain, restored, unpack, write_npz
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import marginals

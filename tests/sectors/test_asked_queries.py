@@ -12,7 +12,7 @@ import pytest
 from dense_row_space import few_of_many, swapped
 from tolerances import SHAPE
 
-from mmopt.numerics.split_arrays import Level, Split
+from mmopt.numerics.component_arrays import Level, Split
 from mmopt.sectors.queries_on_sectors import as_targets, matrix_of, sources_with_targets
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.sector_cells import SectorCells

@@ -12,11 +12,11 @@ import tolerances
 from few_attributes import few_ways
 
 from mmopt import Workload
-from mmopt.compiler.reductions.split_symmetric import on_sets
+from mmopt.compiler.reductions.symmetry_and_row_space import on_sets
 from mmopt.driver.judge.score_and_meaning import bound_of, candidate
 from mmopt.language import shipped
 from mmopt.limits import deadline
-from mmopt.numerics.split_arrays import Split
+from mmopt.numerics.component_arrays import Split
 from mmopt.solvers import Clock, Options, sector_kernel
 from mmopt.solvers.sector_kernel import LEAST_SHARE, least_largest, least_total
 from mmopt.strategies.set_strategy import SetCells, best_by_sets

@@ -9,7 +9,7 @@ import tolerances
 from symmetric_workloads import random_factor, random_products, random_symmetric_matrix
 
 from mmopt import OptionError, Strategy, TooLargeError, Workload
-from mmopt.numerics.split_arrays import Space, Split, lift
+from mmopt.numerics.component_arrays import Space, Split, lift
 from mmopt.strategies import ComponentStrategy, Neighbours, as_dense, normalise
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import marginals

@@ -12,7 +12,7 @@ import pytest
 import tolerances
 
 from mmopt.mechanism import measure, plan
-from mmopt.numerics.split_arrays import Level, Split, lift
+from mmopt.numerics.component_arrays import Level, Split, lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
 from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any

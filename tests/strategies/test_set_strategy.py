@@ -2,7 +2,7 @@
 and what a measure proves is below the nuclear norm there.
 
 Guards the use of a space's ``root_trace`` in language/atoms/component_forms.py, set_strategy.py and
-compiler/reductions/split_symmetric.py, too.
+compiler/reductions/symmetry_and_row_space.py, too.
 """
 
 import itertools
@@ -17,7 +17,7 @@ import tolerances
 
 from mmopt import Workload
 from mmopt.compiler import Instance
-from mmopt.compiler.reductions.split_symmetric import on_sets
+from mmopt.compiler.reductions.symmetry_and_row_space import on_sets
 from mmopt.driver.judge.score_and_meaning import bound_of, candidate, meaning
 from mmopt.errors import ProgramError
 from mmopt.language import evaluate, shipped
@@ -25,7 +25,8 @@ from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.split_arrays import Level, Measure, Split
+from mmopt.numerics.component_arrays import Level, Split
+from mmopt.numerics.unlisted_cells import Measure
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.residual_strategies import FewProduct
 from mmopt.strategies import SetStrategy, set_strategy

@@ -1,6 +1,6 @@
 """Rows and weights of sets for the largest variance: better than for the sum, never worse than the start.
 
-Guards the choice of them in compiler/reductions/split_symmetric.py, too.
+Guards the choice of them in compiler/reductions/symmetry_and_row_space.py, too.
 
 Guards set_strategy.py.
 """
@@ -15,7 +15,7 @@ from dense_row_space import ways
 from few_attributes import few_ways
 
 from mmopt import Workload
-from mmopt.compiler.reductions.split_symmetric import by_sets, on_sets
+from mmopt.compiler.reductions.symmetry_and_row_space import by_sets, on_sets
 from mmopt.driver.judge.score_and_meaning import bound_of, candidate
 from mmopt.language import shipped
 from mmopt.limits import deadline

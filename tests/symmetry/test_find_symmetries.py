@@ -16,7 +16,7 @@ from named_workloads import census
 from symmetric_workloads import nearly, random_products, random_symmetric_matrix
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.numerics.split_arrays import Space, Split, lift
+from mmopt.numerics.component_arrays import Space, Split, lift
 from mmopt.symmetry import SymmetricWorkload, find_symmetries, symmetry
 from mmopt.symmetry.attribute_queries import terms_of
 from mmopt.symmetry.components import AttributeSymmetry, Joint

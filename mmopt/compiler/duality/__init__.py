@@ -2,5 +2,5 @@
 
 - ``lagrangian.py``: the lines of a program as nodes, and a bound read off them from multipliers and slopes
 - ``ranges.py``: ranges of variables and expressions, forward and backward through the lines, and by cuts
-- ``lower_node_by_node.py``: the problem whose duals are multipliers and slopes
+- ``problem_for_multipliers.py``: a second lowering, perturbed, whose duals are multipliers and slopes
 """

@@ -30,9 +30,9 @@ All is computed in balls that contain the true number: those of lets and of roun
 bounds; the multipliers and slopes are floats and are taken as they are, so their quality shows in R alone. At
 the optimum, with exact multipliers and slopes, R is 0 or vanishes on the part of D that matters, and c is the
 optimum (Rockafellar, Convex Analysis, theorem 28.2). The problem solved for multipliers and slopes
-(``lower_node_by_node``) keeps R strictly inside the dual cones of D, so that this part costs nothing. The
-bounds of conic programs by Jansson, Chaykin & Keil (Rigorous error bounds for the optimal value in
-semidefinite programming, SIAM J. Numer. Anal. 46, 2007) are the same where every atom is a cone.
+(``problem_for_multipliers.py``) keeps R strictly inside the dual cones of D, so that this part costs
+nothing. The bounds of conic programs by Jansson, Chaykin & Keil (Rigorous error bounds for the optimal value
+in semidefinite programming, SIAM J. Numer. Anal. 46, 2007) are the same where every atom is a cone.
 
 The lines are nodes, every part of objective and constraints once, arguments before values. A family that
 stays one (a matrix inequality per query) has nodes for each index; parts that do not depend on the index
@@ -48,7 +48,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.count_cones import Line, line
+from mmopt.compiler.lines_and_cones import Line, line
 from mmopt.language import ATOMS, evaluate, evaluate_ball
 from mmopt.language.atoms.expression_types import Type
 from mmopt.language.atoms.minorants import Near
@@ -79,11 +79,12 @@ Items = tuple[tuple[str, int | tuple[float, ...]], ...]
 
 @dataclass(frozen=True)
 class Node:
-    """One part of a line. ``arguments`` are places of earlier nodes; ``env`` has the indices of families too.
+    """One part of a line.
 
-    kind : "constant", "variable", "index", "block", "entries" or "atom". value : at the point. at : of an
-    index, its position; of entries, the places of the arguments in their array (one vector, or a number
-    each). owners : of a block, the number of the argument that each entry is from.
+    kind : "constant", "variable", "index", "block", "entries" or "atom". env : the values of names, those of
+    indices of families too. value : at the point. arguments : places of earlier nodes. at : of an index, its
+    position; of entries, the places of the arguments in their array (one vector, or a number each). owners :
+    of a block, the number of the argument that each entry is from.
     """
 
     kind: str
@@ -109,7 +110,7 @@ class Node:
         """The options of an atom."""
         return dict(getattr(self.expr, "options", ()))
 
-    def laid(self, parts: Sequence[Any]) -> Array:
+    def assembled(self, parts: Sequence[Any]) -> Array:
         """The array of an index, a block or entries, from arrays of the arguments."""
         if self.kind == "index":
             return np.asarray(parts[0][self.at])
@@ -142,11 +143,16 @@ class ReadLine:
 
 @dataclass
 class Nodes:
-    """The nodes of an instance at a point, the relations between them, and the place of the objective."""
+    """The nodes of an instance at a point, the relations between them, and the place of the objective.
+
+    bounds : the ball of a name, None where it counts as exact. all : the nodes, arguments before values; a
+    place is a number in this list. lines : the relations. places : of expressions with the values of their
+    indices. balls : of constant nodes, by place, as far as computed.
+    """
 
     instance: Instance
     point: Mapping[str, Any]
-    bounds: Callable[[str], Any]  # the ball of a name, None where it counts as exact
+    bounds: Callable[[str], Any]
     all: list[Node] = field(default_factory=list)
     lines: list[ReadLine] = field(default_factory=list)
     objective: int = -1
@@ -184,8 +190,8 @@ class Nodes:
         if node.kind == "block":
             shapes = (self.all[a].shape for a in node.arguments)
             return [array[node.owners == k].reshape(shape) for k, shape in enumerate(shapes)]
-        taken = array.ravel()[node.at]
-        return [taken] if len(node.arguments) == 1 else list(map(np.asarray, taken))
+        entries = array.ravel()[node.at]
+        return [entries] if len(node.arguments) == 1 else list(map(np.asarray, entries))
 
     def shape_of_argument(self, place: int, number: int) -> tuple[int, ...] | None:
         """The shape of an argument of a node; None where there is no such argument."""
@@ -193,16 +199,23 @@ class Nodes:
         return self.all[self.all[place].arguments[number]].shape if is_node else None
 
     def place(self, expr: Expr, scope: Scope, items: Items) -> int:
-        """The number of an expression's node, made with all its arguments if it is new."""
+        """The place of an expression's node, which is added, after all its arguments, if it is new.
+
+        items : the values of indices.
+        """
         names = names_in(expr)
         key = expr, tuple(item for item in items if item[0] in names)
         if key not in self.places:
             require_time()
-            self.all.append(self.made(expr, scope, key[1]))
+            self.all.append(self.new_node(expr, scope, key[1]))
             self.places[key] = len(self.all) - 1
         return self.places[key]
 
-    def made(self, expr: Expr, scope: Scope, items: Items) -> Node:
+    def new_node(self, expr: Expr, scope: Scope, items: Items) -> Node:
+        """The node of an expression where indices have the values ``items``.
+
+        Its arguments are placed first, their values joined into its own.
+        """
         indices = {name: np.array(i) if isinstance(i, tuple) else i for name, i in items}
         inferred, env = infer(expr, scope), {**self.instance.env, **indices}
         if inferred.is_constant:
@@ -222,7 +235,7 @@ class Nodes:
                 node = Node("block", expr, inferred, {}, owners, arguments, owners=owners)
             case Entries():
                 among = entry_indices(expr, env)
-                arguments = self.taken(expr, among, scope, items)
+                arguments = self.places_of_entries(expr, among, scope, items)
                 node = Node("entries", expr, inferred, {}, np.zeros(among.shape), arguments, (among.places,))
             case Apply(args=(Apply(atom="matmul", args=sides),)) if expr.atom in ("diag", "trace") and all(
                 len(self.all[self.place(side, scope, items)].shape) == 2 for side in sides
@@ -230,10 +243,12 @@ class Nodes:
                 return self.atom(sum_of_products(expr, *sides), inferred, scope, items)
             case Apply():
                 return self.atom(expr, inferred, scope, items)
-        return replace(node, value=node.laid([self.all[a].value for a in node.arguments]))
+        return replace(node, value=node.assembled([self.all[a].value for a in node.arguments]))
 
-    def taken(self, expr: Entries, at: EntryIndices, scope: Scope, items: Items) -> tuple[int, ...]:
-        """The numbers at all points: a vector, or a number (the same for all), or else one each."""
+    def places_of_entries(
+        self, expr: Entries, at: EntryIndices, scope: Scope, items: Items
+    ) -> tuple[int, ...]:
+        """The place of the vector of all entries, or of a number (the same for all), or else one for each."""
         inner = scope.among(expr)
         if taken_together(expr.body, frozenset(at.indices)):
             together = tuple((name, tuple(v.tolist())) for name, v in at.indices.items())
@@ -241,16 +256,17 @@ class Nodes:
         return tuple(self.place(expr.body, inner, (*items, *one.items())) for one in at.envs)
 
     def atom(self, expr: Apply, inferred: Type, scope: Scope, items: Items) -> Node:
+        """The node of an atom."""
         arguments = tuple(self.place(a, scope, items) for a in expr.args)
         with np.errstate(all="ignore"):
             value = ATOMS[expr.atom].numpy(*[self.all[a].value for a in arguments], **dict(expr.options))
         return Node("atom", expr, inferred, {}, value, arguments)
 
-    def read(self, decided: Line) -> None:
-        """The nodes of a line, for each index where it is a family that stays one."""
+    def add_line(self, decided: Line) -> None:
+        """Add the nodes of a line, for each index where it is a family that stays one."""
         family, r = decided.constraint.family, decided.relation
         if isinstance(r.left, Entries) and isinstance(r.right, Entries):
-            self.read_entries(decided.constraint.name, r, r.left, r.right, decided.scope)
+            self.add_entries(decided.constraint.name, r, r.left, r.right, decided.scope)
             return
         repeated = family if decided.loop else None
         for i in range(repeated.dim.value(self.instance.sizes())) if repeated else [None]:
@@ -259,10 +275,10 @@ class Nodes:
             op = ">>" if r.op == "<<" else r.op
             self.lines.append(ReadLine(decided.constraint.name, i, op, sides))
 
-    def read_entries(self, name: str, r: Relation, left: Entries, right: Entries, scope: Scope) -> None:
-        """A line for two indices, or with a condition: between the entries that it selects."""
+    def add_entries(self, name: str, r: Relation, left: Entries, right: Entries, scope: Scope) -> None:
+        """Add a line for two indices, or with a condition: between the entries that it selects."""
         at = entry_indices(left, self.instance.env)
-        sides = [self.taken(side, at, scope, ()) for side in (left, right)]
+        sides = [self.places_of_entries(side, at, scope, ()) for side in (left, right)]
         if len(sides[0]) == len(sides[1]) == 1:
             self.lines.append(ReadLine(name, None, r.op, (sides[0][0], sides[1][0])))
             return
@@ -293,7 +309,7 @@ def nodes_of(instance: Instance, point: Mapping[str, Any], bounds: Callable[[str
     for c in program.constraints:
         fixed = all(t.is_constant for t in instance.checked.constraints[c.name])
         if not (is_rank(c) or fixed):  # fixed lines were checked when the givens were filled in
-            nodes.read(line(instance.checked, c))
+            nodes.add_line(line(instance.checked, c))
     return nodes
 
 
@@ -303,7 +319,7 @@ Multipliers = Mapping[str, Array]
 # By place of a node and number of its argument.
 Slopes = Mapping[tuple[int, int], Array]
 
-LIFTS = 4  # times that a matrix is lifted until it is proved to be psd
+LIFTS = 4  # times that a matrix is lifted, until it is proved to be psd
 
 
 @dataclass(frozen=True)
@@ -314,7 +330,7 @@ class AffineBound:
     residuals: Mapping[str, Ball]
 
 
-def inside(nodes: Nodes, multipliers: Multipliers) -> dict[str, Array]:
+def into_cones(nodes: Nodes, multipliers: Multipliers) -> dict[str, Array]:
     """The multipliers moved into their cones, with proof; entries that are not finite or not proved are 0."""
     moved: dict[str, Array] = {}
     for one in nodes.lines:
@@ -331,6 +347,7 @@ def inside(nodes: Nodes, multipliers: Multipliers) -> dict[str, Array]:
 
 
 def _psd(y: Array) -> Array:
+    """A matrix near ``y`` that is proved to be psd: lifted by its least eigenvalue, or else zeros."""
     y = (y + y.T) / 2
     for lift in range(LIFTS):
         if ball_functions.is_semidefinite(exact(y)):
@@ -351,7 +368,11 @@ def _scattered(bar: Ball, at: tuple[Any, ...], shape: tuple[int, ...]) -> Ball:
 
 
 class _Reading:
-    """The derivatives of the Lagrangian by the nodes, while they are read from the last to the first."""
+    """The reading of the nodes from the last to the first: see the proof of (2) above.
+
+    bars : p(k), the derivatives of the Lagrangian by nodes not read so far, by place. constant : c.
+    residuals : R by variable.
+    """
 
     def __init__(self, nodes: Nodes, slopes: Slopes) -> None:
         self.nodes, self.slopes = nodes, slopes
@@ -360,15 +381,15 @@ class _Reading:
         self.residuals: dict[str, Ball] = {}
 
     def hand(self, place: int, bar: Ball) -> None:
-        """Add to the derivative by a node; the entries of a number that was spread are summed up."""
+        """Add to the derivative by a node; by a number that was repeated in all entries it is their sum."""
         shape = self.nodes.all[place].shape
         if bar.mid.shape != shape:
             bar = balls.total(bar)
-            assert not shape, "only numbers are spread"
+            assert not shape, "only numbers are repeated"
         before = self.bars.get(place)
         self.bars[place] = bar if before is None else balls.add(before, bar)
 
-    def start(self, one: ReadLine, y: Array) -> None:
+    def hand_multiplier(self, one: ReadLine, y: Array) -> None:
         """Hand the multiplier of a line to its sides."""
         if one.is_pair:
             for place, (i, j) in zip(one.sides, ((0, 0), (0, 1), (1, 1)), strict=True):
@@ -380,15 +401,17 @@ class _Reading:
             self.hand(right, exact(-sign * y))
 
     def run(self) -> AffineBound:
+        """Read all nodes, once derivatives by the objective and by the sides of lines are handed in."""
         for place in range(len(self.nodes.all) - 1, -1, -1):
             bar = self.bars.pop(place, None)
             if bar is None or not (bar.mid.any() or bar.rad.any()):
                 continue
             require_time()
-            self.one(place, self.nodes.all[place], bar)
+            self.read(place, self.nodes.all[place], bar)
         return AffineBound(self.constant, self.residuals)
 
-    def one(self, place: int, node: Node, bar: Ball) -> None:
+    def read(self, place: int, node: Node, bar: Ball) -> None:
+        """Hand the derivative by a node, ``bar``, to its arguments."""
         match node.kind:
             case "constant":
                 self.constant = balls.add(self.constant, balls.total(balls.mul(bar, self.nodes.ball(place))))
@@ -405,6 +428,7 @@ class _Reading:
                 self.atom(place, node, bar)
 
     def atom(self, place: int, node: Node, bar: Ball) -> None:
+        """Replace an atom by its minorant, and hand its slopes to the arguments."""
         row = ATOMS[node.name]
         inputs = [self.nodes.all[a] for a in node.arguments]
         near = Near(
@@ -424,10 +448,10 @@ class _Reading:
                 self.hand(argument, part)
 
 
-def read(nodes: Nodes, multipliers: Multipliers, slopes: Slopes) -> AffineBound:
+def affine_bound(nodes: Nodes, multipliers: Multipliers, slopes: Slopes) -> AffineBound:
     """The affine function below the Lagrangian (of minus the objective where it is maximised).
 
-    multipliers : in their cones (``inside``); a line without one takes no part.
+    multipliers : in their cones (``into_cones``); a line without one takes no part.
     TimeLimitError as ``require_time``.
     """
     reading = _Reading(nodes, slopes)
@@ -436,5 +460,5 @@ def read(nodes: Nodes, multipliers: Multipliers, slopes: Slopes) -> AffineBound:
     for one in nodes.lines:
         if one.name in multipliers:
             y = multipliers[one.name]
-            reading.start(one, y if one.index is None else y[one.index])
+            reading.hand_multiplier(one, y if one.index is None else y[one.index])
     return reading.run()

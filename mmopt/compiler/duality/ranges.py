@@ -35,8 +35,8 @@ from mmopt.compiler.duality.lagrangian import (
     Node,
     Nodes,
     ReadLine,
+    affine_bound,
     nodes_of,
-    read,
 )
 from mmopt.language import ATOMS
 from mmopt.language.atoms.minorants import Near
@@ -46,9 +46,9 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import TINY, Ball, exact
 
 NEAR_INVERSE = 0.5  # row sums of I - B M below which B is taken for a left inverse
-SMALL = 1e-280  # of a product that may have lost its digits
-LARGEST = float(np.finfo(float).max)
-LEAST, MOST = np.asarray(-np.inf), np.asarray(np.inf)
+MAY_BE_LOST = 1e-280  # a smaller product may have lost its digits
+LARGEST_FLOAT = float(np.finfo(float).max)
+NO_LOW, NO_HIGH = np.asarray(-np.inf), np.asarray(np.inf)  # the ends of a number without a bound
 WIDER = 1e-9  # relative, by which an interval is widened: its rounding, many times over
 
 
@@ -78,13 +78,16 @@ class Range:
 
 
 def widened(low: Array, high: Array, below: Array | float = 0.0, above: Array | float = 0.0) -> Range:
-    """``below``, ``above``: the sizes of the terms that were added up to the lower and to the upper ends."""
+    """The range between two ends, widened by far more than their rounding.
+
+    below, above : the sizes of the terms that were added up to the lower and to the upper ends.
+    """
     with np.errstate(invalid="ignore"):
         # A lower end that overflows is above the true one: the largest number is not. So is an upper one.
-        low, high = np.minimum(low, LARGEST), np.maximum(high, -LARGEST)
+        low, high = np.minimum(low, LARGEST_FLOAT), np.maximum(high, -LARGEST_FLOAT)
         ends = low - WIDER * (np.abs(low) + below), high + WIDER * (np.abs(high) + above)
         low, high = (np.where(np.isnan(end), s * np.inf, end) for end, s in zip(ends, (-1, 1), strict=True))
-        return Range(np.minimum(low, LARGEST), np.maximum(high, -LARGEST))
+        return Range(np.minimum(low, LARGEST_FLOAT), np.maximum(high, -LARGEST_FLOAT))
 
 
 def times(a: Range, b: Range) -> Range:
@@ -93,7 +96,7 @@ def times(a: Range, b: Range) -> Range:
         pairs = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
         ends = [np.nan_to_num(x * y, nan=0.0, posinf=np.inf, neginf=-np.inf) for x, y in pairs]
         slips = [
-            np.where((np.abs(end) < SMALL) & (x != 0.0) & (y != 0.0), TINY, 0.0)
+            np.where((np.abs(end) < MAY_BE_LOST) & (x != 0.0) & (y != 0.0), TINY, 0.0)
             for end, (x, y) in zip(ends, pairs, strict=True)
         ]
         low, high = (
@@ -111,7 +114,7 @@ def root_of_product(a: Array, c: Array) -> Array:
     with np.errstate(all="ignore"):
         one, other = np.sqrt(np.maximum(a, 0.0)), np.sqrt(np.maximum(c, 0.0))
         most = np.nan_to_num(one * other, nan=np.inf, posinf=np.inf)
-        slip = np.where((most < SMALL) & (one != 0.0) & (other != 0.0), TINY, 0.0)
+        slip = np.where((most < MAY_BE_LOST) & (one != 0.0) & (other != 0.0), TINY, 0.0)
         return np.asarray(most * (1.0 + WIDER) + slip)
 
 
@@ -125,17 +128,19 @@ def quotient(a: Range, c: Range) -> Range:
 
 
 def _size(end: Array) -> Array:
-    """The sizes of one end, 0 where it is infinite: each end by itself, as the other may be infinite."""
+    """The magnitudes of one end of ranges, 0 where it is infinite (the other end need not be)."""
     return np.where(np.isfinite(end), np.abs(end), 0.0)
 
 
 def plus(a: Range, b: Range) -> Range:
+    """Sums of two terms."""
     with np.errstate(invalid="ignore"):
         sizes = _size(a.low) + _size(b.low), _size(a.high) + _size(b.high)
         return widened(a.low + b.low, a.high + b.high, *sizes)
 
 
 def minus(a: Range) -> Range:
+    """Values of the opposite sign."""
     return Range(-a.high, -a.low)
 
 
@@ -169,7 +174,7 @@ def others(total: Range, terms: Range, axis: int | None) -> Range:
 
 
 def solved(matrix: Ball, value: Range) -> Range:
-    """The range of x, given that of its product with a matrix, by a left inverse B of the matrix.
+    """The range of x, given the range ``value`` of v = M x, by a left inverse B of M, ``matrix``.
 
     x = B v + (I - B M) x, so the largest |x| is at most that of |B| |v| over 1 - ‖I - B M‖, row sums.
     """
@@ -186,46 +191,44 @@ def solved(matrix: Ball, value: Range) -> Range:
     return Range(-most, most)
 
 
-MOST_ENTRIES = 1024  # of an argument whose entries are bounded one by one
+MOST_ONE_BY_ONE = 1024  # entries of an argument that are bounded one by one
 # Points of tangents to functions of one number.
-GRID = np.unique(
+TANGENT_POINTS = np.unique(
     np.concatenate([*(s * 10.0 ** np.arange(-9.0, 13.0, 0.5) for s in (-1.0, 1.0)), np.arange(-40.0, 41.0)])
 )
 
 
 def range_of_argument(nodes: Nodes, node: Node, value: Range) -> Range | None:
-    """The range of the atom's first argument; None where there is none, as for inverses and matrix roots.
+    """The range that the first argument must have for the atom to be within ``value``.
 
-    Of an atom entry by entry it comes from tangents at points far and near, and a further argument has to be
-    one number for all entries; of a norm or a largest entry by entry, with the slope 1 or -1 there.
+    None where nothing follows, as for inverses and matrix roots. For an atom entry by entry it comes from
+    tangents at points far and near, and a further argument has to be one number for all entries; for a norm
+    or a largest entry it is found entry by entry, with the slope 1 or -1 there.
     """
     row, argument, rest = ATOMS[node.name], nodes.all[node.arguments[0]], node.arguments[1:]
     by_entry = row.equivariance == "entrywise"
-    if (
-        row.minorant is None
-        or argument.kind == "constant"
-        or any(nodes.all[a].kind != "constant" for a in rest)
-    ):
+    others_vary = any(nodes.all[a].kind != "constant" for a in rest)
+    if row.minorant is None or argument.kind == "constant" or others_vary:
         return None
-    if len(argument.shape) == len(node.shape) == 2 and not by_entry:
+    if not by_entry and (node.shape or not 0 < argument.value.size <= MOST_ONE_BY_ONE):
         return None
     more = [nodes.ball(a) for a in rest]
-    if (
-        any(b.mid.shape for b in more)
-        if by_entry
-        else node.shape or not 0 < argument.value.size <= MOST_ENTRIES
-    ):
+    if by_entry and any(b.mid.shape for b in more):
         return None
     sides = [(1.0, value.high)] * node.inferred.curvature.is_convex
     sides += [(-1.0, -value.low)] * node.inferred.curvature.is_concave
     out = Range.unknown(argument.shape)
+    # c + p · x <= sign · atom(x) for all x: with one entry of p not 0 this bounds that entry by ``end``.
     for sign, end in sides:
         for point, slope, entry in _tangents(argument.shape, by_entry) if np.isfinite(end).any() else ():
             points: list[Any] = [point, *(b.mid for b in more)]
             near = Near(points, [slope, *(None for _ in more)], [argument.inferred.sign] * len(points))
             c, (p, *_) = row.minorant(exact(sign), near, None, *more, **node.options)
+            if p is None or np.count_nonzero(p.mid) != 1:
+                continue
             at = entry if point.shape else ()
-            if p is None or np.count_nonzero(p.mid) != 1 or np.delete(p.rad, _flat(at, p)).any():
+            place = int(np.ravel_multi_index(at, p.mid.shape)) if at else 0
+            if np.delete(p.rad, place).any():
                 continue
             least, most = _ends(p[at], c, end)
             out.low[entry] = np.maximum(out.low[entry], least)
@@ -236,7 +239,7 @@ def range_of_argument(nodes: Nodes, node: Node, value: Range) -> Range | None:
 def _tangents(shape: tuple[int, ...], by_entry: bool) -> Iterator[tuple[Array, Array | None, Any]]:
     """Where a minorant is taken: the point, the slope there, and the entries that it bounds."""
     if by_entry:
-        yield from ((np.asarray(at), None, ...) for at in GRID)
+        yield from ((np.asarray(at), None, ...) for at in TANGENT_POINTS)
         return
     for entry in np.ndindex(shape):
         for side in (1.0, -1.0):
@@ -253,18 +256,14 @@ def _ends(p: Ball, c: Ball, end: Array) -> tuple[Array | float, Array | float]:
     return (-np.inf, rest.high) if p.mid > 0 else (rest.low, np.inf)
 
 
-def _flat(entry: tuple[int, ...], p: Ball) -> int:
-    return int(np.ravel_multi_index(entry, p.mid.shape)) if entry else 0
-
-
 SWEEPS = 6
 NARROWED = 0.99  # of a width: a sweep that narrows no width to less than this share is the last
-MOST_TERMS = 4_000_000  # of a matrix product that is taken apart
+MOST_PRODUCT_TERMS = 4_000_000  # of a matrix product that is taken apart into its terms
 
 
 def _aligned(a: Range, b: Range) -> tuple[Range, Range, int] | None:
     """Both factors of a matrix product as their entries are multiplied, and the axis of the sums."""
-    if a.low.size * b.low.size // max(1, b.low.shape[0]) > MOST_TERMS:
+    if a.low.size * b.low.size // max(1, b.low.shape[0]) > MOST_PRODUCT_TERMS:
         return None
     if a.low.ndim == 1:
         return (a.each(lambda end: end[:, None]) if b.low.ndim == 2 else a), b, 0
@@ -274,6 +273,7 @@ def _aligned(a: Range, b: Range) -> tuple[Range, Range, int] | None:
 
 
 def _product(a: Range, b: Range) -> Range | None:
+    """The range of a matrix product; None where it has too many terms."""
     aligned = _aligned(a, b)
     return None if aligned is None else total(times(*aligned[:2]), aligned[2])
 
@@ -308,8 +308,8 @@ _BACKWARD: Mapping[str, Callable[..., tuple[Range, ...]]] = {
     "neg": lambda value, a: (minus(value),),
     "mul": lambda value, a, b: (quotient(value, b), quotient(value, a)),
     "div": lambda value, a, b: (times(value, b),),
-    "entrywise max": lambda value, a, b: (Range(LEAST, value.high),) * 2,
-    "entrywise min": lambda value, a, b: (Range(value.low, MOST),) * 2,
+    "entrywise max": lambda value, a, b: (Range(NO_LOW, value.high),) * 2,
+    "entrywise min": lambda value, a, b: (Range(value.low, NO_HIGH),) * 2,
     "sum": lambda value, a, axis=None: (others(value, a, axis),),
     "trace": lambda value, a: (_on_diagonal(others(value, a.each(np.diagonal), None), a),),
     "diag": lambda value, a: (_on_diagonal(value, a) if value.low.ndim == 1 else value.each(np.diag),),
@@ -318,11 +318,14 @@ _BACKWARD: Mapping[str, Callable[..., tuple[Range, ...]]] = {
 
 
 class _Ranges:
+    """The range of each node at all feasible points whose objective is at most ``level``."""
+
     def __init__(self, nodes: Nodes, level: float) -> None:
         self.nodes, self.level = nodes, level
-        self.ranges = [self.first(place, node) for place, node in enumerate(nodes.all)]
+        self.ranges = [self.declared(place, node) for place, node in enumerate(nodes.all)]
 
-    def first(self, place: int, node: Node) -> Range:
+    def declared(self, place: int, node: Node) -> Range:
+        """The range of a node by its value, if constant, its sign, and the diagonal of a psd matrix."""
         if node.kind == "constant":
             ball = self.nodes.ball(place)
             return Range(np.asarray(ball.lower), np.asarray(ball.upper))
@@ -334,32 +337,32 @@ class _Ranges:
         return out
 
     def narrow(self, place: int, other: Range) -> None:
-        """Narrow a node's range to ``other`` as well; a number that was spread, to all entries of it."""
+        """Narrow a node's range to ``other`` as well; a number's to all entries, where it is repeated."""
         node = self.nodes.all[place]
         if node.kind != "constant":
-            spread = not node.shape
-            low, high = (np.max(other.low), np.min(other.high)) if spread else (other.low, other.high)
+            is_array = bool(node.shape)
+            low, high = (other.low, other.high) if is_array else (np.max(other.low), np.min(other.high))
             self.ranges[place] = self.ranges[place].intersection(low, high)
             if node.inferred.psd and len(node.shape) == 2:
                 self.minors(place)
 
     def minors(self, place: int) -> None:
-        """|xᵢⱼ|² <= xᵢᵢ xⱼⱼ of a psd matrix."""
-        before = self.ranges[place]
-        ends = np.diagonal(before.high)
+        """Narrow a psd matrix by |xᵢⱼ|² <= xᵢᵢ xⱼⱼ."""
+        ends = np.diagonal(self.ranges[place].high)
         most = root_of_product(ends[:, None], ends)
-        low = np.array(before.low)
-        np.fill_diagonal(low, np.maximum(np.diagonal(low), 0.0))
-        self.ranges[place] = Range(low, before.high).intersection(-most, most)
+        least = -most
+        np.fill_diagonal(least, 0.0)
+        self.ranges[place] = self.ranges[place].intersection(least, most)
 
     def sweep(self) -> None:
+        """Narrow all ranges once: values by arguments, sides by lines, then arguments by values."""
         require_time()
         for place, node in enumerate(self.nodes.all):
             derived = self.forward(node)
             if derived is not None:
                 self.narrow(place, derived)
         minimized = self.nodes.instance.program.sense == "minimize"
-        level = Range(LEAST, np.asarray(self.level))
+        level = Range(NO_LOW, np.asarray(self.level))
         self.narrow(self.nodes.objective, level if minimized else minus(level))
         for line in self.nodes.lines:
             self.line(line)
@@ -370,10 +373,11 @@ class _Ranges:
                     self.narrow(argument, part)
 
     def line(self, line: ReadLine) -> None:
+        """Narrow each side of a line by the other."""
         if line.is_pair:
             a, b, c = line.sides
             for side in (a, c):
-                self.narrow(side, Range(np.asarray(0.0), MOST))
+                self.narrow(side, Range(np.asarray(0.0), NO_HIGH))
             most = root_of_product(self.ranges[a].high, self.ranges[c].high)
             self.narrow(b, Range(-most, most))
             return
@@ -389,15 +393,16 @@ class _Ranges:
         else:
             pairs = {"<=": [(left, right)], ">=": [(right, left)], "==": [(left, right), (right, left)]}
             for small, large in pairs[line.op]:
-                self.narrow(small, Range(LEAST, self.ranges[large].high))
-                self.narrow(large, Range(self.ranges[small].low, MOST))
+                self.narrow(small, Range(NO_LOW, self.ranges[large].high))
+                self.narrow(large, Range(self.ranges[small].low, NO_HIGH))
 
     def forward(self, node: Node) -> Range | None:
+        """The range of a node's value, from those of its arguments; None where nothing follows."""
         ranges = [self.ranges[a] for a in node.arguments]
         if node.kind == "atom":
             return _FORWARD[node.name](*ranges, **node.options) if node.name in _FORWARD else None
         lows, highs = [k.low for k in ranges], [k.high for k in ranges]
-        return Range(node.laid(lows), node.laid(highs)) if ranges else None
+        return Range(node.assembled(lows), node.assembled(highs)) if ranges else None
 
     def backward(self, node: Node, value: Range) -> Iterator[tuple[int, Range]]:
         """The arguments of a node with their ranges, from that of its value."""
@@ -463,9 +468,9 @@ def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
     return {name: narrowing.ranges[place] for name, place in places.items()}
 
 
-MOST_UNKNOWNS = 128  # each takes four readings
-STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated
-REACH = 2.0  # cuts are so many times farther off than a quadratic function would reach the level
+MOST_UNKNOWNS = 128  # entries of variables that cuts are tried for: each takes four readings
+DIFFERENCE_STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated
+CUT_REACH = 2.0  # cuts are so many times farther off than a quadratic function would reach the level
 ORTHONORMAL = 1e-6
 
 # The least that all but some variables add to an affine bound; -inf where it is not bounded.
@@ -475,7 +480,11 @@ Least = Callable[[AffineBound, Sequence[str]], float]
 def ranges_by_cuts(
     nodes: Nodes, multipliers: Multipliers, names: Sequence[str], level: float, least: Least
 ) -> Mapping[str, Range] | None:
-    """The ranges of these variables, or None. TimeLimitError as ``require_time``."""
+    """The ranges of these variables, or None where cuts prove none: see **Ranges by cuts** above.
+
+    level : the objective of the feasible points in question. least : of the other variables.
+    TimeLimitError as ``require_time``.
+    """
     start = np.concatenate([np.ravel(nodes.point[name]) for name in names]).astype(float)
     if start.size > MOST_UNKNOWNS:
         return None
@@ -483,13 +492,13 @@ def ranges_by_cuts(
     def cut(z: Array) -> tuple[float, Ball]:
         """level - C - <R, z₀> at most, and R."""
         moved = nodes_of(nodes.instance, {**nodes.point, **_parts(nodes, names, z)}, nodes.bounds)
-        bound = read(moved, multipliers, {})
+        bound = affine_bound(moved, multipliers, {})
         each = [bound.residuals.get(name, exact(np.zeros(nodes.chosen_shape(name)))) for name in names]
         slope = balls.joined([Ball(r.mid.ravel(), r.rad.ravel()) for r in each])
         lowest = least(bound, names) + float(balls.total(balls.mul(slope, exact(start))).lower)
         return (level - lowest) + WIDER * (abs(level) + abs(lowest)), slope
 
-    step = STEP * max(1.0, float(np.abs(start).max()))
+    step = DIFFERENCE_STEP * max(1.0, float(np.abs(start).max()))
     ends = [[cut(start + s * step * e)[1].mid for s in (1.0, -1.0)] for e in np.eye(start.size)]
     bends = np.array([(one - other) / (2.0 * step) for one, other in ends])
     if not np.isfinite(bends).all():
@@ -502,7 +511,7 @@ def ranges_by_cuts(
     radius = 0.0
     for k, value in enumerate(values):
         for sign in (1.0, -1.0):
-            room, slope = cut(start + sign * REACH * np.sqrt(2.0 * max(slack, 0.0) / value) * v[:, k])
+            room, slope = cut(start + sign * CUT_REACH * np.sqrt(2.0 * max(slack, 0.0) / value) * v[:, k])
             g = balls.matmul(exact(v.T), slope)
             others = float(np.delete(np.abs(g.mid) + g.rad, k).sum())
             ahead = (sign * float(g.mid[k]) - float(g.rad[k])) - others * (1.0 + WIDER)

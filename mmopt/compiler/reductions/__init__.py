@@ -8,7 +8,8 @@ the top.
 - ``merge_cells_and_queries.py``: merging of cells that no query tells apart, and of queries that are
   multiples of each other
 - ``split_blocks_and_factors.py``: independent blocks, and factors of a Kronecker product, solved apart
-- ``split_symmetric.py``: splitting by symmetry of values, and by sets of attributes
+- ``symmetry_and_row_space.py``: arrays by component: of value symmetries, of the space of queries of few
+  attributes, or of sets of attributes
 
 Cells, zeros and factors are compared as they were given; multiples of queries, degrees and the zeros of a
 lift are decided up to rounding. None of it is trusted: the lifted point and multipliers are scored over all
@@ -38,7 +39,7 @@ from mmopt.compiler.reductions.split_blocks_and_factors import (
     split_kronecker_factors,
     workloads_of_factors,
 )
-from mmopt.compiler.reductions.split_symmetric import (
+from mmopt.compiler.reductions.symmetry_and_row_space import (
     SECTOR_TOTALS,
     by_components,
     obstacle,
@@ -125,9 +126,6 @@ def first_step(
     instance: Instance, traits: Traits, has_kernel: Callable[[Instance], bool]
 ) -> ReductionStep | None:
     """The step of the first row that applies; ``has_kernel``: whether a kernel takes an instance."""
-    for row in REDUCTIONS:
-        if traits.acts.allows(*row.goes_with) and (not row.is_for_kernels or has_kernel(instance)):
-            step = row.applies(instance, traits)
-            if step is not None:
-                return step
-    return None
+    rows = (row for row in REDUCTIONS if traits.acts.allows(*row.goes_with))
+    steps = (row.applies(instance, traits) for row in rows if not row.is_for_kernels or has_kernel(instance))
+    return next((step for step in steps if step is not None), None)

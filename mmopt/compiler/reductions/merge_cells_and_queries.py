@@ -39,7 +39,7 @@ import numpy as np
 from mmopt.compiler.actions_on_expressions import DROP_CELLS
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.reductions.reduction_step import (
-    MOST_ENTRIES,
+    MOST_QUERY_ENTRIES,
     WITH_TARGETS,
     ReductionStep,
     SolvedPart,
@@ -62,7 +62,7 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor, refine
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MergeCells(ReductionStep):
-    """``classes`` (n,) says to which merged cell a cell belongs; -1: to none."""
+    """The step to merged cells. classes : (n,) the merged cell that a cell belongs to; -1: none."""
 
     classes: Ints
 
@@ -83,7 +83,7 @@ def merge_cells(instance: Instance, traits: Traits) -> MergeCells | None:
         return None
     reduced = _by_attribute(workload)
     if reduced is None:
-        if workload.m * workload.n > MOST_ENTRIES:
+        if workload.m * workload.n > MOST_QUERY_ENTRIES:
             return None
         reduced = _by_cell(workload, classes)
     merged, classes = reduced
@@ -102,13 +102,17 @@ def _first(classes: Ints) -> Ints:
 
 
 def _by_cell(workload: Workload, classes: Ints) -> tuple[Workload, Ints]:
+    """The queries, as a matrix, on the first cell of each class; and the classes."""
     first = _first(classes)
     rows = np.vstack([block.rows(0, block.m)[:, first] for block in workload.blocks])
     return Workload.from_matrix(rows, workload.targets, workload.weights), classes
 
 
 def _by_attribute(workload: Workload) -> tuple[Workload, Ints] | None:
-    """Values of an attribute that no factor tells apart become one; None when there are none."""
+    """The workload with values merged that no factor of an attribute tells apart, and the classes of cells.
+
+    None where there are no such values, or the workload is no union of products.
+    """
     products = workload.products
     if products is None:
         return None
@@ -149,43 +153,45 @@ def _restricted(factor: Factor, chosen: Ints) -> Factor:
 
 
 TARGETS = "workload.targets"
-# Of the queries; with more of them left the solve is no faster, and the lifted point has to be scored again.
+# A share of the queries; with more of them left the solve is no faster, and the lifted point is scored again.
 MOST_LEFT = 0.95
-QUERIES_AT_A_TIME = 256  # queries at a time
-CELLS_ALONE = frozenset({"cells", ""})
+QUERIES_AT_A_TIME = 256
+CELLS_ALONE = frozenset({"cells", ""})  # groups of axes along which multipliers are lifted without queries
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ParallelQueries(ReductionStep):
-    """``kept`` (of those that have multipliers): the query of the smaller workload; -1 for one left out.
+    """The step to fewer queries.
 
-    Without it, queries have no multipliers in the lift: theirs would add up to those of merged queries.
+    places : of each query that has a multiplier, its number in the smaller workload; -1 for one left out.
+    None where queries were added up: they get no multipliers in the lift, as these would add up to that of
+    the merged query.
     """
 
-    kept: Ints | None
+    places: Ints | None
 
     def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The strategy as it is; a multiplier of zero for each query that was left out."""
         (part,) = parts
-        if self.kept is None:
+        if self.places is None:
             multipliers = {name: array for name, (array, _) in self.along(part, CELLS_ALONE).items()}
         else:
-            multipliers = self.spread(part, "queries", self.kept)
+            multipliers = self.spread(part, "queries", self.places)
         return SolvedPart(part.strategy, multipliers, part.bound)
 
 
 def merge_parallel_queries(instance: Instance, traits: Traits) -> ParallelQueries | None:
     """Merge parallel rows, among those with a target if the program takes targets."""
     workload = instance.workload
-    if workload.m * workload.n > MOST_ENTRIES:
+    if workload.m * workload.n > MOST_QUERY_ENTRIES:
         return None
     sources = {d.source for d in instance.program.givens}
-    kept: Ints | None = None
+    places: Ints | None = None
     if sources & WITH_TARGETS:
-        if not traits.acts.per_query or (kept := _left_out(instance)) is None:
+        if not traits.acts.per_query or (places := _places(instance)) is None:
             return None
         stays = np.isinf(workload.targets)  # those without a target too
-        stays[~stays] = kept >= 0
+        stays[~stays] = places >= 0
         fewer: Workload | None = restricted(workload, np.flatnonzero(stays))
     elif "workload.matrix" not in sources and workload.products is not None:
         return None  # the root of a product comes from its factors and has no more rows for it
@@ -197,7 +203,7 @@ def merge_parallel_queries(instance: Instance, traits: Traits) -> ParallelQuerie
         text=f"parallel queries: {workload.m:,} -> {counted(fewer.m, 'query')}",
         parts=smaller(instance, fewer),
         axes=traits.acts.multipliers,
-        kept=kept,
+        places=places,
     )
 
 
@@ -215,6 +221,7 @@ def _parallel(rows: Array) -> tuple[Ints, Array]:
 
 
 def _added_up(workload: Workload) -> Workload | None:
+    """The workload with multiples of a query added up to one; None where too few are."""
     same, lead = _parallel(workload.queries)
     _, first = np.unique(same, return_index=True)
     if len(first) > MOST_LEFT * workload.m:
@@ -225,8 +232,11 @@ def _added_up(workload: Workload) -> Workload | None:
     return Workload.from_matrix(workload.queries[chosen] * (size[order] / lead[chosen])[:, None])
 
 
-def _left_out(instance: Instance) -> Ints | None:
-    """A number for each query with a target: its place among those that are kept, -1 for the others."""
+def _places(instance: Instance) -> Ints | None:
+    """For each query with a target its number among those that no other implies, -1 for the others.
+
+    None where too few are implied.
+    """
     workload = instance.workload
     finite = np.flatnonzero(np.isfinite(workload.targets))
     same, lead = _parallel(workload.queries[finite])
@@ -235,10 +245,10 @@ def _left_out(instance: Instance) -> Ints | None:
     np.minimum.at(least, same, limit)
     implied = limit > least[same] if _only_relax(instance.checked) else np.zeros(len(same), dtype=bool)
     tight = np.flatnonzero(limit == least[same])
-    kept = ~implied
-    kept[tight] = False
-    kept[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of equal ones
-    return None if kept.sum() > MOST_LEFT * len(kept) else np.where(kept, np.cumsum(kept) - 1, -1)
+    stays = ~implied
+    stays[tight] = False
+    stays[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of equal ones
+    return None if stays.sum() > MOST_LEFT * len(stays) else np.where(stays, np.cumsum(stays) - 1, -1)
 
 
 def _only_relax(checked: Checked) -> bool:
@@ -252,6 +262,7 @@ def _only_relax(checked: Checked) -> bool:
 
 
 def _relaxed(checked: Checked, c: Constraint, name: str) -> bool:
+    """Whether a larger target, ``name``, only relaxes a line."""
     small, large = c.relation.left, c.relation.right
     if not (mentions(small, name) or mentions(large, name)):
         return True
@@ -267,6 +278,6 @@ def _relaxed(checked: Checked, c: Constraint, name: str) -> bool:
 
 
 def _is(expr: Expr, name: str) -> bool:
-    """``c`` or ``c[j]``."""
+    """Whether an expression is ``c`` or ``c[j]``, c the name."""
     inner = expr.base if isinstance(expr, Index) else expr
     return isinstance(inner, Name) and inner.id == name

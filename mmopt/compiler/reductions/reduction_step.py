@@ -10,7 +10,8 @@ import numpy as np
 
 from mmopt.compiler.actions_on_expressions import Axis
 from mmopt.compiler.bind import Instance, bind
-from mmopt.compiler.equivariance import Composition, Equivariance, equivariance, of_blocks, of_factors
+from mmopt.compiler.composed_workloads import Composition, of_blocks, of_factors
+from mmopt.compiler.equivariance import Equivariance, equivariance
 from mmopt.language import Checked
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import ADD_REMOVE, AnyStrategy
@@ -21,12 +22,16 @@ CELLS_AND_QUERIES = frozenset({"cells", "queries"})
 # Of a program whose queries are those that have a target.
 WITH_TARGETS = frozenset({"workload.targets", "workload.representation"})
 # Queries are looked at one by one only in matrices of at most so many entries (400 MB).
-MOST_ENTRIES = 50_000_000
+MOST_QUERY_ENTRIES = 50_000_000
 
 
 @dataclass(frozen=True)
 class Traits:
-    """The traits that a program has by its tree, for every workload."""
+    """The traits that a program has by its tree, for every workload.
+
+    acts : the actions that leave it as it is. blocks, factors : how its objective is made of those of
+    independent blocks, and of the factors of a Kronecker product.
+    """
 
     acts: Equivariance
     blocks: Composition
@@ -69,7 +74,7 @@ class ReductionStep(ABC):
     text : what it does, with sizes before and after.
     parts : the smaller instances; those that are equal need to be solved only once.
     names : a word for each part; empty when there is one.
-    multiplies : whether the gaps of the parts add up.
+    multiplies : whether objective and bound are products of the parts', so that their relative gaps add up.
     axes : of the multipliers, by constraint.
     """
 
@@ -91,7 +96,8 @@ class ReductionStep(ABC):
             if axes is None or {a.group for a in axes} - groups:
                 continue
             array = np.asarray(value, dtype=float)
-            if array.ndim != len(axes):  # one cell: a number, or a matrix of one entry
+            if array.ndim != len(axes):
+                # Over one cell a multiplier may be a number, or a matrix of one entry.
                 if array.size != 1:
                     continue
                 array = array.reshape((1,) * len(axes))

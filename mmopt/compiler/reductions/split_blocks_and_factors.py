@@ -4,7 +4,7 @@ Independent blocks are groups of cells such that no query touches two of them.
 
 Theorem. With W block diagonal, the blocks of a strategy that do not lie on the diagonal answer nothing and
 may be zero (average over the signs of a block's cells and queries). The strategies of the blocks,
-each solved alone, then make the best strategy of the whole, and (``equivariance.py`` says which it is)
+each solved alone, then make the best strategy of the whole, and (``composed_workloads.py`` says which)
 
 - an objective that is a trace or sum adds up. The multipliers of a block, in the scale in which their sum
   is the block's bound, are those of the whole: for total error
@@ -19,7 +19,7 @@ A Kronecker product is solved factor by factor.
 
 Theorem. For W = W_1 ⊗ … ⊗ W_s let A_i and multipliers d_i solve the program for W_i. Then ⊗ A_i and ⊗ d_i
 solve it for W, and the optimum is the product of theirs, for every program whose numbers are made of its
-arrays by atoms that turn a Kronecker product into a product (``equivariance.py``): traces, sums,
+arrays by atoms that turn a Kronecker product into a product (``composed_workloads.py``): traces, sums,
 nuclear norms, maxima of what is not negative. Li et al. (VLDB Journal 24, 2015, section 4.4) have it for
 total error.
 
@@ -43,10 +43,10 @@ import scipy.sparse.csgraph
 
 from mmopt.compiler.actions_on_expressions import PERMUTED
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.equivariance import SUM
+from mmopt.compiler.composed_workloads import SUM
 from mmopt.compiler.reductions.reduction_step import (
     CELLS_AND_QUERIES,
-    MOST_ENTRIES,
+    MOST_QUERY_ENTRIES,
     WITH_TARGETS,
     ReductionStep,
     SolvedPart,
@@ -73,9 +73,11 @@ NOT_ZERO = 1e-12  # singular values above this part of the largest are not zero
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IndependentBlocks(ReductionStep):
-    """``cells`` and ``rows`` of each block; ``counts`` of cells and of the queries that have multipliers.
+    """The step to independent blocks.
 
-    ``certified`` : the multipliers of the certificate, which are scaled together.
+    cells, rows : of each block the cells, and the queries that have multipliers, of which ``counts`` are the
+    numbers in all. kind : how the objective is made of the blocks' (``Composition.kind``). certified : the
+    multipliers of the certificate, which are scaled together.
     """
 
     cells: tuple[Ints, ...]
@@ -85,14 +87,14 @@ class IndependentBlocks(ReductionStep):
     certified: frozenset[str]
 
     def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
-        """The strategies on the diagonal; the multipliers side by side, as the objective is made."""
+        """The strategies on the diagonal; the multipliers side by side, scaled as the theorem says."""
         bounds = np.array([0.0 if p.bound is None else p.bound for p in parts])
         strategies = [as_dense(p.strategy) for p in parts]
         if self.kind == SUM:
             strategies = [normalise(s) for s in strategies]
             scales, total = bounds, float(bounds.sum())
         else:
-            strategies = _together(strategies)
+            strategies = _with_near_noise(strategies)
             largest = self.parts[int(np.argmax(bounds))].workload
             scales = np.array([float(p.workload == largest) for p in self.parts])
             total = float(bounds.max())
@@ -124,7 +126,7 @@ def split_blocks(instance: Instance, traits: Traits) -> IndependentBlocks | None
     if (workload.cell_classes < 0).any():
         return None
     of_cells = _connected(workload)
-    if not of_cells.any() or workload.m * workload.n > MOST_ENTRIES:
+    if not of_cells.any() or workload.m * workload.n > MOST_QUERY_ENTRIES:
         return None
     of_rows = of_cells[(workload.queries != 0).argmax(axis=1)]  # by the first cell that a query touches
     # In the order of their first cells.
@@ -132,10 +134,10 @@ def split_blocks(instance: Instance, traits: Traits) -> IndependentBlocks | None
     cells = tuple(np.flatnonzero(of_cells == b) for b in blocks)
     rows = tuple(np.flatnonzero(of_rows == b) for b in blocks)
     parts = smaller(instance, *(restricted(workload, r, c) for r, c in zip(rows, cells, strict=True)))
-    counts, kept = (workload.n, workload.m), rows
+    counts, of_multipliers = (workload.n, workload.m), rows
     if {d.source for d in instance.program.givens} & WITH_TARGETS:  # the queries are those that have a target
         finite = np.flatnonzero(np.isfinite(workload.targets))
-        kept = tuple(np.flatnonzero(of_rows[finite] == b) for b in blocks)
+        of_multipliers = tuple(np.flatnonzero(of_rows[finite] == b) for b in blocks)
         counts = (workload.n, len(finite))
     return IndependentBlocks(
         text=f"independent blocks: {workload.n:,} cells -> {_sizes([len(c) for c in cells])}",
@@ -143,7 +145,7 @@ def split_blocks(instance: Instance, traits: Traits) -> IndependentBlocks | None
         names=tuple(f"block {i + 1}" for i in range(len(parts))),
         axes=traits.acts.multipliers,
         cells=cells,
-        rows=kept,
+        rows=of_multipliers,
         counts=counts,
         kind=traits.blocks.kind,
         certified=frozenset(m.key for m in instance.program.multipliers),
@@ -193,17 +195,17 @@ def _connect(labels: Ints, groups: Ints, cells: Ints) -> Ints:
     return np.asarray(scipy.sparse.csgraph.connected_components(graph, directed=False)[1][labels])
 
 
-def _together(strategies: Sequence[Strategy]) -> list[Strategy]:
-    """The strategies, those that measure least scaled up as far as the largest sensitivity allows."""
+def _with_near_noise(strategies: Sequence[Strategy]) -> list[Strategy]:
+    """The strategies, those whose noise is too large scaled up, to the largest sensitivity at most."""
     singular = [np.linalg.svd(s.matrix, compute_uv=False) for s in strategies]
     weakest = np.array([values[values > NOT_ZERO * values[0]].min() for values in singular])
-    room = np.array([s.sensitivity for s in strategies])
-    factors = np.clip(max(v[0] for v in singular) / MOST_RATIO / weakest, 1.0, room.max() / room)
+    largest = np.array([s.sensitivity for s in strategies])
+    factors = np.clip(max(v[0] for v in singular) / MOST_RATIO / weakest, 1.0, largest.max() / largest)
     return [Strategy(f * s.matrix, s.norm) for f, s in zip(factors, strategies, strict=True)]
 
 
 def _sizes(sizes: list[int]) -> str:
-    """``4 of 5 cells``, or ``3, 4 and 13 cells``."""
+    """The sizes of blocks in words: ``4 of 5 cells``, or ``3, 4 and 13 cells``."""
     if len(set(sizes)) == 1:
         return f"{len(sizes):,} of {counted(sizes[0], 'cell')}"
     if len(sizes) <= 4:
@@ -237,7 +239,7 @@ def split_kronecker_factors(instance: Instance, traits: Traits) -> KroneckerProd
     queried = {a.name: part for a, part in factors if part.shape != (1, 1) or part.matrix[0, 0] != 1.0}
     if len(queried) < 2:
         return None
-    return _step(instance, traits, queried, smaller(instance, *queried.values()))
+    return _kronecker_step(instance, traits, queried, smaller(instance, *queried.values()))
 
 
 def workloads_of_factors(workload: Workload) -> tuple[Workload, ...]:
@@ -266,8 +268,10 @@ def workloads_of_factors(workload: Workload) -> tuple[Workload, ...]:
 
 
 def in_factors(workload: Workload, parts: Sequence[Instance]) -> tuple[Instance, KroneckerProduct] | None:
-    """The program for a product, with sizes and numbers alone, and the step to its factors, of which nothing
-    is formed; None where the whole is not their product."""
+    """The program for a product, with sizes and numbers alone, and the step to its factors, ``parts``.
+
+    Nothing of the product is formed. None where the whole is not their product.
+    """
     first = parts[0]
     passed = [p.name for p in first.program.parameters if np.ndim(first.env[p.name]) == 0]
     numbers = {name: first.env[name] for name in passed}
@@ -277,12 +281,13 @@ def in_factors(workload: Workload, parts: Sequence[Instance]) -> tuple[Instance,
     if not (traits.factors.kind and traits.acts.allows(*PERMUTED) and reducible(whole)):
         return None
     names = [attribute.name for attribute in workload.domain.attributes]
-    return whole, _step(whole, traits, names, tuple(parts))
+    return whole, _kronecker_step(whole, traits, names, tuple(parts))
 
 
-def _step(
+def _kronecker_step(
     instance: Instance, traits: Traits, attributes: Iterable[str], parts: tuple[Instance, ...]
 ) -> KroneckerProduct:
+    """The step from a product to its factors, ``parts``, each named by its attribute."""
     sizes = " x ".join(f"{part.workload.n:,}" for part in parts)
     return KroneckerProduct(
         text=f"Kronecker product: {whole_number(instance.workload.n)} -> {sizes} cells",

@@ -35,8 +35,8 @@ from mmopt.errors import ContradictionError, SolverError
 from mmopt.language import evaluate, shipped
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import Split, as_value
 from mmopt.numerics.outward import times_down, times_up
-from mmopt.numerics.split_arrays import Split, as_value
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Grade, Solution, Status, of_factors, why_not_released
 from mmopt.results.saved_fields import Value, weakest

@@ -25,7 +25,7 @@ from mmopt.errors import ContradictionError, Error
 from mmopt.language import evaluate
 from mmopt.language.syntax.syntax_tree import Declaration, Name, names_in
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.split_arrays import as_value, each_array, is_structured, plain
+from mmopt.numerics.component_arrays import as_value, each_array, is_structured, plain
 
 # Points that are tried: WORK_OF_POINTS over the cube of the variables' side
 WORK_OF_POINTS, FEWEST_POINTS, MOST_POINTS = 1e8, 12, 400

@@ -18,9 +18,9 @@ from mmopt.compiler.duality.lagrangian import (
     Multipliers,
     Nodes,
     Slopes,
-    inside,
+    affine_bound,
+    into_cones,
     nodes_of,
-    read,
 )
 from mmopt.compiler.duality.ranges import Range, ranges_by_cuts, ranges_of
 from mmopt.compiler.same_program import is_shipped
@@ -82,8 +82,8 @@ class LineBounds:
         instance, shapes = self.nodes.instance, self.nodes.shapes_of_multipliers()
         multipliers = {name: y for name, y in multipliers.items() if np.shape(y) == shapes.get(name)}
         slopes = {at: s for at, s in slopes.items() if np.shape(s) == self.nodes.shape_of_argument(*at)}
-        proper = inside(self.nodes, multipliers)
-        affine = read(self.nodes, proper, slopes)
+        proper = into_cones(self.nodes, multipliers)
+        affine = affine_bound(self.nodes, proper, slopes)
         missing = [
             name for name in affine.residuals if not np.isfinite(self.least(affine, name, self.ranges))
         ]
@@ -129,7 +129,7 @@ def _least_product(d: Declaration, residual: Ball, span: Range) -> float:
     least = _by_entries(residual, span)
     if d.kind != "psd" or least >= 0.0:
         return least
-    eigenvalue = ball_functions.smallest_eigenvalue(residual)
+    eigenvalue = ball_functions.eigenvalue_bound(residual)
     if eigenvalue >= 0.0:
         return 0.0
     trace = float(np.diagonal(span.high).sum()) * (1.0 + MARGIN)

@@ -27,12 +27,11 @@ from mmopt.language.evaluate.constraint_misses import charge, cleared, excess_wi
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import split_meaning, splits
 from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, names_in
-from mmopt.numerics.arrays import Array, frozen, svd
+from mmopt.numerics.arrays import Array, frozen
 from mmopt.numerics.ball_functions import GUESS, is_semidefinite
 from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import GROW, ROWS_AT_A_TIME, Ball, dots, exact, matmul
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
-from mmopt.numerics.split_arrays import (
+from mmopt.numerics.component_arrays import (
     Level,
     arrays_of,
     as_value,
@@ -41,6 +40,8 @@ from mmopt.numerics.split_arrays import (
     is_structured,
     plain,
 )
+from mmopt.numerics.linear_algebra import svd
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
 from mmopt.results import gap_between
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import (

@@ -16,7 +16,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
-from mmopt.compiler.reductions.split_symmetric import by_sectors, by_sets
+from mmopt.compiler.reductions.symmetry_and_row_space import by_sectors, by_sets
 from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.errors import UnsuitableError
 from mmopt.language import shipped

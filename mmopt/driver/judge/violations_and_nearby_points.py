@@ -23,8 +23,7 @@ from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, walk
 from mmopt.numerics.arrays import EPS, Array, asymmetry
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, is_definite, psd_floor, symmetric_part
-from mmopt.numerics.split_arrays import (
+from mmopt.numerics.component_arrays import (
     Split,
     arrays_of,
     as_value,
@@ -33,6 +32,7 @@ from mmopt.numerics.split_arrays import (
     is_finite,
     is_structured,
 )
+from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, is_definite, psd_floor, symmetric_part
 from mmopt.workloads.domain import cell_label, join
 
 SYMMETRIC = ("psd", "symmetric")  # kinds of square matrices that are equal to their transpose

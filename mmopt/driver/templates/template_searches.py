@@ -43,8 +43,8 @@ from numpy.typing import NDArray
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.limits import time_left
 from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.linear_algebra import pseudo_factors
 from mmopt.numerics.outward import check_norm
-from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity_kernel import StartRows, search

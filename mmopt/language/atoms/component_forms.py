@@ -1,8 +1,8 @@
 """The atoms on values that split into components, and on cells that are not listed; in either number system.
 
 Each form is exact: it gives the components, or the levels, of what the dense form gives on the dense
-value, or the same number. The reasons are those of ``numerics.split_arrays``: matrices that commute with a
-group are multiplied, inverted and rooted component by component, a component counts as often as its
+value, or the same number. The reasons are those of ``numerics.component_arrays``: matrices that commute with
+a group are multiplied, inverted and rooted component by component, a component counts as often as its
 multiplicity, and a vector that is constant on orbits is as good as its levels. Components that are left out
 are zero, which ``inv`` reads as the inverse on what is kept (the closed convex extension: nothing outside is
 ever needed).
@@ -16,7 +16,7 @@ number system; otherwise thousands of them would be as many small matrices. Inve
 this way only of what is positive beyond doubt (``Atom.positive``): all else goes through the atom itself,
 part by part.
 
-Over cells that are not listed (``numerics.split_arrays``) sums of matrices, multiples and the transpose are
+Over cells that are not listed (``numerics.unlisted_cells``) sums of matrices, multiples and the transpose are
 those of the parts. A product that runs over the cells has a value around the inverse of a matrix on them, as
 R B inv(X) Bᵀ Rᵀ, or with the root of a measure; neither depends on the number of cells. All other products,
 and traces, norms and inverses of matrices over the cells, have none. Of a diagonal only an upper bound on its
@@ -32,18 +32,14 @@ import numpy as np
 from mmopt.errors import ProgramError
 from mmopt.limits import require_time
 from mmopt.numerics.balls import Ball, rounded
-from mmopt.numerics.split_arrays import (
-    Beside,
-    Level,
+from mmopt.numerics.component_arrays import Level, Space, Split, Unlisted, is_structured
+from mmopt.numerics.unlisted_cells import (
     Measure,
-    Profile,
+    NumberLessDiagonal,
     RootOfMeasure,
-    Space,
     Spanned,
-    Split,
-    Unlisted,
+    UnlistedDiagonal,
     WeighedQueries,
-    is_structured,
 )
 
 FEWEST_PARTS = 8  # of one entry, for which stacking pays
@@ -320,7 +316,7 @@ def on_unlisted_cells(system: Any, atom: str, *args: Any, **_: Any) -> Any:
             return matmul(system, atom, a, b)
         case "diag", (Split(rows=Spanned() as cells) as a,):
             require_same_space(cells, a.columns, atom)
-            return Profile(cells, _largest(system, cells, a))
+            return UnlistedDiagonal(cells, _largest(system, cells, a))
     return None
 
 
@@ -343,15 +339,15 @@ def _largest(system: Any, cells: Spanned, matrix: Split) -> Any:
 def _on_vectors(system: Any, atom: str, args: tuple[Any, ...]) -> Any:
     """The atom on one vector over cells that are not listed; None where it has no form for it."""
     match atom, args:
-        case "max", (Profile(largest=largest),):
+        case "max", (UnlistedDiagonal(largest=largest),):
             return largest
-        case "div", (Profile() as a, b) if _is_positive(b):
-            return Profile(a.space, system.call(atom, a.largest, b))
-        case "mul", (Profile() as a, b) | (b, Profile() as a) if _is_positive(b):
-            return Profile(a.space, system.call(atom, a.largest, b))
-        case "sub", (_, Profile() as a) if not isinstance(a.largest, Ball):
-            return Beside(a.space)
-        case "diag", (Beside(space=space),):
+        case "div", (UnlistedDiagonal() as a, b) if _is_positive(b):
+            return UnlistedDiagonal(a.space, system.call(atom, a.largest, b))
+        case "mul", (UnlistedDiagonal() as a, b) | (b, UnlistedDiagonal() as a) if _is_positive(b):
+            return UnlistedDiagonal(a.space, system.call(atom, a.largest, b))
+        case "sub", (_, UnlistedDiagonal() as a) if not isinstance(a.largest, Ball):
+            return NumberLessDiagonal(a.space)
+        case "diag", (NumberLessDiagonal(space=space),):
             # What a repair would add to the diagonal of X, up to 1: a function of the cells that is no
             # combination of the queries' products, so that X would leave the span. Nothing is added: X keeps
             # its lines as it is. No figure that is claimed passes here, as these are evaluated as balls.

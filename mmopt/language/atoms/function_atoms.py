@@ -13,7 +13,7 @@ import scipy.special
 from mmopt.language.atoms import atom_gradients, component_forms, minorants, rules
 from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.language.atoms.expression_types import Curvature
-from mmopt.numerics import ball_functions, ball_inverse, balls, matrix_functions
+from mmopt.numerics import ball_functions, balls, matrix_functions
 from mmopt.numerics.ball_functions import GUESS, nuclear
 from mmopt.numerics.ball_inverse import sandwich
 from mmopt.numerics.balls import Ball
@@ -424,7 +424,7 @@ NORMS = (
         latex=PrintedForm(r"\sigma_{{\max}}\left({0}\right)"),
         plain=PrintedForm("σmax({0})"),
         text="sigma_max({0})",
-        ball=ball_inverse.largest_singular_value,
+        ball=ball_functions.largest_singular_value,
         cvxpy=lambda cp, a: cp.sigma_max(a),
         gradient=atom_gradients.sigma_max,
         minorant=minorants.sigma_max,
@@ -442,7 +442,7 @@ NORMS = (
         latex=PrintedForm(r"\lambda_{{\max}}\left({0}\right)"),
         plain=PrintedForm("λmax({0})"),
         text="lambda_max({0})",
-        ball=ball_inverse.largest_eigenvalue,
+        ball=ball_functions.largest_eigenvalue,
         cvxpy=lambda cp, a: cp.lambda_max(_symmetric(cp, a)),
         gradient=atom_gradients.extreme_eigenvalue(-1),
         minorant=minorants.eigenvalue(-1),
@@ -460,7 +460,7 @@ NORMS = (
         latex=PrintedForm(r"\lambda_{{\min}}\left({0}\right)"),
         plain=PrintedForm("λmin({0})"),
         text="lambda_min({0})",
-        ball=ball_inverse.smallest_eigenvalue,
+        ball=ball_functions.smallest_eigenvalue,
         cvxpy=lambda cp, a: cp.lambda_min(_symmetric(cp, a)),
         gradient=atom_gradients.extreme_eigenvalue(0),
         minorant=minorants.eigenvalue(0),
@@ -478,7 +478,7 @@ NORMS = (
         latex=PrintedForm(r"\log\det\left({0}\right)"),
         plain=PrintedForm("log det({0})"),
         text="logdet({0})",
-        ball=ball_inverse.log_determinant,
+        ball=ball_functions.log_determinant,
         cvxpy=lambda cp, a: cp.log_det(_symmetric(cp, a)),
         gradient=atom_gradients.logdet,
         minorant=minorants.logdet,

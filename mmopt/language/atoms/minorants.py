@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from mmopt.numerics import ball_functions, ball_inverse, balls, matrix_functions
+from mmopt.numerics import ball_functions, balls, matrix_functions
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import Ball, exact
 
@@ -286,7 +286,7 @@ LEAST_EIGENVALUE = 1e-13  # of the largest: what is below is rounding
 def _largest_singular(z: Array) -> float:
     """At least the largest singular value of a matrix; infinity where it is not proved."""
     wide = exact(z if len(z) <= z.shape[1] else z.T)
-    square = -ball_functions.smallest_eigenvalue(balls.neg(balls.matmul(wide, balls.transpose(wide))))
+    square = -ball_functions.eigenvalue_bound(balls.neg(balls.matmul(wide, balls.transpose(wide))))
     return float(np.sqrt(max(square, 0.0))) * (1.0 + 4 * EPS) if np.isfinite(square) else np.inf
 
 
@@ -361,7 +361,7 @@ def root(bar: Ball, near: Near, a: Ball | None) -> Minorant:
         tried.insert(0, _lyapunov(-slope, -bar.mid))
     for y in tried:
         y = (y + y.T) / 2
-        least = ball_functions.smallest_eigenvalue(exact(y))
+        least = ball_functions.eigenvalue_bound(exact(y))
         if least > 0:
             break
     m, by = exact(_lyapunov(y, bar.mid)), exact(y)
@@ -494,7 +494,7 @@ def logdet(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     point = matrix_functions.psd_floor(np.nan_to_num(near.points[0]))
     for tried in (slope, matrix_functions.inv(point), np.eye(n)):
         k = exact((tried + tried.T) / 2)
-        volume = ball_inverse.log_determinant(k)
+        volume = ball_functions.log_determinant(k)
         if np.isfinite(volume.rad):
             break
     return balls.mul(bar, balls.neg(balls.add(volume, exact(float(n))))), (balls.mul(bar, k),)

@@ -53,8 +53,8 @@ from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
-from mmopt.numerics.pseudoinverse import has_full_rank
-from mmopt.numerics.split_arrays import Level, Split, Unlisted, absolute_sum, arrays_of, is_structured
+from mmopt.numerics.component_arrays import Level, Split, Unlisted, absolute_sum, arrays_of, is_structured
+from mmopt.numerics.linear_algebra import has_full_rank
 
 PRODUCTS = frozenset({"mul", "matmul", "div"})
 SUMS = frozenset({"sum", "trace", "matmul"})

@@ -27,8 +27,9 @@ from mmopt.limits import require_time
 from mmopt.numerics import ball_inverse, balls, matrix_functions
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.balls import GROW, Ball, gamma
+from mmopt.numerics.component_arrays import Level, Space, Split, Unlisted, is_structured
 from mmopt.numerics.matrix_functions import Diagonal, symmetric_part
-from mmopt.numerics.split_arrays import Level, RootOfMeasure, Space, Split, Unlisted, is_structured
+from mmopt.numerics.unlisted_cells import RootOfMeasure
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ import scipy.sparse
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, MOST_CELLS, AnyInts, Array, Ints, frozen
-from mmopt.numerics.pseudoinverse import pinv, pseudo_factors
-from mmopt.numerics.split_arrays import Split
+from mmopt.numerics.component_arrays import Split
+from mmopt.numerics.linear_algebra import pinv, pseudo_factors
 from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, exactly, integer_product, largest_entry
 from mmopt.privacy.rounding.integer_dense import (
     COLUMN_BITS,

@@ -24,7 +24,7 @@ import numpy as np
 
 from mmopt.errors import PrivacyError, TooLargeError, WorkloadError
 from mmopt.numerics.arrays import AnyInts, Array, Ints, frozen
-from mmopt.numerics.pseudoinverse import pinv
+from mmopt.numerics.linear_algebra import pinv
 from mmopt.privacy.rounding.integer_arithmetic import (
     exactly,
     integer_product,

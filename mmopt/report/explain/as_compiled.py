@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
-from mmopt.compiler.count_cones import count_entries, curved_nodes, implied_psd, line
+from mmopt.compiler.lines_and_cones import count_entries, curved_nodes, implied_psd, line
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.task_and_plan import SolvePlan
 from mmopt.errors import counted
@@ -26,7 +26,8 @@ from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr
 from mmopt.language.typeset import Formula, Sentence
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Spanned, Split, Unlisted, plain
+from mmopt.numerics.component_arrays import Kronecker, Level, Split, Unlisted, plain
+from mmopt.numerics.unlisted_cells import Measure, Spanned
 from mmopt.proof.recheck import placed_variables
 from mmopt.report.explain.explained_facts import (
     Compiled,

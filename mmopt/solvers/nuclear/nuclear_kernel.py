@@ -12,8 +12,8 @@ queries take no part. Query j may have the variance c - v in addition to that of
 f in any case, and with the remaining queries L J B and b = f the optimum is the largest of f @ p + N(p, q)²
 over p of sum 1 and q with (c - v) @ q = 1.
 
-Givens are arrays, or split into components (``mmopt.numerics.split_arrays``); points and multipliers then are
-too.
+Givens are arrays, or split into components (``mmopt.numerics.component_arrays``); points and multipliers are
+then too.
 
 **The start.** The kernel solves the problem on every fourth cell, or orbit of cells, first, and stretches the
 weights there to all cells. Cells that lie side by side are often treated much alike (ranges, prefixes,
@@ -39,8 +39,8 @@ from array_api_compat import array_namespace as namespace
 from numpy.typing import NDArray
 
 from mmopt.numerics.arrays import panels
+from mmopt.numerics.component_arrays import Level, Split, arrays_of
 from mmopt.numerics.matrix_functions import is_identity
-from mmopt.numerics.split_arrays import Level, Split, arrays_of
 from mmopt.solvers.nuclear.ascent import search
 from mmopt.solvers.nuclear.nuclear_problem import (
     Array,

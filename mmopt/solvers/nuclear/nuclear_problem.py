@@ -36,8 +36,8 @@ from array_api_compat import array_namespace as namespace
 
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Ints, panels
+from mmopt.numerics.linear_algebra import eigen, graded
 from mmopt.numerics.matrix_functions import eigenvectors
-from mmopt.numerics.pseudoinverse import eigen, graded
 
 Array = Any  # of any library that follows the array API standard
 Env = Mapping[str, Any]

@@ -14,7 +14,8 @@ import numpy as np
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import fits_memory
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root, stacked_root
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned
+from mmopt.numerics.linear_algebra import rounding_of_root, stacked_root
 from mmopt.numerics.outward import not_below, plus_up, times_up
 from mmopt.workloads.blocks.implicit_matrix import Implicit, describe_array, ordered, refine
 from mmopt.workloads.blocks.matrices_and_weights import per_query

@@ -11,7 +11,7 @@ import pytest
 from flint import arb_mat
 from judge import balls
 
-from mmopt.compiler.duality.lagrangian import inside, read as read_lagrangian
+from mmopt.compiler.duality.lagrangian import affine_bound, into_cones
 from mmopt.compiler.duality.ranges import Range, others, plus, quotient, ranges_by_cuts, times, total
 from mmopt.driver.judge.derived_bound import line_bounds
 from tests.compiler.derived_cases import BASES
@@ -57,7 +57,7 @@ def test_cuts_hold_every_point_up_to_the_level(rng: Rng) -> None:
     assert found is not None
     read = found.lines
     _, multipliers, _ = derived(read, 1e-7)
-    proper = inside(read.nodes, multipliers)
+    proper = into_cones(read.nodes, multipliers)
     ranges = ranges_by_cuts(read.nodes, proper, ["y"], read.level, read.all_but)
     assert ranges is not None
     for _ in range(8):
@@ -85,14 +85,14 @@ def test_the_reading_is_tangent_to_the_lagrangian(subtests: pytest.Subtests, rng
 
 def is_tangent(found: Case, rng: Rng) -> None:
     read = found.lines
-    proper = inside(read.nodes, random_multipliers(read, rng))
+    proper = into_cones(read.nodes, random_multipliers(read, rng))
     for name, y in proper.items():
         lines = found.instance.program.constraints
         is_matrix = any(c.name == name and c.relation.op in (">>", "<<") for c in lines)
         for part in y.reshape(-1, *y.shape[-2:]) if is_matrix else ():
             assert balls.is_positive_definite(arb_mat((part + 1e-12 * np.eye(len(part))).tolist()))
         assert is_matrix or (y >= 0).all()
-    line = read_lagrangian(read.nodes, proper, {})
+    line = affine_bound(read.nodes, proper, {})
     for size in (0.0, 1e-3, 0.1):
         point = {name: value + size * abs(direction(value, rng)) for name, value in found.point.items()}
         for name, moved in point.items():  # a psd matrix stays one

@@ -22,7 +22,7 @@ from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import Attribute, Domain, Program, Solution, Strategy, Workload, solve, verify
 from mmopt.compiler import bind, reductions
-from mmopt.compiler.reductions import split_symmetric
+from mmopt.compiler.reductions import symmetry_and_row_space
 from mmopt.driver import task_and_plan
 from mmopt.language import program_names
 from mmopt.reasons_to_stop import Stop
@@ -225,7 +225,7 @@ def test_the_theorem_of_every_row_is_stated_and_the_row_is_drawn() -> None:
 def test_by_component_equals_unreduced(monkeypatch: pytest.MonkeyPatch, rng: Rng) -> None:
     """Nothing is scored over the cells here: what is taken for a symmetry and is none would be believed."""
     monkeypatch.setattr(task_and_plan, "FEW_CELLS", 1)
-    monkeypatch.setattr(task_and_plan, "SMALL_COMPONENT", split_symmetric.LARGEST_WORTHWHILE)
+    monkeypatch.setattr(task_and_plan, "SMALL_COMPONENT", symmetry_and_row_space.LARGEST_COMPONENT)
     hits = 0
     for _ in range(12):
         workload = random_symmetric_matrix(rng) if rng.random() < 0.5 else random_products(rng)

@@ -1,6 +1,6 @@
 """A lifted solution proves as much as the unreduced solve, before anything is repaired.
 
-Guards split_blocks_and_factors.py, split_symmetric.py.
+Guards split_blocks_and_factors.py, symmetry_and_row_space.py.
 """
 
 import itertools
@@ -19,7 +19,7 @@ from mmopt.compiler.reductions.split_blocks_and_factors import IndependentBlocks
 from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.driver.solve_convex import solve_convex
 from mmopt.driver.task_and_plan import SolvePlan, Task
-from mmopt.numerics.split_arrays import Level
+from mmopt.numerics.component_arrays import Level
 from mmopt.workloads import Factor, Product, query_product
 
 FACTORS: tuple[Callable[[int], Factor], ...] = (query_product.identity, query_product.total)

@@ -21,7 +21,7 @@ from mmopt.driver.judge.charge_rounded_queries import charged_objective
 from mmopt.driver.judge.score_and_meaning import FEASIBLE, bound_of, candidate, scored, upper_value
 from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError
-from mmopt.numerics.split_arrays import Level
+from mmopt.numerics.component_arrays import Level
 
 
 def instance(rows: np.ndarray, program: str = "l2_strategy") -> Instance:

@@ -2,7 +2,7 @@
 
 Each law takes a row and fails where it does not hold.
 
-Guards atom_gradients.py, table_of_atoms.py, rules.py, function_atoms.py and numerics/ball_inverse.py.
+Guards atom_gradients.py, table_of_atoms.py, rules.py, function_atoms.py and numerics/ball_functions.py.
 """
 
 import math

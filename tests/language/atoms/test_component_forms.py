@@ -1,6 +1,6 @@
 """Every structured form of an atom gives the components of what the dense form gives on the dense value.
 
-Guards numerics/split_arrays.py.
+Guards numerics/component_arrays.py.
 """
 
 import functools
@@ -21,7 +21,7 @@ from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers
 from mmopt.language.syntax.syntax_tree import Apply, Name, Span
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.split_arrays import Level, Space, Split, lift
+from mmopt.numerics.component_arrays import Level, Space, Split, lift
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f

@@ -1,6 +1,6 @@
 """Values over cells that are not listed, next to the dense ones that they stand for.
 
-Guards numerics/split_arrays.py, component_forms.py.
+Guards numerics/unlisted_cells.py, component_forms.py.
 """
 
 from typing import Any
@@ -19,7 +19,8 @@ from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.split_arrays import Measure, Split
+from mmopt.numerics.component_arrays import Split
+from mmopt.numerics.unlisted_cells import Measure
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.sector_cells import SectorCells
 from mmopt.workloads import Workload

@@ -11,7 +11,7 @@ import pytest
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
-from mmopt.compiler.count_cones import cones
+from mmopt.compiler.lines_and_cones import cones
 from mmopt.errors import OptionError
 from mmopt.language import Tape, evaluate, evaluate_ball
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr

@@ -17,8 +17,8 @@ from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Nu
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.balls import Ball
+from mmopt.numerics.component_arrays import Level, Space, Split, lift
 from mmopt.numerics.matrix_functions import Diagonal
-from mmopt.numerics.split_arrays import Level, Space, Split, lift
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import marginals
 

@@ -13,7 +13,7 @@ from symmetric_workloads import random_products, random_symmetric_matrix
 
 from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.mechanism import measure, plan
-from mmopt.numerics.split_arrays import lift
+from mmopt.numerics.component_arrays import lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_components import IntegerComponents
 from mmopt.privacy.rounding.integer_dense import IntegerStrategy

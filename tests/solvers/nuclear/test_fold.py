@@ -5,7 +5,7 @@ import pytest
 import tolerances
 
 from mmopt import Workload, solve
-from mmopt.numerics.split_arrays import Level, Split
+from mmopt.numerics.component_arrays import Level, Split
 from mmopt.solvers.nuclear import ascent as searching
 from mmopt.solvers.nuclear.ascent import fold_of
 from mmopt.solvers.nuclear.nuclear_kernel import FORMS

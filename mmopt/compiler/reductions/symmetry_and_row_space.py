@@ -1,6 +1,9 @@
-"""Splitting by symmetry of values, and by sets of attributes.
+"""Programs whose arrays are by component: of value symmetries, of the row space, or of sets of attributes.
 
-With value symmetry or reflection a program is over components with multiplicities instead of cells.
+They leave the workload as it is and change the form of its arrays, which only a kernel can take.
+
+**Value symmetry.** With value symmetry or reflection a program is over components with multiplicities
+instead of cells.
 
 Theorem. Let a group of permutations of the cells leave the workload alone (for accuracy targets: with
 permutations and signs of the queries that keep their targets), and let the program go with permutations of
@@ -9,11 +12,10 @@ optimal too, by convexity, and so are averaged multipliers: both are given by on
 the space of cells and one number per orbit (``mmopt.symmetry``). Every line of the program is
 evaluated on these components, exactly as on the whole.
 
-Unlike the other reductions it leaves the workload as it is and changes the form of its arrays, which only a
-kernel can take. A workload of very many cells stays by component; else the solution is lifted.
+A workload of very many cells stays by component; else the solution is lifted.
 
-With queries of few of many attributes a program is in the space of the queries; neither cells nor orbits are
-listed.
+**Row space.** With queries of few of many attributes a program is in the space of the queries; neither cells
+nor orbits are listed.
 
 Theorem. Let W = R B, the rows of B functions of the cells that span the queries, and X ≻ 0 any strategy. Then
 N = (B X⁻¹ Bᵀ)⁻¹ has Bᵀ N B ⪯ X, so that no column is longer, and R N⁻¹ Rᵀ = W X⁻¹ Wᵀ, so that every query
@@ -21,10 +23,9 @@ keeps its variance (Schur complements; of a singular X by X + εI). Nothing is l
 multipliers d of the cells enter a bound by their moments B diag(d) Bᵀ alone. With values or attributes that
 can be swapped B splits into components as well. The kernels decide which programs are solved in this way.
 
-Where there is no time or room for that, or before it, strategies that measure sets of attributes one by one
-(``strategies.set_strategy``) are feasible points of the same program, in the space of one number a set.
-
-This too leaves the workload as it is and changes the form of its arrays.
+**Sets of attributes.** Where there is no time or room for that, or before it, strategies that measure sets of
+attributes one by one (``strategies.set_strategy``) are feasible points of the same program, in the space of
+one number a set.
 """
 
 import math
@@ -42,7 +43,7 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.number_systems import without_form
 from mmopt.language.syntax.syntax_tree import names_in
-from mmopt.numerics.split_arrays import Level, Split, lift
+from mmopt.numerics.component_arrays import Level, Split, lift
 from mmopt.sectors.queries_on_sectors import as_targets, matrix_of, sources_with_targets
 from mmopt.sectors.residual_strategies import MOST_ATTRIBUTES as MOST_OF_SETS
 from mmopt.sectors.row_space import row_space_of
@@ -56,7 +57,7 @@ TOTAL_SOURCES = frozenset({"workload.root", "workload.gram"})
 SECTOR_TOTALS = frozenset({"workload.root", "workload.matrix"})  # in the space of the queries
 TARGET_SOURCES = frozenset({"workload.targets", "workload.representation", "workload.basis"})
 # A largest component of more than this part of the cells saves too little to be worth the detour.
-LARGEST_WORTHWHILE = 0.8
+LARGEST_COMPONENT = 0.8
 
 
 def obstacle(
@@ -110,7 +111,7 @@ def by_components(
     if obstacle(checked, givens, acts):
         return None
     sources = _sources(checked, givens)
-    most = min(LARGEST_WORTHWHILE * workload.n, math.inf if largest is None else largest)
+    most = min(LARGEST_COMPONENT * workload.n, math.inf if largest is None else largest)
     split = symmetry(workload, bool(sources & TARGET_SOURCES), most)
     if split is None:
         return None
@@ -121,7 +122,7 @@ def by_components(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ValueSymmetry(ReductionStep):
-    """The one part is the program by component."""
+    """The step whose one part is the program by component."""
 
     def lift(self, parts: Sequence[SolvedPart]) -> SolvedPart:
         """The strategy and the multipliers over all cells."""
@@ -211,8 +212,8 @@ def on_sets(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], cells: SetCells
 ) -> tuple[Instance, str]:
     """The program bound to sets of attributes, and the line on their number."""
-    taken = {d.source for d in checked.program.givens}
-    is_of_targets = bool(taken & TARGET_SOURCES)
+    wanted = {d.source for d in checked.program.givens}
+    is_of_targets = bool(wanted & TARGET_SOURCES)
     cells = replace(cells, workload=workload.unweighted if is_of_targets else workload)
     if is_of_targets:
         inner, queries = cells.abstract(cells.dims), cells.queries
@@ -223,7 +224,7 @@ def on_sets(
         }
     else:
         sources = {"workload.root": cells.root}
-        if "workload.matrix" in taken:
+        if "workload.matrix" in wanted:
             sources["workload.matrix"] = cells.queries
     return bind(checked, workload, givens, sources), cells.words
 
@@ -248,12 +249,12 @@ def on_row_space(
     checked: Checked, workload: Workload, givens: Mapping[str, Any], cells: SectorCells
 ) -> tuple[Instance, str] | str:
     """The program bound to a row space, and the line on its size; or why it is not."""
-    taken = {d.source for d in checked.program.givens}
-    if taken & TARGET_SOURCES:
+    wanted = {d.source for d in checked.program.givens}
+    if wanted & TARGET_SOURCES:
         sources: dict[str, Split | Level] | str = sources_with_targets(cells.rows, cells, workload)
     else:
         sources = {"workload.root": Split(cells.rows.root.rows, cells, cells.rows.root.parts)}
-        if "workload.matrix" in taken:
+        if "workload.matrix" in wanted:
             matrix = matrix_of(cells.rows, cells, workload)
             sources = matrix if isinstance(matrix, str) else {**sources, "workload.matrix": matrix}
     if isinstance(sources, str):

@@ -1,4 +1,4 @@
-"""Arrays that split into components, and arrays over cells too many to list.
+"""Matrices and vectors kept by component, by orbit or by Kronecker factors; none has the size of its space.
 
 A group of (signed) permutations of the coordinates of R^N splits it into components κ with multiplicities:
 the component has a dimension d_κ and occurs μ_κ times. One small matrix X_κ (d_κ, d_κ) per component then
@@ -15,33 +15,23 @@ For a square matrix X on a space with labels, the diagonal is the same at all co
 / size_o Σ_{a: label of a in κ is o} X_κ[a, a]. Traces and nuclear norms are Σ_κ μ_κ times those of the parts,
 the sum of a level vector is Σ_o size_o value_o, and diag(level) has the parts diag(values[labels_κ]).
 
-Matrices and vectors over cells that are too many to list are represented in a span of functions of the cells.
-Let the rows of B (r, n) be functions of n cells, orthonormal under the uniform measure: B Bᵀ = n I. A space
-of such cells splits into components like any other, without coordinates:
-
-- The matrix X = Bᵀ N B is a ``Split`` on it with the parts of N, queries W = R B one with those of R. Then
-  W X⁺ Wᵀ = R N⁻¹ Rᵀ, as if B were orthonormal. No other product runs over the cells: it would take n.
-- The diagonal of X is a ``Profile``: a function of the cells of which only the largest entry is bounded.
-- Multipliers of the cells are a ``Measure`` d. Only their sum and moments Q = B diag(d) Bᵀ are computed, by a
-  root J of these: the singular values of W diag(√d) are those of R J.
+Vectors over cells too many to list are ``Unlisted``: ``unlisted_cells.py`` has them.
 """
 
 import itertools
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from typing import Any, ClassVar, NamedTuple
+from functools import reduce
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
-from mmopt.errors import OptionError, WorkloadError
+from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
 from mmopt.numerics import matrix_functions
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.balls import Ball
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +57,7 @@ class Space:
     orbits: Callable[[], Ints] | None = None
     bases: Callable[[int], Any] | None = None
 
-    is_listed: ClassVar[bool] = True  # False: coordinates are too many for a number each (``spanned_cells``)
+    is_listed: ClassVar[bool] = True  # False: coordinates are too many for a number each (``Spanned``)
 
     @property
     def count(self) -> int:
@@ -133,6 +123,7 @@ class Space:
 
 
 def _counted(number: int, word: str) -> str:
+    """``1 orbit``, ``2 orbits``."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
@@ -163,11 +154,10 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
-    """The vector with ``values[o]`` at every coordinate of orbit o; an array (o,) or a ball."""
+class SpaceVector:
+    """A vector over the coordinates of a space."""
 
     space: Space
-    values: Any
 
     @property
     def shape(self) -> tuple[int]:
@@ -176,21 +166,22 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
-class Unlisted:
-    """A vector over coordinates that are not listed, with the ``space`` of these (``spanned_cells``)."""
+class Level(SpaceVector):
+    """The vector with ``values[o]`` at every coordinate of orbit o; an array (o,) or a ball."""
 
-    space: Space
+    values: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Unlisted(SpaceVector):
+    """A vector over coordinates that are not listed, with the ``space`` of these (a ``Spanned`` one)."""
+
     is_listed: ClassVar[bool] = False
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """Its content."""
+        """The arrays that it is made of."""
         return ()
-
-    @property
-    def shape(self) -> tuple[int]:
-        """The shape of the dense vector, in a Python int."""
-        return (self.space.size,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +204,7 @@ class Kronecker:
 
 
 def lift(value: Split | Level) -> Array:
-    """The dense matrix (rows.size, columns.size), or vector (space.size,), of numpy parts.
+    """Form the dense matrix (rows.size, columns.size), or vector (space.size,), of numpy parts.
 
     An abstract space gets the coordinates a μ_κ + c, one component after the other.
     """
@@ -229,13 +220,15 @@ def lift(value: Split | Level) -> Array:
 
 
 def _bases(space: Space) -> list[scipy.sparse.csr_array]:
-    if space.bases is not None or space.labels is not None:  # unknown coordinates are refused
+    """The orthonormal columns of each component, sparse; those of an abstract space are coordinates."""
+    if space.bases is not None or space.labels is not None:  # of labels without bases ``basis`` raises
         return [scipy.sparse.csr_array(space.basis(at)) for at in range(space.count)]
     widths = [int(m) * d for m, d in zip(space.multiplicities, space.dims, strict=True)]
     starts = np.cumsum([0, *widths])
-    whole = scipy.sparse.eye_array(space.size, format="csc")
+    identity = scipy.sparse.eye_array(space.size, format="csc")
     return [
-        scipy.sparse.csr_array(whole[:, starts[at] : starts[at] + width]) for at, width in enumerate(widths)
+        scipy.sparse.csr_array(identity[:, start : start + width])
+        for start, width in zip(starts, widths, strict=False)
     ]
 
 
@@ -244,9 +237,10 @@ def floored(matrix: Split | Array) -> Any:
     if not isinstance(matrix, Split):
         return matrix_functions.psd_floor(matrix)
     parts = tuple(map(matrix_functions.symmetric_part, matrix.parts))
-    # The trace is at least the largest eigenvalue where the rest is not negative: none to lift.
-    most = matrix_functions.EIGENVALUE_FLOOR * max(float(np.trace(part)) for part in parts)
-    if not all(matrix_functions.is_definite(part, most) for part in parts):
+    # The trace is at least the largest eigenvalue where the rest is not negative: if all are above the floor
+    # of the largest trace, there is none to lift.
+    floor = matrix_functions.EIGENVALUE_FLOOR * max(float(np.trace(part)) for part in parts)
+    if not all(matrix_functions.is_definite(part, floor) for part in parts):
         largest = max(0.0, *(float(matrix_functions.eigh(part)[0][-1]) for part in parts))
         parts = tuple(matrix_functions.psd_floor(part, largest) for part in parts)
     return Split(matrix.rows, matrix.columns, parts)
@@ -310,125 +304,10 @@ def same_array(stated: Any, computed: Any) -> bool:
     ours, theirs = arrays_of(stated), arrays_of(computed)
     if list(map(np.shape, ours)) != list(map(np.shape, theirs)) or not is_finite(stated):
         return False
-    often = computed.multiplicities if isinstance(computed, Split) else np.ones(1)
+    multiplicities = computed.multiplicities if isinstance(computed, Split) else np.ones(1)
     differences = [np.asarray(one) - two for one, two in zip(ours, theirs, strict=True)]
     off, size = (
-        often @ [float(np.sum(np.square(each))) for each in arrays] for arrays in (differences, theirs)
+        multiplicities @ [float(np.sum(np.square(array))) for array in arrays]
+        for arrays in (differences, theirs)
     )
     return bool(np.sqrt(off) <= CLOSE_ARRAY * np.sqrt(size))
-
-
-class Moments(NamedTuple):
-    """Proved bounds on a measure: (1 - e) J Jᵀ ⪯ Q ⪯ (1 + e) J Jᵀ of every component, J (d, d) its root.
-
-    offs : e of each component; infinity where nothing is proved. total : the sum of the measure.
-    """
-
-    roots: tuple[Array, ...]
-    offs: tuple[float, ...]
-    total: Ball
-
-
-class Spanned(Space, ABC):
-    """The span of functions of cells that are not listed, by component; ``total`` is the number of cells."""
-
-    is_listed = False
-    is_restricted: ClassVar[bool] = False  # True: a family of strategies, not all on these functions
-
-    @abstractmethod
-    def largest_entry(self, parts: Sequence[Array]) -> float:
-        """An upper bound on the entries of the diagonal of Bᵀ N B, N = ``parts`` symmetric; rounded up."""
-
-    @property
-    @abstractmethod
-    def longest(self) -> float:
-        """An upper bound on the squared length of a column of B: ``largest_entry`` of the identity."""
-
-    @abstractmethod
-    def moments(self, mixture: Any) -> Moments:
-        """The moments of a measure, as in ``Measure``."""
-
-    def root_trace(self, parts: Sequence[Array], mixture: Any) -> float | None:
-        """A lower bound on ‖W diag(√d)‖∗ for queries W with these parts; None where it
-        follows from the roots of the moments."""
-        return None
-
-    @abstractmethod
-    def takes(self, mixture: Any) -> bool:
-        """Whether it is a measure of these cells, of a kind whose moments can be computed."""
-
-    @property
-    @abstractmethod
-    def rounding(self) -> float:
-        """γ such that queries on it are (R + E) B with ‖E‖ <= γ ‖R‖ (Frobenius, multiplicities counted)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Profile(Unlisted):
-    """The diagonal of a matrix on cells that are not listed.
-
-    largest : an upper bound on its largest entry, or a ball that contains the entry.
-    """
-
-    largest: float | Ball
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return (self.largest,)
-
-
-class Beside(Unlisted):
-    """A number less a diagonal: a function of the cells without further structure."""
-
-
-@dataclass(frozen=True, eq=False)
-class Measure(Unlisted):
-    """Multipliers d >= 0 of cells that are not listed: a mixture of products of measures of the attributes.
-
-    space : of the cells; of a saved measure only its sizes. mixture : ``weights`` (J,), and ``factors``, one
-    (J, oᵢ) an attribute (``sectors.measures_and_profiles.Mixture``).
-
-    Raises
-    ------
-    OptionError : weights or factors that are negative or not finite, or do not fit together; no weight.
-    """
-
-    mixture: Any
-
-    def __post_init__(self) -> None:
-        shapes = {np.shape(f)[0] if np.ndim(f) == 2 else -1 for f in self.mixture.factors}
-        if np.ndim(self.mixture.weights) != 1 or shapes != {len(self.mixture.weights)}:
-            raise OptionError("a measure has one weight for each product, and a row in every factor")
-        if not all(np.isfinite(a).all() and (a >= 0).all() for a in self.arrays):
-            raise OptionError("a measure has weights and factors that are finite and not negative")
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return (self.mixture.weights, *self.mixture.factors)
-
-    @cached_property
-    def moments(self) -> Moments:
-        """The proved moments, computed once. The space has to be that of the cells."""
-        assert isinstance(self.space, Spanned)
-        return self.space.moments(self.mixture)
-
-
-@dataclass(frozen=True, eq=False)
-class WeighedQueries(Unlisted):
-    """Queries times √d, W diag(√d), with a lower bound on their nuclear norm.
-
-    Only ``nuclear`` takes them. least : the bound, or a ball of it.
-    """
-
-    least: float | Ball
-
-
-@dataclass(frozen=True, eq=False)
-class RootOfMeasure(Unlisted):
-    """√d of a measure, entry by entry; only ``diag`` of it is of use, in a product with queries."""
-
-    measure: Measure
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return self.measure.arrays

@@ -1,6 +1,6 @@
 """The cones that are counted before anything is built are those that cvxpy hands over.
 
-Guards ``mmopt/compiler/count_cones.py`` and the cones of powers (``mmopt/language/atoms/rules.py``).
+Guards ``mmopt/compiler/lines_and_cones.py`` and the cones of powers (``mmopt/language/atoms/rules.py``).
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A second lowering, with the nodes taken apart, whose duals are multipliers *and* slopes.
+"""A second lowering, perturbed and with the nodes taken apart, whose duals are multipliers *and* slopes.
 
 Every curved atom gets a variable of its own for its argument, equal to that (at least, or at most, where that
 is curved itself); the dual of this line is the slope at which the atom should be bounded. An inverse or a
@@ -66,7 +66,8 @@ def sizes_of_parts(nodes: Nodes, ranges: Mapping[str, Range]) -> list[float]:
     return sizes
 
 
-# For a point inside: the most room in lines, in their sizes, and the weight of the objective next to it.
+# For a point inside: the room by which lines hold, in their sizes, at most; and the weight of the objective
+# next to it.
 MOST_ROOM, PART_OF_OBJECTIVE = 0.1, 1e-3
 
 # A constraint of cvxpy, and what makes of its dual that of the program.
@@ -76,21 +77,26 @@ Dual = tuple[Any, Callable[[Any], Array]]
 def _value(dual: Dual) -> Array | None:
     """The value of a dual once the problem is solved; None before."""
     line, convert = dual
-    value = line.dual_value
+    value = line.dual_value  # of a second-order cone a list of parts
     is_missing = value is None or (isinstance(value, list) and any(part is None for part in value))
     return None if is_missing else np.asarray(convert(value), dtype=float)
 
 
 @dataclass
 class LoweredNodes:
-    """The lowered problem, and its duals by the names and places of the program."""
+    """The lowered problem, and its duals by the names and places of the program.
+
+    lines : by constraint, one for each index of a family that stays one, whose names are in ``families``.
+    arguments : as in ``Slopes``, those of all lines that an argument has. variables : by name.
+    is_cancelled : whether a line or an argument is next to zero, and its parts are not.
+    """
 
     lowered: Lowered
     lines: dict[str, list[Dual]] = field(default_factory=dict)
     arguments: dict[tuple[int, int], list[Dual]] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
     families: frozenset[str] = frozenset()
-    is_cancelled: bool = False  # whether a line or an argument is next to zero, and its parts are not
+    is_cancelled: bool = False
 
     def point(self) -> dict[str, Array]:
         """The variables by name; none before the problem is solved."""
@@ -114,16 +120,22 @@ class LoweredNodes:
 
 
 class _NodeLowering:
+    """The lowering of ``lower_node_by_node``, ``values`` having the cvxpy expressions of nodes by place.
+
+    size : the objective is divided by it, and all duals are multiplied. parts : of ``sizes_of_parts``.
+    rewards : the traces and sums, in their sizes, of which a share is taken off. room : see ``MOST_ROOM``;
+    None where no point inside is sought.
+    """
+
     def __init__(
         self, cp: Any, nodes: Nodes, ranges: Mapping[str, Range], size: float, by_parts: bool
     ) -> None:
-        """``size``: the objective is divided by it, and its duals are multiplied."""
         self.cp, self.nodes, self.ranges, self.size, self.by_parts = cp, nodes, ranges, size, by_parts
         self.parts = sizes_of_parts(nodes, ranges)
         self.constraints: list[Any] = []
         self.values: list[Any] = []
         self.rewards: list[Any] = []
-        self.room: Any = None  # by which lines hold, in their sizes
+        self.room: Any = None
         self.lines: dict[str, list[Dual]] = {}
         self.arguments: dict[tuple[int, int], list[Dual]] = {}
         self.variables: dict[str, Any] = {}
@@ -138,6 +150,7 @@ class _NodeLowering:
         return np.full(sizes.shape, parts) if self.by_parts else sizes
 
     def build(self, share: float, is_inner: bool) -> LoweredNodes:
+        """The problem: see ``lower_node_by_node``."""
         if is_inner:
             self.room = self.cp.Variable()
             self.constraints.append(self.room <= MOST_ROOM)
@@ -175,6 +188,7 @@ class _NodeLowering:
     # -------------------------------------------------------------- nodes
 
     def node(self, place: int, node: Node) -> Any:
+        """The cvxpy expression of a node, in that of its arguments."""
         values = [self.values[a] for a in node.arguments]
         match node.kind:
             case "constant":
@@ -203,11 +217,13 @@ class _NodeLowering:
         return row.cvxpy(self.cp, *values, **node.options)
 
     def placed(self, node: Node, values: list[Any]) -> Any:
+        """The entries in their places in an array of zeros."""
         (at,), size = node.at, int(np.prod(node.shape))
         vector = self.cp.hstack(values) if len(values) > 1 else values[0] + np.zeros(len(at))
         return self.cp.reshape(sp.eye_array(size, format="csc")[:, at] @ vector, node.shape, order="C")
 
     def variable(self, node: Node) -> Any:
+        """A variable, by its size; a psd or nonnegative one is rewarded: see ``rewards``."""
         d = self.nodes.chosen[node.name]
         scale = size_of_variable(node.value, self.ranges[d.name])
         variable = self.cp.Variable(node.shape, symmetric=d.kind in ("psd", "symmetric"), nonneg=bool(d.sign))
@@ -268,6 +284,7 @@ class _NodeLowering:
     # -------------------------------------------------------------- lines
 
     def entries(self, line: ReadLine) -> Dual:
+        """A relation entry by entry, each divided by its size."""
         left, right = line.sides
         sizes = self.not_cancelled(sizes_of(*(self.nodes.all[s].value for s in line.sides)), *line.sides)
         difference = self.cp.multiply(1.0 / sizes, self.values[left] - self.values[right])
@@ -302,6 +319,7 @@ class _NodeLowering:
         )
 
         def convert(value: Any) -> Array:
+            """The matrices, of the dual (t, u, w) of the cones."""
             t, (u, w) = np.asarray(value[0]).reshape(count), np.asarray(value[1]).reshape(2, count)
             entries = (t + w) * first, u * scales[1], (t - w) * last
             matrix = np.array([[entries[0], entries[1]], [entries[1], entries[2]]]) * self.size
@@ -323,7 +341,6 @@ def lower_node_by_node(
     """The problem for multipliers and slopes; ``share``: the perturbation, relative to the objective.
 
     is_inner : for a point strictly inside all inequalities, where there is one.
-
     ranges : of the variables; one that is next to zero at the point is scaled by a part of its range.
     size : by which the objective is divided; by default its value at the point.
     by_parts : lines whose parts cancel at the point, as of ``sum(x) <= 0``, are divided by the parts' size.

@@ -1,4 +1,4 @@
-"""The cones of each line of a program, decided from the tree, and the sizes of its cone problem.
+"""How each line of a program is lowered, decided from the tree; the cones that lines become, and their sizes.
 
 The forecast counts these lines and the lowering builds them, so that the predicted problem is the one handed
 over. Once the sizes are known, ranges, variables, existing entries and rows of factors are counted.
@@ -41,7 +41,8 @@ from mmopt.language.syntax.syntax_tree import (
 class Cone:
     """``count`` cones of one kind and size. For ``nonnegative`` and ``zero`` the size is 1.
 
-    ``filled``: how many unknowns a row may have, where a product fills it; else few.
+    origin : the line, or the variable, that becomes them. filled : how many unknowns a row may have, where a
+    product fills it; else few.
     """
 
     kind: str  # "zero", "nonnegative", "second-order", "psd", "exponential", "power"
@@ -53,16 +54,17 @@ class Cone:
 
 @dataclass(frozen=True)
 class Line:
-    """One constraint as it is lowered: ``relation`` once, or for each index when ``loop`` is set.
+    """One constraint as it is lowered: ``relation`` once, or for each index of its family if ``loop``.
 
-    ``scope`` has the names in it.
+    scope : the names in it. pair : the entries a, b and c of a 2 x 2 psd constraint, a second-order cone;
+    None for others.
     """
 
     constraint: Constraint
     scope: Scope
     relation: Relation
     loop: bool
-    pair: tuple[Expr, Expr, Expr] | None = None  # a 2 x 2 psd constraint, as a second-order cone
+    pair: tuple[Expr, Expr, Expr] | None = None
 
 
 @lru_cache(maxsize=1024)
@@ -83,7 +85,7 @@ def line(checked: Checked, constraint: Constraint) -> Line:
 
 
 def _together(parts: Sequence[Expr], family: Family, scope: Scope) -> list[Expr] | None:
-    """The parts of a line for all indices at once; None where one has no such form.
+    """The parts of a family's line as vectors of all indices; None where one has no such form.
 
     A vector has to be as long as its family: ``x[i] >= 1 for i in n - 2`` leaves out the last two entries.
     """
@@ -104,7 +106,7 @@ def _together(parts: Sequence[Expr], family: Family, scope: Scope) -> list[Expr]
 
 
 def _is_psd_block(relation: Relation) -> bool:
-    """``[[…], […]] >> 0``."""
+    """Whether a line is ``[[…], […]] >> 0``."""
     return relation.op == ">>" and isinstance(relation.left, Block) and isinstance(relation.right, Number)
 
 
@@ -118,7 +120,10 @@ def trace_inverse(expr: Expr, scope: Scope) -> tuple[Expr, list[Expr], list[Expr
 
 
 def curved_nodes(expr: Expr, scope: Scope) -> tuple[list[tuple[Expr, list[Expr], list[Expr]]], list[Apply]]:
-    """The traces of inverses, and the other curved matrix nodes (each needs a block of its own)."""
+    """The traces of inverses (as F, L, R: ``trace_inverse``), and the other inverses and roots of matrices.
+
+    Each needs a block of its own.
+    """
     traces: list[tuple[Expr, list[Expr], list[Expr]]] = []
     nodes: list[Apply] = []
 
@@ -153,11 +158,12 @@ def implied_psd(checked: Checked) -> set[str]:
         inner += [*(t[0] for t in traces), *(n.args[0] for n in nodes)]
     for c in checked.program.constraints:
         if _is_psd_block(c.relation) and isinstance(c.relation.left, Block):
-            inner += [e for i, row in enumerate(c.relation.left.rows) for e in row[i : i + 1]]
+            inner += [e for i, row in enumerate(c.relation.left.rows) for e in row[i : i + 1]]  # the diagonal
     return {e.id for e in inner if isinstance(e, Name)}
 
 
 def _entries(kind: Type, sizes: Mapping[str, int]) -> int:
+    """The number of entries of a value."""
     return math.prod(dim.value(sizes) for dim in kind.dims)
 
 
@@ -166,10 +172,10 @@ def _triangle(side: int) -> int:
     return side * (side + 1) // 2
 
 
-def _added(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, int]]:
+def _cones_of_curved(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, int]]:
     """The cones that curved expressions become, each with the unknowns that it adds."""
     nodes_before: set[Apply] = set()
-    atoms_before: set[Apply] = set()
+    atoms_before: set[Apply] = set()  # filled by ``_cones_of_atoms``
     for expr, scope, origin, family in _expressions(checked):
         traces, nodes = curved_nodes(expr, scope)
         for trace in traces:
@@ -226,7 +232,7 @@ def count_entries(entries: Entries, sizes: Mapping[str, int]) -> int:
 
 def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
     """The cones of a program at the given sizes, without building anything."""
-    out = [cone for cone, _ in _added(checked, sizes)]
+    out = [cone for cone, _ in _cones_of_curved(checked, sizes)]
     for c in checked.program.constraints:
         if not is_rank(c):
             out += _constraint_cones(checked, c, sizes)
@@ -240,6 +246,7 @@ def cones(checked: Checked, sizes: Mapping[str, int]) -> list[Cone]:
 
 
 def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int]) -> list[Cone]:
+    """The cones of a line, without those that its curved expressions become."""
     decided, times = line(checked, c), c.family.dim.value(sizes) if c.family else 1
     if decided.pair:
         return [Cone("second-order", 3, times, c.name)]
@@ -275,7 +282,7 @@ def variables(checked: Checked, sizes: Mapping[str, int]) -> int:
         else _entries(checked.types[d.name], sizes)
         for d in checked.program.choose
     )
-    return sum(chosen) + sum(unknowns for _, unknowns in _added(checked, sizes))
+    return sum(chosen) + sum(unknowns for _, unknowns in _cones_of_curved(checked, sizes))
 
 
 def _trace_block(
@@ -318,11 +325,12 @@ def sizes_of_lines(checked: Checked, env: Mapping[str, Any]) -> dict[str, int]:
     for family in (c.family for c in checked.program.constraints if c.family):
         _count(checked, family, sizes)
     for node, scope in nodes:
-        _refuse(checked, node, scope, sizes)
+        _check_indices(checked, node, scope, sizes)
     return sizes
 
 
 def _nodes(checked: Checked) -> Iterator[tuple[Expr, Scope]]:
+    """Every part of the objective and of the constraints, with the names in it."""
     if checked.program.objective is not None:
         yield from scoped(checked.program.objective, checked.lines)
     for c in checked.program.constraints:
@@ -331,7 +339,7 @@ def _nodes(checked: Checked) -> Iterator[tuple[Expr, Scope]]:
 
 
 def _rows(dims: tuple[Dim, ...], shape: tuple[int, ...], sizes: Mapping[str, int]) -> dict[str, int]:
-    """Numbers of rows that only the value tells."""
+    """Numbers of rows that only the value tells: of dimensions ``?rows(…)`` that have no size so far."""
     each = zip(dims, shape, strict=False)
     return {dim.name: int(n) for dim, n in each if dim.name.startswith("?") and dim.name not in sizes}
 
@@ -350,7 +358,8 @@ def _count(checked: Checked, family: Family, sizes: Mapping[str, int]) -> int | 
     return count
 
 
-def _refuse(checked: Checked, node: Expr, scope: Scope, sizes: Mapping[str, int]) -> None:
+def _check_indices(checked: Checked, node: Expr, scope: Scope, sizes: Mapping[str, int]) -> None:
+    """Refuse an index beyond its array, a range below zero, and an atom of no numbers."""
     locate = checked.program.source.locate
     if isinstance(node, Entries):
         for family in node.families:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mmopt.errors import WorkloadError
-from mmopt.numerics.split_arrays import Level, Space, Split, lift
+from mmopt.numerics.component_arrays import Level, Space, Split, lift
 
 
 def abstract() -> Space:
