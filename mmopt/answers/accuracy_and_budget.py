@@ -32,15 +32,15 @@ from mmopt.driver import solve
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism import Plan
-from mmopt.mechanism.release_plan import check_confidence
-from mmopt.mechanism.release_writing import accuracy_columns
+from mmopt.mechanism.release_plan import accuracy_columns
+from mmopt.mechanism.standard_errors_and_intervals import check_confidence
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, lift
 from mmopt.privacy import Privacy
-from mmopt.privacy.guarantee import MOST_COST
-from mmopt.privacy.noise import GAUSSIAN, continuous_gaussian_epsilon
+from mmopt.privacy.epsilon_delta_rho import MOST_COST, continuous_gaussian_epsilon
+from mmopt.privacy.noise import GAUSSIAN
 from mmopt.report import (
     accuracy_by_group,
     accuracy_by_query,
@@ -140,7 +140,7 @@ class Accuracy(Tabular):
 
     @property
     def errors(self) -> Frame:
-        """A row for each query: ``mechanism.release_writing``."""
+        """A row for each query: ``accuracy_columns``."""
         return accuracy_columns(self.plan, self.confidence)
 
     def frame(self) -> Frame:

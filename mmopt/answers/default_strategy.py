@@ -26,7 +26,7 @@ from mmopt.mechanism import Plan, plan
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
-from mmopt.privacy.guarantee import MOST_COST
+from mmopt.privacy.epsilon_delta_rho import MOST_COST
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request import default_program
 from mmopt.results import Solution

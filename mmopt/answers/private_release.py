@@ -28,7 +28,8 @@ from mmopt.answers.accuracy_and_budget import (
     at_privacy,
 )
 from mmopt.answers.default_strategy import Solve
-from mmopt.answers.read_folder import derived, read_answers, read_manifest
+from mmopt.answers.read_folder import read_answers, read_manifest
+from mmopt.answers.recheck_folder import derived
 from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_counts
 from mmopt.data.connections import is_connection
 from mmopt.data.counts import check_columns
@@ -38,7 +39,7 @@ from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, charge_in_errors
 from mmopt.mechanism import Plan, build_manifest
 from mmopt.mechanism.measurement import Answers, counted_exactly
-from mmopt.mechanism.release_plan import check_confidence, covariance
+from mmopt.mechanism.release_plan import covariance
 from mmopt.mechanism.release_writing import (
     CHART_FILE,
     MANIFEST_FILE,
@@ -47,6 +48,7 @@ from mmopt.mechanism.release_writing import (
     guarantee,
     write_release,
 )
+from mmopt.mechanism.standard_errors_and_intervals import check_confidence
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded

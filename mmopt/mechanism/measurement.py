@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import DataError, OptionError, PrivacyError
-from mmopt.mechanism.release_plan import Intervals, Plan, claim, deviations
+from mmopt.mechanism.release_plan import Plan, claim
+from mmopt.mechanism.standard_errors_and_intervals import Intervals, deviations
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, CountedTables, check_type
+from mmopt.privacy.rounding.measured_integers import MAX_ROWS, CountedTables, check_type
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.query_group import Explicit
@@ -36,7 +37,7 @@ class Answers(Tabular):
 
     ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of at least the
     given ``confidence``, each query taken alone, and ``coverage`` the probability with which they hold the
-    truth, under the law of the noise (``release_plan.intervals``). ``private`` is False for simulated noise:
+    truth, under the law of the noise (``Plan.intervals``). ``private`` is False for simulated noise:
     such answers must not be published. ``columns`` (m,) describe each query by attribute (``tidy_columns``).
     """
 

@@ -1,8 +1,7 @@
-"""The folder of a release: columns of answers and accuracy, manifest, strategy.
+"""The folder of a release: the columns of its answers, its manifest and its files.
 
-Tables, files and charts are made from the columns of accuracy. The columns of answers describe each query and
-give its numbers, rounded as published. A release on disk is a new folder of answers, manifest and further
-files, complete or absent.
+The columns describe each query and give its numbers, rounded as published. A release on disk is a new folder
+of answers, manifest and further files, complete or absent.
 """
 
 import contextlib
@@ -24,70 +23,12 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.mechanism.measurement import FIGURES, Answers
-from mmopt.mechanism.release_plan import BEYOND, Intervals, Plan
-from mmopt.numerics.arrays import Array
+from mmopt.mechanism.release_plan import Plan
+from mmopt.mechanism.standard_errors_and_intervals import Intervals
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import Noise
 from mmopt.resources import version as own_version
 from mmopt.results import Frame
-from mmopt.workloads.query_product import wishes
-from mmopt.workloads.tidy_columns import query_columns
-
-NAMES = (
-    *("query", "label", "standard_error", "half_width", "noise", "max_variance", "within"),
-    *("within_confidence", "meets", "share_of_cost"),
-)
-"""The names of columns that are not attributes."""
-
-
-def accuracy_columns(plan: Plan, confidence: float) -> Frame:
-    """One row for each query, in their order; nothing in them depends on data.
-
-    query, label : its group and its label; then a column for each attribute (``tidy_columns``).
-    standard_error, half_width : in counts, the latter of the interval of this confidence; noise : its kind.
-    max_variance, within, within_confidence : its targets and wishes, or NaN (a max_variance that a wish
-    implies is left out); meets : whether they are met, NaN without one. These columns are left out where no
-    query has a target.
-
-    Raises
-    ------
-    OptionError : a confidence outside (0, 1). TooLargeError : more queries than a table has memory for.
-    """
-    return Frame({**query_columns(plan.workload, NAMES), **accuracy_figures(plan, confidence)})
-
-
-def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
-    """The columns of numbers, and the kind of the noise: all but the texts of the queries.
-
-    Raises
-    ------
-    OptionError : a confidence outside (0, 1).
-    """
-    workload = plan.workload
-    targets = np.array(workload.targets)
-    is_targeted = np.isfinite(targets)
-    meets = np.square(plan.standard_errors) <= targets
-    half_widths, confidences = np.full(workload.m, np.inf), np.full(workload.m, np.nan)
-    for rows, wish in wishes(workload.blocks):
-        half_widths[rows], confidences[rows] = wish.half_width, wish.confidence
-        is_stricter = targets[rows] < wish.variance
-        widths = plan.intervals(wish.confidence).widths[rows]
-        meets[rows] = (widths <= wish.half_width * (1 + 2 * BEYOND)) & (meets[rows] | ~is_stricter)
-        targets[rows] = np.where(is_stricter, targets[rows], np.inf)
-    columns = {
-        "standard_error": plan.standard_errors,
-        "half_width": plan.intervals(confidence).widths,
-        "noise": np.full(workload.m, plan.kind, dtype=object),
-    }
-    if is_targeted.any():
-        columns |= {
-            "max_variance": np.where(np.isfinite(targets), targets, np.nan),
-            "within": np.where(np.isfinite(half_widths), half_widths, np.nan),
-            "within_confidence": confidences,
-            "meets": np.where(is_targeted, meets, np.nan),
-        }
-    return columns
-
 
 SMALL = 1e-9
 """The finest digit of refined answers that is written, in standard errors."""

@@ -20,7 +20,7 @@ from mmopt.errors import OptionError
 from mmopt.mechanism.measurement import checked_counts
 from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.guarantee import Privacy
+from mmopt.privacy.epsilon_delta_rho import Privacy
 from mmopt.privacy.noise import Noise
 from mmopt.privacy.rounding.integer_dense import unsupported
 from mmopt.strategies import ComponentStrategy, Strategy, StrategyForm

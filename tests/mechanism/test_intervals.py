@@ -1,6 +1,6 @@
 """The printed coverage against the law that is drawn: exactly where it can be summed, else by releases.
 
-Guards release_plan.py, measurement.py, privacy/noise.py.
+Guards standard_errors_and_intervals.py, measurement.py, privacy/noise.py.
 """
 
 import csv
@@ -16,16 +16,16 @@ import pytest
 import scipy.sparse
 
 from mmopt.errors import OptionError
-from mmopt.mechanism import measure, measurement, plan, release_plan as accuracy
-from mmopt.mechanism.release_plan import _half_width, _query
+from mmopt.mechanism import measure, measurement, plan, standard_errors_and_intervals as accuracy
 from mmopt.mechanism.release_writing import answers_frame
+from mmopt.mechanism.standard_errors_and_intervals import _half_width, _query
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for, simulate
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
+from mmopt.privacy.rounding.measured_integers import MAX_ROWS
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import predicates, prefix, total
-from tests.privacy.rounding.test_integer_products import (
+from tests.privacy.rounding.test_integer_factors import (
     DATA as TABLE,
     columns_normalised,
     strategy_of,

@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from mmopt.errors import PrivacyError, TooLargeError
 from mmopt.numerics.arrays import AnyInts, Ints
 from mmopt.numerics.participation import largest_block, largest_sums, most_steps
-from mmopt.privacy.guarantee import float_above
+from mmopt.privacy.epsilon_delta_rho import float_above
 from mmopt.strategies import Neighbours
 
 _LIMIT = 2**62

@@ -32,7 +32,7 @@ from mmopt.privacy.rounding.integer_arithmetic import (
     root_above,
     squared_sensitivity,
 )
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, MeasuredT, OneNoise, Part, digest
+from mmopt.privacy.rounding.measured_integers import MAX_ROWS, MeasuredT, OneNoise, Part, digest
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy
 from mmopt.workloads import Implicit, Workload
 from mmopt.workloads.blocks.range_blocks import Identity

@@ -37,7 +37,7 @@ from mmopt.privacy.rounding.integer_arithmetic import (
     squared_sensitivity,
 )
 from mmopt.privacy.rounding.integer_dense import closest, is_one_count, kept_rows, loss_of, rint, unsupported
-from mmopt.privacy.rounding.integer_strategy import (
+from mmopt.privacy.rounding.measured_integers import (
     MAX_ROWS,
     CountedTables,
     Measured,

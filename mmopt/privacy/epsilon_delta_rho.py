@@ -1,7 +1,7 @@
-"""Privacy parameters, and the guarantee that a noise scale proves.
+"""Epsilon, delta and rho: the privacy that an analyst states, and the parameters that noise proves.
 
-An analyst states the privacy parameters; calibration is in ``noise.py``. A noise scale proves a guarantee,
-rounded outward: (epsilon, delta) and rho for Gaussian noise, epsilon for Laplace noise.
+``Privacy`` holds the parameters that are stated. A noise scale proves a guarantee, rounded outward:
+(epsilon, delta) and rho for Gaussian noise, epsilon for Laplace noise.
 
 A release adds *discrete* noise, so its claims rest on theorems for that noise. Discrete Gaussian noise
 satisfies rho-zCDP with rho = (sensitivity / scale)² / 2 (Canonne, Kamath and Steinke 2020, Theorem 14). Its
@@ -10,6 +10,9 @@ a single count, the exact one (the same, Theorem 7: ``discrete_gaussian_delta``)
 (Balle and Wang 2018, Theorem 8: ``gaussian_delta``) plus (1 + e^epsilon) times the distance of the two
 noises (``noise.py``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
 Roughgarden and Sundararajan 2009).
+
+The functions ``continuous_gaussian_…`` (in floating point) and an older formula are for comparison with
+publications only, and for bounds: the claims of a release are about the discrete noise.
 """
 
 import math
@@ -18,6 +21,9 @@ from dataclasses import dataclass, fields
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from numbers import Real
+
+import numpy as np
+from scipy.optimize import brentq
 
 from mmopt.errors import PrivacyError, suggest
 from mmopt.notebook import Displayed
@@ -298,6 +304,52 @@ def _normal_tail(x: Decimal) -> tuple[Decimal, Decimal]:
         ends = [x + k / end for end in ends]
     low, high = sorted(density / end for end in ends)
     return low, high
+
+
+def continuous_gaussian_delta(epsilon: float, mu: float) -> float:
+    """Exact delta at epsilon of continuous Gaussian noise with mu = sensitivity / scale, that is of mu-GDP.
+
+    ``epsilon_delta_rho.gaussian_delta`` (also Dong, Roth and Su 2022, Corollary 2.13) to float accuracy.
+    """
+    if not (math.isfinite(mu) and mu > 0):
+        raise PrivacyError(f"mu is {mu!r}, expected a finite number above 0")
+    if not (math.isfinite(epsilon) and epsilon >= 0):
+        raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number, 0 or above")
+    return float(gaussian_delta(epsilon, Decimal(mu)))
+
+
+def continuous_gaussian_epsilon(mu: float, delta: float) -> float:
+    """The least epsilon at which mu-GDP implies (epsilon, delta); absolute accuracy 1e-14, relative 1e-12."""
+    if continuous_gaussian_delta(0.0, mu) <= delta:
+        return 0.0
+    most = mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta))  # by zCDP
+    return float(
+        brentq(lambda e: continuous_gaussian_delta(e, mu) - delta, 0.0, most, xtol=1e-14, rtol=1e-12)
+    )
+
+
+def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
+    """The largest mu for which mu-GDP implies (epsilon, delta); relative accuracy about 1e-12."""
+    Privacy(epsilon=epsilon, delta=delta)  # refuses what is out of range
+
+    def excess(log_mu: float) -> float:
+        return continuous_gaussian_delta(epsilon, math.exp(log_mu)) - delta
+
+    return math.exp(float(brentq(excess, -700.0, 700.0, xtol=1e-14, rtol=4 * float(np.finfo(float).eps))))
+
+
+def continuous_gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+    """Standard deviation of continuous Gaussian noise for exactly (epsilon, delta) (Balle and Wang 2018)."""
+    return sensitivity / continuous_gaussian_mu(epsilon, delta)
+
+
+def pvldb2012_rmse_factor(epsilon: float, delta: float) -> float:
+    """sqrt(log2(2/delta)) / epsilon: the factor of an objective's root in the tables of PVLDB 2012.
+
+    For reproducing those tables only: it is not a calibration proved for all epsilon.
+    """
+    Privacy(epsilon=epsilon, delta=delta)  # refuses what is out of range
+    return math.sqrt(math.log2(2 / delta)) / epsilon
 
 
 def allowed_rho(privacy: Privacy) -> float:
