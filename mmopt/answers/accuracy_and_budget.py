@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.answers.default_strategy import Choice, Solve, allowed_offer, default_strategy
+from mmopt.answers.default_strategy import Choice, Solve, default_strategy, offer_and_misses
 from mmopt.driver import solve
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
@@ -193,10 +193,11 @@ def accuracy(
     check_confidence(confidence)
     request = at_privacy(workload, privacy, neighbours, unit)
     if solution is not None:
-        one, missed = allowed_offer(
+        given, misses = offer_and_misses(
             request.workload, solution, request.privacy, request.neighbours, refuse=refuse
         )
-        return Accuracy(one.plan, solution, confidence, "; ".join([f"{one.words}: {one.figure}", *missed]))
+        words = "; ".join([f"{given.words}: {given.figure}", *misses])
+        return Accuracy(given.plan, solution, confidence, words)
     choice = default_strategy(
         request.workload, request.privacy, request.neighbours, solved, say, refuse=refuse
     )
@@ -208,7 +209,7 @@ WIDER = 0.1
 
 SHARES = "shares and savings: of the best strategy with Gaussian noise, by its multipliers"
 _PROGRAM = "fitness_for_use"
-_CLOSE = 1e-9  # relative: more than the error of roots, and than a variance on integers is below scale²
+_ROOM = 1e-9  # relative: more than the error of roots, and than a variance on integers is below scale²
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,15 +272,17 @@ class Budget(Tabular):
         the budget has none. A gap counts as saved.
         """
         reached = (self.fitness.bound or 0.0) / float(self.fitness.objective)
-        left = reached / (1 + ((1 + WIDER) ** 2 - 1) * np.asarray(shares))
+        left = reached / (
+            1 + ((1 + WIDER) ** 2 - 1) * np.asarray(shares)
+        )  # of the squared sensitivity, in parts
         if self.delta is None:
             return 1 - left
         squared = float(self.fitness.objective) * np.array([1.0, *left])
         squared *= (self.plan.neighbours.times or 1) ** 2
-        whole, *parts = (
+        epsilon, *reduced = (
             continuous_gaussian_epsilon(math.sqrt(part), self.delta) if part > 0 else 0.0 for part in squared
         )
-        return 1 - np.array(parts) / whole if whole > 0 else np.zeros(len(parts))
+        return 1 - np.array(reduced) / epsilon if epsilon > 0 else np.zeros(len(reduced))
 
     @property
     def errors(self) -> Frame:
@@ -316,14 +319,16 @@ class Budget(Tabular):
 
     def summary(self) -> dict[str, Any]:
         """The figures as one JSON object."""
-        figures = {
+        return {
             "unit": self.unit,
             "cost": self.cost,
             "bound": self.bound,
             "gap": self.gap,
             "left_out": self.left_out,
+            "chosen": self.words,
+            **self.plan.summary(),
+            "queries": self.errors.to_dict(),
         }
-        return {**figures, "chosen": self.words, **self.plan.summary(), "queries": self.errors.to_dict()}
 
     def __repr__(self) -> str:
         return f"Budget({self.choice.words})"
@@ -392,7 +397,7 @@ def budget(
 
 
 def _targeted(workload: Workload) -> Workload:
-    """The queries that have a target."""
+    """The workload of the queries that have a target, alone; WorkloadError where none has."""
     blocks = []
     for block in workload.blocks:
         is_asked = np.isfinite(block.target if isinstance(block, Product) else block.targets)
@@ -417,12 +422,12 @@ def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: N
     times = neighbours.times
     if choice.best.plan.rho is None:
         is_wide = bool(wishes(choice.best.plan.workload.blocks))
-        return None if is_wide else times * 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _CLOSE)
+        return None if is_wide else times * 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _ROOM)
     # On integers of sensitivity 1 or more the scale is at least this, and the variance may be below scale².
-    if fitness.bound * GAUSSIAN.variance(1 / math.sqrt(fitness.bound)) < 1 - _CLOSE:
+    if fitness.bound * GAUSSIAN.variance(1 / math.sqrt(fitness.bound)) < 1 - _ROOM:
         return None
     if delta is None:
-        return times**2 * fitness.bound / 2 * (1 - _CLOSE)
-    bound = continuous_gaussian_epsilon(times * math.sqrt(fitness.bound), delta) * (1 - _CLOSE)
+        return times**2 * fitness.bound / 2 * (1 - _ROOM)
+    bound = continuous_gaussian_epsilon(times * math.sqrt(fitness.bound), delta) * (1 - _ROOM)
     # The exact delta of noise on integers may be below that of continuous noise.
     return bound if bound <= choice.best.cost else None

@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg, optimize
 
 from mmopt.driver import solve
 from mmopt.errors import SolverError
@@ -46,17 +47,18 @@ from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import Ball, add, div, exact, matmul, mul, sub, total
 from mmopt.privacy.rounding.measured_integers import MAX_ROWS
 from mmopt.proof import certify
-from mmopt.results import Solution
-from mmopt.results.solution import gap_between
+from mmopt.results import Solution, gap_between
 from mmopt.workloads import Workload
 
+Bools = npt.NDArray[np.bool_]
+
 PROGRAM = "refine_counts"
-INFEASIBLE = 2  # scipy's status
-EXACT = 1e-6  # the program's tolerance for known answers
+HIGHS_OUT_OF_TIME, HIGHS_INFEASIBLE = 1, 2  # scipy's statuses
+TOTAL_TOLERANCE = 1e-6  # the program's e for known answers
 ROOM = 1e-6  # relative: by which a largest number of rows is rounded up
 LEVEL = 100.0  # squared standard errors, in addition to those of the solver's start
-ROUNDED = 1e-12  # relative: the rounding error of a slope of 0
-MOST_STEPS = 4  # times the number of counts
+RELATIVE_ROUNDING = 1e-12  # of a slope or a count that is 0
+STEPS_PER_COUNT = 4  # the most steps of ``_polished``, over the number of counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +77,13 @@ class Nearest:
 
     @property
     def counts(self) -> Array:
+        """The counts (c,), 0 or above."""
         return np.maximum(self.base + self.x, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class _NearestCounts:
-    """Counts x + base, x >= -base, with |rows x - values|² least and sums x = totals."""
+class _Problem:
+    """To find: x >= -base with |rows x - values|² least and sums x = totals; the counts are x + base."""
 
     rows: Array
     values: Array
@@ -89,6 +92,7 @@ class _NearestCounts:
     base: Array
 
     def level(self, x: Array) -> float:
+        """The objective at x."""
         return float(np.sum((self.rows @ x - self.values) ** 2))
 
     def most(self, level: float) -> float:
@@ -106,6 +110,7 @@ class _NearestCounts:
         )
 
     def givens(self, most: float) -> dict[str, Any]:
+        """The parameters of the program; ``most``: the most rows of counts."""
         return {
             "y": np.concatenate([self.values, self.totals]),
             "known": np.repeat([0.0, 1.0], [len(self.rows), len(self.sums)]),
@@ -140,16 +145,17 @@ def nearest_counts(
         # |A x - b|² is |R x - r|² plus a constant.
         triangle = np.asarray(np.linalg.qr(np.column_stack([rows, values]), mode="r"))[: rows.shape[1]]
         rows, values = triangle[:, :-1], triangle[:, -1]
-    problem = _NearestCounts(rows, values, sums, totals - sums @ base, base)
+    problem = _Problem(rows, values, sums, totals - sums @ base, base)
     workload = Workload.from_matrix(np.vstack([rows, sums]))
-    wide = 2.0 * problem.most(LEVEL + problem.level(np.zeros(len(base)))) + 2.0 * float(np.abs(totals).sum())
+    # With room for the solver's point, which need not be near.
+    most = 2.0 * problem.most(LEVEL + problem.level(np.zeros(len(base)))) + 2.0 * float(np.abs(totals).sum())
     solution = solve(
         workload,
         PROGRAM,
         reduce=False,
         tolerance=tolerance,
         time_limit=time_limit,
-        givens=problem.givens(wide),
+        givens=problem.givens(most),
     )
     if not solution.status.feasible or solution.status.is_interrupted:
         raise SolverError(f"no refined answers were found: {solution.status}", hint="raise the time limit")
@@ -180,26 +186,26 @@ def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, flo
     By number, each with the least and the largest value that the others of the set allow; empty where some
     counts have all totals.
     """
-    from scipy.optimize import linprog
 
-    def solved(kept: list[int], goal: Array) -> Any:
-        limits = np.concatenate([totals[kept] + EXACT, EXACT - totals[kept]])
-        return linprog(goal, A_ub=np.vstack([sums[kept], -sums[kept]]), b_ub=limits)
+    def least(kept: list[int], goal: Array) -> Any:
+        """HiGHS's answer: the least of ``goal`` @ counts where these totals hold."""
+        limits = np.concatenate([totals[kept] + TOTAL_TOLERANCE, TOTAL_TOLERANCE - totals[kept]])
+        return optimize.linprog(goal, A_ub=np.vstack([sums[kept], -sums[kept]]), b_ub=limits)
 
     def is_conflict(kept: list[int]) -> bool:
-        return int(solved(kept, np.zeros(sums.shape[1])).status) == INFEASIBLE
+        return int(least(kept, np.zeros(sums.shape[1])).status) == HIGHS_INFEASIBLE
 
-    few = list(range(len(totals)))
-    if not is_conflict(few):
+    numbers = list(range(len(totals)))
+    if not is_conflict(numbers):
         return []
     for number in range(len(totals)):
-        without = [other for other in few if other != number]
+        without = [other for other in numbers if other != number]
         if is_conflict(without):
-            few = without
+            numbers = without
     conflict = []
-    for number in few:
-        others = [other for other in few if other != number]
-        ends = [solved(others, sign * sums[number]) for sign in (1.0, -1.0)]
+    for number in numbers:
+        others = [other for other in numbers if other != number]
+        ends = [least(others, sign * sums[number]) for sign in (1.0, -1.0)]
         low, high = (float(end.fun) if end.success else -np.inf for end in ends)
         conflict.append((number, low, -high))
     return conflict
@@ -210,40 +216,41 @@ def _width(judged: Solution) -> float:
     return np.inf if judged.bound is None else judged.objective - judged.bound
 
 
-def _polished(problem: _NearestCounts, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:
+def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:
     """The optimum near a point, exact up to linear algebra, with multipliers of the known answers.
 
     At the time limit it is the point reached by then.
     """
-    from scipy.linalg import lstsq, null_space
-
     low, sums = -problem.base, problem.sums
     slopes = np.asarray(multipliers["counts"], dtype=float)
-    free = x - low > slopes
+    free = x - low > slopes  # the others are 0 at the optimum
     x, nu = np.where(free, x, low), np.zeros(len(sums))
-    for _ in range(MOST_STEPS * len(x)):
+    for _ in range(STEPS_PER_COUNT * len(x)):
         if not time_left():
             break
+        # The step to the optimum over the free counts: to the totals, then along them.
         missed, off = problem.values - problem.rows @ x, problem.totals - sums @ x
         among, within = problem.rows[:, free], sums[:, free]
-        first = lstsq(within, off, lapack_driver="gelsy")[0] if len(sums) else np.zeros(int(free.sum()))
-        along = null_space(within) if len(sums) else np.eye(int(free.sum()))
-        step = first + along @ lstsq(among @ along, missed - among @ first, lapack_driver="gelsy")[0]
+        first = (
+            linalg.lstsq(within, off, lapack_driver="gelsy")[0] if len(sums) else np.zeros(int(free.sum()))
+        )
+        along = linalg.null_space(within) if len(sums) else np.eye(int(free.sum()))
+        step = first + along @ linalg.lstsq(among @ along, missed - among @ first, lapack_driver="gelsy")[0]
         room = x[free] - low[free]
         short = room + step < 0
-        if short.any():
+        if short.any():  # go as far as the first counts that reach 0, and hold these
             part = float((room[short] / -step[short]).min())
             moved = np.maximum(room + part * step, 0.0)
-            moved[short & (room + part * step <= ROUNDED * (1.0 + room))] = 0.0
+            moved[short & (room + part * step <= RELATIVE_ROUNDING * (1.0 + room))] = 0.0
             x[free] = low[free] + moved
             free[np.flatnonzero(free)[short & (moved == 0.0)]] = False
             continue
         x[free] += step
         slopes = 2.0 * problem.rows.T @ (problem.rows @ x - problem.values)
         nu = _multipliers(slopes, sums, free) if len(sums) else nu
-        rising = np.where(free, np.inf, slopes + sums.T @ nu)
+        rising = np.where(free, np.inf, slopes + sums.T @ nu)  # the slope of a held count
         at = int(np.argmin(rising))
-        if rising[at] >= -ROUNDED * np.abs(slopes).max(initial=1.0) * len(x):
+        if rising[at] >= -RELATIVE_ROUNDING * np.abs(slopes).max(initial=1.0) * len(x):
             break
         free[at] = True
     nothing = np.zeros(len(problem.rows))
@@ -253,21 +260,20 @@ def _polished(problem: _NearestCounts, x: Array, multipliers: Any) -> tuple[Arra
     }
 
 
-def _multipliers(slopes: Array, sums: Array, free: npt.NDArray[np.bool_]) -> Array:
+def _multipliers(slopes: Array, sums: Array, free: Bools) -> Array:
     """Multipliers (q,) of known answers, with which free counts have slope 0 and the others, where there is a
     choice, no slope below 0 as far as possible: a total of 0 holds its counts at 0 whatever their slopes are.
     """
-    from scipy.linalg import lstsq, null_space
-    from scipy.optimize import linprog
-
     within, held = sums[:, free], sums[:, ~free]
-    nu = lstsq(within.T, -slopes[free], lapack_driver="gelsy")[0] if free.any() else np.zeros(len(sums))
-    choice = null_space(within.T) if free.any() else np.eye(len(sums))
+    nu = (
+        linalg.lstsq(within.T, -slopes[free], lapack_driver="gelsy")[0] if free.any() else np.zeros(len(sums))
+    )
+    choice = linalg.null_space(within.T) if free.any() else np.eye(len(sums))
     if choice.shape[1] and held.shape[1]:
         # The largest t <= 0 such that no slope is below t.
         lines = np.column_stack([-held.T @ choice, np.ones(held.shape[1])])
         ends = [(None, None)] * choice.shape[1] + [(None, 0.0)]
-        optimum = linprog(
+        optimum = optimize.linprog(
             np.append(np.zeros(choice.shape[1]), -1.0),
             A_ub=lines,
             b_ub=slopes[~free] + held.T @ nu,
@@ -278,10 +284,8 @@ def _multipliers(slopes: Array, sums: Array, free: npt.NDArray[np.bool_]) -> Arr
     return np.asarray(nu)
 
 
-Bools = npt.NDArray[np.bool_]
-
-SECONDS, OUT_OF_TIME = 60.0, 1  # the time of HiGHS, and scipy's status when it is over
-LARGEST = 2.0**50  # the largest count: floats up to here, and their sums, are exact whole numbers
+SECONDS_OF_HIGHS = 60.0
+LARGEST_COUNT = 2.0**50  # floats up to here, and their sums, are exact whole numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,33 +316,32 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
         in time.
     TimeLimitError : that time was over before.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
+    # To find: which counts, rounded down to ``least``, are 1 larger.
     near = in_two_families(queries, sums)
     least = np.floor(counts)
     values = queries @ counts
     low, high = np.floor(values[near]), np.ceil(values[near])
-    kept = queries[near]
-    start = kept @ least
-    nearest = 1.0 - 2.0 * (counts - least) + (1.0 - 2.0 * (values[near] - low)) @ kept
-    limits = [LinearConstraint(kept, low - start, high - start)] if near.any() else []
+    near_queries = queries[near]
+    start = near_queries @ least
+    nearest = 1.0 - 2.0 * (counts - least) + (1.0 - 2.0 * (values[near] - low)) @ near_queries
+    limits = [optimize.LinearConstraint(near_queries, low - start, high - start)] if near.any() else []
     if len(sums):
         rest = totals - sums @ least
-        limits.append(LinearConstraint(sums, rest, rest))
+        limits.append(optimize.LinearConstraint(sums, rest, rest))
     require_time()
-    seconds = min(SECONDS, time_left())
-    optimum = milp(
+    seconds = min(SECONDS_OF_HIGHS, time_left())
+    optimum = optimize.milp(
         nearest,
         integrality=np.ones(len(counts)),
-        bounds=Bounds(0.0, np.ceil(counts) - least),
+        bounds=optimize.Bounds(0.0, np.ceil(counts) - least),
         constraints=limits,
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
-    if optimum.x is None and optimum.status == OUT_OF_TIME:
+    if optimum.x is None and optimum.status == HIGHS_OUT_OF_TIME:
         raise SolverError(
             f"whole counts were not found in {seconds:.3g} s",
             hint="refine without whole answers, ask for fewer"
-            + ("" if seconds == SECONDS else ", or allow more time"),
+            + ("" if seconds == SECONDS_OF_HIGHS else ", or allow more time"),
         )
     if optimum.x is None:
         raise SolverError(
@@ -348,7 +351,7 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
     whole = (least + np.rint(optimum.x)).astype(np.int64)
     answers = _exact(queries, whole)
     if (
-        np.abs(counts).max(initial=0.0) > LARGEST
+        np.abs(counts).max(initial=0.0) > LARGEST_COUNT
         or (whole < 0).any()
         or (answers[near] < low).any()
         or (answers[near] > high).any()
@@ -359,6 +362,7 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
 
 
 def _exact(rows: Array, whole: Ints) -> Ints:
+    """The answers of whole counts to rows of whole numbers, in integers."""
     return np.asarray(rows.astype(np.int64) @ whole)
 
 
@@ -380,9 +384,6 @@ def _enter(row: Array, families: Iterable[set[int]]) -> bool:
             family.add(bits)
             return True
     return False
-
-
-WHOLE = 2.0**53  # whole numbers up to here, and sums of such, are exact
 
 
 @dataclass(frozen=True)
@@ -430,7 +431,7 @@ def figures_of(
             -2.0 * _upper(mul(slope, y)),
             -_upper(mul(z, v)),
             -_squares(exact(r)),
-            -math.nextafter(EXACT * math.fsum([*a, *b]), math.inf),
+            -math.nextafter(TOTAL_TOLERANCE * math.fsum([*a, *b]), math.inf),
         ]
     )
     bound = max(0.0, math.nextafter(bound, -math.inf))
@@ -443,7 +444,7 @@ def figures_of(
 def _less(values: Array, matrix: Array, base: Array) -> Ball:
     """values - matrix @ base; the product is exact where it is of whole numbers."""
     is_whole = bool((matrix == np.rint(matrix)).all()) and (
-        float((np.abs(matrix) @ np.abs(base)).max(initial=0.0)) < WHOLE
+        float((np.abs(matrix) @ np.abs(base)).max(initial=0.0)) < 2.0**53
     )
     return sub(exact(values), exact(matrix @ base) if is_whole else matmul(exact(matrix), exact(base)))
 
@@ -454,4 +455,5 @@ def _upper(terms: Ball) -> float:
 
 
 def _squares(terms: Ball) -> float:
+    """The sum of their squares, at most."""
     return _upper(mul(terms, terms))

@@ -29,7 +29,7 @@ from mmopt.answers.accuracy_and_budget import (
 )
 from mmopt.answers.default_strategy import Solve
 from mmopt.answers.read_folder import read_answers, read_manifest
-from mmopt.answers.recheck_folder import derived
+from mmopt.answers.recheck_folder import plan_and_unchecked
 from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_counts
 from mmopt.data.connections import is_connection
 from mmopt.data.counts import check_columns
@@ -311,6 +311,7 @@ class Release(Tabular):
 
     @cached_property
     def _rows_by_label(self) -> Mapping[str, list[int]]:
+        """The numbers of the queries that have each label."""
         rows: dict[str, list[int]] = {}
         for row, label in enumerate(self.answers["label"]):
             rows.setdefault(label, []).append(row)
@@ -350,6 +351,7 @@ class Release(Tabular):
         return written
 
     def _written(self, folder: str | Path) -> Path:
+        """``save`` without the ledger: the path of the folder that was written."""
         files = {}
         with tempfile.TemporaryDirectory() as scratch:
             if has_matplotlib():
@@ -398,7 +400,7 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     manifest = read_manifest(path)
     answers = read_answers(path, manifest)
     solution = Solution.load(path / STRATEGY_FILE) if STRATEGY_FILE in manifest.get("files", {}) else None
-    plan, unchecked = derived(
+    plan, unchecked = plan_and_unchecked(
         path, manifest, answers, None if workload is None else as_workload(workload), solution
     )
     release = Release(answers, manifest, plan, solution, unchecked=unchecked)
@@ -411,6 +413,7 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
 
 
 def _row_of_label(label: str, labels: Mapping[str, list[int]]) -> int:
+    """The only row that ``labels`` has for a label; OptionError where there is none, or several."""
     rows = labels.get(label, [])
     if not rows:
         hint = suggest(label, labels)
@@ -490,6 +493,7 @@ def release(
     given = {"table": table, "weight": weight, "delimiter": delimiter}
 
     def make_planned() -> Accuracy:
+        """The plan: solved first, where no solution is given; a given one is computed again."""
         chosen = solution
         if chosen is None and program is not None:
             chosen = solved(

@@ -32,7 +32,7 @@ from mmopt.results.saved_fields import UNREADABLE
 CHANGED = "it was changed since; copy it again from where it was released"
 HINT = "name a folder that 'mmopt release --out' or Release.save wrote"
 FORMATS = ("mmopt release 1", "mmopt release 2")  # the first is that of version 0.1.0: CSV and manifest alone
-REQUIRED = ("private", "workload", "strategy", "privacy", "noise", "accuracy", "versions", "time")
+SECTIONS = ("private", "workload", "strategy", "privacy", "noise", "accuracy", "versions", "time")
 
 
 def is_release(folder: Path) -> bool:
@@ -61,7 +61,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"'{folder / MANIFEST_FILE}' has format {kind!r}, this version reads {' and '.join(FORMATS)}",
             hint=HINT,
         )
-    if lacks := [key for key in REQUIRED if key not in manifest]:
+    if lacks := [key for key in SECTIONS if key not in manifest]:
         raise ResultError(f"'{folder / MANIFEST_FILE}' lacks {', '.join(lacks)}", hint=HINT)
     _check_files(folder, manifest)
     try:
@@ -85,16 +85,17 @@ def _check_values(manifest: Mapping[str, Any]) -> None:
 
 
 def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """ResultError unless all files that the manifest lists are there, and as they were written."""
     is_old = manifest["format"] == FORMATS[0]
     listed: Any = manifest.get("files", {ANSWERS_FILE: {}} if is_old else None)
-    least = {ANSWERS_FILE} if is_old else {ANSWERS_FILE, PARQUET_FILE}
+    required = {ANSWERS_FILE} if is_old else {ANSWERS_FILE, PARQUET_FILE}
     is_list = isinstance(listed, dict) and all(
         isinstance(entry, dict) and (is_old or "sha256" in entry) for entry in listed.values()
     )
     # Version 0.1.0 wrote no Parquet file.
     if (
         not is_list
-        or not least <= set(listed)
+        or not required <= set(listed)
         or is_old > (PARQUET_FILE not in listed)
         or any(Path(name).name != name for name in listed)
     ):
@@ -164,6 +165,7 @@ def _expected_metadata(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _from_parquet(data: bytes) -> Frame:
+    """The answers in a Parquet file, with their metadata; ValueError where it is none."""
     import pyarrow
     from pyarrow import parquet
 
@@ -175,7 +177,7 @@ def _from_parquet(data: bytes) -> Frame:
     for name in table.column_names:
         values = table.column(name).to_numpy()
         columns[name] = values.astype("datetime64[D]") if values.dtype.kind == "M" else values
-    return _checked(
+    return _with_intervals(
         Frame(columns, {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()})
     )
 
@@ -191,7 +193,7 @@ def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
             columns[name] = np.array([value == "true" for value in values])
         else:
             columns[name] = np.array(values, dtype=object)
-    return _checked(
+    return _with_intervals(
         Frame(
             columns,
             {**_expected_metadata(manifest), **({} if manifest["private"] else {"warning": SIMULATED})},
@@ -199,10 +201,10 @@ def _from_csv(text: str, manifest: Mapping[str, Any]) -> Frame:
     )
 
 
-def _checked(frame: Frame) -> Frame:
+def _with_intervals(frame: Frame) -> Frame:
     """The frame; ValueError where columns of every release are missing, or hold no answers with intervals."""
-    least = {"query", "label", *FIGURES, *(["refined"] if "refined" in frame.metadata else [])}
-    if not least <= set(frame.names) or "confidence" not in frame.metadata:
+    required = {"query", "label", *FIGURES, *(["refined"] if "refined" in frame.metadata else [])}
+    if not required <= set(frame.names) or "confidence" not in frame.metadata:
         raise ValueError("no answers")
     figures = np.array([frame[name] for name in (*FIGURES, *({"refined"} & set(frame.names)))], dtype=float)
     estimate, error, low, high, covered = figures[:5]

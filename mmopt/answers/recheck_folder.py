@@ -2,7 +2,7 @@
 
 A manifest is for readers, so it contains figures though they follow from others: from the answers and from
 one another, from the saved strategy, and with the workload from the plan. No figure is believed on reading:
-``derived`` derives the figures from the other files, compares, and lists what is left unchecked.
+``plan_and_unchecked`` derives the figures from the other files, compares, and lists what is left unchecked.
 """
 
 import hashlib
@@ -40,9 +40,8 @@ from mmopt.privacy.epsilon_delta_rho import (
 from mmopt.privacy.noise import MOST_SUMMED, NOISES, Noise
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.proof.verify import checked_summary
-from mmopt.results import Frame, Solution
+from mmopt.results import Frame, Solution, gap_between
 from mmopt.results.saved_fields import UNREADABLE
-from mmopt.results.solution import gap_between
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 
@@ -50,12 +49,12 @@ Facts = dict[str, Any]
 """Values of a manifest at their places in it, by names."""
 
 _SHOWN, _WHOLE = 1e-4, 1e-7  # standard errors, and rows: the most by which ends of intervals are rounded
-_NOTHING = 1e-200  # a squared distance in standard errors
+_UNDERFLOW = 1e-200  # a squared distance in standard errors
 # Relative: twelve digits; what such figures prove; a plan computed by other versions of libraries.
 _SAME, _ROUNDED, _NEAR = 1e-11, 1e-9, 1e-6
 
 
-def derived(
+def plan_and_unchecked(
     folder: Path,
     manifest: Facts,
     answers: Frame,
@@ -75,8 +74,8 @@ def derived(
         that contradicts the plan.
     """
     try:
-        facts, allowed = _of_answers(manifest, answers), _allowed(manifest, answers)
-        strategy, used = ({}, {}) if solution is None else _of_solution(manifest, solution)
+        facts, allowed = _facts_of_answers(manifest, answers), _allowed_figures(manifest, answers)
+        of_solution, of_workload = ({}, {}) if solution is None else _facts_of_solution(manifest, solution)
     except (*UNREADABLE, Error):
         raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
     if manifest["format"] == FORMATS[0]:  # whose words were others
@@ -84,12 +83,12 @@ def derived(
         allowed = {}
     for implied in (facts, allowed):
         _compare(folder, manifest, implied, "its answers and its other figures", is_all=False)
-    _compare(folder, manifest, used, "its strategy", is_all=False)
-    _compare(folder, manifest, strategy, "its strategy")
-    facts["workload"] |= used.get("workload", {})
+    _compare(folder, manifest, of_workload, "its strategy", is_all=False)
+    _compare(folder, manifest, of_solution, "its strategy")
+    facts["workload"] |= of_workload.get("workload", {})
     plan = None
     if workload is not None:
-        plan = _plan(folder, manifest, answers, workload, solution)
+        plan = _plan_again(folder, manifest, answers, workload, solution)
         # The facts about workload, strategy, privacy and noise, not those in the answers.
         allowed_epsilon = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
         theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed_epsilon)[3]
@@ -100,7 +99,7 @@ def derived(
         _compare(folder, manifest, {"accuracy": facts["accuracy"]}, "its strategy and noise", is_all=False)
         del by_plan["privacy"]["set_by"]  # which the plan was made from
         facts |= by_plan
-    return plan, tuple(_left(manifest, facts | strategy))
+    return plan, tuple(_unconfirmed(manifest, facts | of_solution))
 
 
 # -- manifest and facts compared
@@ -133,22 +132,23 @@ def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
         yield from _leaves(each, f"{place} {name}")
 
 
-def _left(manifest: Facts, facts: Facts, place: str = "") -> Iterator[str]:
+def _unconfirmed(manifest: Facts, facts: Facts, place: str = "") -> Iterator[str]:
     """The places of a manifest for which there are no facts."""
     for name, value in manifest.items():
         if name not in facts:
             yield f"{place}{name}"
         elif isinstance(value, dict) and isinstance(facts[name], dict):
-            yield from _left(value, facts[name], f"{place}{name}.")
+            yield from _unconfirmed(value, facts[name], f"{place}{name}.")
 
 
 # -- from the answers, from the strategy
 
 
-def _of_answers(manifest: Facts, answers: Frame) -> Facts:
+def _facts_of_answers(manifest: Facts, answers: Frame) -> Facts:
+    """Facts that follow from the answers, and from the claimed rho, epsilon and delta."""
     privacy, strategy, covered = manifest["privacy"], manifest["strategy"], manifest["accuracy"]["coverage"]
     rho, epsilon, delta = privacy["rho"], privacy["epsilon"], privacy["delta"]
-    law, errors = _law(manifest), answers["standard_error"]
+    law, errors = _noise_of(manifest), answers["standard_error"]
     facts: Facts = {
         **{name: manifest[name] for name in ("format", "private", "files") if name in manifest},
         "warning": privacy_warning(epsilon, delta, rho),
@@ -164,8 +164,8 @@ def _of_answers(manifest: Facts, answers: Frame) -> Facts:
             "rmse": float(np.sqrt(np.mean(np.square(errors)))),
             "confidence": float(answers.metadata["confidence"]),
             "coverage": {
-                "least": _published(covered["least"], float(answers["coverage"].min())),
-                "largest": _published(covered["largest"], float(answers["coverage"].max())),
+                "least": _before_rounding(covered["least"], float(answers["coverage"].min())),
+                "largest": _before_rounding(covered["largest"], float(answers["coverage"].max())),
             },
         },
     }
@@ -174,23 +174,23 @@ def _of_answers(manifest: Facts, answers: Frame) -> Facts:
     if "ledger" in manifest and rho is not None:
         facts["ledger"] = {"measure": "rho", "spent": rho}
     if "refined" in manifest:
-        facts["refined"] = _of_refined(manifest["refined"], answers)
+        facts["refined"] = _facts_of_refined(manifest["refined"], answers)
     return facts
 
 
-def _law(manifest: Facts) -> Noise:
+def _noise_of(manifest: Facts) -> Noise:
     """The noise of a manifest: by the unit of its cost, and by its norm where there are several."""
     unit, norm = "epsilon" if manifest["privacy"]["rho"] is None else "rho", manifest["strategy"]["norm"]
     return min((one for one in NOISES if one.unit == unit), key=lambda one: f"L{one.norm}" != norm)
 
 
-def _of_refined(about: Facts, answers: Frame) -> Facts:
+def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
     """Facts about refined answers: the hash of the released answers, and their distance from these."""
     from mmopt.answers.nearest_and_whole_counts import PROGRAM
 
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
     # Where released answers were consistent the distance is only what the proof adds for underflow.
-    objective = max(_distance(answers)[0], about["bound"], min(about["objective"], _NOTHING))
+    objective = max(_distance(answers)[0], about["bound"], min(about["objective"], _UNDERFLOW))
     return {
         "note": REFINED,
         "of": {"answers_sha256": hashlib.sha256(before.to_csv().encode()).hexdigest()},
@@ -204,15 +204,15 @@ def _distance(answers: Frame) -> tuple[float, float]:
     """The squared distance of refined from released answers, in standard errors: as written, and at most."""
     off = (answers["refined"] - answers["estimate"]) / answers["standard_error"]
     # Each digit that is not written is below SMALL standard errors.
-    return float(off @ off), (float(np.linalg.norm(off)) + SMALL * math.sqrt(len(off))) ** 2 + _NOTHING
+    return float(off @ off), (float(np.linalg.norm(off)) + SMALL * math.sqrt(len(off))) ** 2 + _UNDERFLOW
 
 
-def _allowed(manifest: Facts, answers: Frame) -> Facts:
-    """The figures that only the manifest states: as stated where its other figures allow that, else the
-    nearest that they allow.
+def _allowed_figures(manifest: Facts, answers: Frame) -> Facts:
+    """The figures that only the manifest states, each as stated where its other figures allow that; else the
+    nearest figure that they allow.
     """
     privacy, noise, strategy = manifest["privacy"], manifest["noise"], manifest["strategy"]
-    law, parts = _law(manifest), strategy["parts"]
+    law, parts = _noise_of(manifest), strategy["parts"]
     scale, sensitivity = float(noise["scale"]), float(strategy["sensitivity"])
     rho, epsilon, delta = privacy["rho"], privacy["epsilon"], privacy["delta"]
     # With one part the sensitivity may be stated before or after its relative noise.
@@ -238,9 +238,9 @@ def _allowed(manifest: Facts, answers: Frame) -> Facts:
         sizes = (sensitivity * each for each in ratios if len(parts) == 1)
         facts["privacy"]["epsilon"] = _least_epsilon(manifest, sizes)
     if "ledger" in manifest:
-        facts["ledger"] = _of_ledger(manifest["ledger"], rho, epsilon)
+        facts["ledger"] = _facts_of_ledger(manifest["ledger"], rho, epsilon)
     if "refined" in manifest:
-        facts["refined"] = _of_proof(manifest["refined"], answers)
+        facts["refined"] = _facts_of_proof(manifest["refined"], answers)
     return facts
 
 
@@ -261,7 +261,7 @@ def _least_epsilon(manifest: Facts, sizes: Iterable[float]) -> float:
     return max(epsilon, least)
 
 
-def _of_ledger(account: Facts, rho: float | None, epsilon: float | None) -> Facts:
+def _facts_of_ledger(account: Facts, rho: float | None, epsilon: float | None) -> Facts:
     """Figures of a ledger: ``spent`` follows from the cost, ``left`` is at most the rest of the total."""
     measure: Measure = account["measure"] if rho is None and account["measure"] in MEASURES else "rho"
     spent = above(cost_in(measure, rho, epsilon))
@@ -281,7 +281,7 @@ def _of_ledger(account: Facts, rho: float | None, epsilon: float | None) -> Fact
     }
 
 
-def _of_proof(about: Facts, answers: Frame) -> Facts:
+def _facts_of_proof(about: Facts, answers: Frame) -> Facts:
     """Figures of refined answers that are consistent: the bound is at most their squared distance from the
     released answers, and the stated limit on their distance from the best ones is at least the root of the
     objective minus the bound.
@@ -314,7 +314,7 @@ def _between(value: float, least: float, most: float = math.inf) -> float:
     return float(min(max(value, least), most))
 
 
-def _of_solution(manifest: Facts, solution: Solution) -> tuple[Facts, Facts]:
+def _facts_of_solution(manifest: Facts, solution: Solution) -> tuple[Facts, Facts]:
     """Facts of the saved strategy that the manifest repeats, all of them or those that are recomputed; and
     those of the workload of a private release. Simulated answers may use the strategy of another workload.
     """
@@ -328,7 +328,7 @@ def _of_solution(manifest: Facts, solution: Solution) -> tuple[Facts, Facts]:
     return json.loads(json.dumps(kept)), {"workload": workload} if manifest["private"] else {}
 
 
-def _published(claimed: Any, written: float) -> float:
+def _before_rounding(claimed: Any, written: float) -> float:
     """The claimed coverage if it agrees with the written one of six digits, rounded down; else the latter."""
     is_same = (
         isinstance(claimed, float) and 0 < claimed <= 1 and float(rounded(claimed, 6, up=False)) == written
@@ -339,7 +339,7 @@ def _published(claimed: Any, written: float) -> float:
 # -- from the plan
 
 
-def _plan(
+def _plan_again(
     folder: Path, manifest: Facts, answers: Frame, workload: Workload, solution: Solution | None
 ) -> Plan:
     """The plan of a saved release: its strategy in integers again, with the noise of its manifest."""

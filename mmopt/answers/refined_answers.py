@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 Totals = float | Mapping[str | int | None, float]
 
 MOST_CLASSES = 1024  # classes of cells that no query tells apart: so many counts take about a minute
-CELLS = 2**22  # the most cells that are listed
-FAR = 1e-4  # standard errors, or rows of a total: no counts have answers that are farther
-LARGE = ("refine a release whose workload asks about fewer attributes, or coarser values of them",)
+MOST_LISTED = 2**22  # cells
+FAR = 1e-4  # standard errors, or rows of a total: answers of counts, as written, are not farther from these
+FEWER_CELLS = "refine a release whose workload asks about fewer attributes, or coarser values of them"
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ def refine(
 def _refined(
     release: Release, whole: bool, totals: Totals | None, tolerance: float | None, time_limit: float | None
 ) -> Release:
+    """``refine``, within its time limit."""
     if release.plan is None:
         raise OptionError(
             "a release that was loaded from its folder does not hold its queries, which refining needs",
@@ -107,7 +108,7 @@ def _refined(
     queries = _listed(release.plan.workload)
     fixed = _fixed_totals(release, totals, queries)
     if whole:
-        _refuse_parts(release, fixed, queries)
+        _refuse_fractions(release, fixed, queries)
     columns, matrix, sums = _merged(queries, fixed.rows)
     errors = np.asarray(release.answers["standard_error"], dtype=float)
     estimates = np.asarray(release.answers["estimate"], dtype=float)
@@ -198,16 +199,18 @@ def _places(error: float) -> int:
 def _listed(workload: Workload) -> Array:
     """The queries (m, n) as a matrix."""
     m, n = workload.shape
-    if n > CELLS:
+    if n > MOST_LISTED:
         raise TooLargeError(
-            f"refining counts every cell, and there are {whole_number(n)}; it lists at most {CELLS:,}",
-            hint=LARGE[0],
+            f"refining counts every cell, and there are {whole_number(n)}; it lists at most {MOST_LISTED:,}",
+            hint=FEWER_CELLS,
         )
-    require_memory((m, n), "queries over the cells, which refining counts one by one", LARGE[0], share=2)
+    require_memory((m, n), "queries over the cells, which refining counts one by one", FEWER_CELLS, share=2)
     return workload.queries
 
 
 def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _FixedTotals:
+    """The totals that a caller gives, as queries; OptionError for those that are none, or that no counts
+    have."""
     given = {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
     if given and (column := Neighbours.of(release.manifest["privacy"]["neighbours"]).column):
         raise OptionError(
@@ -224,7 +227,7 @@ def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _F
             raise OptionError(
                 f"a total is given of {query!r}, expected a query's label or number, or None for all rows"
             )
-        number = _number(value)
+        number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
         if not math.isfinite(number):
             raise OptionError(f"the total of {name} is {value!r}, expected a number")
         row = np.ones(queries.shape[1]) if query is None else queries[release.numbers(query)[0]]
@@ -244,6 +247,7 @@ def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _F
 
 
 def _contradiction(fixed: _FixedTotals, conflict: list[tuple[int, float, float]]) -> SolverError:
+    """The error for totals that no counts have together; ``conflict`` as of ``conflicting_totals``."""
     totals = [f"{fixed.values[number]:.12g} of {fixed.names[number]}" for number, _, _ in conflict]
     ranges = [f"{fixed.names[number]} {_between(low, high)}" for number, low, high in conflict]
     return SolverError(
@@ -262,12 +266,7 @@ def _between(low: float, high: float) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _number(value: object) -> float:
-    """A number as a float; NaN for other values."""
-    return math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
-
-
-def _refuse_parts(release: Release, fixed: _FixedTotals, queries: Array) -> None:
+def _refuse_fractions(release: Release, fixed: _FixedTotals, queries: Array) -> None:
     """OptionError where answers cannot be whole, whatever the counts are."""
     parted = np.flatnonzero((queries != np.rint(queries)).any(axis=1))
     if parted.size:
@@ -292,7 +291,7 @@ def _merged(queries: Array, sums: Array) -> tuple[int, Array, Array]:
     if columns > MOST_CLASSES:
         raise TooLargeError(
             f"the queries tell {columns:,} cells apart, and refining chooses at most {MOST_CLASSES:,} counts",
-            hint=LARGE[0],
+            hint=FEWER_CELLS,
         )
     return columns, distinct[: len(queries)], distinct[len(queries) :]
 
