@@ -29,7 +29,7 @@ from mmopt.mechanism.release_writing import (
     STRATEGY_FILE,
     coverage_kind,
     noise_words,
-    stated,
+    plan_sections,
 )
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.epsilon_delta_rho import (
@@ -92,7 +92,9 @@ def plan_and_unchecked(
         # The facts about workload, strategy, privacy and noise, not those in the answers.
         allowed_epsilon = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
         theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed_epsilon)[3]
-        by_plan = stated(replace(plan, theorem=composed(theorem, plan.integer.parts)), manifest["private"])
+        by_plan = plan_sections(
+            replace(plan, theorem=composed(theorem, plan.integer.parts)), manifest["private"]
+        )
         if manifest["format"] != FORMATS[0]:  # whose labels were others
             facts["accuracy"]["coverage"]["kind"] = _kind_of_coverage(folder, plan, answers)
         _compare(folder, manifest, by_plan, "its strategy and noise", _NEAR)
@@ -208,8 +210,8 @@ def _distance(answers: Frame) -> tuple[float, float]:
 
 
 def _allowed_figures(manifest: Facts, answers: Frame) -> Facts:
-    """The figures that only the manifest states, each as stated where its other figures allow that; else the
-    nearest figure that they allow.
+    """The figures that only the manifest states, each as stated where its other figures allow that;
+    else the nearest figure that they allow.
     """
     privacy, noise, strategy = manifest["privacy"], manifest["noise"], manifest["strategy"]
     law, parts = _noise_of(manifest), strategy["parts"]
@@ -283,8 +285,8 @@ def _facts_of_ledger(account: Facts, rho: float | None, epsilon: float | None) -
 
 def _facts_of_proof(about: Facts, answers: Frame) -> Facts:
     """Figures of refined answers that are consistent: the bound is at most their squared distance from the
-    released answers, and the stated limit on their distance from the best ones is at least the root of the
-    objective minus the bound.
+    released answers, and the stated limit on their distance from the best ones is at least the root of
+    the objective minus the bound.
     """
     (_, most), whole, count = _distance(answers), about["whole"], len(answers)
     bound = _between(about["bound"], 0.0, most)

@@ -28,7 +28,7 @@ FIGURES = ("estimate", "standard_error", "low", "high", "coverage")
 """Names of the columns of numbers in published answers."""
 
 _ROUNDED = 1e-14  # relative: some 90 roundings of an answer
-_LOOKED_AT = 2**22  # entries of a factor
+_MOST_ENTRIES = 2**22  # of a factor, up to which they are read
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,9 @@ def check_claim(plan: Plan) -> None:
 
 
 def _whole(values: Array, is_whole: Bools, slack: Array | float = 0.0) -> Array:
-    """Values with slack; whole numbers where the query's entries are whole, and its value up to rounding."""
+    """The values plus slack; but the whole number itself where a query has whole entries, and its value is
+    whole up to rounding.
+    """
     nearest = np.rint(values) + 0.0  # no -0
     is_near = np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values)
     return np.where(is_whole & is_near & (np.abs(values) < 2**40), nearest, values + slack + 0.0)
@@ -195,7 +197,7 @@ def _are_whole(block: Block) -> Bools:
     if isinstance(block, Explicit):
         return np.concatenate([(rows == np.rint(rows)).all(axis=1) for _, rows in block.chunks(1024)])
     factors = [factor.plain for factor in block.factors if not isinstance(factor.plain, Ranges)]
-    few = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _LOOKED_AT)
+    few = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _MOST_ENTRIES)
     whole = [bool((entries == np.rint(entries)).all()) for entries in few]
     return np.full(block.m, all(whole) and len(whole) == len(factors))
 
@@ -222,6 +224,7 @@ def _checked_tables(plan: Plan, tables: CountedTables) -> CountedTables:
 
 
 def _product(sizes: tuple[int, ...]) -> str:
+    """The sizes as a product in words, such as "2 × 3"."""
     return " × ".join(map(str, sizes))
 
 

@@ -264,7 +264,7 @@ def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
     half_widths, confidences = np.full(workload.m, np.inf), np.full(workload.m, np.nan)
     for rows, wish in wishes(workload.blocks):
         half_widths[rows], confidences[rows] = wish.half_width, wish.confidence
-        is_stricter = targets[rows] < wish.variance
+        is_stricter = targets[rows] < wish.variance  # a max_variance besides
         widths = plan.intervals(wish.confidence).widths[rows]
         meets[rows] = (widths <= wish.half_width * (1 + 2 * BEYOND)) & (meets[rows] | ~is_stricter)
         targets[rows] = np.where(is_stricter, targets[rows], np.inf)
@@ -322,14 +322,14 @@ def claim(
 ) -> tuple[float | None, float | None, float | None, str]:
     """The rho, delta, epsilon and theorem that noise of this scale proves, as ``Plan`` holds them.
 
-    Errors, and `allowed`, as ``approximate_epsilon``.
+    `allowed` is ``approximate_epsilon``'s `wanted`.
     """
-    cheap = cost(noise, integer.parts, scale)
+    added_up = cost(noise, integer.parts, scale)
     if noise.unit == "epsilon":
-        return None, 0.0, cheap, noise.theorem
+        return None, 0.0, added_up, noise.theorem
     if delta is None:
-        return cheap, None, None, noise.theorem
-    return cheap, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, allowed)
+        return added_up, None, None, noise.theorem
+    return added_up, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, allowed)
 
 
 def approximate_epsilon(
@@ -345,7 +345,7 @@ def approximate_epsilon(
     if wanted < implied and rho <= zcdp_rho(wanted, delta):
         implied = wanted
     proofs = [
-        (_least(partial(bound, scale=scale), delta, 0.0, implied, min(wanted, implied)), theorem)
+        (_least_at_delta(partial(bound, scale=scale), delta, 0.0, implied, min(wanted, implied)), theorem)
         for theorem, bound in (noise.deltas(finer(integer.parts, fineness)) if implied else [])
     ]
     return min([(implied, noise.theorem + noise.implied), *proofs], key=itemgetter(0))
@@ -367,7 +367,8 @@ def composed(theorem: str, parts: Sized) -> str:
 def least_scale(
     noise: Noise, integer: Measured, fineness: int, allowed: float, delta: float | None = None
 ) -> float:
-    """The scale of a cost; at a delta the smallest, to ten digits, at which a theorem proves this epsilon.
+    """The smallest scale at which the cost is allowed; at a delta, to ten digits, at which a theorem proves
+    this epsilon.
 
     Errors as ``least_scale_by_cost``.
     """
@@ -375,7 +376,7 @@ def least_scale(
         return least_scale_by_cost(noise, integer, allowed)
     implied = least_scale_by_cost(noise, integer, zcdp_rho(allowed, delta))
     lower = [
-        _least(partial(bound, allowed), delta, implied / 8, implied, implied / 2)
+        _least_at_delta(partial(bound, allowed), delta, implied / 8, implied, implied / 2)
         for _, bound in noise.deltas(finer(integer.parts, fineness))
     ]
     return min([implied, *lower])
@@ -403,7 +404,9 @@ def least_scale_by_cost(noise: Noise, integer: Measured, allowed: float) -> floa
 _STEPS = 40  # halvings of the interval in a search for an epsilon or a scale
 
 
-def _least(bound: Callable[[float], Decimal], delta: float, low: float, high: float, first: float) -> float:
+def _least_at_delta(
+    bound: Callable[[float], Decimal], delta: float, low: float, high: float, first: float
+) -> float:
     """A number at which the bound is at most delta, the least by halving with `first` tried first; or `high`.
 
     A bound on delta need not fall: the distance of discrete noise counts e^epsilon times. So the bound is
@@ -499,7 +502,7 @@ def _round_up(value: float) -> str:
     return f"{(math.floor(value / unit) + 1) * unit:.4g}"
 
 
-_WORTH = 0.99  # answers that are not whole are worth it below this part of the variance or epsilon
+_WORTHWHILE = 0.99  # answers that are not whole are worth it below this part of the variance or epsilon
 _NO_NOISE = 1 / 200  # the scale on integers below which draws are zeros
 _LEAST_STEP = 2.0**-10  # the least relative step by which noise is shrunk after the first step
 _CLOSE = 1e-6  # relative precision of the largest noise that meets the wishes
@@ -550,6 +553,7 @@ def plan(
             "no privacy parameters, and the noise is not set by targets",
             hint=f"add a line such as 'privacy: {{{noise.example}}}' to the workload file",
         )
+    # An epsilon where one is stated, else rho; None where only the targets decide.
     budget = None if privacy is None else noise.allowed(privacy)
     allowed = budget if privacy is None else privacy.epsilon or budget
     integer = round_any(strategy, workload, strategy.neighbours if neighbours is None else neighbours)
@@ -557,6 +561,7 @@ def plan(
     delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
 
     def at_fineness(fineness: int, target: float | None) -> Plan:
+        """The plan on a lattice, with noise of the scale ``target``, or the least that is allowed."""
         scale = target or least_scale(noise, integer, fineness, allowed or math.inf, delta)
         rho, claimed_delta, epsilon, theorem = claim(
             noise, integer, fineness, scale, delta, allowed or math.inf
@@ -577,6 +582,7 @@ def plan(
         )
 
     def planned(target: float | None) -> Plan:
+        """``at_fineness`` 0, or on a finer lattice where that is worth it."""
         chosen = at_fineness(0, target)
         check_scales(integer.parts, chosen.scale)
         most = finest(integer.parts, chosen.scale)
@@ -593,19 +599,19 @@ def plan(
                 if absolute
                 else (fine.rmse / chosen.rmse) ** 2
             )
-            if is_many or saved < _WORTH:
+            if is_many or saved < _WORTHWHILE:
                 chosen = fine
         return chosen
 
     if target is None:
         return planned(target)
-    best = _shrunk(planned, target)
+    best = _within_wishes(planned, target)
     if privacy is not None:
         check_cost(best, privacy)
     return best
 
 
-def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
+def _within_wishes(planned: Callable[[float], Plan], target: float) -> Plan:
     """The plan with the most noise whose intervals meet the wishes; Gaussian noise up to the scale `target`.
 
     Noise on integers may have wider intervals than the normal noise that wishes were turned into. Dividing
@@ -617,6 +623,7 @@ def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
     ------
     PrivacyError : rounding the strategy alone makes an interval too wide.
     """
+    # ``target``: the scale of ``best``; ``wide``: a larger one, at which intervals are too wide.
     best, wide, step = planned(target), math.inf, 0.0
     while (excess := excess_over_wishes(best)) > 1:
         if max(part.relative for part in best.parts) * best.scale < _NO_NOISE:

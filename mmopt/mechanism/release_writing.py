@@ -68,6 +68,7 @@ def answers_frame(answers: Answers, metadata: Mapping[str, str] | None = None) -
 
 
 def _rounded(estimate: float, error: float, low: float, high: float, covered: float) -> list[float]:
+    """The figures of an answer, as published."""
     texts = (
         f"{estimate:.{_digits(estimate, error)}g}",
         f"{error:.12g}",
@@ -88,11 +89,11 @@ PARQUET_FILE = "answers.parquet"
 MANIFEST_FILE = "manifest.json"
 CHART_FILE = "answers.svg"
 STRATEGY_FILE = "strategy.npz"
-_KEPT = 40  # characters of a folder's name in that of its sibling: a name of 255 bytes has room for no more
+_NAME_LENGTH = 40  # characters of a folder's name in its sibling's: 255 bytes have room for no more
 GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")
 
 
-def stated(plan: Plan, private: bool) -> dict[str, Any]:
+def plan_sections(plan: Plan, private: bool) -> dict[str, Any]:
     """The sections of a manifest that follow from the plan, for private or simulated noise."""
     integer = plan.integer
     return {
@@ -151,7 +152,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
     manifest: dict[str, Any] = {
         "format": "mmopt release 2",
         "private": answers.private,
-        **stated(plan, answers.private),
+        **plan_sections(plan, answers.private),
         "accuracy": {
             "rmse": plan.rmse,
             "confidence": answers.confidence,
@@ -213,7 +214,7 @@ def write_release(
             f"'{target}' exists already; a release is written to a new folder", hint="name another folder"
         )
     temporary = partial_sibling(target)
-    _remove_left(target)
+    _remove_abandoned(target)
     try:
         temporary.mkdir()
     except OSError as error:
@@ -244,7 +245,7 @@ def write_release(
 
 def partial_sibling(target: Path) -> Path:
     """The name of the temporary folder in which a release is written."""
-    return target.parent / f".{target.name[:_KEPT]}.{secrets.token_hex(4)}.partial"
+    return target.parent / f".{target.name[:_NAME_LENGTH]}.{secrets.token_hex(4)}.partial"
 
 
 def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -253,9 +254,9 @@ def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(privacy[key]) for key in GUARANTEE if privacy.get(key) is not None}
 
 
-def _remove_left(target: Path) -> None:
+def _remove_abandoned(target: Path) -> None:
     """Remove folders that dead processes began for this target: their locks are free."""
-    name = re.compile(rf"\.{re.escape(target.name[:_KEPT])}\.\w{{8}}\.partial")
+    name = re.compile(rf"\.{re.escape(target.name[:_NAME_LENGTH])}\.\w{{8}}\.partial")
     with contextlib.suppress(OSError):
         for sibling in target.parent.iterdir():
             if name.fullmatch(sibling.name) and (lock := _lock(sibling)) is not None:
@@ -290,6 +291,7 @@ def _sync(folder: Path) -> None:
 
 
 def _version(package: str) -> str:
+    """The version of an installed package, in the words of a manifest."""
     try:
         return version(package)
     except PackageNotFoundError:

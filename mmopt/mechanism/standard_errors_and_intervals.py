@@ -21,7 +21,7 @@ from mmopt.privacy.rounding.integer_dense import common_step
 from mmopt.privacy.rounding.measured_integers import Measured, finer
 from mmopt.workloads.query_product import LEAST_MISSED
 
-_MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which each query has its own width
+_MOST_COEFFICIENTS = 2**21  # of queries or cells by measured rows, up to which each query has its own width
 NEARLY_NORMAL = 1e-6
 """The largest distance, in probability, at which drawn noise is taken for normal noise."""
 
@@ -52,7 +52,10 @@ class Intervals:
 
 
 def deviations(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
-    """Standard deviation of the noise of each part, (parts,), as drawn at noise of parameter `scale`."""
+    """Standard deviation of the noise of each part, (parts,), as drawn at noise of parameter `scale`.
+
+    It is on the integers themselves, though they are measured times 2^fineness.
+    """
     variances = [noise.variance(part.relative * scale) for part in finer(integer.parts, fineness)]
     return np.ldexp(np.sqrt(variances), -fineness)
 
@@ -74,7 +77,7 @@ def standard_errors(noise: Noise, integer: Measured, scale: float, fineness: int
 
 def has_coefficients(integer: Measured) -> bool:
     """Whether queries and cells are few enough for the law of the error of each query."""
-    return integer.rows * max(len(integer.variances), integer.workload.n, integer.rows) <= _MOST
+    return integer.rows * max(len(integer.variances), integer.workload.n, integer.rows) <= _MOST_COEFFICIENTS
 
 
 def check_confidence(confidence: object) -> None:
@@ -104,6 +107,7 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
     errors = standard_errors(noise, integer, scale, fineness)
     parts, missed = finer(integer.parts, fineness), 1 - confidence
     scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
+    # In probability, from rounded normal noise.
     apart = noise.distance(parts, scale) if noise.distance else 1.0
     is_few = has_coefficients(integer)
     if apart <= min(NEARLY_NORMAL, missed / 2):
@@ -115,7 +119,7 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
     if is_few:
         drawn = np.repeat(scales, rows)
         queries = _coefficients(noise, integer, scale, fineness)
-        figures = np.array([_query(row, drawn, noise, confidence) for row in queries])
+        figures = np.array([_query_interval(row, drawn, noise, confidence) for row in queries])
         return Intervals(np.ldexp(figures[:, 0], -fineness), figures[:, 1], bool(figures[:, 2].all()))
     # In parameters of the noise, not in its deviations: at small scales these are smaller.
     parameters = errors * np.max(np.ldexp(scales, -fineness) / deviations(noise, integer, scale, fineness))
@@ -125,12 +129,12 @@ def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, conf
 
 @lru_cache(maxsize=4)
 def _coefficients(noise: Noise, integer: Measured, scale: float, fineness: int) -> Array:
-    """a (m, rows) of the queries' errors."""
+    """``coefficients`` (m, rows) of all queries, kept: each confidence asks for them again."""
     return coefficients(integer, deviations(noise, integer, scale, fineness))
 
 
 def coefficients(integer: Measured, sigmas: Array, queries: Ints | slice = slice(None)) -> Array:
-    """a (k, rows) of some queries' errors: their estimates from an answer of 1 to one measured row.
+    """The coefficients a (k, rows) of errors: some queries' estimates from an answer of 1 to one row.
 
     sigmas : the ``deviations`` of the parts.
     """
@@ -138,11 +142,12 @@ def coefficients(integer: Measured, sigmas: Array, queries: Ints | slice = slice
     return np.column_stack([integer.estimate(unit, sigmas)[queries] for unit in units])
 
 
-def _query(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[float, float, bool]:
+def _query_interval(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[float, float, bool]:
     """Half width, coverage and whether that is exact for coefficients and scales (rows,).
 
     Whole coefficients make whole errors, and the interval ends on one of these.
     """
+    # Errors in units of the largest coefficient.
     size = float(np.abs(row).max(initial=0.0))
     if size == 0.0:
         return 0.0, 1.0, True
@@ -179,11 +184,12 @@ def _half_width(
     """
     variances = {scale: noise.variance(scale) for scale in set(scales)}
     spread = math.sqrt(np.dot(np.square(sizes) * counts, [variances[scale] for scale in scales]))
+    # The period of the law, and the step of its lattice, if it is on one.
     span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-10)
     # Sizes that are tiny next to the largest are on no lattice with it.
     is_lattice = step is not None and span <= step * _GRID and min(sizes) > 1e-10
     unit = step if step is not None and is_lattice else span / _GRID
-    count = 2 ** max(7, math.ceil(math.log2(span / unit)))
+    count = 2 ** max(7, math.ceil(math.log2(span / unit)))  # cells of a period
     frequencies = 2 * math.pi / (count * unit) * np.arange(count // 2 + 1)
     is_low = bool(frequencies[-1] <= math.pi)  # where each transform falls with the frequency
     transform = np.zeros(len(frequencies))

@@ -22,14 +22,13 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from numbers import Real
 
-import numpy as np
 from scipy.optimize import brentq
 
 from mmopt.errors import PrivacyError, suggest
 from mmopt.notebook import Displayed
+from mmopt.numerics.arrays import EPS
 
 _BOTH = "give epsilon, epsilon with delta, or rho"
-_PURE = "for pure epsilon (Laplace noise) leave delta out"
 
 MOST_COST = 1e4
 """Largest epsilon or rho.
@@ -52,7 +51,6 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
     """The first rule that the parameters break, or None. One place for code and workload files."""
     other, value = ("epsilon", epsilon) if epsilon is not None else ("delta", delta)
     without = rho is None and epsilon is None
-    low = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
     rules = (  # whether it is broken, and the mistake
         (
             rho is not None and value is not None,
@@ -81,7 +79,9 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
             PrivacyFault(
                 "delta",
                 f"delta must lie strictly between 0 and 1, not be {delta!r}",
-                _PURE if delta == 0.0 else low,
+                "for pure epsilon (Laplace noise) leave delta out"
+                if delta == 0.0
+                else "a usual delta is well below 1 / (number of rows), such as 1.0e-6",
             ),
         ),
     )
@@ -125,6 +125,7 @@ class Privacy(Displayed):
     rho: float | None = None
 
     def __post_init__(self) -> None:
+        """Make floats of the parameters, and check them."""
         for name, value in vars(self).items():
             if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
                 raise PrivacyError(f"{name} must be a number, not {value!r}")
@@ -198,7 +199,7 @@ PURE_HINT = (
 # Decimal's ln is correctly rounded to this many digits: far below one float ulp.
 _CONTEXT = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _GUARD = Decimal("1e-40")  # relative allowance for the dozen roundings of one formula at 60 digits
-_ROOT = Decimal("2.506628274631000502415765284811045253006986740609938316629923576")  # of 2 pi
+_ROOT_OF_TWO_PI = Decimal("2.506628274631000502415765284811045253006986740609938316629923576")
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -277,7 +278,7 @@ def discrete_gaussian_delta(epsilon: float, sensitivity: int, scale: float) -> D
             weight, ratio, odds, k = weight * ratio, ratio * shrink, odds * fall, k + 1
         # Both are lower bounds of Σ w. From a scale of 2 on the second one is within 1e-33 of it.
         summed = 1 + 2 * sum(((-(j * j) / twice).exp() for j in range(1, 50 if scale < 2 else 1)), Decimal(0))
-        whole = max(summed, _ROOT * Decimal(scale))
+        whole = max(summed, _ROOT_OF_TWO_PI * Decimal(scale))
         return (total + weight / (1 - ratio) + guard) / (whole * (1 - _GUARD))
 
 
@@ -290,7 +291,7 @@ def _normal_tail(x: Decimal) -> tuple[Decimal, Decimal]:
     if x < 0:
         low, high = _normal_tail(-x)
         return 1 - high, 1 - low
-    density = (-x * x / 2).exp() / _ROOT
+    density = (-x * x / 2).exp() / _ROOT_OF_TWO_PI
     if x < 2:
         term, total, n = x, x, 1
         while term > _GUARD * _GUARD:
@@ -332,10 +333,15 @@ def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest mu for which mu-GDP implies (epsilon, delta); relative accuracy about 1e-12."""
     Privacy(epsilon=epsilon, delta=delta)  # refuses what is out of range
 
-    def excess(log_mu: float) -> float:
-        return continuous_gaussian_delta(epsilon, math.exp(log_mu)) - delta
-
-    return math.exp(float(brentq(excess, -700.0, 700.0, xtol=1e-14, rtol=4 * float(np.finfo(float).eps))))
+    # In ln mu.
+    root = brentq(
+        lambda t: continuous_gaussian_delta(epsilon, math.exp(t)) - delta,
+        -700.0,
+        700.0,
+        xtol=1e-14,
+        rtol=4 * EPS,
+    )
+    return math.exp(float(root))
 
 
 def continuous_gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
@@ -390,6 +396,7 @@ def _tail(order: Decimal, delta: float) -> Decimal:
 
 
 def _tail_float(u: float, delta: float) -> float:
+    """``_tail`` in floating point, at the order u."""
     return -math.log1p(1 / u) - (math.log1p(u) + math.log(delta)) / u
 
 

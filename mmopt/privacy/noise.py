@@ -106,7 +106,7 @@ class Noise:
         return privacy.epsilon is not None if self.unit == "epsilon" else not privacy.is_pure
 
     def cost(self, squared_sensitivity: int, scale: float) -> float:
-        """Epsilon or rho at a scale, rounded up with room for OpenDP's own rounding.
+        """Epsilon or rho of one part at a scale, rounded up with room for OpenDP's own rounding.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Noise:
 
 
 def cost(noise: Noise, parts: Parts, scale: float) -> float:
-    """Epsilon or rho of all parts at noise of parameter ``part.relative * scale``, rounded up."""
+    """Epsilon or rho of all parts together, at noise of parameter ``part.relative * scale``, rounded up."""
     each = (Fraction(noise.cost(part.squared_sensitivity, part.relative * scale)) for part in parts)
     return float_above(sum(each, Fraction(0)))
 
@@ -138,6 +138,7 @@ def check_scales(parts: Parts, scale: float) -> None:
 
 
 def _check_positive(scale: float) -> None:
+    """PrivacyError unless the scale is finite and positive."""
     if not (math.isfinite(scale) and scale > 0):
         raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
 
@@ -182,6 +183,7 @@ def simulate(noise: Noise, answers: AnyInts, scale: float | Array, seed: int) ->
 
 
 def _checked(answers: AnyInts) -> AnyInts:
+    """The answers as an array; WorkloadError unless they are one axis of integers."""
     answers = np.asarray(answers)
     if answers.ndim != 1 or answers.dtype not in (np.int64, object):
         raise WorkloadError(
@@ -220,7 +222,9 @@ def _laplace_imitate(rng: np.random.Generator, scales: Array) -> Array:
 
 
 def _laplace_tail(missed: float, least: float) -> float:
-    """A Laplace variable L = X - Y of two exponential ones is z + V, z = ⌊X⌋ - ⌊Y⌋ discrete Laplace, and V,
+    """``Noise.tail`` of discrete Laplace noise, from that of continuous noise.
+
+    A Laplace variable L = X - Y of two exponential ones is z + V, z = ⌊X⌋ - ⌊Y⌋ discrete Laplace, and V,
     the difference of the fractions, symmetric, below 1 and independent of z (no memory). So |Σ a z| > t
     implies |Σ a L| > t with probability 1/2 at least, and |Σ a L| > t - |Σ a V| always, where Σ a V is beyond
     v |a| with probability 2 exp(-v²/2) at most (Hoeffding); quantiles of Σ a L are those of
@@ -331,6 +335,7 @@ def _gaussian_deltas(parts: Parts) -> list[tuple[str, Callable[..., Decimal]]]:
     context = Context(prec=60)
 
     def analytic(epsilon: float, scale: float) -> Decimal:
+        """The delta of continuous noise, and what the distance of discrete noise adds."""
         if epsilon > _MOST_EPSILON:
             return Decimal(1)
         squared = 2 * Fraction(cost(GAUSSIAN, parts, scale))
@@ -339,6 +344,7 @@ def _gaussian_deltas(parts: Parts) -> list[tuple[str, Callable[..., Decimal]]]:
         return gaussian_delta(epsilon, mu.next_plus(context)) + apart * (1 + Decimal("1e-20"))
 
     def exact(epsilon: float, scale: float) -> Decimal:
+        """The delta of discrete noise on one integer."""
         part_scale = parts[0].relative * scale
         if part_scale > MOST_SUMMED:
             return Decimal(1)

@@ -80,7 +80,7 @@ class Component:
     @cached_property
     def _maps(self) -> tuple[scipy.sparse.csr_array, ...]:
         """The integer matrix of each of the ``axes``."""
-        return tuple(_map(*self._parts[i]) for i in self.axes)
+        return tuple(_integer_map(*self._parts[i]) for i in self.axes)
 
     @cached_property
     def centred(self) -> frozenset[int]:
@@ -100,6 +100,7 @@ class Component:
 
     @property
     def rows(self) -> int:
+        """Number of measured queries."""
         return len(self.matrix) * math.prod(self.orbit_sizes)
 
     @property
@@ -121,6 +122,7 @@ class Component:
         """The exact answers (rows,) of its measured queries."""
 
         def linear(tensor: Any) -> Any:
+            """The answers as a linear function of the table of counts, in its number type."""
             for axis, one in enumerate(self._maps):
                 tensor = _along(one, tensor, axis)
             split = tensor.transpose(self._order).reshape(self.joint.dim(self.chosen.key), -1)
@@ -163,7 +165,7 @@ def _along(matrix: scipy.sparse.csr_array, tensor: Any, axis: int) -> Any:
     return np.moveaxis(np.asarray(product).reshape(matrix.shape[0], *moved.shape[1:]), 0, axis)
 
 
-def _map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_array:
+def _integer_map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_array:
     """The integer matrix (rows, size) of a part."""
     n = len(attribute.classes)
     values = np.arange(n)
@@ -214,7 +216,6 @@ def squared_sensitivity_from(largest_square: int, neighbours: Neighbours) -> int
     return bound_by_column(largest_square, 2, neighbours, is_nonnegative=False)
 
 
-HINT = "group values of the attributes, so that there are fewer cells"
 MOST_HELD = 2**22  # cells up to which one estimate of the data vector is cheaper than an estimate per product
 
 
@@ -226,6 +227,7 @@ class IntegerComponents(OnComponents):
 
     @property
     def largest_answer(self) -> int:
+        """The largest of the components' bounds."""
         return max(component.largest_entry for component in self.components)
 
     def squared_sensitivities(self) -> list[int]:
@@ -255,9 +257,10 @@ class IntegerComponents(OnComponents):
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).
 
-        All from one estimate of the data vector, up to ``MOST_HELD`` cells or where the workload has no
-        products; else from a table for each product, made of the components whose ``centred`` attributes are
-        all among its own.
+        ``deviations`` are not read: all rows have one noise, at which least squares is the same. All
+        estimates are made from one estimate of the data vector, up to ``MOST_HELD`` cells or where the
+        workload has no products; else from a table for each product, made of the components whose ``centred``
+        attributes are all among its own.
 
         Raises
         ------
@@ -269,7 +272,13 @@ class IntegerComponents(OnComponents):
         shape, products = self.workload.domain.shape, self.workload.products
 
         def table(attributes: tuple[int, ...]) -> Array:
-            require_memory(sizes := tuple(shape[i] for i in attributes), "estimate of the data vector", HINT)
+            """The sums of the estimated data vector over all but these attributes."""
+            sizes = tuple(shape[i] for i in attributes)
+            require_memory(
+                sizes,
+                "estimate of the data vector",
+                "group values of the attributes, so that there are fewer cells",
+            )
             total = np.zeros(sizes)
             for component, part in parts:
                 if component.centred.issubset(attributes):
@@ -313,7 +322,7 @@ def round_components(
         raise unsupported()
     cells = strategy.cells
     bases = spanning_rows(cells.joint, workload, cells.chosen)
-    unrounded, roots = [], []
+    unrounded, roots = [], []  # the components on their integer bases, and Σ^(-1/2) of each
     for chosen, basis, part in zip(cells.chosen, bases, strategy.split.parts, strict=True):
         if basis is None:
             raise _no_integers()
@@ -349,6 +358,7 @@ def round_components(
 
 
 def _rounded(unrounded: Sequence[Component], roots: Sequence[Array], bits: int) -> tuple[Component, ...]:
+    """The components with rint(2^bits root) times their integer bases."""
     cores = [rint(np.ldexp(root, bits)) for root in roots]
     for core in cores:
         check_rank(core, bits)
@@ -388,6 +398,7 @@ def _as_strategy(components: Sequence[Component], bits: int) -> ComponentStrateg
 
 
 def _no_integers() -> WorkloadError:
+    """The error for queries without a small integer basis on the components."""
     return WorkloadError(
         "the queries have no small integer basis on the components of the strategy",
         hint="write the queries with small integers (multiply them by a common denominator)",

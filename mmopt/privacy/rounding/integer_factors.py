@@ -36,7 +36,14 @@ from mmopt.privacy.rounding.integer_arithmetic import (
     root_above,
     squared_sensitivity,
 )
-from mmopt.privacy.rounding.integer_dense import closest, is_one_count, kept_rows, loss_of, rint, unsupported
+from mmopt.privacy.rounding.integer_dense import (
+    closest,
+    is_one_count,
+    loss_of,
+    rint,
+    rows_on_integer_basis,
+    unsupported,
+)
 from mmopt.privacy.rounding.measured_integers import (
     MAX_ROWS,
     CountedTables,
@@ -63,18 +70,19 @@ from mmopt.workloads import Workload
 BITS = (30, 42)
 """Bits of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does."""
 
-_SMALL = 24  # cells, up to which every size of integers is tried, not only the powers of two
-_SIZES = 2**41
-_GOOD = 1e-9  # a loss that is not worth another bit
+_FEW_CELLS = 24  # cells, up to which every size of integers is tried, not only the powers of two
+_LARGEST_SIZE = 2**41  # of an entry
+_SMALL_LOSS = 1e-9  # a loss that is not worth another bit
 _SPANNED = 1e-6  # the part of a direction that the integers must keep to span it beyond float errors
-_KEPT = 500  # choices that are followed from factor to factor
+_MOST_FOLLOWED = 500  # choices that are followed from factor to factor
 
 
 @dataclass(frozen=True, eq=False)
 class RoundedFactor:
-    """matrix : integers, about a multiple of the factor. loss : logarithm of the worst growth of variance.
+    """A factor in integers.
 
-    bits : logarithm of the largest entry, to base 2. squared : exact squared sensitivity of the integers.
+    matrix : about a multiple of the factor. loss : logarithm of the worst growth of variance. bits :
+        logarithm of the largest entry, to base 2. squared : exact squared sensitivity of the integers.
     """
 
     matrix: Ints
@@ -88,7 +96,7 @@ def choices_of(part: ProductStrategy, workload: Workload) -> list[list[RoundedFa
 
     Raises
     ------
-    WorkloadError : as ``kept_rows``.
+    WorkloadError : as ``rows_on_integer_basis``.
     """
     variances = part.variances(workload)
     supported = [
@@ -114,30 +122,30 @@ def rounded_choices(strategy: Strategy, workload: Workload) -> list[RoundedFacto
 
     Raises
     ------
-    WorkloadError : as ``kept_rows``.
+    WorkloadError : as ``rows_on_integer_basis``.
     """
-    rows = kept_rows(strategy, workload)
+    rows = rows_on_integer_basis(strategy, workload)
     triangle = qr(rows.real)
     return choices_by_size(rows.real, rows.basis, strategy, lambda core: _least_kept(core, triangle))
 
 
 def choices_by_size(
-    real: Array, basis: Ints, strategy: Strategy, kept: Callable[[Ints], float]
+    real: Array, basis: Ints, strategy: Strategy, least_kept: Callable[[Ints], float]
 ) -> list[RoundedFactor]:
     """``real @ basis`` in integers of ever more bits, as ``rounded_choices``.
 
-    kept : of integers for the rows of ``real``, as ``_least_kept``.
+    least_kept : ``_least_kept`` of integers for the rows of ``real``.
     """
     largest = float(np.abs(real @ basis).max())
-    sizes = [2**b for b in range(_SIZES.bit_length())]
-    if strategy.n <= _SMALL:
+    sizes = [2**b for b in range(_LARGEST_SIZE.bit_length())]
+    if strategy.n <= _FEW_CELLS:
         sizes = sorted({*sizes, *range(1, 65), *(3 * s for s in sizes), *(5 * s for s in sizes)})
     choices: list[RoundedFactor] = []
     for size in sizes:
         scale = size / largest
         core = rint(real * scale)
         core = core[core.any(axis=1)]
-        least = kept(core) / scale
+        least = least_kept(core) / scale
         if least < _SPANNED:
             continue
         matrix = integer_product(core, basis)
@@ -145,7 +153,7 @@ def choices_by_size(
         loss = math.log(squared / (scale * strategy.sensitivity * least) ** 2)
         if not choices or loss < choices[-1].loss:
             choices.append(RoundedFactor(matrix, loss, math.log2(largest_entry(matrix)), squared))
-        if loss <= _GOOD:
+        if loss <= _SMALL_LOSS:
             break
     return choices
 
@@ -182,7 +190,7 @@ def best_choice(factors: Sequence[list[RoundedFactor]], bits: float) -> tuple[Ro
         for candidate in sorted(longer, key=lambda c: c[:2]):
             if not chosen or candidate[1] < chosen[-1][1]:
                 chosen.append(candidate)
-        chosen = chosen[:: max(1, len(chosen) // _KEPT)] + chosen[-1:]
+        chosen = chosen[:: max(1, len(chosen) // _MOST_FOLLOWED)] + chosen[-1:]
     if not chosen:
         raise too_many(len(factors), bits)
     return min(chosen, key=lambda c: c[1])[2]
@@ -305,15 +313,16 @@ ProductsT = TypeVar("ProductsT", bound=IntegerProducts)
 
 
 def _rounded_products(
-    added: Callable[[int], ProductsT], strategy: StrategyForm, before: Array, neighbours: Neighbours
+    at_bits: Callable[[int], ProductsT], strategy: StrategyForm, before: Array, neighbours: Neighbours
 ) -> ProductsT:
-    """The closest of the integers ``added`` for some bits, which are for rows added or removed.
+    """The closest of the integers that ``at_bits`` gives for some bits, for rows added or removed.
 
     before : variances (m,) of the strategy. The loss is at equal privacy.
     """
 
     def rounded(bits: int) -> ProductsT:
-        integer = added(bits)
+        """The integers with their loss."""
+        integer = at_bits(bits)
         return replace(
             integer,
             loss=loss_of(integer.variances * (integer.sensitivity / strategy.sensitivity) ** 2, before),
@@ -377,7 +386,7 @@ def round_union(
     ]
     supported = [(choices, size) for choices, size in by_part if choices is not None]
 
-    def added(bits: int) -> IntegerFactors:
+    def at_bits(bits: int) -> IntegerFactors:
         chosen = [best_choice(choices, bits) for choices, _ in supported]
         # A part in small integers may need less noise for its sensitivity, or more: its share of the
         # privacy stays the same, and no other part pays for it.
@@ -392,7 +401,7 @@ def round_union(
             relatives=tuple(new / old for new, (_, old) in zip(grown, supported, strict=True)),
         )
 
-    return _rounded_products(added, union, before, neighbours)
+    return _rounded_products(at_bits, union, before, neighbours)
 
 
 # -- sets of attributes one by one
@@ -437,7 +446,7 @@ def round_sectorwise(strategy: SetStrategy, workload: Workload, neighbours: Neig
     cached = cache(_choices)
     choices = [cached(a.tobytes(), a.shape, strategy.norm) for a in strategy.matrices]
 
-    def added(bits: int) -> IntegerSectorwise:
+    def at_bits(bits: int) -> IntegerSectorwise:
         matrices = _fitting(choices, strategy.sets, bits)
         return IntegerSectorwise(
             workload=workload,
@@ -448,7 +457,7 @@ def round_sectorwise(strategy: SetStrategy, workload: Workload, neighbours: Neig
             relatives=_relatives(strategy, matrices),
         )
 
-    return _rounded_products(added, strategy, before, neighbours)
+    return _rounded_products(at_bits, strategy, before, neighbours)
 
 
 def _choices(entries: bytes, shape: tuple[int, int], norm: int) -> list[RoundedFactor]:
@@ -469,6 +478,7 @@ def _fitting(
     """The integers of each attribute: of the least loss at which those of every set fit so many bits."""
 
     def within(loss: float) -> list[RoundedFactor]:
+        """The fewest bits of each attribute at which no loss is larger."""
         return [next((one for one in options if one.loss <= loss), options[-1]) for options in choices]
 
     def fits(loss: float) -> bool:
@@ -514,9 +524,12 @@ class IntegerMarginals(InFactors):
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """A part for every marginal."""
-        # A replaced row does not change a marginal of one cell, unless rows may be dropped.
+        # A replaced row does not change a marginal of one cell, unless rows may be dropped. (Participation is
+        # refused by ``bound_by_column``.)
         moved = bound_by_column(1, self.norm, self.neighbours, is_nonnegative=True)
-        alone = moved if self.neighbours.times else int(self.neighbours.over(self.workload).may_drop)
+        alone = (
+            moved if self.neighbours.times is not None else int(self.neighbours.over(self.workload).may_drop)
+        )
         return tuple(
             Part(
                 rows=(rows := math.prod(self.workload.domain.shape[i] for i in attributes)),

@@ -44,12 +44,12 @@ def _by_class(table: Ints, label: Ints, axis: int) -> Ints:
     return np.moveaxis(merged[1:], 0, axis)
 
 
-SECONDS = 60.0
+SECONDS_OF_SEARCH = 60.0
 """Time for ruling out cells, beyond which the largest bound that is still open counts."""
 
-_FEW = 2**27  # entries of K on all cells, up to which columns are computed one by one
-_AT_A_TIME = 2**22  # entries of K on some of them
-_LIMIT = 2.0**61  # squared columns of K, as floats: far below 2⁶³ however they are rounded
+_MOST_ENTRIES = 2**27  # entries of K on all cells, up to which columns are computed one by one
+_ENTRIES_AT_A_TIME = 2**22  # entries of K on some of them
+_LARGEST_SQUARE = 2.0**61  # squared columns of K, as floats: far below 2⁶³ however they are rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class IntegerPart:
     matrix: Ints
 
     def __post_init__(self) -> None:
-        _check(self.weight * np.square(self.matrix * 1.0).sum(axis=0))
+        _check_lengths(self.weight * np.square(self.matrix * 1.0).sum(axis=0))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -111,7 +111,7 @@ class IntegerPart:
         """(c,) the squared lengths of the columns at cells (c, k) of values, exactly."""
         columns = integer_product(self.matrix, np.rint(self.layout.values(cells)).astype(np.int64))
         real = columns.astype(np.float64)
-        _check(self.weight * np.einsum("ij,ij->j", real, real))
+        _check_lengths(self.weight * np.einsum("ij,ij->j", real, real))
         squares = self.weight * np.einsum("ij,ij->j", columns, columns)
         for i, o in self.rests:
             squares = squares * (self.layout.labels[i][cells[:, i]] == o)
@@ -159,7 +159,7 @@ def _proved_square(parts: Sequence[IntegerPart]) -> int:
     """
     layout = parts[0].layout
     shape = [functions.shape[1] for functions in layout.functions]
-    if sum(len(part.matrix) for part in parts) * math.prod(shape) <= _FEW:
+    if sum(len(part.matrix) for part in parts) * math.prod(shape) <= _MOST_ENTRIES:
         return max(
             int(np.sum([part.squares(cells) for part in parts], axis=0).max())
             for cells in _cells(layout, shape)
@@ -170,23 +170,23 @@ def _proved_square(parts: Sequence[IntegerPart]) -> int:
         terms, bound = part.add_to(tables)
         count, size = count + terms, size + bound
     # Every number is rounded twice, and is in at most as many sums as there are terms.
-    largest = largest_of_tables(tuple(shape), tables, 1.01 * (count + 8) * EPS * size, SECONDS)
+    largest = largest_of_tables(tuple(shape), tables, 1.01 * (count + 8) * EPS * size, SECONDS_OF_SEARCH)
     return math.floor(largest.upper)
 
 
 def _cells(layout: SectorLayout, shape: list[int]) -> Iterator[Ints]:
     """One cell of each class, some at a time."""
-    step, n = max(1, _AT_A_TIME // layout.size), math.prod(shape)
+    step, n = max(1, _ENTRIES_AT_A_TIME // layout.size), math.prod(shape)
     firsts = [np.unique(label, return_index=True)[1] for label in layout.labels]
     for start in range(0, n, step):
         codes = np.unravel_index(np.arange(start, min(start + step, n)), shape)
         yield np.stack([first[code] for first, code in zip(firsts, codes, strict=True)], axis=1)
 
 
-def _check(squares: Array) -> None:
+def _check_lengths(squares: Array) -> None:
     """TooLargeError for squared lengths that may reach 2⁶²."""
     longest = float(squares.max(initial=0.0))
-    if not longest < _LIMIT:
+    if not longest < _LARGEST_SQUARE:
         raise TooLargeError(
             f"a measured column has a squared length of about {longest:.3g}, the limit is 2^61",
             hint="use fewer bits",
@@ -207,6 +207,7 @@ class IntegerSectors(OnComponents):
 
     @property
     def largest_answer(self) -> int:
+        """The largest length of a column, rounded down: answers for a row are whole."""
         return math.isqrt(self.largest_square)
 
     def squared_sensitivities(self) -> list[int]:

@@ -52,15 +52,15 @@ class WholeTable:
 def maximal_sets(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     """The sets of attributes that are inside no other, each ascending, larger ones first."""
     masks: list[int] = []
-    held: dict[int, list[int]] = {}  # by attribute: the ``masks`` that have it
+    by_attribute: dict[int, list[int]] = {}  # the ``masks`` that have it
     ordered = sorted({tuple(sorted(one)) for one in sets}, key=lambda one: (-len(one), one))
     for attributes in ordered:
         mask = sum(1 << i for i in attributes)
-        around = masks if not attributes else min((held.get(i, []) for i in attributes), key=len)
-        if not any(mask & other == mask for other in around):
+        candidates = masks if not attributes else min((by_attribute.get(i, []) for i in attributes), key=len)
+        if not any(mask & other == mask for other in candidates):
             masks.append(mask)
             for i in attributes:
-                held.setdefault(i, []).append(mask)
+                by_attribute.setdefault(i, []).append(mask)
     return tuple(tuple(i for i in range(mask.bit_length()) if mask >> i & 1) for mask in masks)
 
 

@@ -76,7 +76,7 @@ def test_tables_of_columns_have_the_largest_one(
         strategy = strategy_of(own, near_identity(rng, own.size))
         exact = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
         with monkeypatch.context() as patch:
-            patch.setattr(integer_sectors, "_FEW", 0)
+            patch.setattr(integer_sectors, "_MOST_ENTRIES", 0)
             found = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
         assert exact <= found <= exact * (1 + LOOSE)
 
@@ -87,7 +87,7 @@ def test_values_that_are_alike(rng: np.random.Generator, monkeypatch: pytest.Mon
     strategy, workload = with_rests(rng)
     exact = check(strategy, workload, rng)
     assert exact.tables == ((0, 1), (0, 2), (1, 2))
-    monkeypatch.setattr(integer_sectors, "_FEW", 0)
+    monkeypatch.setattr(integer_sectors, "_MOST_ENTRIES", 0)
     found = round_sectors(strategy, workload, ADD_REMOVE)
     assert exact.squared_sensitivity <= found.squared_sensitivity <= exact.squared_sensitivity * (1 + LOOSE)
 
