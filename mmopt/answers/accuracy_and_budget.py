@@ -31,15 +31,13 @@ from mmopt.answers.default_strategy import Choice, Solve, default_strategy, offe
 from mmopt.driver import solve
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
-from mmopt.mechanism import Plan
-from mmopt.mechanism.release_plan import accuracy_columns
+from mmopt.mechanism.release_plan import Plan, accuracy_columns
 from mmopt.mechanism.standard_errors_and_intervals import check_confidence
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, lift
-from mmopt.privacy import Privacy
-from mmopt.privacy.epsilon_delta_rho import MOST_COST, continuous_gaussian_epsilon
+from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy, continuous_gaussian_epsilon
 from mmopt.privacy.noise import GAUSSIAN
 from mmopt.report import (
     accuracy_by_group,
@@ -97,7 +95,7 @@ def at_privacy(
             hint="the privacy comes after it: accuracy(workload, privacy), release(data, workload, privacy)",
         )
     request = as_request(workload)
-    stated = None if privacy is None else Privacy.of(privacy)
+    given_privacy = None if privacy is None else Privacy.of(privacy)
     if neighbours is not None and unit is not None:
         raise OptionError(
             f"neighbours is {neighbours!r} and unit is {unit!r}: both say what is protected",
@@ -106,10 +104,10 @@ def at_privacy(
     protected = None if neighbours is None else Neighbours.of(neighbours)
     protected = protected if unit is None else unit_of(unit)
     if request is None:
-        return WorkloadAtPrivacy(as_workload(workload), stated, protected)
+        return WorkloadAtPrivacy(as_workload(workload), given_privacy, protected)
     return WorkloadAtPrivacy(
         request.workload,
-        stated or request.privacy,
+        given_privacy or request.privacy,
         protected or request.neighbours,
         request.table,
         {"name": Path(request.path).name, "sha256": request.text_hash},
@@ -155,9 +153,8 @@ class Accuracy(Tabular):
         return f"Accuracy({self.words})"
 
     def _repr_html_(self) -> str:
-        by_group = accuracy_by_group(self.plan, self.confidence)
         return display(
-            by_group,
+            accuracy_by_group(self.plan, self.confidence),
             [("chosen", self.words), *privacy_rows(self.plan)],
             accuracy_by_query(self.plan, self.confidence),
         )
@@ -196,8 +193,9 @@ def accuracy(
         given, misses = offer_and_misses(
             request.workload, solution, request.privacy, request.neighbours, refuse=refuse
         )
-        words = "; ".join([f"{given.words}: {given.figure}", *misses])
-        return Accuracy(given.plan, solution, confidence, words)
+        return Accuracy(
+            given.plan, solution, confidence, "; ".join([f"{given.words}: {given.figure}", *misses])
+        )
     choice = default_strategy(
         request.workload, request.privacy, request.neighbours, solved, say, refuse=refuse
     )
@@ -307,8 +305,13 @@ class Budget(Tabular):
             f"{counted(self.left_out, 'query')} without a wish: a release that answers them too may miss "
             "wishes at this budget; give them a wish as well, however wide"
         )
-        left = [("left out", left_out)] if self.left_out else []
-        return [("least found", cost), ("bound", bound), *gap, *left, ("chosen", self.words)]
+        return [
+            ("least found", cost),
+            ("bound", bound),
+            *gap,
+            *([("left out", left_out)] if self.left_out else []),
+            ("chosen", self.words),
+        ]
 
     def tables(self) -> list[Any]:
         """For a terminal: accuracy and shares of the cost by group of queries, and the queries that bind."""
@@ -378,8 +381,8 @@ def budget(
             f"no epsilon up to {MOST_COST:g} meets the targets: {error.message}",
             hint="ask for less: larger values of within or max_variance",
         ) from None
-    offers = (choice.best, *choice.others)
-    fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
+    solutions = (offer.solution for offer in (choice.best, *choice.others))
+    fitness = next((solution for solution in solutions if solution.program == _PROGRAM), None)
     if fitness is None:
         fitness = solved(targeted, Program.load(_PROGRAM))
     multipliers = fitness.multipliers["accuracy"]
@@ -421,8 +424,8 @@ def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: N
         return None
     times = neighbours.times
     if choice.best.plan.rho is None:
-        is_wide = bool(wishes(choice.best.plan.workload.blocks))
-        return None if is_wide else times * 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _ROOM)
+        has_wishes = bool(wishes(choice.best.plan.workload.blocks))
+        return None if has_wishes else times * 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _ROOM)
     # On integers of sensitivity 1 or more the scale is at least this, and the variance may be below scale².
     if fitness.bound * GAUSSIAN.variance(1 / math.sqrt(fitness.bound)) < 1 - _ROOM:
         return None

@@ -25,12 +25,10 @@ from mmopt.limits import fits_memory
 from mmopt.mechanism import Plan, plan
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.privacy import Privacy
-from mmopt.privacy.epsilon_delta_rho import MOST_COST
+from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request import default_program
-from mmopt.results import Solution
-from mmopt.results.solution import FOR_TARGETS
+from mmopt.results.solution import FOR_TARGETS, Solution
 from mmopt.sectors.sector_cells import why_not_of_few
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
@@ -305,11 +303,10 @@ def _in_factors(
     bound = None if template is None else (0.0, "nothing")  # None: computed
     names = _measured_templates(workload, norm) if template is None else [template]
     if not names:
-        attributes = len(workload.domain.shape)
         raise TooLargeError(
-            f"Laplace noise has no strategy over {counted(workload.n, 'cell')} of {attributes} attributes: "
-            f"products of strategies list the cells, weights of marginals go up to {MOST_ATTRIBUTES} "
-            "attributes",
+            f"Laplace noise has no strategy over {counted(workload.n, 'cell')} of "
+            f"{len(workload.domain.shape)} attributes: products of strategies list the cells, weights of "
+            f"marginals go up to {MOST_ATTRIBUTES} attributes",
             hint="allow Gaussian noise, which takes queries of few attributes over any number of cells: "
             "'privacy: {epsilon: 1.0, delta: 1e-6}' or 'privacy: {rho: 0.5}'",
         )
@@ -346,10 +343,10 @@ def _why_not_laplace(
     if not offers or privacy is None or times is None or offers[0].plan.absolute:
         return None
     best = offers[0]
-    least = LAPLACE.variance(LAPLACE.continuous.scale(privacy, times)) * best.solution.error_bound
-    least /= best.plan.workload.weights.sum()
-    if least <= best.cost:
+    least_error = LAPLACE.variance(LAPLACE.continuous.scale(privacy, times)) * best.solution.error_bound
+    least_error /= best.plan.workload.weights.sum()
+    if least_error <= best.cost:
         return None
     kind = "weighted rmse" if np.ptp(best.plan.workload.weights) > 0 else "rmse"
-    grade = best.solution.error_bound_grade
-    return f"Laplace noise: {kind} {rounded(math.sqrt(least), 5, up=False)} or more ({grade})"
+    figure = rounded(math.sqrt(least_error), 5, up=False)
+    return f"Laplace noise: {kind} {figure} or more ({best.solution.error_bound_grade})"

@@ -187,13 +187,14 @@ def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, flo
     counts have all totals.
     """
 
-    def least(kept: list[int], goal: Array) -> Any:
-        """HiGHS's answer: the least of ``goal`` @ counts where these totals hold."""
-        limits = np.concatenate([totals[kept] + TOTAL_TOLERANCE, TOTAL_TOLERANCE - totals[kept]])
-        return optimize.linprog(goal, A_ub=np.vstack([sums[kept], -sums[kept]]), b_ub=limits)
+    def minimum(some: list[int], goal: Array) -> Any:
+        """HiGHS's answer: the least of ``goal`` @ counts where some of the totals hold."""
+        limits = np.concatenate([totals[some] + TOTAL_TOLERANCE, TOTAL_TOLERANCE - totals[some]])
+        return optimize.linprog(goal, A_ub=np.vstack([sums[some], -sums[some]]), b_ub=limits)
 
-    def is_conflict(kept: list[int]) -> bool:
-        return int(least(kept, np.zeros(sums.shape[1])).status) == HIGHS_INFEASIBLE
+    def is_conflict(some: list[int]) -> bool:
+        """Whether no counts have these totals together."""
+        return int(minimum(some, np.zeros(sums.shape[1])).status) == HIGHS_INFEASIBLE
 
     numbers = list(range(len(totals)))
     if not is_conflict(numbers):
@@ -205,7 +206,7 @@ def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, flo
     conflict = []
     for number in numbers:
         others = [other for other in numbers if other != number]
-        ends = [least(others, sign * sums[number]) for sign in (1.0, -1.0)]
+        ends = [minimum(others, sign * sums[number]) for sign in (1.0, -1.0)]
         low, high = (float(end.fun) if end.success else -np.inf for end in ends)
         conflict.append((number, low, -high))
     return conflict
@@ -230,18 +231,21 @@ def _polished(problem: _Problem, x: Array, multipliers: Any) -> tuple[Array, dic
             break
         # The step to the optimum over the free counts: to the totals, then along them.
         missed, off = problem.values - problem.rows @ x, problem.totals - sums @ x
-        among, within = problem.rows[:, free], sums[:, free]
+        free_rows, free_sums = problem.rows[:, free], sums[:, free]
         first = (
-            linalg.lstsq(within, off, lapack_driver="gelsy")[0] if len(sums) else np.zeros(int(free.sum()))
+            linalg.lstsq(free_sums, off, lapack_driver="gelsy")[0] if len(sums) else np.zeros(int(free.sum()))
         )
-        along = linalg.null_space(within) if len(sums) else np.eye(int(free.sum()))
-        step = first + along @ linalg.lstsq(among @ along, missed - among @ first, lapack_driver="gelsy")[0]
+        along = linalg.null_space(free_sums) if len(sums) else np.eye(int(free.sum()))
+        step = (
+            first
+            + along @ linalg.lstsq(free_rows @ along, missed - free_rows @ first, lapack_driver="gelsy")[0]
+        )
         room = x[free] - low[free]
         short = room + step < 0
         if short.any():  # go as far as the first counts that reach 0, and hold these
-            part = float((room[short] / -step[short]).min())
-            moved = np.maximum(room + part * step, 0.0)
-            moved[short & (room + part * step <= RELATIVE_ROUNDING * (1.0 + room))] = 0.0
+            fraction = float((room[short] / -step[short]).min())
+            moved = np.maximum(room + fraction * step, 0.0)
+            moved[short & (room + fraction * step <= RELATIVE_ROUNDING * (1.0 + room))] = 0.0
             x[free] = low[free] + moved
             free[np.flatnonzero(free)[short & (moved == 0.0)]] = False
             continue
@@ -264,20 +268,21 @@ def _multipliers(slopes: Array, sums: Array, free: Bools) -> Array:
     """Multipliers (q,) of known answers, with which free counts have slope 0 and the others, where there is a
     choice, no slope below 0 as far as possible: a total of 0 holds its counts at 0 whatever their slopes are.
     """
-    within, held = sums[:, free], sums[:, ~free]
+    free_sums, held_sums = sums[:, free], sums[:, ~free]
     nu = (
-        linalg.lstsq(within.T, -slopes[free], lapack_driver="gelsy")[0] if free.any() else np.zeros(len(sums))
+        linalg.lstsq(free_sums.T, -slopes[free], lapack_driver="gelsy")[0]
+        if free.any()
+        else np.zeros(len(sums))
     )
-    choice = linalg.null_space(within.T) if free.any() else np.eye(len(sums))
-    if choice.shape[1] and held.shape[1]:
+    choice = linalg.null_space(free_sums.T) if free.any() else np.eye(len(sums))
+    if choice.shape[1] and held_sums.shape[1]:
         # The largest t <= 0 such that no slope is below t.
-        lines = np.column_stack([-held.T @ choice, np.ones(held.shape[1])])
-        ends = [(None, None)] * choice.shape[1] + [(None, 0.0)]
+        lines = np.column_stack([-held_sums.T @ choice, np.ones(held_sums.shape[1])])
         optimum = optimize.linprog(
             np.append(np.zeros(choice.shape[1]), -1.0),
             A_ub=lines,
-            b_ub=slopes[~free] + held.T @ nu,
-            bounds=ends,
+            b_ub=slopes[~free] + held_sums.T @ nu,
+            bounds=[(None, None)] * choice.shape[1] + [(None, 0.0)],
         )
         if optimum.success:
             nu = nu + choice @ optimum.x[:-1]
@@ -316,24 +321,24 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
         in time.
     TimeLimitError : that time was over before.
     """
-    # To find: which counts, rounded down to ``least``, are 1 larger.
+    # To find: which counts, rounded down to ``floors``, are 1 larger.
     near = in_two_families(queries, sums)
-    least = np.floor(counts)
+    floors = np.floor(counts)
     values = queries @ counts
     low, high = np.floor(values[near]), np.ceil(values[near])
     near_queries = queries[near]
-    start = near_queries @ least
-    nearest = 1.0 - 2.0 * (counts - least) + (1.0 - 2.0 * (values[near] - low)) @ near_queries
+    start = near_queries @ floors
+    nearest = 1.0 - 2.0 * (counts - floors) + (1.0 - 2.0 * (values[near] - low)) @ near_queries
     limits = [optimize.LinearConstraint(near_queries, low - start, high - start)] if near.any() else []
     if len(sums):
-        rest = totals - sums @ least
+        rest = totals - sums @ floors
         limits.append(optimize.LinearConstraint(sums, rest, rest))
     require_time()
     seconds = min(SECONDS_OF_HIGHS, time_left())
     optimum = optimize.milp(
         nearest,
         integrality=np.ones(len(counts)),
-        bounds=optimize.Bounds(0.0, np.ceil(counts) - least),
+        bounds=optimize.Bounds(0.0, np.ceil(counts) - floors),
         constraints=limits,
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
@@ -348,7 +353,7 @@ def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> W
             "no whole counts were found that are the refined ones rounded up or down and keep all totals",
             hint="name fewer totals, those of one hierarchy, or refine without whole answers",
         )
-    whole = (least + np.rint(optimum.x)).astype(np.int64)
+    whole = (floors + np.rint(optimum.x)).astype(np.int64)
     answers = _exact(queries, whole)
     if (
         np.abs(counts).max(initial=0.0) > LARGEST_COUNT

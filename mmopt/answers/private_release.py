@@ -37,14 +37,14 @@ from mmopt.driver import solve
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, charge_in_errors
-from mmopt.mechanism import Plan, build_manifest
 from mmopt.mechanism.measurement import Answers, counted_exactly
-from mmopt.mechanism.release_plan import covariance
+from mmopt.mechanism.release_plan import Plan, covariance
 from mmopt.mechanism.release_writing import (
     CHART_FILE,
     MANIFEST_FILE,
     STRATEGY_FILE,
     answers_frame,
+    build_manifest,
     guarantee,
     write_release,
 )

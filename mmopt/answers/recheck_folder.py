@@ -320,14 +320,15 @@ def _facts_of_solution(manifest: Facts, solution: Solution) -> tuple[Facts, Fact
     """Facts of the saved strategy that the manifest repeats, all of them or those that are recomputed; and
     those of the workload of a private release. Simulated answers may use the strategy of another workload.
     """
-    saved = manifest.get("solution", {})
     facts = {
-        "solution": (dict if "seconds" in saved else checked_summary)(solution.summary()),
+        "solution": (dict if "seconds" in manifest.get("solution", {}) else checked_summary)(
+            solution.summary()
+        ),
         **solution.about_program(),
     }
-    kept = {name: fact for name, fact in facts.items() if name in manifest}
+    repeated = {name: fact for name, fact in facts.items() if name in manifest}
     workload = {"hash": solution.workload_hash, "cells": solution.strategy.n}
-    return json.loads(json.dumps(kept)), {"workload": workload} if manifest["private"] else {}
+    return json.loads(json.dumps(repeated)), {"workload": workload} if manifest["private"] else {}
 
 
 def _before_rounding(claimed: Any, written: float) -> float:

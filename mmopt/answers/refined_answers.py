@@ -121,9 +121,12 @@ def _refined(
             raise _contradiction(fixed, conflict) from None
         raise
     rounded = whole_counts(near.counts, matrix, sums, fixed.values) if whole else None
-    refined = matrix @ near.base + matrix @ near.x if rounded is None else rounded.answers.astype(float)
-    if rounded is None:
-        refined = np.array([round(y, _places(s)) for y, s in zip(refined, errors, strict=True)])
+    refined = np.array(
+        [round(y, _places(s)) for y, s in zip(matrix @ near.base + matrix @ near.x, errors, strict=True)]
+        if rounded is None
+        else rounded.answers,
+        dtype=float,
+    )
     # Whole answers have figures of the counts before they are made whole.
     figures = figures_of(matrix, estimates, errors, sums, fixed.values, near, None if whole else refined)
     return replace(
@@ -211,7 +214,10 @@ def _listed(workload: Workload) -> Array:
 def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _FixedTotals:
     """The totals that a caller gives, as queries; OptionError for those that are none, or that no counts
     have."""
-    given = {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
+    # Any: callers are not checked.
+    given: Mapping[Any, Any] = (
+        {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
+    )
     if given and (column := Neighbours.of(release.manifest["privacy"]["neighbours"]).column):
         raise OptionError(
             f"totals are of rows that were counted, and of each person in '{column}' only some were: no such "

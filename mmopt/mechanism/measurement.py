@@ -169,18 +169,18 @@ def _with_noise(plan: Plan, exact: AnyInts) -> AnyInts:
 def check_claim(plan: Plan) -> None:
     """Raise PrivacyError unless the claim covers the noise, computed anew: plans may be changed by hand."""
     squares = [part.squared_sensitivity for part in plan.integer.parts]
-    least = plan.integer.squared_sensitivities()
-    if any(a < b for a, b in zip(squares, least, strict=True)):
+    exact = plan.integer.squared_sensitivities()
+    if any(a < b for a, b in zip(squares, exact, strict=True)):
         raise PrivacyError(
-            f"the squared sensitivities are {least} under {plan.neighbours}, the release claims {squares}"
+            f"the squared sensitivities are {exact} under {plan.neighbours}, the release claims {squares}"
         )
     allowed = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
     costs = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed)[:3]
-    for name, cost, stated in zip(
+    for name, cost, claimed in zip(
         ("rho", "delta", "epsilon"), costs, (plan.rho, plan.delta, plan.epsilon), strict=True
     ):
-        if cost != stated and (cost is None or stated is None or not cost <= stated):  # also for NaN
-            raise PrivacyError(f"this noise costs {name} {cost!r}, the release claims {stated!r}")
+        if cost != claimed and (cost is None or claimed is None or not cost <= claimed):  # also for NaN
+            raise PrivacyError(f"this noise costs {name} {cost!r}, the release claims {claimed!r}")
 
 
 def _whole(values: Array, is_whole: Bools, slack: Array | float = 0.0) -> Array:
@@ -197,8 +197,8 @@ def _are_whole(block: Block) -> Bools:
     if isinstance(block, Explicit):
         return np.concatenate([(rows == np.rint(rows)).all(axis=1) for _, rows in block.chunks(1024)])
     factors = [factor.plain for factor in block.factors if not isinstance(factor.plain, Ranges)]
-    few = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _MOST_ENTRIES)
-    whole = [bool((entries == np.rint(entries)).all()) for entries in few]
+    small = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _MOST_ENTRIES)
+    whole = [bool((entries == np.rint(entries)).all()) for entries in small]
     return np.full(block.m, all(whole) and len(whole) == len(factors))
 
 

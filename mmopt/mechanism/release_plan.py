@@ -124,8 +124,8 @@ class Plan(Tabular):
     def not_covered(self) -> str:
         """In words, facts about the data that a release may reveal and the claim does not cover."""
         uses = attribute_uses(self.workload)
-        read = (a for a in self.workload.domain.attributes if uses[a.name] != "none")
-        names = ", ".join(a.name for a in read if {"", "refuse"} & {a.outside, a.missing})
+        attributes = (a for a in self.workload.domain.attributes if uses[a.name] != "none")
+        names = ", ".join(a.name for a in attributes if {"", "refuse"} & {a.outside, a.missing})
         refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
         person = "; whether a row names no person" if self.neighbours.column else ""
         return f"whether the table can be read, and has at most {MAX_ROWS} rows{refused}{person}"
@@ -367,10 +367,10 @@ def composed(theorem: str, parts: Sized) -> str:
 def least_scale(
     noise: Noise, integer: Measured, fineness: int, allowed: float, delta: float | None = None
 ) -> float:
-    """The smallest scale at which the cost is allowed; at a delta, to ten digits, at which a theorem proves
-    this epsilon.
+    """The smallest scale whose cost is at most ``allowed``; with a delta, at which a theorem proves that
+    epsilon.
 
-    Errors as ``least_scale_by_cost``.
+    With a delta it has ten digits. Errors as ``least_scale_by_cost``.
     """
     if delta is None:
         return least_scale_by_cost(noise, integer, allowed)
@@ -585,15 +585,15 @@ def plan(
         """``at_fineness`` 0, or on a finer lattice where that is worth it."""
         chosen = at_fineness(0, target)
         check_scales(integer.parts, chosen.scale)
-        most = finest(integer.parts, chosen.scale)
+        most_fineness = finest(integer.parts, chosen.scale)
         # With many queries only the normal law of their errors is available.
         is_many = (
             noise.distance is not None
             and noise.distance(integer.parts, chosen.scale) > NEARLY_NORMAL
             and not has_coefficients(integer)
         )
-        if most and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
-            fine = at_fineness(most, target)
+        if most_fineness and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
+            fine = at_fineness(most_fineness, target)
             saved = (
                 ((fine.epsilon or 1.0) / (chosen.epsilon or 1.0))
                 if absolute

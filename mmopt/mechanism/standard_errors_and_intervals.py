@@ -157,10 +157,9 @@ def _query_interval(row: Array, scales: Array, noise: Noise, confidence: float) 
     terms = (sizes + 1j * scales)[(sizes > 1e-12) | (sizes * scales > 1e-12 * (sizes * scales).max())]
     pairs, counts = np.unique(terms, return_counts=True)
     distinct = tuple(pairs.real.tolist()), tuple(pairs.imag.tolist())
-    least = _half_width(*distinct, tuple(counts.tolist()), noise, confidence)
-    width = least[0] * size
+    width, coverage, is_exact = _half_width(*distinct, tuple(counts.tolist()), noise, confidence)
     is_whole = bool((row == np.rint(row)).all())
-    return math.floor(width) if is_whole else width, least[1], least[2]
+    return math.floor(width * size) if is_whole else width * size, coverage, is_exact
 
 
 @lru_cache(maxsize=2**14)

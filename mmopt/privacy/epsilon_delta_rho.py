@@ -169,9 +169,9 @@ class Privacy(Displayed):
                 hint=f"write Privacy(epsilon={number}), Privacy(epsilon={number}, delta=1e-6) "
                 f"or Privacy(rho={number})",
             )
-        stated = getattr(value, "privacy", None)  # of a Request, whose folder is above this one
-        if isinstance(stated, Privacy):
-            return stated
+        requested = getattr(value, "privacy", None)  # of a Request, whose folder is above this one
+        if isinstance(requested, Privacy):
+            return requested
         what = "no privacy is given" if value is None else f"a {type(value).__name__} is no privacy"
         if hasattr(value, "privacy"):
             what = f"the {type(value).__name__} asks for no privacy"
@@ -310,7 +310,7 @@ def _normal_tail(x: Decimal) -> tuple[Decimal, Decimal]:
 def continuous_gaussian_delta(epsilon: float, mu: float) -> float:
     """Exact delta at epsilon of continuous Gaussian noise with mu = sensitivity / scale, that is of mu-GDP.
 
-    ``epsilon_delta_rho.gaussian_delta`` (also Dong, Roth and Su 2022, Corollary 2.13) to float accuracy.
+    ``gaussian_delta`` (also Dong, Roth and Su 2022, Corollary 2.13) to float accuracy.
     """
     if not (math.isfinite(mu) and mu > 0):
         raise PrivacyError(f"mu is {mu!r}, expected a finite number above 0")
@@ -332,9 +332,7 @@ def continuous_gaussian_epsilon(mu: float, delta: float) -> float:
 def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest mu for which mu-GDP implies (epsilon, delta); relative accuracy about 1e-12."""
     Privacy(epsilon=epsilon, delta=delta)  # refuses what is out of range
-
-    # In ln mu.
-    root = brentq(
+    root = brentq(  # in ln mu
         lambda t: continuous_gaussian_delta(epsilon, math.exp(t)) - delta,
         -700.0,
         700.0,

@@ -141,10 +141,10 @@ class Component:
         summed = set(range(len(sizes))).difference(attributes, self.axes)
         cells_summed = float(math.prod(sizes[i] for i in summed))  # all alike
         norms = self.norms
-        kept = pinv(self.matrix * norms) @ values
-        kept *= (cells_summed / norms / math.prod(float(s) ** 2 for s in self.rest_sizes))[:, None]
+        estimates = pinv(self.matrix * norms) @ values
+        estimates *= (cells_summed / norms / math.prod(float(s) ** 2 for s in self.rest_sizes))[:, None]
         full = np.zeros((self.joint.dim(self.chosen.key), values.shape[1]))
-        full[self.chosen.kept] = kept
+        full[self.chosen.kept] = estimates
         shape = [self._maps[axis].shape[0] for axis in self._order]
         tensor = full.reshape(shape).transpose(np.argsort(self._order))
         for axis, (attribute, one) in enumerate(zip(self.axes, self._maps, strict=True)):
@@ -298,12 +298,12 @@ def round_by_component(strategy: ComponentStrategy, workload: Workload, neighbou
     compared (by component they are only bounded), or where rounding by component fails. Errors as
     ``round_components`` and ``round_dense``.
     """
-    few = strategy.n <= MOST_CELLS
-    if not (few and (neighbours.times is None or strategy.is_better_dense)):
+    is_small = strategy.n <= MOST_CELLS
+    if not (is_small and (neighbours.times is None or strategy.is_better_dense)):
         try:
             return round_components(strategy, workload, neighbours)
         except WorkloadError:
-            if not few:
+            if not is_small:
                 raise
     return round_dense(as_dense(strategy), workload, neighbours)
 
@@ -336,6 +336,7 @@ def round_components(
     largest, before = math.sqrt(_largest_sum(unrounded, lengths)), strategy.variances(workload)
 
     def rounded(most: int) -> IntegerComponents:
+        """The integers whose columns have norms of up to 2^most."""
         bits = choose_bits(largest, most)
         integers = _rounded(unrounded, roots, bits)
         integer_strategy = _as_strategy(integers, bits)

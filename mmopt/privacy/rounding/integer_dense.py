@@ -248,13 +248,13 @@ def _without_multiples(rows: Array, norm: int) -> Array:
 
     One row (a + b) r measures r better than a r and b r do, with noise of the same scale.
     """
-    kept = rows[rows.any(axis=1)]
-    lengths = np.abs(kept).sum(axis=1)
-    directions = kept / lengths[:, None]
+    nonzero = rows[rows.any(axis=1)]
+    lengths = np.abs(nonzero).sum(axis=1)
+    directions = nonzero / lengths[:, None]
     distinct = np.unique(np.round(directions, 9), axis=0, return_index=True, return_inverse=True)
     sizes = np.bincount(distinct[2].ravel(), lengths**norm) ** (1 / norm)
     order = np.argsort(distinct[1])
-    return rows if len(order) == len(kept) else directions[distinct[1][order]] * sizes[order, None]
+    return rows if len(order) == len(nonzero) else directions[distinct[1][order]] * sizes[order, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,8 +400,9 @@ def round_rows(
     core = core[core.any(axis=1)]
     check_rank(core, bits)
     matrix = integer_product(core, rows.basis)
-    right = frozen(rows.back @ pinv(core.astype(np.float64)))
-    reconstruction = Reconstruction(workload.implicit(weighted=False), right)
+    reconstruction = Reconstruction(
+        workload.implicit(weighted=False), frozen(rows.back @ pinv(core.astype(np.float64)))
+    )
     return _as_strategy(strategy, workload, neighbours, matrix, (bits, relative), reconstruction, rows.bias)
 
 

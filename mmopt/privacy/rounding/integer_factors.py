@@ -357,6 +357,7 @@ class IntegerFactors(IntegerProducts):
 
     @cached_property
     def _products(self) -> tuple[ProductStrategy, ...]:
+        """The parts in floating point."""
         factors = [Strategy(k, self.norm) for k in self.real]
         return tuple(ProductStrategy(tuple(factors[i] for i in one)) for one in self.sets)
 
@@ -387,6 +388,7 @@ def round_union(
     supported = [(choices, size) for choices, size in by_part if choices is not None]
 
     def at_bits(bits: int) -> IntegerFactors:
+        """The integers of up to so many bits in each part."""
         chosen = [best_choice(choices, bits) for choices, _ in supported]
         # A part in small integers may need less noise for its sensitivity, or more: its share of the
         # privacy stays the same, and no other part pays for it.
@@ -447,6 +449,7 @@ def round_sectorwise(strategy: SetStrategy, workload: Workload, neighbours: Neig
     choices = [cached(a.tobytes(), a.shape, strategy.norm) for a in strategy.matrices]
 
     def at_bits(bits: int) -> IntegerSectorwise:
+        """The integers of up to so many bits in each set."""
         matrices = _fitting(choices, strategy.sets, bits)
         return IntegerSectorwise(
             workload=workload,
@@ -466,9 +469,11 @@ def _choices(entries: bytes, shape: tuple[int, int], norm: int) -> list[RoundedF
     if not len(matrix):
         return [RoundedFactor(matrix.astype(np.int64), 0.0, 0.0, 0)]
     varies = np.linalg.pinv(np.vstack([np.ones(shape[1]), matrix]))[:, 1:]
-    cells = np.eye(shape[1], dtype=np.int64)
     return choices_by_size(
-        matrix, cells, Strategy(matrix, norm), lambda core: least_singular(core.astype(np.float64) @ varies)
+        matrix,
+        np.eye(shape[1], dtype=np.int64),
+        Strategy(matrix, norm),
+        lambda core: least_singular(core.astype(np.float64) @ varies),
     )
 
 
@@ -482,6 +487,7 @@ def _fitting(
         return [next((one for one in options if one.loss <= loss), options[-1]) for options in choices]
 
     def fits(loss: float) -> bool:
+        """Whether the integers of every set have room."""
         chosen = within(loss)
         return all(sum(chosen[i].bits for i in one) <= bits for one in sets)
 
@@ -548,8 +554,9 @@ class IntegerMarginals(InFactors):
     @cached_property
     def hash(self) -> str:
         """sha256 (hex) of the sizes, the sets and their relative noise."""
-        sizes = self.workload.domain.shape
-        return digest(f"integer-marginals 1 {sizes} {list(self.masks)} {list(self.relatives)}\n")
+        return digest(
+            f"integer-marginals 1 {self.workload.domain.shape} {list(self.masks)} {list(self.relatives)}\n"
+        )
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:

@@ -141,10 +141,10 @@ class IntegerPart:
                 )
                 often = self.weight * (1.0 if one == other else 2.0)
                 block = often * self.gram[rows, columns].astype(np.float64).reshape([*counts[0], *counts[1]])
-                seen = sorted({*one, *other})
-                letters = ascii_lowercase[: len(seen)]
-                places = "".join(letters[seen.index(i)] for i in (*one, *other))
-                union = tuple(sorted({*seen, *fixed}))
+                attributes = sorted({*one, *other})
+                letters = ascii_lowercase[: len(attributes)]
+                places = "".join(letters[attributes.index(i)] for i in (*one, *other))
+                union = tuple(sorted({*attributes, *fixed}))
                 table = tables.setdefault(union, np.zeros([shape[i] for i in union]))
                 inside = tuple(fixed.get(i, slice(1, None)) for i in union)
                 table[inside] += np.einsum(f"{places}->{letters}", block)
@@ -229,8 +229,8 @@ class IntegerSectors(OnComponents):
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:
         """The largest sectors, with the attributes of rests."""
-        each = ((part.layout.sets, [i for i, _ in part.rests]) for part in self.components)
-        return maximal_sets([(*one, *rests) for sets, rests in each for one in sets])
+        sectors_and_rests = ((part.layout.sets, [i for i, _ in part.rests]) for part in self.components)
+        return maximal_sets([(*one, *rests) for sets, rests in sectors_and_rests for one in sets])
 
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Estimates (m,) of the unweighted queries from noisy answers (rows,), by the integers' inverse."""

@@ -132,6 +132,7 @@ class Measured(ABC):
 
     @property
     def is_biased(self) -> bool:
+        """Whether the bias is more than rounding errors."""
         return False
 
     @property
