@@ -59,7 +59,9 @@ from mmopt.workloads.query_product import answers_of_product
 class Component:
     """The measured rows of a component, in the order (row of ``matrix``, values of the rests).
 
-    ``matrix`` (k, kept), on the sums and differences over orbits, times the whole matrices of the rests.
+    ``joint``, ``chosen`` : the attributes with their symmetries, and which part of each the component is
+    (``symmetry.components``). ``matrix`` (k, kept), on the sums and differences over orbits, times the whole
+    matrices of the rests.
     """
 
     joint: Joint

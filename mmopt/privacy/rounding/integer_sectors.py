@@ -1,15 +1,16 @@
 """A strategy on the row space of queries of few attributes, by component (sector), rounded to integers.
 
-The strategy is on the row space of queries of few attributes, and is answered from marginals, never from the
-cells. A row of data has indicators b' = Π [xᵢ = vᵢ], vᵢ >= 1, of the classes of values of few attributes, and
-the strategy is A = C U b' with the change U of functions; rint(2^bits C U) b' is measured. Indicators are
-whole numbers and a basis of the same space: rounding only adds to variances, and estimates have no bias. The
-sums of b' over the rows of a table are whole numbers, from tables of counts. K b' is the column of a row of
-data; in a component with rests, where its values are in their classes, the column is K b' times s [x = v] - 1
-for each value v of a class of s, of squared length s (s - 1) ‖K b'‖². The entries of KᵀK are whole numbers
-below 2⁶² in size; sums for them are taken modulo 2⁶⁴, which is exact. The squared length is then a sum of
-tables over few attributes; an upper bound on its largest value is proved, and since that value is a whole
-number, the bound is rounded down.
+It is answered from marginals, never from the cells. A row of data has indicators b' = Π [xᵢ = vᵢ], vᵢ >= 1,
+of the classes of values of few attributes, and the strategy is A = C U b' with the change U of functions;
+K b' with K = rint(2^bits C U) is measured. Indicators are whole numbers and a basis of the same space:
+rounding only adds to variances, and estimates have no bias. The sums of b' over the rows of a table are whole
+numbers, from tables of counts. K b' is the column of a row of data; in a component with rests, where its
+values are in their classes, the column is K b' times s [x = v] - 1 for each value v of a class of s, of
+squared length s (s - 1) ‖K b'‖².
+
+The entries of KᵀK are whole numbers below 2⁶² in size; sums for them are taken modulo 2⁶⁴, which is exact.
+The squared length is then a sum of tables over few attributes; an upper bound on its largest value is proved,
+and since that value is a whole number, the bound is rounded down.
 """
 
 import math
@@ -53,8 +54,10 @@ _LARGEST_SQUARE = 2.0**61  # squared columns of K, as floats: far below 2⁶³ h
 
 
 @dataclass(frozen=True, eq=False)
-class IntegerPart:
-    """A component: ``matrix`` (r, r) on the indicators of ``layout``, for each choice of values of rests.
+class IndicatorComponent:
+    """A component: ``matrix`` K (r, r) on the indicators of ``layout``, for each choice of values of rests.
+
+    rests : for each the attribute, and the class whose values it tells apart.
 
     Raises
     ------
@@ -152,7 +155,7 @@ class IntegerPart:
         return count, size
 
 
-def _proved_square(parts: Sequence[IntegerPart]) -> int:
+def _proved_square(parts: Sequence[IndicatorComponent]) -> int:
     """A proved upper bound on the largest squared length of a column over all cells.
 
     Exact for few cells, else from tables over the attributes of two sectors.
@@ -201,7 +204,7 @@ class IntegerSectors(OnComponents):
     rounded : 2^-bits times the integers, in floating point.
     """
 
-    components: tuple[IntegerPart, ...]
+    components: tuple[IndicatorComponent, ...]
     largest_square: int
     rounded: RowSpaceStrategy
 
@@ -276,10 +279,10 @@ def round_sectors(strategy: RowSpaceStrategy, workload: Workload, neighbours: Ne
     )
 
 
-def _on_indicators(one: RestComponent, scale: float, bits: int) -> IntegerPart:
+def _on_indicators(one: RestComponent, scale: float, bits: int) -> IndicatorComponent:
     """rint(2^bits C U), for rests divided by the numbers of their values."""
     layout = one.layout.indicators()
-    return IntegerPart(
+    return IndicatorComponent(
         one.rests,
         layout,
         rint(

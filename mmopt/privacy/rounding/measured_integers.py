@@ -102,6 +102,7 @@ def finer(parts: Parts, fineness: int) -> tuple[Part, ...]:
 
 def finest(parts: Parts, scale: float) -> int:
     """The largest fineness at which answers and noise leave two of 62 bits free, 0 or above."""
+    # Noise is within 64 scales, as for ``noise.check_scales``.
     largest = max(part.largest_answer + 64 * part.relative * scale for part in parts)
     return max(0, 60 - math.ceil(math.log2(largest)))
 
