@@ -99,7 +99,7 @@ def common_step(values: Array, accuracy: float) -> float | None:
     sizes = sizes[sizes > accuracy * sizes[-1]]
     steps = float(sizes[0]) / np.arange(1, 65)
     steps = steps[sizes[-1] / steps <= 2.0**20]
-    for some in (sizes[:8], sizes):  # few values rule most steps out
+    for some in (sizes[:8], sizes):  # eight values rule most steps out
         counts = some / steps[:, None]
         allowed = np.minimum(accuracy * sizes[-1] / steps, 1e-4)  # also for the smallest ones
         steps = steps[np.abs(counts - np.rint(counts)).max(axis=1) <= allowed]
@@ -375,7 +375,7 @@ def round_strategy(
         right = frozen(np.asarray(np.linalg.solve(r, q.T @ workload.queries.T).T, dtype=np.float64))
         reconstruction = Reconstruction(Identity(len(right)), right)
         bias = check_bias(workload.queries, right @ matrix)
-    return _as_strategy(strategy, workload, neighbours, matrix, (bits, relative), reconstruction, bias)
+    return _as_strategy(strategy, workload, neighbours, matrix, bits, relative, reconstruction, bias)
 
 
 def round_rows(
@@ -403,7 +403,7 @@ def round_rows(
     reconstruction = Reconstruction(
         workload.implicit(weighted=False), frozen(rows.back @ pinv(core.astype(np.float64)))
     )
-    return _as_strategy(strategy, workload, neighbours, matrix, (bits, relative), reconstruction, rows.bias)
+    return _as_strategy(strategy, workload, neighbours, matrix, bits, relative, reconstruction, rows.bias)
 
 
 def _as_strategy(
@@ -411,15 +411,16 @@ def _as_strategy(
     workload: Workload,
     neighbours: Neighbours,
     matrix: Ints,
-    scale: tuple[int, float],
+    bits: int,
+    relative: float,
     reconstruction: Reconstruction,
     bias: float,
 ) -> IntegerStrategy:
-    """The integer strategy of a matrix, ``scale`` (bits, relative) and R.
+    """The integer strategy of a matrix and its reconstruction; ``bits`` and ``relative`` as of
+    ``rounded_core``.
 
     The loss of norm 1 is at equal privacy, as the sensitivity is not rounded down.
     """
-    bits, relative = scale
     variances = frozen(np.ldexp(reconstruction.squared_lengths(), 2 * bits) * relative**2)
     changes, growth = neighbours.over(workload), 1.0
     squared = squared_sensitivity(matrix, strategy.norm, changes)
