@@ -10,7 +10,7 @@ from instances import DRAWS, Array, pairs, random_rotation, random_rows, random_
 from item import Item, Row, worst
 
 from mmopt import Strategy, Workload, solve
-from mmopt.privacy.noise import continuous_gaussian_delta, continuous_gaussian_scale
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_delta, continuous_gaussian_scale
 from mmopt.workloads import query_product
 
 __all__ = ["ITEMS"]

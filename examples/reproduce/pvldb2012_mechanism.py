@@ -12,7 +12,7 @@ from instances import DRAWS, Array, pairs, squares
 from item import Item, Row, worst
 
 from mmopt import Strategy, Workload, baseline, solve
-from mmopt.privacy.noise import continuous_gaussian_delta, pvldb2012_rmse_factor
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_delta, pvldb2012_rmse_factor
 from mmopt.testing.problem_registry import EXAMPLE_4
 from mmopt.workloads import query_product
 

@@ -12,7 +12,7 @@ from item import Item, Row, worst
 from numpy.typing import NDArray
 
 from mmopt import Strategy, Workload
-from mmopt.privacy.noise import continuous_gaussian_delta
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_delta
 
 __all__ = ["ITEMS", "TRIALS", "random_covariance", "random_queries"]
 

@@ -6,9 +6,11 @@
   privacy cost of targets
 - ``private_release.py``: ``mmopt.release`` and its result: counts, charge and noise in their order; answers,
   charts, folder
-- ``refined_answers.py``: refined answers: the nearest answers that non-negative counts of known totals can
-  have
-- ``read_folder.py``: the folder of a release read back, and its figures derived again
+- ``refined_answers.py``: ``Release.refine``: the nearest answers that non-negative counts of known totals
+  can have
+- ``nearest_and_whole_counts.py``: the counts of refined answers: chosen, rounded to whole numbers, proved
+- ``read_folder.py``: the folder of a release read back
+- ``recheck_folder.py``: the figures of its manifest derived again, from the other files and the plan
 """
 
 from mmopt.answers.accuracy_and_budget import Accuracy, Budget, accuracy, budget

@@ -27,20 +27,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.answers.default_strategy import Choice, Solve, allowed_offer, default_strategy
+from mmopt.answers.default_strategy import Choice, Solve, default_strategy, offer_and_misses
 from mmopt.driver import solve
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
-from mmopt.mechanism import Plan
-from mmopt.mechanism.release_plan import check_confidence
-from mmopt.mechanism.release_writing import accuracy_columns
+from mmopt.mechanism.release_plan import Plan, accuracy_columns
+from mmopt.mechanism.standard_errors_and_intervals import check_confidence
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Level, lift
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
-from mmopt.privacy.guarantee import MOST_COST
-from mmopt.privacy.noise import GAUSSIAN, continuous_gaussian_epsilon
+from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy, continuous_gaussian_epsilon
+from mmopt.privacy.noise import GAUSSIAN
 from mmopt.report import (
     accuracy_by_group,
     accuracy_by_query,
@@ -97,7 +96,7 @@ def at_privacy(
             hint="the privacy comes after it: accuracy(workload, privacy), release(data, workload, privacy)",
         )
     request = as_request(workload)
-    stated = None if privacy is None else Privacy.of(privacy)
+    given_privacy = None if privacy is None else Privacy.of(privacy)
     if neighbours is not None and unit is not None:
         raise OptionError(
             f"neighbours is {neighbours!r} and unit is {unit!r}: both say what is protected",
@@ -106,10 +105,10 @@ def at_privacy(
     protected = None if neighbours is None else Neighbours.of(neighbours)
     protected = protected if unit is None else unit_of(unit)
     if request is None:
-        return WorkloadAtPrivacy(as_workload(workload), stated, protected)
+        return WorkloadAtPrivacy(as_workload(workload), given_privacy, protected)
     return WorkloadAtPrivacy(
         request.workload,
-        stated or request.privacy,
+        given_privacy or request.privacy,
         protected or request.neighbours,
         request.table,
         {"name": Path(request.path).name, "sha256": request.text_hash},
@@ -140,7 +139,7 @@ class Accuracy(Tabular):
 
     @property
     def errors(self) -> Frame:
-        """A row for each query: ``mechanism.release_writing``."""
+        """A row for each query: ``accuracy_columns``."""
         return accuracy_columns(self.plan, self.confidence)
 
     def frame(self) -> Frame:
@@ -155,9 +154,8 @@ class Accuracy(Tabular):
         return f"Accuracy({self.words})"
 
     def _repr_html_(self) -> str:
-        by_group = accuracy_by_group(self.plan, self.confidence)
         return display(
-            by_group,
+            accuracy_by_group(self.plan, self.confidence),
             [("chosen", self.words), *privacy_rows(self.plan)],
             accuracy_by_query(self.plan, self.confidence),
         )
@@ -193,10 +191,12 @@ def accuracy(
     check_confidence(confidence)
     request = at_privacy(workload, privacy, neighbours, unit)
     if solution is not None:
-        one, missed = allowed_offer(
+        given, misses = offer_and_misses(
             request.workload, solution, request.privacy, request.neighbours, refuse=refuse
         )
-        return Accuracy(one.plan, solution, confidence, "; ".join([f"{one.words}: {one.figure}", *missed]))
+        return Accuracy(
+            given.plan, solution, confidence, "; ".join([f"{given.words}: {given.figure}", *misses])
+        )
     choice = default_strategy(
         request.workload, request.privacy, request.neighbours, solved, say, refuse=refuse
     )
@@ -208,7 +208,7 @@ WIDER = 0.1
 
 SHARES = "shares and savings: of the best strategy with Gaussian noise, by its multipliers"
 _PROGRAM = "fitness_for_use"
-_CLOSE = 1e-9  # relative: more than the error of roots, and than a variance on integers is below scale²
+_ROOM = 1e-9  # relative: more than the error of roots, and than a variance on integers is below scale²
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,15 +271,17 @@ class Budget(Tabular):
         the budget has none. A gap counts as saved.
         """
         reached = (self.fitness.bound or 0.0) / float(self.fitness.objective)
-        left = reached / (1 + ((1 + WIDER) ** 2 - 1) * np.asarray(shares))
+        left = reached / (
+            1 + ((1 + WIDER) ** 2 - 1) * np.asarray(shares)
+        )  # of the squared sensitivity, in parts
         if self.delta is None:
             return 1 - left
         squared = float(self.fitness.objective) * np.array([1.0, *left])
         squared *= (self.plan.neighbours.times or 1) ** 2
-        whole, *parts = (
+        epsilon, *reduced = (
             continuous_gaussian_epsilon(math.sqrt(part), self.delta) if part > 0 else 0.0 for part in squared
         )
-        return 1 - np.array(parts) / whole if whole > 0 else np.zeros(len(parts))
+        return 1 - np.array(reduced) / epsilon if epsilon > 0 else np.zeros(len(reduced))
 
     @property
     def errors(self) -> Frame:
@@ -304,8 +306,13 @@ class Budget(Tabular):
             f"{counted(self.left_out, 'query')} without a wish: a release that answers them too may miss "
             "wishes at this budget; give them a wish as well, however wide"
         )
-        left = [("left out", left_out)] if self.left_out else []
-        return [("least found", cost), ("bound", bound), *gap, *left, ("chosen", self.words)]
+        return [
+            ("least found", cost),
+            ("bound", bound),
+            *gap,
+            *([("left out", left_out)] if self.left_out else []),
+            ("chosen", self.words),
+        ]
 
     def tables(self) -> list[Any]:
         """For a terminal: accuracy and shares of the cost by group of queries, and the queries that bind."""
@@ -316,14 +323,16 @@ class Budget(Tabular):
 
     def summary(self) -> dict[str, Any]:
         """The figures as one JSON object."""
-        figures = {
+        return {
             "unit": self.unit,
             "cost": self.cost,
             "bound": self.bound,
             "gap": self.gap,
             "left_out": self.left_out,
+            "chosen": self.words,
+            **self.plan.summary(),
+            "queries": self.errors.to_dict(),
         }
-        return {**figures, "chosen": self.words, **self.plan.summary(), "queries": self.errors.to_dict()}
 
     def __repr__(self) -> str:
         return f"Budget({self.choice.words})"
@@ -373,8 +382,8 @@ def budget(
             f"no epsilon up to {MOST_COST:g} meets the targets: {error.message}",
             hint="ask for less: larger values of within or max_variance",
         ) from None
-    offers = (choice.best, *choice.others)
-    fitness = next((one.solution for one in offers if one.solution.program == _PROGRAM), None)
+    solutions = (offer.solution for offer in (choice.best, *choice.others))
+    fitness = next((solution for solution in solutions if solution.program == _PROGRAM), None)
     if fitness is None:
         fitness = solved(targeted, Program.load(_PROGRAM))
     multipliers = fitness.multipliers["accuracy"]
@@ -392,7 +401,7 @@ def budget(
 
 
 def _targeted(workload: Workload) -> Workload:
-    """The queries that have a target."""
+    """The workload of the queries that have a target, alone; WorkloadError where none has."""
     blocks = []
     for block in workload.blocks:
         is_asked = np.isfinite(block.target if isinstance(block, Product) else block.targets)
@@ -416,13 +425,13 @@ def _bound(choice: Choice, fitness: Solution, delta: float | None, neighbours: N
         return None
     times = neighbours.times
     if choice.best.plan.rho is None:
-        is_wide = bool(wishes(choice.best.plan.workload.blocks))
-        return None if is_wide else times * 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _CLOSE)
+        has_wishes = bool(wishes(choice.best.plan.workload.blocks))
+        return None if has_wishes else times * 2 * math.asinh(math.sqrt(fitness.bound / 2)) * (1 - _ROOM)
     # On integers of sensitivity 1 or more the scale is at least this, and the variance may be below scale².
-    if fitness.bound * GAUSSIAN.variance(1 / math.sqrt(fitness.bound)) < 1 - _CLOSE:
+    if fitness.bound * GAUSSIAN.variance(1 / math.sqrt(fitness.bound)) < 1 - _ROOM:
         return None
     if delta is None:
-        return times**2 * fitness.bound / 2 * (1 - _CLOSE)
-    bound = continuous_gaussian_epsilon(times * math.sqrt(fitness.bound), delta) * (1 - _CLOSE)
+        return times**2 * fitness.bound / 2 * (1 - _ROOM)
+    bound = continuous_gaussian_epsilon(times * math.sqrt(fitness.bound), delta) * (1 - _ROOM)
     # The exact delta of noise on integers may be below that of continuous noise.
     return bound if bound <= choice.best.cost else None

@@ -25,17 +25,16 @@ from mmopt.limits import fits_memory
 from mmopt.mechanism import Plan, plan
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.privacy import Privacy
-from mmopt.privacy.guarantee import MOST_COST
+from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request import default_program
-from mmopt.results import Solution
-from mmopt.results.solution import FOR_TARGETS
+from mmopt.results.solution import FOR_TARGETS, Solution
 from mmopt.sectors.sector_cells import why_not_of_few
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 
-_ROUNDS, _FEW_ROUNDS = 8, 3  # the latter where each takes seconds
+# In ``laplace_for_targets``:
+_ROUNDS, _FEW_ROUNDS = 8, 3  # the latter above so many cells, where a round takes seconds:
 _FEW_CELLS = 64
 _FEW_QUERIES = 1000  # above this a template takes many seconds, and is not searched again
 _POWER = 0.7  # the power of a ratio by which a weight is multiplied
@@ -55,15 +54,15 @@ def laplace_for_targets(
     Errors as ``best``.
     """
     targets = np.asarray(workload.targets)
-    # With many queries over many cells a weight is that of a whole product.
-    is_each = (
+    # With many queries over many cells every product gets one.
+    is_each = (  # whether every query gets a weight of its own
         workload.n <= most_cells and fits_memory((workload.m, workload.n), 64)
     ) or workload.products is None
     groups = (
         [slice(i, i + 1) for i in range(workload.m)] if is_each else [rows for _, rows in workload.groups()]
     )
     weights = np.array([1.0 / targets[rows].min() for rows in groups])
-    tried: list[tuple[float, Solution]] = []
+    tried: list[tuple[float, Solution]] = []  # the largest ratio of variance and target, with its solution
     template: str | None = None
     for _ in range(_ROUNDS if workload.n <= _FEW_CELLS else _FEW_ROUNDS):
         solution = best(_weighted(workload, weights, is_each), template)
@@ -100,11 +99,12 @@ def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
 
 Solve = Callable[[Workload, Program], Solution]
 
-MOST_CELLS = 256
+P_IDENTITY_CELLS = 256
 """Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any."""
 
-MOST_OF_ONE = 4096
-"""Limit with one attribute, where no strategy is in factors."""
+P_IDENTITY_VALUES = 4096
+"""The same limit with one attribute, where no strategy is in factors."""
+
 MOST_VALUES = 512
 """Values of an attribute above which the search for the best product of strategies takes minutes."""
 
@@ -222,12 +222,12 @@ def default_strategy(
     best, *others = sorted(offers, key=lambda one: one.cost)
     reasons = (*reasons, *(error.message for error in errors))
     if is_by_cost:
-        best, missed = allowed_offer(workload, best.solution, limit, neighbours, refuse=refuse)
+        best, missed = offer_and_misses(workload, best.solution, limit, neighbours, refuse=refuse)
         reasons = (*missed, *reasons)
     return Choice(best, tuple(others), reasons)
 
 
-def allowed_offer(
+def offer_and_misses(
     workload: Workload,
     solution: Solution,
     privacy: Privacy | None,
@@ -235,7 +235,10 @@ def allowed_offer(
     *,
     refuse: bool = True,
 ) -> tuple[Offer, tuple[str, ...]]:
-    """The offer of a solution, and why it misses targets at a privacy; if ``refuse``, an error for these."""
+    """The offer of a solution, and in words what it misses: nothing where its targets hold at the privacy.
+
+    Else it is planned at the privacy all the same, or, with ``refuse``, the PrivacyError is raised.
+    """
     try:
         return offer(workload, solution, privacy, neighbours), ()
     except PrivacyError as error:
@@ -277,16 +280,17 @@ def _laplace(
 ) -> Offer:
     """p_identity, or templates over many cells; for targets either of them with weights that follow them."""
 
-    is_small = workload.n <= (MOST_OF_ONE if len(workload.domain.attributes) == 1 else MOST_CELLS)
+    is_small = workload.n <= (P_IDENTITY_VALUES if len(workload.domain.attributes) == 1 else P_IDENTITY_CELLS)
 
     def strategy(weighted: Workload, template: str | None = None) -> Solution:
+        """The solution of least total error; of one template only where it is named."""
         if weighted.products is None or is_small:
             return solved(weighted, Program.load("p_identity"))
         return _in_factors(weighted, LAPLACE.norm, say, template)
 
     if not workload.has_all_targets:
         return offer(workload, strategy(workload), privacy, neighbours)
-    return offer(workload, laplace_for_targets(workload, strategy, MOST_CELLS), privacy, neighbours)
+    return offer(workload, laplace_for_targets(workload, strategy, P_IDENTITY_CELLS), privacy, neighbours)
 
 
 def _in_factors(
@@ -296,14 +300,13 @@ def _in_factors(
 
     TooLargeError, before any search, where none can be measured.
     """
-    bound = None if template is None else (0.0, "nothing")
+    bound = None if template is None else (0.0, "nothing")  # None: computed
     names = _measured_templates(workload, norm) if template is None else [template]
     if not names:
-        attributes = len(workload.domain.shape)
         raise TooLargeError(
-            f"Laplace noise has no strategy over {counted(workload.n, 'cell')} of {attributes} attributes: "
-            f"products of strategies list the cells, weights of marginals go up to {MOST_ATTRIBUTES} "
-            "attributes",
+            f"Laplace noise has no strategy over {counted(workload.n, 'cell')} of "
+            f"{len(workload.domain.shape)} attributes: products of strategies list the cells, weights of "
+            f"marginals go up to {MOST_ATTRIBUTES} attributes",
             hint="allow Gaussian noise, which takes queries of few attributes over any number of cells: "
             "'privacy: {epsilon: 1.0, delta: 1e-6}' or 'privacy: {rho: 0.5}'",
         )
@@ -340,10 +343,10 @@ def _why_not_laplace(
     if not offers or privacy is None or times is None or offers[0].plan.absolute:
         return None
     best = offers[0]
-    least = LAPLACE.variance(LAPLACE.continuous.scale(privacy, times)) * best.solution.error_bound
-    least /= best.plan.workload.weights.sum()
-    if least <= best.cost:
+    least_error = LAPLACE.variance(LAPLACE.continuous.scale(privacy, times)) * best.solution.error_bound
+    least_error /= best.plan.workload.weights.sum()
+    if least_error <= best.cost:
         return None
     kind = "weighted rmse" if np.ptp(best.plan.workload.weights) > 0 else "rmse"
-    grade = best.solution.error_bound_grade
-    return f"Laplace noise: {kind} {rounded(math.sqrt(least), 5, up=False)} or more ({grade})"
+    figure = rounded(math.sqrt(least_error), 5, up=False)
+    return f"Laplace noise: {kind} {figure} or more ({best.solution.error_bound_grade})"

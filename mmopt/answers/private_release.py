@@ -28,7 +28,8 @@ from mmopt.answers.accuracy_and_budget import (
     at_privacy,
 )
 from mmopt.answers.default_strategy import Solve
-from mmopt.answers.read_folder import derived, read_answers, read_manifest
+from mmopt.answers.read_folder import read_answers, read_manifest
+from mmopt.answers.recheck_folder import plan_and_unchecked
 from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_counts
 from mmopt.data.connections import is_connection
 from mmopt.data.counts import check_columns
@@ -36,17 +37,18 @@ from mmopt.driver import solve
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, charge_in_errors
-from mmopt.mechanism import Plan, build_manifest
 from mmopt.mechanism.measurement import Answers, counted_exactly
-from mmopt.mechanism.release_plan import check_confidence, covariance
+from mmopt.mechanism.release_plan import Plan, covariance
 from mmopt.mechanism.release_writing import (
     CHART_FILE,
     MANIFEST_FILE,
     STRATEGY_FILE,
     answers_frame,
+    build_manifest,
     guarantee,
     write_release,
 )
+from mmopt.mechanism.standard_errors_and_intervals import check_confidence
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
@@ -309,6 +311,7 @@ class Release(Tabular):
 
     @cached_property
     def _rows_by_label(self) -> Mapping[str, list[int]]:
+        """The numbers of the queries that have each label."""
         rows: dict[str, list[int]] = {}
         for row, label in enumerate(self.answers["label"]):
             rows.setdefault(label, []).append(row)
@@ -348,6 +351,7 @@ class Release(Tabular):
         return written
 
     def _written(self, folder: str | Path) -> Path:
+        """``save`` without the ledger: the path of the folder that was written."""
         files = {}
         with tempfile.TemporaryDirectory() as scratch:
             if has_matplotlib():
@@ -396,7 +400,7 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     manifest = read_manifest(path)
     answers = read_answers(path, manifest)
     solution = Solution.load(path / STRATEGY_FILE) if STRATEGY_FILE in manifest.get("files", {}) else None
-    plan, unchecked = derived(
+    plan, unchecked = plan_and_unchecked(
         path, manifest, answers, None if workload is None else as_workload(workload), solution
     )
     release = Release(answers, manifest, plan, solution, unchecked=unchecked)
@@ -409,6 +413,7 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
 
 
 def _row_of_label(label: str, labels: Mapping[str, list[int]]) -> int:
+    """The only row that ``labels`` has for a label; OptionError where there is none, or several."""
     rows = labels.get(label, [])
     if not rows:
         hint = suggest(label, labels)
@@ -488,6 +493,7 @@ def release(
     given = {"table": table, "weight": weight, "delimiter": delimiter}
 
     def make_planned() -> Accuracy:
+        """The plan: solved first, where no solution is given; a given one is computed again."""
         chosen = solution
         if chosen is None and program is not None:
             chosen = solved(

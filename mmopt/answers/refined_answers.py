@@ -1,486 +1,56 @@
-"""Refined answers: the nearest answers that non-negative counts of known totals can have.
+"""``Release.refine``: the nearest answers that non-negative counts of known totals can have.
 
-Refined answers are added to the released ones: non-negative, of known totals, whole if requested. The program
-``refine_counts`` finds counts x >= 0 whose answers W x are nearest to the released ones, each distance in
-standard errors. It reads published numbers alone, so that privacy is as before. The answers of the rows that
-were counted obey the same rules, if the totals are theirs. Then the sum of squared errors, in standard
-errors, is never larger than before, whatever the noise was: the projection on a convex set moves no farther
-from any of its points (Cheney and Goldstein, Proximity maps for convex sets, Proc. AMS 1959). Where answers
-are rounded to whole numbers it may be larger. And the answers become biased.
-
-The program is solved for the nearest counts, which are made exact and certified. A conic solver finds them up
-to its tolerance. Its point shows which counts are 0, and the others follow by linear algebra, as in the
-algorithm of Lawson and Hanson for non-negative least squares, which continues from there where a count falls
-below 0 or would gain by rising. The certificate proves how near the optimum the result is.
-
-Counts are rounded to whole numbers so that totals and hierarchies still add up. Sets of which any two are
-nested or disjoint are a laminar family: a hierarchy. The rows of 0 and 1 of two such families (the rows and
-the columns of a table, each with their sums) are totally unimodular: they are a network in which a unit flows
-from the sets of one to those of the other (Edmonds 1970; Schrijver, Combinatorial optimization, 2003). So
-there are counts, each rounded up or down, for which the answer of every set of both families is rounded up or
-down as well (Hoffman and Kruskal 1956): x itself meets these limits, which are whole. HiGHS finds those of
-least distance; whether they keep the limits is checked in integers.
-
-``figures_of`` computes what is proved of refined answers as they are written, with the queries of the
-release. Counts are chosen on a smaller problem, a QR factorisation of this one, and answers are rounded: both
-are judged by the formulas of the program, in balls.
-
-Counts are X = base + x, with ``base`` whole, so that numbers near the released answers y are subtracted
-without rounding: f(X) = |(W x - (y - W base)) / s|² is the sum of squares, of distances in standard errors s.
-For any r, and z = b - a with multipliers a, b >= 0 of the known answers |S X - v| <= e, f(X) is at least
-
-    g @ x - 2 (r / s) @ (y - W base) - z @ (v - S base) - r @ r - e sum(a + b)
-
-with g = 2 W.T @ (r / s) + S.T @ z, and g @ x >= most min(0, min g) - g @ base for X >= 0 with sum(X) <= most:
-the certificate of the program. And of any feasible X the answers W X are within the root of f(X) - bound of
-the best ones (a projection's obtuse angle), each in its standard errors; for other answers their distance
-from W X is added.
+Refined answers are added to the released ones: non-negative, of known totals, whole if requested. They are
+those of counts x >= 0 whose answers W x are nearest to the released ones, each distance in standard errors
+(``nearest_and_whole_counts.py``). Refining reads published numbers alone, so that privacy is as before. The
+answers of the rows that were counted obey the same rules, if the totals are theirs. Then the sum of squared
+errors, in standard errors, is never larger than before, whatever the noise was: the projection on a convex
+set moves no farther from any of its points (Cheney and Goldstein, Proximity maps for convex sets, Proc. AMS
+1959). Where answers are rounded to whole numbers it may be larger. And the answers become biased.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mmopt.answers.nearest_and_whole_counts import (
+    PROGRAM,
+    Figures,
+    Whole,
+    conflicting_totals,
+    figures_of,
+    nearest_counts,
+    whole_counts,
+)
 from mmopt.answers.read_folder import CHANGED
-from mmopt.driver import solve
 from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError, counted, whole as whole_number
-from mmopt.limits import deadline, require_memory, require_time, time_left
+from mmopt.limits import deadline, require_memory
 from mmopt.mechanism.release_writing import REFINED, SMALL
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.balls import Ball, add, div, exact, matmul, mul, sub, total
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
-from mmopt.proof import certify
+from mmopt.numerics.arrays import Array
+from mmopt.privacy.rounding.measured_integers import MAX_ROWS
 from mmopt.results import Frame, Solution
-from mmopt.results.solution import gap_between
 from mmopt.solvers import Options
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 
-PROGRAM = "refine_counts"
-INFEASIBLE = 2  # scipy's status
-EXACT = 1e-6  # the program's tolerance for known answers
-ROOM = 1e-6  # relative: by which a largest number of rows is rounded up
-LEVEL = 100.0  # squared standard errors, in addition to those of the solver's start
-ROUNDED = 1e-12  # relative: the rounding error of a slope of 0
-MOST_STEPS = 4  # times the number of counts
-
-
-@dataclass(frozen=True, eq=False)
-class Nearest:
-    """Counts base + x (c,), with ``base`` of whole numbers, and the solution for them.
-
-    multipliers : (q,) each, of known answers from above and from below. most : the most rows that counts can
-        have that are as near or nearer.
-    """
-
-    solution: Solution
-    base: Array
-    x: Array
-    multipliers: tuple[Array, Array]
-    most: float
-
-    @property
-    def counts(self) -> Array:
-        return np.maximum(self.base + self.x, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class _NearestCounts:
-    """Counts x + base, x >= -base, with |rows x - values|² least and sums x = totals."""
-
-    rows: Array
-    values: Array
-    sums: Array
-    totals: Array
-    base: Array
-
-    def level(self, x: Array) -> float:
-        return float(np.sum((self.rows @ x - self.values) ** 2))
-
-    def most(self, level: float) -> float:
-        """The most rows where the objective is at most ``level``.
-
-        With z @ rows = 1 there are sum(base) + z @ (rows x) rows, and by Cauchy and Schwarz no more than
-        sum(base) + z @ values + |z| √level. Without such z it is the most that a release counts.
-        """
-        z = np.linalg.lstsq(self.rows.T, np.ones(len(self.base)), rcond=None)[0]
-        if np.abs(z @ self.rows - 1.0).max(initial=0.0) > ROOM / 1000:
-            return float(MAX_ROWS)
-        middle, size = float(self.base.sum() + z @ self.values), float(np.linalg.norm(z))
-        return 1.0 + float(abs(middle) + size * (np.sqrt(level) + np.linalg.norm(self.values) * ROOM)) * (
-            1.0 + ROOM
-        )
-
-    def givens(self, most: float) -> dict[str, Any]:
-        return {
-            "y": np.concatenate([self.values, self.totals]),
-            "known": np.repeat([0.0, 1.0], [len(self.rows), len(self.sums)]),
-            "low": -self.base,
-            "most": min(most, float(MAX_ROWS)),
-        }
-
-
-def nearest_counts(
-    matrix: Array,
-    estimates: Array,
-    errors: Array,
-    sums: Array,
-    totals: Array,
-    *,
-    tolerance: float | None = None,
-    time_limit: float | None = None,
-) -> Nearest:
-    """Counts (c,), all >= 0, with ``sums`` (q, c) @ counts the ``totals`` (q,), up to the program's e, and
-    ``matrix`` (m, c) @ counts as near to the ``estimates`` (m,), in their ``errors`` (m,), as can be.
-
-    Raises
-    ------
-    SolverError : no such counts, as the program's lines show; none were found in time.
-    TimeLimitError : the time of a ``deadline`` around the call is over.
-    """
-    # Numbers near the answers are subtracted: the rest is small compared with them, and keeps its digits.
-    rows = matrix / errors[:, None]
-    base = np.rint(np.maximum(np.linalg.lstsq(rows, estimates / errors, rcond=None)[0], 0.0))
-    values = (estimates - matrix @ base) / errors
-    if len(rows) > rows.shape[1]:
-        # |A x - b|² is |R x - r|² plus a constant.
-        triangle = np.asarray(np.linalg.qr(np.column_stack([rows, values]), mode="r"))[: rows.shape[1]]
-        rows, values = triangle[:, :-1], triangle[:, -1]
-    problem = _NearestCounts(rows, values, sums, totals - sums @ base, base)
-    workload = Workload.from_matrix(np.vstack([rows, sums]))
-    wide = 2.0 * problem.most(LEVEL + problem.level(np.zeros(len(base)))) + 2.0 * float(np.abs(totals).sum())
-    solution = solve(
-        workload,
-        PROGRAM,
-        reduce=False,
-        tolerance=tolerance,
-        time_limit=time_limit,
-        givens=problem.givens(wide),
-    )
-    if not solution.status.feasible or solution.status.is_interrupted:
-        raise SolverError(f"no refined answers were found: {solution.status}", hint="raise the time limit")
-    x = np.asarray(solution.variables["x"], dtype=float)
-    require_time()
-    points = [_polished(problem, x, solution.multipliers), (x, solution.multipliers)]
-    best: Nearest | None = None
-    for point, multipliers in points:
-        givens = problem.givens(problem.most(problem.level(point)))
-        pair = {name: np.asarray(multipliers[name], dtype=float) for name in ("above", "below")}
-        judged = certify(
-            workload, program=PROGRAM, point={"x": point}, multipliers=pair, givens=givens, solve=False
-        )
-        if best is None or _width(judged) < _width(best.solution):
-            above, below = (np.maximum(pair[name][len(rows) :], 0.0) for name in ("above", "below"))
-            repaired = np.maximum(np.asarray(judged.variables["x"], dtype=float), -base)
-            best = Nearest(judged, base, repaired, (above, below), float(givens["most"]))
-        if judged.gap is not None and judged.gap <= (tolerance or 1e-6):
-            break
-    assert best is not None
-    return best
-
-
-def conflicting_totals(sums: Array, totals: Array) -> list[tuple[int, float, float]]:
-    """A minimal set of the totals (q,) of ``sums`` (q, c) @ counts that no counts >= 0 have together, by
-    HiGHS.
-
-    By number, each with the least and the largest value that the others of the set allow; empty where some
-    counts have all totals.
-    """
-    from scipy.optimize import linprog
-
-    def solved(kept: list[int], goal: Array) -> Any:
-        limits = np.concatenate([totals[kept] + EXACT, EXACT - totals[kept]])
-        return linprog(goal, A_ub=np.vstack([sums[kept], -sums[kept]]), b_ub=limits)
-
-    def is_conflict(kept: list[int]) -> bool:
-        return int(solved(kept, np.zeros(sums.shape[1])).status) == INFEASIBLE
-
-    few = list(range(len(totals)))
-    if not is_conflict(few):
-        return []
-    for number in range(len(totals)):
-        without = [other for other in few if other != number]
-        if is_conflict(without):
-            few = without
-    conflict = []
-    for number in few:
-        others = [other for other in few if other != number]
-        ends = [solved(others, sign * sums[number]) for sign in (1.0, -1.0)]
-        low, high = (float(end.fun) if end.success else -np.inf for end in ends)
-        conflict.append((number, low, -high))
-    return conflict
-
-
-def _width(judged: Solution) -> float:
-    """The width of the optimum's interval, as a gap is relative except for a bound of 0."""
-    return np.inf if judged.bound is None else judged.objective - judged.bound
-
-
-def _polished(problem: _NearestCounts, x: Array, multipliers: Any) -> tuple[Array, dict[str, Array]]:
-    """The optimum near a point, exact up to linear algebra, with multipliers of the known answers.
-
-    At the time limit it is the point reached by then.
-    """
-    from scipy.linalg import lstsq, null_space
-
-    low, sums = -problem.base, problem.sums
-    slopes = np.asarray(multipliers["counts"], dtype=float)
-    free = x - low > slopes
-    x, nu = np.where(free, x, low), np.zeros(len(sums))
-    for _ in range(MOST_STEPS * len(x)):
-        if not time_left():
-            break
-        missed, off = problem.values - problem.rows @ x, problem.totals - sums @ x
-        among, within = problem.rows[:, free], sums[:, free]
-        first = lstsq(within, off, lapack_driver="gelsy")[0] if len(sums) else np.zeros(int(free.sum()))
-        along = null_space(within) if len(sums) else np.eye(int(free.sum()))
-        step = first + along @ lstsq(among @ along, missed - among @ first, lapack_driver="gelsy")[0]
-        room = x[free] - low[free]
-        short = room + step < 0
-        if short.any():
-            part = float((room[short] / -step[short]).min())
-            moved = np.maximum(room + part * step, 0.0)
-            moved[short & (room + part * step <= ROUNDED * (1.0 + room))] = 0.0
-            x[free] = low[free] + moved
-            free[np.flatnonzero(free)[short & (moved == 0.0)]] = False
-            continue
-        x[free] += step
-        slopes = 2.0 * problem.rows.T @ (problem.rows @ x - problem.values)
-        nu = _multipliers(slopes, sums, free) if len(sums) else nu
-        rising = np.where(free, np.inf, slopes + sums.T @ nu)
-        at = int(np.argmin(rising))
-        if rising[at] >= -ROUNDED * np.abs(slopes).max(initial=1.0) * len(x):
-            break
-        free[at] = True
-    nothing = np.zeros(len(problem.rows))
-    return np.maximum(x, low), {
-        "above": np.concatenate([nothing, np.maximum(-nu, 0.0)]),
-        "below": np.concatenate([nothing, np.maximum(nu, 0.0)]),
-    }
-
-
-def _multipliers(slopes: Array, sums: Array, free: npt.NDArray[np.bool_]) -> Array:
-    """Multipliers (q,) of known answers, with which free counts have slope 0 and the others, where there is a
-    choice, no slope below 0 as far as possible: a total of 0 holds its counts at 0 whatever their slopes are.
-    """
-    from scipy.linalg import lstsq, null_space
-    from scipy.optimize import linprog
-
-    within, held = sums[:, free], sums[:, ~free]
-    nu = lstsq(within.T, -slopes[free], lapack_driver="gelsy")[0] if free.any() else np.zeros(len(sums))
-    choice = null_space(within.T) if free.any() else np.eye(len(sums))
-    if choice.shape[1] and held.shape[1]:
-        # The largest t <= 0 such that no slope is below t.
-        lines = np.column_stack([-held.T @ choice, np.ones(held.shape[1])])
-        ends = [(None, None)] * choice.shape[1] + [(None, 0.0)]
-        optimum = linprog(
-            np.append(np.zeros(choice.shape[1]), -1.0),
-            A_ub=lines,
-            b_ub=slopes[~free] + held.T @ nu,
-            bounds=ends,
-        )
-        if optimum.success:
-            nu = nu + choice @ optimum.x[:-1]
-    return np.asarray(nu)
-
-
-Bools = npt.NDArray[np.bool_]
-
-SECONDS, OUT_OF_TIME = 60.0, 1  # the time of HiGHS, and scipy's status when it is over
-LARGEST = 2.0**50  # the largest count: floats up to here, and their sums, are exact whole numbers
-
-
-@dataclass(frozen=True, eq=False)
-class Whole:
-    """Whole counts (c,), their answers (m,), and the queries (m,) whose answers are proved to be near.
-
-    within_one : whether the answer is the value before rounding, rounded up or down. farthest : the largest
-        distance of the answers of the other queries from their values; 0 without any.
-    """
-
-    counts: Ints
-    answers: Ints
-    within_one: Bools
-    farthest: float
-
-
-def whole_counts(counts: Array, queries: Array, sums: Array, totals: Array) -> Whole:
-    """Counts (c,) rounded, with the sums (q, c) of known totals (q,), which stay as they are.
-
-    The queries (m, c) are of whole numbers. Those that fit into two laminar families together with the
-    totals, taken in their order, have answers that are rounded up or down. Among all such counts the result
-    has the least sum of distances, over counts and these queries; or it is the best that HiGHS finds in a
-    minute, or in the time of a ``deadline`` around the call.
-
-    Raises
-    ------
-    SolverError : totals that do not fit into two families, and that no such rounding keeps; or none was found
-        in time.
-    TimeLimitError : that time was over before.
-    """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    near = in_two_families(queries, sums)
-    least = np.floor(counts)
-    values = queries @ counts
-    low, high = np.floor(values[near]), np.ceil(values[near])
-    kept = queries[near]
-    start = kept @ least
-    nearest = 1.0 - 2.0 * (counts - least) + (1.0 - 2.0 * (values[near] - low)) @ kept
-    limits = [LinearConstraint(kept, low - start, high - start)] if near.any() else []
-    if len(sums):
-        rest = totals - sums @ least
-        limits.append(LinearConstraint(sums, rest, rest))
-    require_time()
-    seconds = min(SECONDS, time_left())
-    optimum = milp(
-        nearest,
-        integrality=np.ones(len(counts)),
-        bounds=Bounds(0.0, np.ceil(counts) - least),
-        constraints=limits,
-        options={"time_limit": seconds, "mip_rel_gap": 0.0},
-    )
-    if optimum.x is None and optimum.status == OUT_OF_TIME:
-        raise SolverError(
-            f"whole counts were not found in {seconds:.3g} s",
-            hint="refine without whole answers, ask for fewer"
-            + ("" if seconds == SECONDS else ", or allow more time"),
-        )
-    if optimum.x is None:
-        raise SolverError(
-            "no whole counts were found that are the refined ones rounded up or down and keep all totals",
-            hint="name fewer totals, those of one hierarchy, or refine without whole answers",
-        )
-    whole = (least + np.rint(optimum.x)).astype(np.int64)
-    answers = _exact(queries, whole)
-    if (
-        np.abs(counts).max(initial=0.0) > LARGEST
-        or (whole < 0).any()
-        or (answers[near] < low).any()
-        or (answers[near] > high).any()
-        or (_exact(sums, whole) != totals).any()
-    ):
-        raise SolverError("the rounding that HiGHS found does not keep its limits", hint="refine without it")
-    return Whole(whole, answers, near, float(np.abs(answers - values)[~near].max(initial=0.0)))
-
-
-def _exact(rows: Array, whole: Ints) -> Ints:
-    return np.asarray(rows.astype(np.int64) @ whole)
-
-
-def in_two_families(queries: Array, first: Array) -> Bools:
-    """Which queries (m,) of 0 and 1 are in two laminar families, taken greedily after the rows ``first``."""
-    families: tuple[set[int], set[int]] = (set(), set())
-    for row in first:
-        _enter(row, families)
-    return np.array([_enter(row, families) for row in queries], dtype=bool)
-
-
-def _enter(row: Array, families: Iterable[set[int]]) -> bool:
-    """Put the set of a row, as bits, into a family that stays laminar with it; whether there is one."""
-    if not ((row == 0) | (row == 1)).all():
-        return False
-    bits = int.from_bytes(np.packbits(row.astype(bool)).tobytes(), "big")
-    for family in families:
-        if bits in family or all(bits & one in (0, bits, one) for one in family):
-            family.add(bits)
-            return True
-    return False
-
-
 if TYPE_CHECKING:
     from mmopt.answers.private_release import Release
-WHOLE = 2.0**53
-"""Whole numbers up to here, and sums of such, are exact."""
-
-
-@dataclass(frozen=True)
-class Figures:
-    """The sum of squares of the answers, a lower bound on it over all counts, and their gap; the largest
-    distance of an answer from its best value, in standard errors.
-    """
-
-    objective: float
-    bound: float
-    gap: float
-    distance: float
-
-
-def figures_of(
-    matrix: Array,
-    estimates: Array,
-    errors: Array,
-    sums: Array,
-    totals: Array,
-    near: Nearest,
-    answers: Array | None = None,
-) -> Figures:
-    """The figures of ``answers`` (m,), or without them of the answers of the counts ``near``.
-
-    ``matrix`` (m, c), ``estimates`` and ``errors`` (m,), ``sums`` (q, c) and ``totals`` (q,) are as for
-    ``nearest_counts``.
-    """
-    queries, x, s = exact(matrix), exact(near.x), exact(errors)
-    y, v = _less(estimates, matrix, near.base), _less(totals, sums, near.base)
-    of_counts = matmul(queries, x)
-    off = div(sub(of_counts, y), s)
-    value, added = _squares(off), 0.0
-    objective = value
-    if answers is not None:
-        objective = _squares(div(sub(exact(answers), exact(estimates)), s))
-        added = math.sqrt(_squares(div(sub(_less(answers, matrix, near.base), of_counts), s)))
-    r, (a, b) = off.mid, near.multipliers
-    z, slope = exact(b - a), div(exact(r), s)
-    g = add(mul(exact(2.0), matmul(exact(matrix.T), slope)), matmul(exact(sums.T), z))
-    bound = math.fsum(
-        [
-            -math.nextafter(-near.most * min(0.0, float(g.lower.min(initial=0.0))), math.inf),
-            -_upper(mul(g, exact(near.base))),
-            -2.0 * _upper(mul(slope, y)),
-            -_upper(mul(z, v)),
-            -_squares(exact(r)),
-            -math.nextafter(EXACT * math.fsum([*a, *b]), math.inf),
-        ]
-    )
-    bound = max(0.0, math.nextafter(bound, -math.inf))
-    objective = max(objective, bound)  # that of rounded answers may be below that of all counts
-    distance = added + math.sqrt(max(0.0, value - bound))
-    gap = gap_between(objective, bound, "minimize", False)
-    return Figures(objective, bound, math.inf if gap is None else gap, distance * (1.0 + 8.0 * EPS))
-
-
-def _less(values: Array, matrix: Array, base: Array) -> Ball:
-    """values - matrix @ base; the product is exact where it is of whole numbers."""
-    is_whole = bool((matrix == np.rint(matrix)).all()) and (
-        float((np.abs(matrix) @ np.abs(base)).max(initial=0.0)) < WHOLE
-    )
-    return sub(exact(values), exact(matrix @ base) if is_whole else matmul(exact(matrix), exact(base)))
-
-
-def _upper(terms: Ball) -> float:
-    """The sum of the terms, at most."""
-    return float(total(terms).upper)
-
-
-def _squares(terms: Ball) -> float:
-    return _upper(mul(terms, terms))
 
 
 Totals = float | Mapping[str | int | None, float]
 
 MOST_CLASSES = 1024  # classes of cells that no query tells apart: so many counts take about a minute
-CELLS = 2**22  # the most cells that are listed
-FAR = 1e-4  # standard errors, or rows of a total: no counts have answers that are farther
-LARGE = ("refine a release whose workload asks about fewer attributes, or coarser values of them",)
+MOST_LISTED = 2**22  # cells
+FAR = 1e-4  # standard errors, or rows of a total: answers of counts, as written, are not farther from these
+FEWER_CELLS = "refine a release whose workload asks about fewer attributes, or coarser values of them"
 
 
 @dataclass(frozen=True)
@@ -527,6 +97,7 @@ def refine(
 def _refined(
     release: Release, whole: bool, totals: Totals | None, tolerance: float | None, time_limit: float | None
 ) -> Release:
+    """``refine``, within its time limit."""
     if release.plan is None:
         raise OptionError(
             "a release that was loaded from its folder does not hold its queries, which refining needs",
@@ -537,7 +108,7 @@ def _refined(
     queries = _listed(release.plan.workload)
     fixed = _fixed_totals(release, totals, queries)
     if whole:
-        _refuse_parts(release, fixed, queries)
+        _refuse_fractions(release, fixed, queries)
     columns, matrix, sums = _merged(queries, fixed.rows)
     errors = np.asarray(release.answers["standard_error"], dtype=float)
     estimates = np.asarray(release.answers["estimate"], dtype=float)
@@ -550,9 +121,12 @@ def _refined(
             raise _contradiction(fixed, conflict) from None
         raise
     rounded = whole_counts(near.counts, matrix, sums, fixed.values) if whole else None
-    refined = matrix @ near.base + matrix @ near.x if rounded is None else rounded.answers.astype(float)
-    if rounded is None:
-        refined = np.array([round(y, _places(s)) for y, s in zip(refined, errors, strict=True)])
+    refined = np.array(
+        [round(y, _places(s)) for y, s in zip(matrix @ near.base + matrix @ near.x, errors, strict=True)]
+        if rounded is None
+        else rounded.answers,
+        dtype=float,
+    )
     # Whole answers have figures of the counts before they are made whole.
     figures = figures_of(matrix, estimates, errors, sums, fixed.values, near, None if whole else refined)
     return replace(
@@ -628,17 +202,22 @@ def _places(error: float) -> int:
 def _listed(workload: Workload) -> Array:
     """The queries (m, n) as a matrix."""
     m, n = workload.shape
-    if n > CELLS:
+    if n > MOST_LISTED:
         raise TooLargeError(
-            f"refining counts every cell, and there are {whole_number(n)}; it lists at most {CELLS:,}",
-            hint=LARGE[0],
+            f"refining counts every cell, and there are {whole_number(n)}; it lists at most {MOST_LISTED:,}",
+            hint=FEWER_CELLS,
         )
-    require_memory((m, n), "queries over the cells, which refining counts one by one", LARGE[0], share=2)
+    require_memory((m, n), "queries over the cells, which refining counts one by one", FEWER_CELLS, share=2)
     return workload.queries
 
 
 def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _FixedTotals:
-    given = {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
+    """The totals that a caller gives, as queries; OptionError for those that are none, or that no counts
+    have."""
+    # Any: callers are not checked.
+    given: Mapping[Any, Any] = (
+        {} if totals is None else totals if isinstance(totals, Mapping) else {None: totals}
+    )
     if given and (column := Neighbours.of(release.manifest["privacy"]["neighbours"]).column):
         raise OptionError(
             f"totals are of rows that were counted, and of each person in '{column}' only some were: no such "
@@ -654,7 +233,7 @@ def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _F
             raise OptionError(
                 f"a total is given of {query!r}, expected a query's label or number, or None for all rows"
             )
-        number = _number(value)
+        number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
         if not math.isfinite(number):
             raise OptionError(f"the total of {name} is {value!r}, expected a number")
         row = np.ones(queries.shape[1]) if query is None else queries[release.numbers(query)[0]]
@@ -674,6 +253,7 @@ def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _F
 
 
 def _contradiction(fixed: _FixedTotals, conflict: list[tuple[int, float, float]]) -> SolverError:
+    """The error for totals that no counts have together; ``conflict`` as of ``conflicting_totals``."""
     totals = [f"{fixed.values[number]:.12g} of {fixed.names[number]}" for number, _, _ in conflict]
     ranges = [f"{fixed.names[number]} {_between(low, high)}" for number, low, high in conflict]
     return SolverError(
@@ -692,12 +272,7 @@ def _between(low: float, high: float) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _number(value: object) -> float:
-    """A number as a float; NaN for other values."""
-    return math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
-
-
-def _refuse_parts(release: Release, fixed: _FixedTotals, queries: Array) -> None:
+def _refuse_fractions(release: Release, fixed: _FixedTotals, queries: Array) -> None:
     """OptionError where answers cannot be whole, whatever the counts are."""
     parted = np.flatnonzero((queries != np.rint(queries)).any(axis=1))
     if parted.size:
@@ -722,7 +297,7 @@ def _merged(queries: Array, sums: Array) -> tuple[int, Array, Array]:
     if columns > MOST_CLASSES:
         raise TooLargeError(
             f"the queries tell {columns:,} cells apart, and refining chooses at most {MOST_CLASSES:,} counts",
-            hint=LARGE[0],
+            hint=FEWER_CELLS,
         )
     return columns, distinct[: len(queries)], distinct[len(queries) :]
 

@@ -24,7 +24,7 @@ from mmopt.installation_and_files import write_whole
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import partial_sibling
-from mmopt.privacy.guarantee import PURE_HINT
+from mmopt.privacy.epsilon_delta_rho import PURE_HINT
 from mmopt.privacy.noise import noise_for
 from mmopt.proof.verify import rechecked
 from mmopt.report import write_accuracy_chart

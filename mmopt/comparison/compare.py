@@ -19,7 +19,7 @@ from mmopt.driver.task_and_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
 from mmopt.notebook import Charted, Tabular
-from mmopt.privacy.guarantee import Privacy
+from mmopt.privacy.epsilon_delta_rho import Privacy
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.solvers import Options, SolverLike, solver_name

@@ -12,10 +12,10 @@ from typing import Any
 
 from mmopt.errors import Error, TooLargeError
 from mmopt.mechanism import Plan, plan
-from mmopt.mechanism.release_plan import deviations
-from mmopt.privacy.guarantee import MOST_COST, Privacy
+from mmopt.mechanism.standard_errors_and_intervals import deviations
+from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy
 from mmopt.privacy.noise import NOISES, Noise, noise_for
-from mmopt.privacy.rounding.integer_strategy import check_type
+from mmopt.privacy.rounding.measured_integers import check_type
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE, Neighbours, StrategyForm, largest_ratio, privacy_cost

@@ -40,7 +40,7 @@ from typing import Literal
 from mmopt.errors import OptionError, PrivacyError
 from mmopt.ledger.part_names import readings
 from mmopt.numerics.outward import rounded
-from mmopt.privacy.guarantee import float_above, zcdp_epsilon
+from mmopt.privacy.epsilon_delta_rho import float_above, zcdp_epsilon
 
 Measure = Literal["rho", "epsilon"]
 State = Literal["spent", "released"]

@@ -2,9 +2,11 @@
 
 OpenDP is imported only when noise is drawn.
 
-- ``release_plan.py``: ``plan``: the noise, cost and accuracy of a release before any data: standard errors,
-  intervals, covariances
-- ``release_writing.py``: the folder of a release: columns of answers and accuracy, manifest, strategy
+- ``release_plan.py``: ``plan``: the noise, cost and accuracy of a release before any data: calibration,
+  columns of accuracy, covariances
+- ``standard_errors_and_intervals.py``: standard errors of the queries, and their intervals by the law of the
+  noise
+- ``release_writing.py``: the folder of a release: columns of answers, manifest, strategy
 - ``measurement.py``: ``measure`` is the only step that sees data
 - ``simulated_releases.py``: relative errors on true data, for choosing between strategies; not private
 """

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import DataError, OptionError, PrivacyError
-from mmopt.mechanism.release_plan import Intervals, Plan, claim, deviations
+from mmopt.mechanism.release_plan import Plan, claim
+from mmopt.mechanism.standard_errors_and_intervals import Intervals, deviations
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, CountedTables, check_type
+from mmopt.privacy.rounding.measured_integers import MAX_ROWS, CountedTables, check_type
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.query_base_and_matrix import Explicit
@@ -27,7 +28,7 @@ FIGURES = ("estimate", "standard_error", "low", "high", "coverage")
 """Names of the columns of numbers in published answers."""
 
 _ROUNDED = 1e-14  # relative: some 90 roundings of an answer
-_LOOKED_AT = 2**22  # entries of a factor
+_MOST_ENTRIES = 2**22  # of a factor, up to which they are read
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,7 @@ class Answers(Tabular):
 
     ``groups`` and ``labels`` name each query; ``low`` and ``high`` are the ends of intervals of at least the
     given ``confidence``, each query taken alone, and ``coverage`` the probability with which they hold the
-    truth, under the law of the noise (``release_plan.intervals``). ``private`` is False for simulated noise:
+    truth, under the law of the noise (``Plan.intervals``). ``private`` is False for simulated noise:
     such answers must not be published. ``columns`` (m,) describe each query by attribute (``tidy_columns``).
     """
 
@@ -168,22 +169,24 @@ def _with_noise(plan: Plan, exact: AnyInts) -> AnyInts:
 def check_claim(plan: Plan) -> None:
     """Raise PrivacyError unless the claim covers the noise, computed anew: plans may be changed by hand."""
     squares = [part.squared_sensitivity for part in plan.integer.parts]
-    least = plan.integer.squared_sensitivities()
-    if any(a < b for a, b in zip(squares, least, strict=True)):
+    exact = plan.integer.squared_sensitivities()
+    if any(a < b for a, b in zip(squares, exact, strict=True)):
         raise PrivacyError(
-            f"the squared sensitivities are {least} under {plan.neighbours}, the release claims {squares}"
+            f"the squared sensitivities are {exact} under {plan.neighbours}, the release claims {squares}"
         )
     allowed = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
     costs = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed)[:3]
-    for name, cost, stated in zip(
+    for name, cost, claimed in zip(
         ("rho", "delta", "epsilon"), costs, (plan.rho, plan.delta, plan.epsilon), strict=True
     ):
-        if cost != stated and (cost is None or stated is None or not cost <= stated):  # also for NaN
-            raise PrivacyError(f"this noise costs {name} {cost!r}, the release claims {stated!r}")
+        if cost != claimed and (cost is None or claimed is None or not cost <= claimed):  # also for NaN
+            raise PrivacyError(f"this noise costs {name} {cost!r}, the release claims {claimed!r}")
 
 
 def _whole(values: Array, is_whole: Bools, slack: Array | float = 0.0) -> Array:
-    """Values with slack; whole numbers where the query's entries are whole, and its value up to rounding."""
+    """The values plus slack; but the whole number itself where a query has whole entries, and its value is
+    whole up to rounding.
+    """
     nearest = np.rint(values) + 0.0  # no -0
     is_near = np.abs(values - nearest) <= 1e-8 + 1e-13 * np.abs(values)
     return np.where(is_whole & is_near & (np.abs(values) < 2**40), nearest, values + slack + 0.0)
@@ -194,8 +197,8 @@ def _are_whole(block: Block) -> Bools:
     if isinstance(block, Explicit):
         return np.concatenate([(rows == np.rint(rows)).all(axis=1) for _, rows in block.chunks(1024)])
     factors = [factor.plain for factor in block.factors if not isinstance(factor.plain, Ranges)]
-    few = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _LOOKED_AT)
-    whole = [bool((entries == np.rint(entries)).all()) for entries in few]
+    small = (factor.matrix() for factor in factors if math.prod(factor.shape) <= _MOST_ENTRIES)
+    whole = [bool((entries == np.rint(entries)).all()) for entries in small]
     return np.full(block.m, all(whole) and len(whole) == len(factors))
 
 
@@ -221,6 +224,7 @@ def _checked_tables(plan: Plan, tables: CountedTables) -> CountedTables:
 
 
 def _product(sizes: tuple[int, ...]) -> str:
+    """The sizes as a product in words, such as "2 × 3"."""
     return " × ".join(map(str, sizes))
 
 

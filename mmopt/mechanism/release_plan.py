@@ -3,236 +3,48 @@
 A ``Plan`` holds the integer matrix to measure, the noise, and the privacy claim that follows. The noise is
 the least that a privacy allows, or the most that targets and wishes allow, if a privacy covers its cost.
 
-All estimates are linear in one vector of k noisy answers that determines one estimate of B x, so they
-are consistent: a linear relation between queries holds between their estimates. The error of an estimate
-is Σ a_j z_j with the drawn noise z and coefficients a that are independent of the data. Standard errors,
-intervals and ``covariance``, the covariance matrix of these errors, follow from the law that was drawn.
+Noise proves the same of every integer strategy: the parts are measured one after the other, so that their
+costs add up; the least noise is the least whose cost is allowed (``least_scale``). A part may be measured on
+a finer lattice (``fineness``): 2^b times its integers with 2^b times the noise costs the same, and may be
+nearer to continuous noise.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from numbers import Real
-from statistics import NormalDist
+from decimal import Decimal
+from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from mmopt.errors import OptionError, PrivacyError, TooLargeError, WorkloadError, whole
+from mmopt.errors import PrivacyError, TooLargeError, WorkloadError, whole
 from mmopt.limits import require_memory
+from mmopt.mechanism.standard_errors_and_intervals import (
+    BEYOND,
+    NEARLY_NORMAL,
+    Intervals,
+    coefficients,
+    deviations,
+    has_coefficients,
+    intervals,
+    standard_errors,
+)
 from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
-from mmopt.privacy.guarantee import THEOREM_EXACT, Privacy, privacy_warning
-from mmopt.privacy.noise import (
-    Noise,
-    approximate_epsilon,
-    check_scales,
-    cost,
-    finer,
-    finest,
-    least_scale,
-    noise_for,
-)
-from mmopt.privacy.rounding.integer_dense import WORTH_SAYING, IntegerStrategy, common_step
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, Measured, Part, check_type
+from mmopt.privacy.epsilon_delta_rho import THEOREM_EXACT, Privacy, privacy_warning, zcdp_epsilon, zcdp_rho
+from mmopt.privacy.noise import Noise, check_scales, cost, noise_for
+from mmopt.privacy.rounding.integer_dense import WORTH_SAYING, IntegerStrategy
+from mmopt.privacy.rounding.measured_integers import MAX_ROWS, Measured, Part, check_type, finer, finest
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.request import WorkloadLike, as_workload
-from mmopt.results import Solution, why_not_released
+from mmopt.results import Frame, Solution, why_not_released
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload, attribute_uses
-from mmopt.workloads.query_product import LEAST_MISSED, wishes
-
-_MOST = 2**21  # coefficients, of queries or cells by measured rows, up to which each query has its own width
-NEARLY_NORMAL = 1e-6
-"""The largest distance, in probability, at which drawn noise is taken for normal noise."""
-
-_SAME = 1e-7  # of a standard error: widths that differ by less have the same coverage, as printed
-
-BEYOND = 1e-9
-"""An interval ends this far, relatively, beyond its last number, against rounding, unless errors are whole
-numbers; an interval with a wish may end twice as far beyond."""
-
-_GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of the blur of one without a lattice
-
-
-@dataclass(frozen=True, eq=False)
-class Intervals:
-    """Half widths (m,) of the queries' intervals, and the probability (m,) that each holds the truth.
-
-    Both are read-only. is_exact : the coverage is computed from the law drawn, for every query; otherwise it
-    is a lower bound.
-    """
-
-    widths: Array
-    coverage: Array
-    is_exact: bool
-
-    def __post_init__(self) -> None:
-        """Make the arrays read-only: ``intervals`` returns the same ones again."""
-        self.widths.flags.writeable = self.coverage.flags.writeable = False
-
-
-def deviations(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
-    """Standard deviation of the noise of each part, (parts,), as drawn at noise of parameter `scale`."""
-    variances = [noise.variance(part.relative * scale) for part in finer(integer.parts, fineness)]
-    return np.ldexp(np.sqrt(variances), -fineness)
-
-
-def standard_errors(noise: Noise, integer: Measured, scale: float, fineness: int = 0) -> Array:
-    """Standard errors (m,) of the queries' estimates, in counts, at integer noise of parameter `scale`.
-
-    Several measured parts are combined by least squares. Where there are too many coefficients for that
-    (``has_coefficients``), these are upper bounds.
-    """
-    sigmas = deviations(noise, integer, scale, fineness)
-    if len(sigmas) == 1 or not has_coefficients(integer):
-        return integer.standard_errors(sigmas)
-    terms = _coefficients(noise, integer, scale, fineness) * np.repeat(
-        sigmas, [p.rows for p in integer.parts]
-    )
-    return np.asarray(np.sqrt(np.square(terms).sum(axis=1)))
-
-
-def has_coefficients(integer: Measured) -> bool:
-    """Whether queries and cells are few enough for the law of the error of each query."""
-    return integer.rows * max(len(integer.variances), integer.workload.n, integer.rows) <= _MOST
-
-
-def check_confidence(confidence: object) -> None:
-    """Raise OptionError for a confidence outside (0, 1), or too near to 1 for the computed law."""
-    if not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
-        raise OptionError(
-            f"confidence is {confidence!r}, expected a number above 0 and below 1", hint="for example 0.95"
-        )
-    if float(confidence) > 1 - LEAST_MISSED:
-        raise OptionError(f"confidence is {confidence!r}, the most that is computed is 1 - {LEAST_MISSED:g}")
-
-
-@lru_cache(maxsize=4)
-def intervals(noise: Noise, integer: Measured, scale: float, fineness: int, confidence: float) -> Intervals:
-    """The shortest symmetric intervals that hold the truth with probability `confidence`, each query alone.
-
-    Noise that is next to normal has the quantile of rounded normal noise; the distance between the two (its
-    ``distance``) is added to the confidence. Rounding moves Σ a z by Σ |a| / 2 at most, and that is at most
-    √(Σ a² s²) √(Σ 1/s²) / 2 (Cauchy and Schwarz), 2 √distance standard errors: the interval is wider by this.
-    Otherwise the coverage is that of the law drawn, by ``_half_width``.
-
-    With too many coefficients for that, the widths are upper bounds: the noise's ``tail``.
-
-    Errors as ``check_confidence``.
-    """
-    check_confidence(confidence)
-    errors = standard_errors(noise, integer, scale, fineness)
-    parts, missed = finer(integer.parts, fineness), 1 - confidence
-    scales, rows = np.array([p.relative * scale for p in parts]), [p.rows for p in parts]
-    apart = noise.distance(parts, scale) if noise.distance else 1.0
-    is_few = has_coefficients(integer)
-    if apart <= min(NEARLY_NORMAL, missed / 2):
-        moved = 2 * math.sqrt(apart)
-        widths = (NormalDist().inv_cdf((1 + confidence + apart) / 2) + moved) * errors
-        return Intervals(
-            widths, np.full(len(errors), confidence), moved <= _SAME and (len(parts) == 1 or is_few)
-        )
-    if is_few:
-        drawn = np.repeat(scales, rows)
-        queries = _coefficients(noise, integer, scale, fineness)
-        figures = np.array([_query(row, drawn, noise, confidence) for row in queries])
-        return Intervals(np.ldexp(figures[:, 0], -fineness), figures[:, 1], bool(figures[:, 2].all()))
-    # In parameters of the noise, not in its deviations: at small scales these are smaller.
-    parameters = errors * np.max(np.ldexp(scales, -fineness) / deviations(noise, integer, scale, fineness))
-    widths = parameters * math.sqrt(noise.continuous.variance) * noise.tail(missed, float(scales.min()))
-    return Intervals(widths, np.full(len(errors), confidence), False)
-
-
-@lru_cache(maxsize=4)
-def _coefficients(noise: Noise, integer: Measured, scale: float, fineness: int) -> Array:
-    """a (m, rows) of the queries' errors."""
-    return coefficients(integer, deviations(noise, integer, scale, fineness))
-
-
-def coefficients(integer: Measured, sigmas: Array, queries: Ints | slice = slice(None)) -> Array:
-    """a (k, rows) of some queries' errors: their estimates from an answer of 1 to one measured row.
-
-    sigmas : the ``deviations`` of the parts.
-    """
-    units = (np.eye(1, integer.rows, row)[0] for row in range(integer.rows))
-    return np.column_stack([integer.estimate(unit, sigmas)[queries] for unit in units])
-
-
-def _query(row: Array, scales: Array, noise: Noise, confidence: float) -> tuple[float, float, bool]:
-    """Half width, coverage and whether that is exact for coefficients and scales (rows,).
-
-    Whole coefficients make whole errors, and the interval ends on one of these.
-    """
-    size = float(np.abs(row).max(initial=0.0))
-    if size == 0.0:
-        return 0.0, 1.0, True
-    mantissas, exponents = np.frexp(np.abs(row) / size)
-    sizes = np.ldexp(np.round(mantissas, 13), exponents)
-    # A small coefficient of much noise may be all that moves the error.
-    terms = (sizes + 1j * scales)[(sizes > 1e-12) | (sizes * scales > 1e-12 * (sizes * scales).max())]
-    pairs, counts = np.unique(terms, return_counts=True)
-    distinct = tuple(pairs.real.tolist()), tuple(pairs.imag.tolist())
-    least = _half_width(*distinct, tuple(counts.tolist()), noise, confidence)
-    width = least[0] * size
-    is_whole = bool((row == np.rint(row)).all())
-    return math.floor(width) if is_whole else width, least[1], least[2]
-
-
-@lru_cache(maxsize=2**14)
-def _half_width(
-    sizes: tuple[float, ...],
-    scales: tuple[float, ...],
-    counts: tuple[int, ...],
-    noise: Noise,
-    confidence: float,
-) -> tuple[float, float, bool]:
-    """The least t with P(|error| <= t) >= `confidence`, that probability, and whether it is exact.
-
-    The error has `counts` terms of each of the `sizes`, of which the largest is 1, with noise of the
-    `scales`. Its law is that of its characteristic function, on a period beyond which it has less than 1e-9.
-
-    Coefficients that are multiples of one number put the error on a lattice, where its probabilities are
-    exact. Noise of large scales makes a law that is as good as a continuous one, rounded: it is cut into 512
-    cells a standard deviation, and t is larger by the effect of rounding, half a unit of every term. Every
-    other law is blurred by U, the sum of nine uniform variables, |U| <= b together, b a 31st of the
-    deviation: P(|error| <= t + b) >= P(|error + U| <= t), the probability given.
-    """
-    variances = {scale: noise.variance(scale) for scale in set(scales)}
-    spread = math.sqrt(np.dot(np.square(sizes) * counts, [variances[scale] for scale in scales]))
-    span, step = max(32 * spread, 16.0), common_step(np.array(sizes), 1e-10)
-    # Sizes that are tiny next to the largest are on no lattice with it.
-    is_lattice = step is not None and span <= step * _GRID and min(sizes) > 1e-10
-    unit = step if step is not None and is_lattice else span / _GRID
-    count = 2 ** max(7, math.ceil(math.log2(span / unit)))
-    frequencies = 2 * math.pi / (count * unit) * np.arange(count // 2 + 1)
-    is_low = bool(frequencies[-1] <= math.pi)  # where each transform falls with the frequency
-    transform = np.zeros(len(frequencies))
-    for start in range(0, len(frequencies), 128):
-        chunk = slice(start, start + 128)
-        logarithms = (
-            noise.log_transform(np.multiply.outer(frequencies[chunk], sizes), np.array(scales)) @ counts
-        )
-        transform[chunk] = np.exp(logarithms)
-        if is_low and logarithms[-1] < -40:
-            break
-    # How far rounding moves an error of noise that is as good as continuous.
-    moved = 0.0 if is_lattice else 0.5 * float(np.dot(sizes, counts))
-    is_smooth = is_low and transform[-1] < NEARLY_NORMAL and moved < _BLUR * unit
-    blur = 0 if is_lattice or is_smooth else _BLUR
-    if not is_lattice:
-        waves = frequencies[: start + 128] * unit / math.pi
-        transform[: start + 128] *= np.sinc(waves / 2) * np.sinc(waves * blur / 8) ** 8
-    chances = np.fft.irfft(transform, count)[: count // 2]
-    covered = 2 * np.cumsum(chances) - chances[0]
-    off = 0.0 if is_lattice else NEARLY_NORMAL
-    at = min(int(np.searchsorted(covered, confidence + off)), len(covered) - 1)
-    width = at * unit if is_lattice else (at + 0.5 + blur) * unit + (0.0 if blur else moved)
-    # Below 1: the law has no end.
-    coverage = max(confidence, min(1.0 - 2.0**-53, float(covered[at])) - off)
-    return width * (1 + BEYOND), coverage, blur == 0 and moved <= _SAME * spread
+from mmopt.workloads.query_product import wishes
+from mmopt.workloads.tidy_columns import query_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,8 +124,8 @@ class Plan(Tabular):
     def not_covered(self) -> str:
         """In words, facts about the data that a release may reveal and the claim does not cover."""
         uses = attribute_uses(self.workload)
-        read = (a for a in self.workload.domain.attributes if uses[a.name] != "none")
-        names = ", ".join(a.name for a in read if {"", "refuse"} & {a.outside, a.missing})
+        attributes = (a for a in self.workload.domain.attributes if uses[a.name] != "none")
+        names = ", ".join(a.name for a in attributes if {"", "refuse"} & {a.outside, a.missing})
         refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
         person = "; whether a row names no person" if self.neighbours.column else ""
         return f"whether the table can be read, and has at most {MAX_ROWS} rows{refused}{person}"
@@ -415,19 +227,128 @@ class Plan(Tabular):
         return f"Plan({self.workload.m} queries, {', '.join(words)}, rmse {rounded(self.rmse, 6, up=True)})"
 
 
+NAMES = (
+    *("query", "label", "standard_error", "half_width", "noise", "max_variance", "within"),
+    *("within_confidence", "meets", "share_of_cost"),
+)
+"""The names of the columns of accuracy that are not attributes."""
+
+
+def accuracy_columns(plan: Plan, confidence: float) -> Frame:
+    """One row for each query, in their order; nothing in them depends on data.
+
+    query, label : its group and its label; then a column for each attribute (``tidy_columns``).
+    standard_error, half_width : in counts, the latter of the interval of this confidence; noise : its kind.
+    max_variance, within, within_confidence : its targets and wishes, or NaN (a max_variance that a wish
+    implies is left out); meets : whether they are met, NaN without one. These columns are left out where no
+    query has a target.
+
+    Raises
+    ------
+    OptionError : a confidence outside (0, 1). TooLargeError : more queries than a table has memory for.
+    """
+    return Frame({**query_columns(plan.workload, NAMES), **accuracy_figures(plan, confidence)})
+
+
+def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
+    """The columns of numbers, and the kind of the noise: all but the texts of the queries.
+
+    Raises
+    ------
+    OptionError : a confidence outside (0, 1).
+    """
+    workload = plan.workload
+    targets = np.array(workload.targets)
+    is_targeted = np.isfinite(targets)
+    meets = np.square(plan.standard_errors) <= targets
+    half_widths, confidences = np.full(workload.m, np.inf), np.full(workload.m, np.nan)
+    for rows, wish in wishes(workload.blocks):
+        half_widths[rows], confidences[rows] = wish.half_width, wish.confidence
+        is_stricter = targets[rows] < wish.variance  # a max_variance besides
+        widths = plan.intervals(wish.confidence).widths[rows]
+        meets[rows] = (widths <= wish.half_width * (1 + 2 * BEYOND)) & (meets[rows] | ~is_stricter)
+        targets[rows] = np.where(is_stricter, targets[rows], np.inf)
+    columns = {
+        "standard_error": plan.standard_errors,
+        "half_width": plan.intervals(confidence).widths,
+        "noise": np.full(workload.m, plan.kind, dtype=object),
+    }
+    if is_targeted.any():
+        columns |= {
+            "max_variance": np.where(np.isfinite(targets), targets, np.nan),
+            "within": np.where(np.isfinite(half_widths), half_widths, np.nan),
+            "within_confidence": confidences,
+            "meets": np.where(is_targeted, meets, np.nan),
+        }
+    return columns
+
+
+_MOST_COEFFICIENTS = 2**28  # cells or queries by measured queries: all estimates are made for each of these
+
+
+def covariance(plan: Plan, rows: Ints) -> Array:
+    """Covariance matrix (k, k) of the estimates of the queries of these numbers, (k,); in squared counts.
+
+    Every estimate's error is Σ a_j z_j with the drawn noise z and coefficients a that do not depend on the
+    data. The diagonal is the square of the plan's standard errors up to rounding, except for strategies of
+    several products with many coefficients, whose standard errors are upper bounds.
+
+    Raises
+    ------
+    TooLargeError : the coefficients do not fit in memory, or take too long to compute.
+    """
+    require_memory((len(rows), max(len(rows), plan.integer.rows)), "coefficients of the queries' errors")
+    sigmas = deviations(plan.law, plan.integer, plan.scale, plan.fineness)
+    integer, (m, n) = plan.integer, plan.workload.shape
+    # a (k, measured): the estimates of these queries from an answer of 1 to one measured query.
+    if isinstance(integer, IntegerStrategy):
+        reconstruction = integer.reconstruction
+        terms = np.asarray(reconstruction.left.take(rows) @ reconstruction.right)
+    elif integer.rows * max(m, n) > _MOST_COEFFICIENTS:
+        raise TooLargeError(
+            f"the covariance of estimates of {m:,} queries over {whole(n)} cells from {integer.rows:,} "
+            "measured ones would take too long",
+            hint="release a workload of the queries that are compared, or one whose sum or difference is a "
+            "query: its standard error says how far that is off",
+        )
+    else:
+        terms = coefficients(integer, sigmas, rows)
+    terms = terms * np.repeat(sigmas, [part.rows for part in integer.parts])
+    return np.asarray(terms @ terms.T)
+
+
 def claim(
     noise: Noise, integer: Measured, fineness: int, scale: float, delta: float | None, allowed: float
 ) -> tuple[float | None, float | None, float | None, str]:
     """The rho, delta, epsilon and theorem that noise of this scale proves, as ``Plan`` holds them.
 
-    Errors, and `allowed`, as ``noise.approximate_epsilon``.
+    `allowed` is ``approximate_epsilon``'s `wanted`.
     """
-    cheap = cost(noise, integer.parts, scale)
+    added_up = cost(noise, integer.parts, scale)
     if noise.unit == "epsilon":
-        return None, 0.0, cheap, noise.theorem
+        return None, 0.0, added_up, noise.theorem
     if delta is None:
-        return cheap, None, None, noise.theorem
-    return cheap, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, allowed)
+        return added_up, None, None, noise.theorem
+    return added_up, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, allowed)
+
+
+def approximate_epsilon(
+    noise: Noise, integer: Measured, fineness: int, scale: float, delta: float, wanted: float
+) -> tuple[float, str]:
+    """The smallest epsilon at `delta`, rounded up, that one of the theorems proves, and that theorem.
+
+    It is at most the epsilon `wanted`, where that is proved.
+    """
+    rho = cost(noise, integer.parts, scale)
+    implied = zcdp_epsilon(rho, delta)
+    # In floats a smaller rho may imply an epsilon that is larger by some last digits.
+    if wanted < implied and rho <= zcdp_rho(wanted, delta):
+        implied = wanted
+    proofs = [
+        (_least_at_delta(partial(bound, scale=scale), delta, 0.0, implied, min(wanted, implied)), theorem)
+        for theorem, bound in (noise.deltas(finer(integer.parts, fineness)) if implied else [])
+    ]
+    return min([(implied, noise.theorem + noise.implied), *proofs], key=itemgetter(0))
 
 
 def guarantee_of(rho: float | None, delta: float | None) -> str:
@@ -441,6 +362,64 @@ def composed(theorem: str, parts: Sized) -> str:
     """The theorem, with a remark on composition where there are several measurements."""
     count = len(parts)
     return theorem if count == 1 else f"{theorem}; the costs of {count} measurements add up (composition)"
+
+
+def least_scale(
+    noise: Noise, integer: Measured, fineness: int, allowed: float, delta: float | None = None
+) -> float:
+    """The smallest scale whose cost is at most ``allowed``; with a delta, at which a theorem proves that
+    epsilon.
+
+    With a delta it has ten digits. Errors as ``least_scale_by_cost``.
+    """
+    if delta is None:
+        return least_scale_by_cost(noise, integer, allowed)
+    implied = least_scale_by_cost(noise, integer, zcdp_rho(allowed, delta))
+    lower = [
+        _least_at_delta(partial(bound, allowed), delta, implied / 8, implied, implied / 2)
+        for _, bound in noise.deltas(finer(integer.parts, fineness))
+    ]
+    return min([implied, *lower])
+
+
+def least_scale_by_cost(noise: Noise, integer: Measured, allowed: float) -> float:
+    """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`.
+
+    Raises
+    ------
+    PrivacyError : a sensitivity of 0.
+    """
+    if not any(part.squared_sensitivity for part in integer.parts):
+        raise PrivacyError(
+            f"the sensitivity is 0 under {integer.neighbours}: the queries are the same on all "
+            "neighbouring tables, no noise can be calibrated",
+            hint="use 'neighbours: add-remove', or give every query a max_variance",
+        )
+    scale = noise.least_scale(cost(noise, integer.parts, 1.0) / allowed)
+    while cost(noise, integer.parts, scale) > allowed:
+        scale *= 1 + 2.0**-50
+    return scale
+
+
+_STEPS = 40  # halvings of the interval in a search for an epsilon or a scale
+
+
+def _least_at_delta(
+    bound: Callable[[float], Decimal], delta: float, low: float, high: float, first: float
+) -> float:
+    """A number at which the bound is at most delta, the least by halving with `first` tried first; or `high`.
+
+    A bound on delta need not fall: the distance of discrete noise counts e^epsilon times. So the bound is
+    also tried at `first` before the search gives up.
+    """
+    if bound(high) > delta:
+        if bound(first) > delta:
+            return high
+        high, first = first, (low + first) / 2
+    for _ in range(_STEPS):
+        low, high = (low, first) if bound(first) <= delta else (first, high)
+        first = (low + high) / 2
+    return high
 
 
 _TARGET_SLACK = 1e-6  # a certified strategy meets its targets to float accuracy; more is a wrong strategy
@@ -523,7 +502,7 @@ def _round_up(value: float) -> str:
     return f"{(math.floor(value / unit) + 1) * unit:.4g}"
 
 
-_WORTH = 0.99  # answers that are not whole are worth it below this part of the variance or epsilon
+_WORTHWHILE = 0.99  # answers that are not whole are worth it below this part of the variance or epsilon
 _NO_NOISE = 1 / 200  # the scale on integers below which draws are zeros
 _LEAST_STEP = 2.0**-10  # the least relative step by which noise is shrunk after the first step
 _CLOSE = 1e-6  # relative precision of the largest noise that meets the wishes
@@ -574,6 +553,7 @@ def plan(
             "no privacy parameters, and the noise is not set by targets",
             hint=f"add a line such as 'privacy: {{{noise.example}}}' to the workload file",
         )
+    # An epsilon where one is stated, else rho; None where only the targets decide.
     budget = None if privacy is None else noise.allowed(privacy)
     allowed = budget if privacy is None else privacy.epsilon or budget
     integer = round_any(strategy, workload, strategy.neighbours if neighbours is None else neighbours)
@@ -581,6 +561,7 @@ def plan(
     delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta
 
     def at_fineness(fineness: int, target: float | None) -> Plan:
+        """The plan on a lattice, with noise of the scale ``target``, or the least that is allowed."""
         scale = target or least_scale(noise, integer, fineness, allowed or math.inf, delta)
         rho, claimed_delta, epsilon, theorem = claim(
             noise, integer, fineness, scale, delta, allowed or math.inf
@@ -601,35 +582,36 @@ def plan(
         )
 
     def planned(target: float | None) -> Plan:
+        """``at_fineness`` 0, or on a finer lattice where that is worth it."""
         chosen = at_fineness(0, target)
         check_scales(integer.parts, chosen.scale)
-        most = finest(integer.parts, chosen.scale)
+        most_fineness = finest(integer.parts, chosen.scale)
         # With many queries only the normal law of their errors is available.
         is_many = (
             noise.distance is not None
             and noise.distance(integer.parts, chosen.scale) > NEARLY_NORMAL
             and not has_coefficients(integer)
         )
-        if most and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
-            fine = at_fineness(most, target)
+        if most_fineness and (is_many or (delta is not None and chosen.theorem != THEOREM_EXACT)):
+            fine = at_fineness(most_fineness, target)
             saved = (
                 ((fine.epsilon or 1.0) / (chosen.epsilon or 1.0))
                 if absolute
                 else (fine.rmse / chosen.rmse) ** 2
             )
-            if is_many or saved < _WORTH:
+            if is_many or saved < _WORTHWHILE:
                 chosen = fine
         return chosen
 
     if target is None:
         return planned(target)
-    best = _shrunk(planned, target)
+    best = _within_wishes(planned, target)
     if privacy is not None:
         check_cost(best, privacy)
     return best
 
 
-def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
+def _within_wishes(planned: Callable[[float], Plan], target: float) -> Plan:
     """The plan with the most noise whose intervals meet the wishes; Gaussian noise up to the scale `target`.
 
     Noise on integers may have wider intervals than the normal noise that wishes were turned into. Dividing
@@ -641,6 +623,7 @@ def _shrunk(planned: Callable[[float], Plan], target: float) -> Plan:
     ------
     PrivacyError : rounding the strategy alone makes an interval too wide.
     """
+    # ``target``: the scale of ``best``; ``wide``: a larger one, at which intervals are too wide.
     best, wide, step = planned(target), math.inf, 0.0
     while (excess := excess_over_wishes(best)) > 1:
         if max(part.relative for part in best.parts) * best.scale < _NO_NOISE:
@@ -687,37 +670,3 @@ def _released(solution: Solution) -> StrategyForm:
             "covariance",
         )
     return solution.strategy
-
-
-_MOST_COEFFICIENTS = 2**28  # cells or queries by measured queries: all estimates are made for each of these
-
-
-def covariance(plan: Plan, rows: Ints) -> Array:
-    """Covariance matrix (k, k) of the estimates of the queries of these numbers, (k,); in squared counts.
-
-    Every estimate's error is Σ a_j z_j with the drawn noise z and coefficients a that do not depend on the
-    data. The diagonal is the square of the plan's standard errors up to rounding, except for strategies of
-    several products with many coefficients, whose standard errors are upper bounds.
-
-    Raises
-    ------
-    TooLargeError : the coefficients do not fit in memory, or take too long to compute.
-    """
-    require_memory((len(rows), max(len(rows), plan.integer.rows)), "coefficients of the queries' errors")
-    sigmas = deviations(plan.law, plan.integer, plan.scale, plan.fineness)
-    integer, (m, n) = plan.integer, plan.workload.shape
-    # a (k, measured): the estimates of these queries from an answer of 1 to one measured query.
-    if isinstance(integer, IntegerStrategy):
-        reconstruction = integer.reconstruction
-        terms = np.asarray(reconstruction.left.take(rows) @ reconstruction.right)
-    elif integer.rows * max(m, n) > _MOST_COEFFICIENTS:
-        raise TooLargeError(
-            f"the covariance of estimates of {m:,} queries over {whole(n)} cells from {integer.rows:,} "
-            "measured ones would take too long",
-            hint="release a workload of the queries that are compared, or one whose sum or difference is a "
-            "query: its standard error says how far that is off",
-        )
-    else:
-        terms = coefficients(integer, sigmas, rows)
-    terms = terms * np.repeat(sigmas, [part.rows for part in integer.parts])
-    return np.asarray(terms @ terms.T)

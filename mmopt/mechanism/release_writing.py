@@ -1,8 +1,7 @@
-"""The folder of a release: columns of answers and accuracy, manifest, strategy.
+"""The folder of a release: the columns of its answers, its manifest and its files.
 
-Tables, files and charts are made from the columns of accuracy. The columns of answers describe each query and
-give its numbers, rounded as published. A release on disk is a new folder of answers, manifest and further
-files, complete or absent.
+The columns describe each query and give its numbers, rounded as published. A release on disk is a new folder
+of answers, manifest and further files, complete or absent.
 """
 
 import contextlib
@@ -25,69 +24,11 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.installation_and_files import version as own_version
 from mmopt.mechanism.measurement import FIGURES, Answers
-from mmopt.mechanism.release_plan import BEYOND, Intervals, Plan
-from mmopt.numerics.arrays import Array
+from mmopt.mechanism.release_plan import Plan
+from mmopt.mechanism.standard_errors_and_intervals import Intervals
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import Noise
 from mmopt.results import Frame
-from mmopt.workloads.query_product import wishes
-from mmopt.workloads.tidy_columns import query_columns
-
-NAMES = (
-    *("query", "label", "standard_error", "half_width", "noise", "max_variance", "within"),
-    *("within_confidence", "meets", "share_of_cost"),
-)
-"""The names of columns that are not attributes."""
-
-
-def accuracy_columns(plan: Plan, confidence: float) -> Frame:
-    """One row for each query, in their order; nothing in them depends on data.
-
-    query, label : its group and its label; then a column for each attribute (``tidy_columns``).
-    standard_error, half_width : in counts, the latter of the interval of this confidence; noise : its kind.
-    max_variance, within, within_confidence : its targets and wishes, or NaN (a max_variance that a wish
-    implies is left out); meets : whether they are met, NaN without one. These columns are left out where no
-    query has a target.
-
-    Raises
-    ------
-    OptionError : a confidence outside (0, 1). TooLargeError : more queries than a table has memory for.
-    """
-    return Frame({**query_columns(plan.workload, NAMES), **accuracy_figures(plan, confidence)})
-
-
-def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
-    """The columns of numbers, and the kind of the noise: all but the texts of the queries.
-
-    Raises
-    ------
-    OptionError : a confidence outside (0, 1).
-    """
-    workload = plan.workload
-    targets = np.array(workload.targets)
-    is_targeted = np.isfinite(targets)
-    meets = np.square(plan.standard_errors) <= targets
-    half_widths, confidences = np.full(workload.m, np.inf), np.full(workload.m, np.nan)
-    for rows, wish in wishes(workload.blocks):
-        half_widths[rows], confidences[rows] = wish.half_width, wish.confidence
-        is_stricter = targets[rows] < wish.variance
-        widths = plan.intervals(wish.confidence).widths[rows]
-        meets[rows] = (widths <= wish.half_width * (1 + 2 * BEYOND)) & (meets[rows] | ~is_stricter)
-        targets[rows] = np.where(is_stricter, targets[rows], np.inf)
-    columns = {
-        "standard_error": plan.standard_errors,
-        "half_width": plan.intervals(confidence).widths,
-        "noise": np.full(workload.m, plan.kind, dtype=object),
-    }
-    if is_targeted.any():
-        columns |= {
-            "max_variance": np.where(np.isfinite(targets), targets, np.nan),
-            "within": np.where(np.isfinite(half_widths), half_widths, np.nan),
-            "within_confidence": confidences,
-            "meets": np.where(is_targeted, meets, np.nan),
-        }
-    return columns
-
 
 SMALL = 1e-9
 """The finest digit of refined answers that is written, in standard errors."""
@@ -127,6 +68,7 @@ def answers_frame(answers: Answers, metadata: Mapping[str, str] | None = None) -
 
 
 def _rounded(estimate: float, error: float, low: float, high: float, covered: float) -> list[float]:
+    """The figures of an answer, as published."""
     texts = (
         f"{estimate:.{_digits(estimate, error)}g}",
         f"{error:.12g}",
@@ -147,11 +89,11 @@ PARQUET_FILE = "answers.parquet"
 MANIFEST_FILE = "manifest.json"
 CHART_FILE = "answers.svg"
 STRATEGY_FILE = "strategy.npz"
-_KEPT = 40  # characters of a folder's name in that of its sibling: a name of 255 bytes has room for no more
+_NAME_LENGTH = 40  # characters of a folder's name in its sibling's: 255 bytes have room for no more
 GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")
 
 
-def stated(plan: Plan, private: bool) -> dict[str, Any]:
+def plan_sections(plan: Plan, private: bool) -> dict[str, Any]:
     """The sections of a manifest that follow from the plan, for private or simulated noise."""
     integer = plan.integer
     return {
@@ -210,7 +152,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
     manifest: dict[str, Any] = {
         "format": "mmopt release 2",
         "private": answers.private,
-        **stated(plan, answers.private),
+        **plan_sections(plan, answers.private),
         "accuracy": {
             "rmse": plan.rmse,
             "confidence": answers.confidence,
@@ -272,7 +214,7 @@ def write_release(
             f"'{target}' exists already; a release is written to a new folder", hint="name another folder"
         )
     temporary = partial_sibling(target)
-    _remove_left(target)
+    _remove_abandoned(target)
     try:
         temporary.mkdir()
     except OSError as error:
@@ -303,7 +245,7 @@ def write_release(
 
 def partial_sibling(target: Path) -> Path:
     """The name of the temporary folder in which a release is written."""
-    return target.parent / f".{target.name[:_KEPT]}.{secrets.token_hex(4)}.partial"
+    return target.parent / f".{target.name[:_NAME_LENGTH]}.{secrets.token_hex(4)}.partial"
 
 
 def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -312,9 +254,9 @@ def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(privacy[key]) for key in GUARANTEE if privacy.get(key) is not None}
 
 
-def _remove_left(target: Path) -> None:
+def _remove_abandoned(target: Path) -> None:
     """Remove folders that dead processes began for this target: their locks are free."""
-    name = re.compile(rf"\.{re.escape(target.name[:_KEPT])}\.\w{{8}}\.partial")
+    name = re.compile(rf"\.{re.escape(target.name[:_NAME_LENGTH])}\.\w{{8}}\.partial")
     with contextlib.suppress(OSError):
         for sibling in target.parent.iterdir():
             if name.fullmatch(sibling.name) and (lock := _lock(sibling)) is not None:
@@ -349,6 +291,7 @@ def _sync(folder: Path) -> None:
 
 
 def _version(package: str) -> str:
+    """The version of an installed package, in the words of a manifest."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -20,7 +20,7 @@ from mmopt.errors import OptionError
 from mmopt.mechanism.measurement import checked_counts
 from mmopt.mechanism.release_plan import Plan
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.guarantee import Privacy
+from mmopt.privacy.epsilon_delta_rho import Privacy
 from mmopt.privacy.noise import Noise
 from mmopt.privacy.rounding.integer_dense import unsupported
 from mmopt.strategies import ComponentStrategy, Strategy, StrategyForm
@@ -107,9 +107,9 @@ def simulate_errors(
         raise unsupported()
     true = np.maximum(np.abs(workload.answers(counts)), bound)
     parts = [*workload.groups(), ("all queries", slice(0, workload.m))]
-    # Per trial: relative, absolute, squared; at scale 1.
-    drawn = {plan.law: np.zeros((trials, len(parts), 3)) for plan in plans}
-    for noise, seen in drawn.items():
+    # By noise at scale 1, for each trial and group: mean relative, absolute and squared error.
+    means = {plan.law: np.zeros((trials, len(parts), 3)) for plan in plans}
+    for noise, by_trial in means.items():
         for start, errors in _unit_errors(workload, strategy, noise, trials, seed):
             size = np.abs(errors)
             for at, (_, rows) in enumerate(parts):
@@ -119,19 +119,20 @@ def simulate_errors(
                     sizes.mean(axis=1),
                     np.square(sizes).mean(axis=1),
                 ]
-                seen[start : start + len(sizes), at] = np.column_stack(figures)
+                by_trial[start : start + len(sizes), at] = np.column_stack(figures)
 
     def errors_of(at: int, plan: Plan) -> GroupErrors:
+        """The errors of a group, the one at this place of ``parts``, at the scale of a plan."""
         noise, scale = plan.law, plan.noise
         name, rows = parts[at]
-        seen, mean = drawn[noise], noise.continuous.mean
+        by_trial, mean = means[noise], noise.continuous.mean
         roots = np.sqrt(noise.continuous.variance * variances)
-        relative, absolute, squared = seen[:, at].mean(axis=0)
+        relative, absolute, squared = by_trial[:, at].mean(axis=0)
         return GroupErrors(
             name=name,
             queries=rows.stop - rows.start,
             relative=scale * float(relative),
-            spread=scale * float(seen[:, at, 0].std(ddof=1)) / math.sqrt(trials),
+            spread=scale * float(by_trial[:, at, 0].std(ddof=1)) / math.sqrt(trials),
             expected=None if mean is None else scale * mean * float((roots[rows] / true[rows]).mean()),
             absolute=scale * float(absolute),
             rmse=scale * math.sqrt(float(squared)),

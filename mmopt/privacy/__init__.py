@@ -1,11 +1,11 @@
-"""Guarantees that noise proves, and how much noise they need: calibration, noise, rounding. Never data.
+"""Guarantees that noise proves: privacy parameters, kinds of noise, strategies in integers. Never data.
 
-- ``guarantee.py``: privacy parameters, and the guarantee that a noise scale proves
-- ``noise.py``: noises, a row each (OpenDP's samplers, costs, laws), and the least noise for a privacy
+- ``epsilon_delta_rho.py``: privacy parameters, and which of them follow from which
+- ``noise.py``: the kinds of noise, a row each: OpenDP's samplers, costs, laws
 - ``rounding/``: strategies rounded to integers
 """
 
-from mmopt.privacy.guarantee import Privacy, allowed_rho, zcdp_epsilon, zcdp_rho
+from mmopt.privacy.epsilon_delta_rho import Privacy, allowed_rho, zcdp_epsilon, zcdp_rho
 from mmopt.privacy.rounding.integer_dense import IntegerStrategy, round_strategy
 
 __all__ = [

@@ -1,24 +1,14 @@
-"""Noises, a row each, and the least noise for a privacy, on integers or in floating point.
+"""The kinds of noise, a row each: what a noise costs, how it is drawn, and the law of what is drawn.
 
 A noise is one row of ``NOISES``, read wherever noise decides anything; OpenDP draws it. An imitation is
-seeded, and protects nothing.
-
-On an integer strategy noise proves the same for any noise: the parts are measured one after the other, so
-that their costs add up; the least noise is the least whose cost is allowed. A part may be measured on a finer
-lattice (``finer``): 2^b times its integers with 2^b times the noise costs the same, and may be nearer to
-continuous noise.
-
-The calibrations in floating point (continuous Gaussian noise, an older formula) are for comparison with
-publications only: the claims of a release are about the discrete noise, and rest on `guarantee.py`.
+seeded, and protects nothing. How much noise a privacy needs is in ``mechanism.release_plan``.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import partial
-from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -27,21 +17,18 @@ from scipy.special import ndtr
 
 from mmopt.errors import PrivacyError, WorkloadError
 from mmopt.numerics.arrays import AnyInts, Array
-from mmopt.privacy.guarantee import (
+from mmopt.privacy.epsilon_delta_rho import (
     THEOREM_EXACT,
     Privacy,
     allowed_epsilon,
     allowed_rho,
+    continuous_gaussian_scale,
     discrete_gaussian_delta,
     float_above,
     gaussian_delta,
-    zcdp_epsilon,
-    zcdp_rho,
 )
 from mmopt.privacy.rounding.integer_arithmetic import root_above
-from mmopt.privacy.rounding.integer_strategy import Measured, Part
-
-Parts = Sequence[Part]
+from mmopt.privacy.rounding.measured_integers import Parts
 
 _TAIL = 64  # scales; a draw is beyond this range with probability exp(-2000), Laplace noise exp(-64)
 _OPENDP_SLACK = Fraction(1, 2**48)  # OpenDP rounds each of its three operations up; leave room for that
@@ -119,7 +106,7 @@ class Noise:
         return privacy.epsilon is not None if self.unit == "epsilon" else not privacy.is_pure
 
     def cost(self, squared_sensitivity: int, scale: float) -> float:
-        """Epsilon or rho at a scale, rounded up with room for OpenDP's own rounding.
+        """Epsilon or rho of one part at a scale, rounded up with room for OpenDP's own rounding.
 
         Raises
         ------
@@ -130,7 +117,7 @@ class Noise:
 
 
 def cost(noise: Noise, parts: Parts, scale: float) -> float:
-    """Epsilon or rho of all parts at noise of parameter ``part.relative * scale``, rounded up."""
+    """Epsilon or rho of all parts together, at noise of parameter ``part.relative * scale``, rounded up."""
     each = (Fraction(noise.cost(part.squared_sensitivity, part.relative * scale)) for part in parts)
     return float_above(sum(each, Fraction(0)))
 
@@ -151,6 +138,7 @@ def check_scales(parts: Parts, scale: float) -> None:
 
 
 def _check_positive(scale: float) -> None:
+    """PrivacyError unless the scale is finite and positive."""
     if not (math.isfinite(scale) and scale > 0):
         raise PrivacyError(f"the noise scale is {scale!r}, expected a finite number above 0")
 
@@ -195,151 +183,13 @@ def simulate(noise: Noise, answers: AnyInts, scale: float | Array, seed: int) ->
 
 
 def _checked(answers: AnyInts) -> AnyInts:
+    """The answers as an array; WorkloadError unless they are one axis of integers."""
     answers = np.asarray(answers)
     if answers.ndim != 1 or answers.dtype not in (np.int64, object):
         raise WorkloadError(
             f"answers of shape {answers.shape} and type {answers.dtype}, expected one axis of int64"
         )
     return answers
-
-
-def continuous_gaussian_delta(epsilon: float, mu: float) -> float:
-    """Exact delta at epsilon of continuous Gaussian noise with mu = sensitivity / scale, that is of mu-GDP.
-
-    ``guarantee.gaussian_delta`` (also Dong, Roth and Su 2022, Corollary 2.13) to float accuracy.
-    """
-    if not (math.isfinite(mu) and mu > 0):
-        raise PrivacyError(f"mu is {mu!r}, expected a finite number above 0")
-    if not (math.isfinite(epsilon) and epsilon >= 0):
-        raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number, 0 or above")
-    return float(gaussian_delta(epsilon, Decimal(mu)))
-
-
-def continuous_gaussian_epsilon(mu: float, delta: float) -> float:
-    """The least epsilon at which mu-GDP implies (epsilon, delta); absolute accuracy 1e-14, relative 1e-12."""
-    if continuous_gaussian_delta(0.0, mu) <= delta:
-        return 0.0
-    most = mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta))  # by zCDP
-    return float(
-        brentq(lambda e: continuous_gaussian_delta(e, mu) - delta, 0.0, most, xtol=1e-14, rtol=1e-12)
-    )
-
-
-def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
-    """The largest mu for which mu-GDP implies (epsilon, delta); relative accuracy about 1e-12."""
-    Privacy(epsilon=epsilon, delta=delta)  # refuses what is out of range
-
-    def excess(log_mu: float) -> float:
-        return continuous_gaussian_delta(epsilon, math.exp(log_mu)) - delta
-
-    return math.exp(float(brentq(excess, -700.0, 700.0, xtol=1e-14, rtol=4 * float(np.finfo(float).eps))))
-
-
-def continuous_gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
-    """Standard deviation of continuous Gaussian noise for exactly (epsilon, delta) (Balle and Wang 2018)."""
-    return sensitivity / continuous_gaussian_mu(epsilon, delta)
-
-
-def pvldb2012_rmse_factor(epsilon: float, delta: float) -> float:
-    """sqrt(log2(2/delta)) / epsilon: the factor of an objective's root in the tables of PVLDB 2012.
-
-    For reproducing those tables only: it is not a calibration proved for all epsilon.
-    """
-    Privacy(epsilon=epsilon, delta=delta)  # refuses what is out of range
-    return math.sqrt(math.log2(2 / delta)) / epsilon
-
-
-_STEPS = 40  # halvings of the interval in a search for an epsilon or a scale
-
-
-def least_scale_by_cost(noise: Noise, integer: Measured, allowed: float) -> float:
-    """The smallest scale, to a few units in the last place, whose rounded-up cost is at most `allowed`.
-
-    Raises
-    ------
-    PrivacyError : a sensitivity of 0.
-    """
-    if not any(part.squared_sensitivity for part in integer.parts):
-        raise PrivacyError(
-            f"the sensitivity is 0 under {integer.neighbours}: the queries are the same on all "
-            "neighbouring tables, no noise can be calibrated",
-            hint="use 'neighbours: add-remove', or give every query a max_variance",
-        )
-    scale = noise.least_scale(cost(noise, integer.parts, 1.0) / allowed)
-    while cost(noise, integer.parts, scale) > allowed:
-        scale *= 1 + 2.0**-50
-    return scale
-
-
-def approximate_epsilon(
-    noise: Noise, integer: Measured, fineness: int, scale: float, delta: float, wanted: float
-) -> tuple[float, str]:
-    """The smallest epsilon at `delta`, rounded up, that one of the theorems proves, and that theorem.
-
-    It is at most the epsilon `wanted`, where that is proved.
-    """
-    rho = cost(noise, integer.parts, scale)
-    implied = zcdp_epsilon(rho, delta)
-    # In floats a smaller rho may imply an epsilon that is larger by some last digits.
-    if wanted < implied and rho <= zcdp_rho(wanted, delta):
-        implied = wanted
-    proofs = [
-        (_least(partial(bound, scale=scale), delta, 0.0, implied, min(wanted, implied)), theorem)
-        for theorem, bound in (noise.deltas(finer(integer.parts, fineness)) if implied else [])
-    ]
-    return min([(implied, noise.theorem + noise.implied), *proofs], key=itemgetter(0))
-
-
-def least_scale(
-    noise: Noise, integer: Measured, fineness: int, allowed: float, delta: float | None = None
-) -> float:
-    """The scale of a cost; at a delta the smallest, to ten digits, at which a theorem proves this epsilon.
-
-    Errors as ``least_scale_by_cost``.
-    """
-    if delta is None:
-        return least_scale_by_cost(noise, integer, allowed)
-    implied = least_scale_by_cost(noise, integer, zcdp_rho(allowed, delta))
-    lower = [
-        _least(partial(bound, allowed), delta, implied / 8, implied, implied / 2)
-        for _, bound in noise.deltas(finer(integer.parts, fineness))
-    ]
-    return min([implied, *lower])
-
-
-def _least(bound: Callable[[float], Decimal], delta: float, low: float, high: float, first: float) -> float:
-    """A number at which the bound is at most delta, the least by halving with `first` tried first; or `high`.
-
-    A bound on delta need not fall: the distance of discrete noise counts e^epsilon times. So the bound is
-    also tried at `first` before the search gives up.
-    """
-    if bound(high) > delta:
-        if bound(first) > delta:
-            return high
-        high, first = first, (low + first) / 2
-    for _ in range(_STEPS):
-        low, high = (low, first) if bound(first) <= delta else (first, high)
-        first = (low + high) / 2
-    return high
-
-
-def finer(parts: Parts, fineness: int) -> tuple[Part, ...]:
-    """The parts in integers 2^fineness times as large, with noise of as many times the scale."""
-    return tuple(
-        replace(
-            part,
-            squared_sensitivity=part.squared_sensitivity << 2 * fineness,
-            largest_answer=part.largest_answer << fineness,
-            relative=math.ldexp(part.relative, fineness),
-        )
-        for part in parts
-    )
-
-
-def finest(parts: Parts, scale: float) -> int:
-    """The largest fineness at which answers and noise leave two of 62 bits free, 0 or above."""
-    largest = max(part.largest_answer + 64 * part.relative * scale for part in parts)
-    return max(0, 60 - math.ceil(math.log2(largest)))
 
 
 # -- the table of noises: a row for each, after the functions in it
@@ -372,7 +222,9 @@ def _laplace_imitate(rng: np.random.Generator, scales: Array) -> Array:
 
 
 def _laplace_tail(missed: float, least: float) -> float:
-    """A Laplace variable L = X - Y of two exponential ones is z + V, z = ⌊X⌋ - ⌊Y⌋ discrete Laplace, and V,
+    """``Noise.tail`` of discrete Laplace noise, from that of continuous noise.
+
+    A Laplace variable L = X - Y of two exponential ones is z + V, z = ⌊X⌋ - ⌊Y⌋ discrete Laplace, and V,
     the difference of the fractions, symmetric, below 1 and independent of z (no memory). So |Σ a z| > t
     implies |Σ a L| > t with probability 1/2 at least, and |Σ a L| > t - |Σ a V| always, where Σ a V is beyond
     v |a| with probability 2 exp(-v²/2) at most (Hoeffding); quantiles of Σ a L are those of
@@ -483,6 +335,7 @@ def _gaussian_deltas(parts: Parts) -> list[tuple[str, Callable[..., Decimal]]]:
     context = Context(prec=60)
 
     def analytic(epsilon: float, scale: float) -> Decimal:
+        """The delta of continuous noise, and what the distance of discrete noise adds."""
         if epsilon > _MOST_EPSILON:
             return Decimal(1)
         squared = 2 * Fraction(cost(GAUSSIAN, parts, scale))
@@ -491,6 +344,7 @@ def _gaussian_deltas(parts: Parts) -> list[tuple[str, Callable[..., Decimal]]]:
         return gaussian_delta(epsilon, mu.next_plus(context)) + apart * (1 + Decimal("1e-20"))
 
     def exact(epsilon: float, scale: float) -> Decimal:
+        """The delta of discrete noise on one integer."""
         part_scale = parts[0].relative * scale
         if part_scale > MOST_SUMMED:
             return Decimal(1)

@@ -17,9 +17,10 @@ from mmopt.errors import counted, whole
 from mmopt.ledger import Ledger
 from mmopt.ledger.account import shown
 from mmopt.mechanism import Plan
-from mmopt.mechanism.release_plan import BEYOND
-from mmopt.mechanism.release_writing import SIMULATED, accuracy_figures
+from mmopt.mechanism.release_plan import accuracy_figures
+from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
+from mmopt.mechanism.standard_errors_and_intervals import BEYOND
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.report.table_style import Row, Table, bold, cell, figure, more_rows, percent, rows_table

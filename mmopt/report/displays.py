@@ -23,11 +23,12 @@ from mmopt.errors import OptionError, ProgramError, ResultError, TooLargeError, 
 from mmopt.language import Program, check
 from mmopt.ledger import Ledger
 from mmopt.mechanism import Answers, Plan
-from mmopt.mechanism.release_writing import accuracy_columns, answers_frame
+from mmopt.mechanism.release_plan import accuracy_columns
+from mmopt.mechanism.release_writing import answers_frame
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
-from mmopt.privacy.guarantee import privacy_warning
+from mmopt.privacy.epsilon_delta_rho import privacy_warning
 from mmopt.report.accuracy_and_release_tables import accuracy_by_group, entries_table, privacy_rows
 from mmopt.report.charts import (
     entries,

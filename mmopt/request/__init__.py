@@ -125,7 +125,7 @@ Files here:
 - ``yaml_tree.py``: the text of a workload file, its values with their places, and small readers of them
 """
 
-from mmopt.privacy.guarantee import Privacy
+from mmopt.privacy.epsilon_delta_rho import Privacy
 from mmopt.request.domain_and_data_keys import TableOptions
 from mmopt.request.workload_file_and_arguments import (
     Request,

@@ -18,7 +18,7 @@ import scipy.sparse
 from mmopt.errors import Location, OptionError, PrivacyError, WorkloadError, placed, suggest
 from mmopt.installation_and_files import programs_folder
 from mmopt.notebook import Tabular
-from mmopt.privacy.guarantee import Privacy, privacy_fault
+from mmopt.privacy.epsilon_delta_rho import Privacy, privacy_fault
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request.domain_and_data_keys import DomainNode, Rules, TableOptions, read_domain, read_rules
 from mmopt.request.python_values import FILE_KEYS, domain_node, file_node, key_place, node_of, united

@@ -159,7 +159,7 @@ def test_an_interrupted_solve_is_the_last() -> None:
 
 
 def test_above_so_many_cells_laplace_noise_is_by_templates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CELLS", 8)
+    monkeypatch.setattr(module, "P_IDENTITY_CELLS", 8)
     w = Workload.from_products(domain_of(3, 4), [Product((f.identity(3), f.prefix(4)))])
     said: list[str] = []
     choice = default_strategy(w, Privacy(epsilon=1.0), say=said.append)

@@ -25,7 +25,7 @@ from mmopt import (
     solve,
 )
 from mmopt.answers.accuracy_and_budget import WIDER
-from mmopt.privacy.noise import continuous_gaussian_delta
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_delta
 from mmopt.workloads import Product, Wish, query_product as f
 
 DELTA = 1e-6

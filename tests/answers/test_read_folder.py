@@ -1,6 +1,6 @@
 """Folders that are releases, changed ones, old ones, none (read_folder.py), and figures that do not follow.
 
-Guards read_folder.py, and what of refined_answers.py reads folders.
+Guards read_folder.py, recheck_folder.py, and what of refined_answers.py reads folders.
 That no edit of one place is read is ``tests/judge/test_records.py``.
 """
 
@@ -18,7 +18,7 @@ import pytest
 from mmopt.answers import Release, load_release, private_release
 from mmopt.errors import ResultError
 from mmopt.mechanism.release_writing import guarantee
-from mmopt.privacy.noise import continuous_gaussian_epsilon
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_epsilon
 from mmopt.results import Frame
 from mmopt.results.solution import gap_between
 from mmopt.workloads import Workload

@@ -9,7 +9,7 @@ from tolerances import INTEGERS, ROUNDING
 from mmopt import OptionError, Privacy, PrivacyError, Solution, Workload, WorkloadError, compare, plan, solve
 from mmopt.comparison import Isolated, Stated, baseline_factors, combinations, outcomes
 from mmopt.comparison.predicted_errors import Predicted, predicted, predicted_baseline
-from mmopt.privacy.noise import continuous_gaussian_scale
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_scale
 from mmopt.strategies import Neighbours, Strategy
 from mmopt.strategies.baselines import baseline, baseline_names, evaluate
 from tests.strategies.asked import random_asked, with_targets

@@ -20,7 +20,7 @@ from mmopt.ledger.account import (
     spent,
 )
 from mmopt.ledger.privacy_ledger import explanation
-from mmopt.privacy.guarantee import zcdp_epsilon
+from mmopt.privacy.epsilon_delta_rho import zcdp_epsilon
 
 COSTS = st.floats(min_value=0, max_value=1e3, allow_nan=False)
 PARTS = st.sampled_from([None, "a", "b", "c"])

@@ -1,6 +1,6 @@
 """The columns of an accuracy: a value a query, what was asked beside what is had.
 
-Guards release_writing.py.
+Guards release_plan.py.
 """
 
 import itertools
@@ -10,7 +10,7 @@ import pytest
 from random_workloads import domain_of
 
 from mmopt import Privacy, Strategy, Workload, plan
-from mmopt.mechanism.release_writing import accuracy_columns
+from mmopt.mechanism.release_plan import accuracy_columns
 from mmopt.workloads import Product, Wish, query_product as f
 
 W = Workload.from_products(

@@ -1,6 +1,6 @@
 """The printed coverage against the law that is drawn: exactly where it can be summed, else by releases.
 
-Guards release_plan.py, measurement.py, privacy/noise.py.
+Guards standard_errors_and_intervals.py, measurement.py, privacy/noise.py.
 """
 
 import csv
@@ -16,16 +16,16 @@ import pytest
 import scipy.sparse
 
 from mmopt.errors import OptionError
-from mmopt.mechanism import measure, measurement, plan, release_plan as accuracy
-from mmopt.mechanism.release_plan import _half_width, _query
+from mmopt.mechanism import measure, measurement, plan, standard_errors_and_intervals as accuracy
 from mmopt.mechanism.release_writing import answers_frame
+from mmopt.mechanism.standard_errors_and_intervals import _half_width, _query_interval
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for, simulate
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
+from mmopt.privacy.rounding.measured_integers import MAX_ROWS
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import predicates, prefix, total
-from tests.privacy.rounding.test_integer_products import (
+from tests.privacy.rounding.test_integer_factors import (
     DATA as TABLE,
     columns_normalised,
     strategy_of,
@@ -163,13 +163,13 @@ def test_intervals_cover_as_printed(draw, rng, subtests):
 
 @pytest.mark.quick
 def test_where_coefficients_are_too_many_intervals_cover_at_least(monkeypatch, subtests):
-    monkeypatch.setattr(accuracy, "_MOST", 0)
+    monkeypatch.setattr(accuracy, "_MOST_COEFFICIENTS", 0)
     for privacy in [Privacy(rho=0.5), Privacy(epsilon=1.0), Privacy(epsilon=0.01)]:
         with subtests.test(str(privacy)):
             norm = 1 if privacy.is_pure else 2
             w, strategy, _ = release("marginals", norm)
             with monkeypatch.context() as patch:
-                patch.setattr(accuracy, "_MOST", 10**9)
+                patch.setattr(accuracy, "_MOST_COEFFICIENTS", 10**9)
                 few = plan(w, strategy, privacy).intervals(0.95)
             found = plan(w, strategy, privacy)
             many = found.intervals(0.95)
@@ -185,7 +185,7 @@ def test_where_coefficients_are_too_many_intervals_cover_at_least(monkeypatch, s
 @pytest.mark.quick
 def test_a_width_for_any_laplace_sum_covers_single_counts(monkeypatch, subtests):
     """Noise on whole numbers reaches the next one, where continuous noise of its scale does not."""
-    monkeypatch.setattr(accuracy, "_MOST", 0)
+    monkeypatch.setattr(accuracy, "_MOST_COEFFICIENTS", 0)
     cells = Workload.from_matrix(np.eye(4))
     for confidence in (0.5, 0.9, 0.95, 0.99):
         with subtests.test(str(confidence)):
@@ -324,6 +324,8 @@ def test_a_small_coefficient_of_much_noise_is_not_left_out(subtests):
     for norm, small in itertools.product([1, 2], [2e-11, 2e-13]):
         with subtests.test(f"{norm}, {small}"):
             noise = noise_for(norm)
-            width, coverage, is_exact = _query(np.array([1.0, small]), np.array([0.05, 2000.0]), noise, 0.95)
+            width, coverage, is_exact = _query_interval(
+                np.array([1.0, small]), np.array([0.05, 2000.0]), noise, 0.95
+            )
             assert width >= 1.9 * small * math.sqrt(noise.variance(2000.0)) and not is_exact
             assert 0.95 <= coverage < 1.0

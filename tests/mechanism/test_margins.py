@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mmopt import PrivacyError, TooLargeError, Workload, solve
-from mmopt.mechanism.release_plan import plan
+from mmopt.mechanism.release_plan import least_scale_by_cost, plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.noise import GAUSSIAN, LAPLACE, NOISES, cost, least_scale_by_cost
+from mmopt.privacy.noise import GAUSSIAN, LAPLACE, NOISES, cost
 from mmopt.privacy.rounding.integer_arithmetic import integer_product, root_above
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy

@@ -1,6 +1,6 @@
 """A plan of a release: its cost is at most what is allowed, and its errors are the strategy's.
 
-Guards privacy/rounding/integer_strategy.py.
+Guards privacy/rounding/measured_integers.py.
 """
 
 import itertools

@@ -10,7 +10,7 @@ from mmopt import DataError, Error, OptionError, Privacy, Strategy, Workload, Wo
 from mmopt.driver.templates import templates
 from mmopt.mechanism import plan
 from mmopt.mechanism.simulated_releases import Simulated, simulate_errors
-from mmopt.privacy.noise import continuous_gaussian_scale
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_scale
 from mmopt.workloads import Attribute, Domain, Product, query_product as f
 
 PRIVACY = [Privacy(epsilon=e, delta=1e-4) for e in (0.1, 1.0)]

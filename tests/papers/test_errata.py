@@ -9,7 +9,7 @@ import pytest
 from query_rows import haar, hierarchy
 
 from mmopt import Strategy, Workload
-from mmopt.privacy.noise import continuous_gaussian_scale
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_scale
 
 HERE = Path(__file__).parent
 

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 import mmopt
 from mmopt import Strategy, Workload
-from mmopt.privacy.noise import continuous_gaussian_delta, continuous_gaussian_scale
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_delta, continuous_gaussian_scale
 
 
 def test_example_4_has_logarithms_of_base_2_and_no_mean() -> None:

@@ -8,7 +8,7 @@ from named_workloads import EXAMPLE_4
 from tolerances import PAPER_RMSE
 
 from mmopt import Strategy, solve
-from mmopt.privacy.noise import pvldb2012_rmse_factor
+from mmopt.privacy.epsilon_delta_rho import pvldb2012_rmse_factor
 from mmopt.strategies.baselines import baseline
 from mmopt.testing.problem_registry import Figure, holds
 

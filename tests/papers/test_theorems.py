@@ -7,7 +7,7 @@ import pytest
 from tolerances import FITNESS
 
 from mmopt import Strategy, Workload, solve
-from mmopt.privacy.noise import continuous_gaussian_delta
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_delta
 
 Matrix = np.ndarray
 TIMES = 2

@@ -1,7 +1,8 @@
 """Claims against exact privacy losses of the discrete noise, in ball arithmetic of 60 digits.
 
-Guards guarantee.py, privacy/rounding/integer_dense.py,
-privacy/rounding/integer_products.py and noise.py.
+Guards epsilon_delta_rho.py, noise.py, mechanism/release_plan.py,
+privacy/rounding/integer_dense.py, privacy/rounding/integer_factors.py and
+privacy/rounding/measured_integers.py.
 """
 
 import math
@@ -13,10 +14,11 @@ import numpy as np
 import pytest
 
 from mmopt.mechanism import plan
+from mmopt.mechanism.release_plan import approximate_epsilon, least_scale
 from mmopt.privacy import Privacy, zcdp_epsilon, zcdp_rho
-from mmopt.privacy.guarantee import discrete_gaussian_delta, gaussian_delta
-from mmopt.privacy.noise import GAUSSIAN, approximate_epsilon, continuous_gaussian_scale, least_scale
-from mmopt.privacy.rounding.integer_strategy import Part
+from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_scale, discrete_gaussian_delta, gaussian_delta
+from mmopt.privacy.noise import GAUSSIAN
+from mmopt.privacy.rounding.measured_integers import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
 from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy

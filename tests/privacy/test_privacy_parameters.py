@@ -1,6 +1,6 @@
 """Privacy parameters that protect nobody are refused, or named, in these words.
 
-Guards guarantee.py.
+Guards epsilon_delta_rho.py.
 """
 
 import math
@@ -12,7 +12,7 @@ import pytest
 
 from mmopt.errors import PrivacyError
 from mmopt.privacy import Privacy
-from mmopt.privacy.guarantee import privacy_warning
+from mmopt.privacy.epsilon_delta_rho import privacy_warning
 
 
 def test_valid() -> None:

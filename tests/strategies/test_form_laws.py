@@ -1,6 +1,6 @@
 """The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix.
 
-Guards component_strategy.py, factor_strategies.py, privacy/rounding/integer_products.py
+Guards component_strategy.py, factor_strategies.py, privacy/rounding/integer_factors.py
 and dense_strategy.py.
 """
 
@@ -35,13 +35,13 @@ from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, total
-from tests.privacy.rounding.test_integer_products import columns_normalised
+from tests.privacy.rounding.test_integer_factors import columns_normalised
 
 REPLACED = Neighbours.of("replace-one")
 SETS = ("add-remove", "replace-one")
 SIZES = (2, 4)
 N = 8
-BITS = {"dense": "COLUMN_BITS", "components": "COLUMN_BITS", "products": "BITS"}
+BITS = {"dense": "COLUMN_BITS", "components": "COLUMN_BITS", "factors": "BITS"}
 NEED_BITS = ("dense", "by_component")
 
 

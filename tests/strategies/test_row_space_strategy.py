@@ -12,7 +12,7 @@ from few_attributes import few_ways
 from sector_strategies import layout, near_identity, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import OptionError, WorkloadError
-from mmopt.privacy.rounding.integer_strategy import WholeTable
+from mmopt.privacy.rounding.measured_integers import WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.sectors.queries_on_sectors import RestComponent
 from mmopt.strategies import RowSpaceStrategy, SetStrategy

@@ -28,7 +28,6 @@ from mmopt.data import check_columns, data_vector
 from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
 from mmopt.limits import fits_memory
 from mmopt.mechanism import plan
-from mmopt.mechanism.release_plan import check_confidence
 from mmopt.mechanism.release_writing import (
     ANSWERS_FILE,
     CHART_FILE,
@@ -38,6 +37,7 @@ from mmopt.mechanism.release_writing import (
     STRATEGY_FILE,
 )
 from mmopt.mechanism.simulated_releases import simulate_errors
+from mmopt.mechanism.standard_errors_and_intervals import check_confidence
 from mmopt.privacy import Privacy
 from mmopt.report import (
     NOT_PRIVATE,

@@ -28,7 +28,7 @@ from mmopt.errors import (
     whole,
 )
 from mmopt.language import program_names
-from mmopt.privacy.guarantee import privacy_warning
+from mmopt.privacy.epsilon_delta_rho import privacy_warning
 from mmopt.report.table_style import few, pairs_table, storage
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.request.workload_file_and_arguments import default_words

@@ -16,13 +16,13 @@ from scipy.spatial.distance import cdist
 from mmopt.errors import PrivacyError, TooLargeError
 from mmopt.numerics.arrays import AnyInts, Ints
 from mmopt.numerics.participation import largest_block, largest_sums, most_steps
-from mmopt.privacy.guarantee import float_above
+from mmopt.privacy.epsilon_delta_rho import float_above
 from mmopt.strategies import Neighbours
 
-_LIMIT = 2**62
-_WIDEST = 2**90
+_LIMIT = 2**62  # of the sizes of 64-bit integers
+_WIDEST = 2**90  # of the sizes of Python integers
 _LIMB = 15  # entries below 2^30 split into two limbs whose products float64 sums exactly
-_BLOCK = 1024
+_BLOCK = 1024  # columns that are compared with all others at a time
 
 
 def integer_product(left: Ints, right: Ints) -> Ints:
@@ -144,15 +144,19 @@ def squared_sensitivity(matrix: Ints, norm: int, neighbours: Neighbours) -> int:
 
 
 def _largest_squared(matrix: Ints, norm: int) -> int:
+    """Square of the largest norm of a column."""
     return largest_squared_norm(matrix) if norm == 2 else largest_absolute_sum(matrix) ** 2
 
 
 def _largest_squared_move(matrix: Ints, norm: int) -> int:
+    """Square of the largest norm of a difference of two columns."""
     return largest_squared_difference(matrix) if norm == 2 else largest_absolute_difference(matrix) ** 2
 
 
 def _squared_participation(matrix: Ints, norm: int, neighbours: Neighbours) -> int:
-    """``numerics.outward`` on integers; where sums may reach 2^62, of quotients, rounded up."""
+    """``numerics.participation.participation_norm`` squared, on integers; where sums may reach 2^62, they are
+    of weights divided by 2^shift, rounded up.
+    """
     b, k = neighbours.separation, most_steps(matrix.shape[1], neighbours.separation, neighbours.at_most)
     ones = np.ones_like(matrix[:, :1])
     weights = np.abs(_gram(matrix)) if norm == 2 else _gram(np.abs(matrix), ones)[:, 0]
@@ -213,6 +217,7 @@ def root_above(squared: int) -> float:
 
 
 def _squared_norms(matrix: Ints) -> AnyInts:
+    """Squared L2 norm of each column, exactly."""
     if largest_entry(matrix) ** 2 * matrix.shape[0] < _LIMIT:
         return np.asarray(np.einsum("ij,ij->j", matrix, matrix), dtype=np.int64)
     some = (matrix[:, i : i + 128].astype(object) for i in range(0, matrix.shape[1], 128))

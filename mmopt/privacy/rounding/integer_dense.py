@@ -32,7 +32,7 @@ from mmopt.privacy.rounding.integer_arithmetic import (
     root_above,
     squared_sensitivity,
 )
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, MeasuredT, OneNoise, Part, digest
+from mmopt.privacy.rounding.measured_integers import MAX_ROWS, MeasuredT, OneNoise, Part, digest
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy
 from mmopt.workloads import Implicit, Workload
 from mmopt.workloads.blocks.range_blocks import Identity
@@ -75,7 +75,7 @@ def choose_bits(largest: float, most: int = COLUMN_BITS[0]) -> int:
 def closest(rounded: Callable[[int], MeasuredT], sizes: Sequence[int]) -> MeasuredT:
     """A strategy rounded to the fewest of these bits that add next to nothing to a variance, else the best.
 
-    Errors as ``rounded`` at the most bits.
+    ``rounded`` rounds it to some bits, of ``sizes``, ascending. Errors as ``rounded`` at the most bits.
     """
     tries: list[MeasuredT] = []
     for bits in sizes:
@@ -99,7 +99,7 @@ def common_step(values: Array, accuracy: float) -> float | None:
     sizes = sizes[sizes > accuracy * sizes[-1]]
     steps = float(sizes[0]) / np.arange(1, 65)
     steps = steps[sizes[-1] / steps <= 2.0**20]
-    for some in (sizes[:8], sizes):  # few values rule most steps out
+    for some in (sizes[:8], sizes):  # eight values rule most steps out
         counts = some / steps[:, None]
         allowed = np.minimum(accuracy * sizes[-1] / steps, 1e-4)  # also for the smallest ones
         steps = steps[np.abs(counts - np.rint(counts)).max(axis=1) <= allowed]
@@ -128,6 +128,7 @@ def is_one_count(matrix: Ints) -> bool:
 
 
 def rint(real: Array) -> Ints:
+    """The nearest integers; WorkloadError from 2^52 on."""
     rounded = np.rint(real)
     if not np.abs(rounded).max() < 2.0**52:  # beyond, float64 holds no fractions and the cast may overflow
         raise WorkloadError(f"a rounded strategy entry is {np.abs(rounded).max():.3g}, the limit is 2^52")
@@ -200,8 +201,8 @@ def check_fit(strategy: Strategy, workload: Workload) -> None:
         raise unsupported()
 
 
-def kept_rows(strategy: Strategy, workload: Workload) -> Rows:
-    """The strategy's rows over an integer basis, as described above.
+def rows_on_integer_basis(strategy: Strategy, workload: Workload) -> Rows:
+    """The strategy's rows over an integer basis, as the module describes for Laplace noise.
 
     Raises
     ------
@@ -247,13 +248,13 @@ def _without_multiples(rows: Array, norm: int) -> Array:
 
     One row (a + b) r measures r better than a r and b r do, with noise of the same scale.
     """
-    kept = rows[rows.any(axis=1)]
-    lengths = np.abs(kept).sum(axis=1)
-    directions = kept / lengths[:, None]
+    nonzero = rows[rows.any(axis=1)]
+    lengths = np.abs(nonzero).sum(axis=1)
+    directions = nonzero / lengths[:, None]
     distinct = np.unique(np.round(directions, 9), axis=0, return_index=True, return_inverse=True)
     sizes = np.bincount(distinct[2].ravel(), lengths**norm) ** (1 / norm)
     order = np.argsort(distinct[1])
-    return rows if len(order) == len(kept) else directions[distinct[1][order]] * sizes[order, None]
+    return rows if len(order) == len(nonzero) else directions[distinct[1][order]] * sizes[order, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,7 +356,7 @@ def round_strategy(
     if basis is not None:
         basis = divide_by_gcd(basis)
         real = inverse_root(strategy.covariance(basis.astype(float)))
-        core, bits, relative = rounded_core(real, _length(real @ basis), most)
+        core, bits, relative = rounded_core(real, _largest_column(real @ basis), most)
         check_rank(core, bits)
         # The queries are those of x projected to workload.basis; both bases span the same space.
         change = np.linalg.lstsq(basis.T.astype(float), workload.basis.T, rcond=None)[0].T
@@ -366,7 +367,7 @@ def round_strategy(
         matrix = integer_product(core, basis)
     else:
         real = inverse_root(strategy.covariance(workload.basis)) @ workload.basis
-        bits, relative = choose_bits(_length(real), most), 1.0
+        bits, relative = choose_bits(_largest_column(real), most), 1.0
         matrix = rint(np.ldexp(real, bits))
         check_rank(matrix, bits)
         # Of least bias: the rounded matrix is not exactly the workload's row space.
@@ -374,7 +375,7 @@ def round_strategy(
         right = frozen(np.asarray(np.linalg.solve(r, q.T @ workload.queries.T).T, dtype=np.float64))
         reconstruction = Reconstruction(Identity(len(right)), right)
         bias = check_bias(workload.queries, right @ matrix)
-    return _measured(strategy, workload, neighbours, matrix, (bits, relative), reconstruction, bias)
+    return _as_strategy(strategy, workload, neighbours, matrix, bits, relative, reconstruction, bias)
 
 
 def round_rows(
@@ -384,7 +385,7 @@ def round_rows(
 
     Raises
     ------
-    WorkloadError : as ``kept_rows``; or rounding loses rank.
+    WorkloadError : as ``rows_on_integer_basis``; or rounding loses rank.
     PrivacyError : `strategy` bounds the L2 norm, for Gaussian noise.
     """
     if strategy.norm != 1:
@@ -393,31 +394,33 @@ def round_rows(
             "expected L1 (Laplace)",
             hint="solve a program with 'norm 1', such as p_identity",
         )
-    rows = kept_rows(strategy, workload)
+    rows = rows_on_integer_basis(strategy, workload)
     length = float(np.abs(rows.real @ rows.basis).sum(axis=0).max())
     core, bits, relative = rounded_core(rows.real, length, most)
     core = core[core.any(axis=1)]
     check_rank(core, bits)
     matrix = integer_product(core, rows.basis)
-    right = frozen(rows.back @ pinv(core.astype(np.float64)))
-    reconstruction = Reconstruction(workload.implicit(weighted=False), right)
-    return _measured(strategy, workload, neighbours, matrix, (bits, relative), reconstruction, rows.bias)
+    reconstruction = Reconstruction(
+        workload.implicit(weighted=False), frozen(rows.back @ pinv(core.astype(np.float64)))
+    )
+    return _as_strategy(strategy, workload, neighbours, matrix, bits, relative, reconstruction, rows.bias)
 
 
-def _measured(
+def _as_strategy(
     strategy: Strategy,
     workload: Workload,
     neighbours: Neighbours,
     matrix: Ints,
-    scale: tuple[int, float],
+    bits: int,
+    relative: float,
     reconstruction: Reconstruction,
     bias: float,
 ) -> IntegerStrategy:
-    """The integer strategy of a matrix, ``scale`` (bits, relative) and R.
+    """The integer strategy of a matrix and its reconstruction; ``bits`` and ``relative`` as of
+    ``rounded_core``.
 
     The loss of norm 1 is at equal privacy, as the sensitivity is not rounded down.
     """
-    bits, relative = scale
     variances = frozen(np.ldexp(reconstruction.squared_lengths(), 2 * bits) * relative**2)
     changes, growth = neighbours.over(workload), 1.0
     squared = squared_sensitivity(matrix, strategy.norm, changes)
@@ -439,6 +442,6 @@ def _measured(
     )
 
 
-def _length(real: Array) -> float:
-    """The largest norm of a column."""
+def _largest_column(real: Array) -> float:
+    """The largest L2 norm of a column."""
     return math.sqrt(float(np.einsum("ij,ij->j", real, real).max()))

@@ -1,6 +1,6 @@
 """Integer strategies by component against the integer matrix that they stand for.
 
-Guards integer_components.py, integer_strategy.py, workloads/query_product.py.
+Guards integer_components.py, measured_integers.py, workloads/query_product.py.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from mmopt.numerics.component_arrays import lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_components import IntegerComponents
 from mmopt.privacy.rounding.integer_dense import IntegerStrategy
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS, WholeTable
+from mmopt.privacy.rounding.measured_integers import MAX_ROWS, WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry

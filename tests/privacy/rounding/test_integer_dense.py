@@ -18,8 +18,8 @@ from mmopt.privacy.rounding.integer_dense import (
     WORTH_SAYING,
     IntegerStrategy,
     Reconstruction,
-    kept_rows,
     round_rows,
+    rows_on_integer_basis,
 )
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Neighbours, Strategy
@@ -203,7 +203,7 @@ def test_what_nobody_asks_for_is_not_measured_and_what_is_asked_together_is_coun
     assert (rounded.matrix[:, :2] == 0).all() and rounded.rows == 6
     pairs = Workload.from_matrix(np.kron(np.eye(3), np.ones(2)))
     for norm, size in ((1, 1.0), (2, 0.5**0.5)):
-        rows = kept_rows(Strategy(np.eye(6), norm), pairs)
+        rows = rows_on_integer_basis(Strategy(np.eye(6), norm), pairs)
         np.testing.assert_allclose(rows.real @ rows.basis, pairs.queries * size)
     rounded = round_rows(Strategy(np.eye(6), 1), pairs)
     assert (rounded.matrix == pairs.queries).all() and rounded.relative == pytest.approx(1)

@@ -1,6 +1,6 @@
 """Strategies on a row space in integers: exact answers, proved sensitivity, covariances as of the matrix.
 
-Guards integer_components.py, sectors/queries_on_sectors.py.
+Guards integer_sectors.py, integer_components.py, sectors/queries_on_sectors.py.
 """
 
 import itertools
@@ -12,8 +12,8 @@ import tolerances
 from sector_strategies import layout, near_identity, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.privacy.rounding import integer_components
-from mmopt.privacy.rounding.integer_components import IntegerSectors, round_sectors
+from mmopt.privacy.rounding import integer_sectors
+from mmopt.privacy.rounding.integer_sectors import IntegerSectors, round_sectors
 from mmopt.sectors.queries_on_sectors import RestComponent
 from mmopt.strategies import ADD_REMOVE, Neighbours, RowSpaceStrategy
 from mmopt.workloads import Workload
@@ -76,7 +76,7 @@ def test_tables_of_columns_have_the_largest_one(
         strategy = strategy_of(own, near_identity(rng, own.size))
         exact = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
         with monkeypatch.context() as patch:
-            patch.setattr(integer_components, "_FEW", 0)
+            patch.setattr(integer_sectors, "_MOST_ENTRIES", 0)
             found = round_sectors(strategy, prefixes(sizes, sets), ADD_REMOVE).squared_sensitivity
         assert exact <= found <= exact * (1 + LOOSE)
 
@@ -87,7 +87,7 @@ def test_values_that_are_alike(rng: np.random.Generator, monkeypatch: pytest.Mon
     strategy, workload = with_rests(rng)
     exact = check(strategy, workload, rng)
     assert exact.tables == ((0, 1), (0, 2), (1, 2))
-    monkeypatch.setattr(integer_components, "_FEW", 0)
+    monkeypatch.setattr(integer_sectors, "_MOST_ENTRIES", 0)
     found = round_sectors(strategy, workload, ADD_REMOVE)
     assert exact.squared_sensitivity <= found.squared_sensitivity <= exact.squared_sensitivity * (1 + LOOSE)
 

@@ -1,6 +1,6 @@
 """The sensitivity of integers to each set of neighbours, against all changes of the counts, one by one.
 
-Guards integer_products.py, integer_arithmetic.py, integer_dense.py.
+Guards integer_factors.py, integer_arithmetic.py, integer_dense.py.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """The claim of a release for one row against the effect of one row, from table to answers.
 
-Guards integer_products.py, table_of_forms.py.
+Guards integer_factors.py, table_of_forms.py.
 """
 
 import tempfile
@@ -13,7 +13,7 @@ from hypothesis import given, reject, settings, strategies as st
 
 from mmopt.data import data_vector
 from mmopt.errors import WorkloadError
-from mmopt.privacy.rounding.integer_strategy import Measured
+from mmopt.privacy.rounding.measured_integers import Measured
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins, Domain

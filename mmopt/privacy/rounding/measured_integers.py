@@ -1,14 +1,15 @@
-"""The protocol of integer strategies, and the tables of counts that they read.
+"""Integers that a release measures: their base class, their parts, and the tables of counts that they read.
 
-Two bases of integer strategies follow it: all rows get the same noise, or the strategy is in factors. Some
-strategies need of the data only counts of rows by tables over few attributes: over 10^20 cells there is no
-data vector, but the table of any two attributes is small.
+Two base classes derive from ``Measured``: ``OneNoise`` below, whose rows all get the same noise, and
+``InFactors`` (``integer_factors.py``). Some strategies need of the data only counts of rows by tables over
+few attributes: over 10^20 cells there is no data vector, but the table of any two attributes is small.
 """
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -51,15 +52,15 @@ class WholeTable:
 def maximal_sets(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     """The sets of attributes that are inside no other, each ascending, larger ones first."""
     masks: list[int] = []
-    held: dict[int, list[int]] = {}  # by attribute: the ``masks`` that have it
+    by_attribute: dict[int, list[int]] = {}  # the ``masks`` that have it
     ordered = sorted({tuple(sorted(one)) for one in sets}, key=lambda one: (-len(one), one))
     for attributes in ordered:
         mask = sum(1 << i for i in attributes)
-        around = masks if not attributes else min((held.get(i, []) for i in attributes), key=len)
-        if not any(mask & other == mask for other in around):
+        candidates = masks if not attributes else min((by_attribute.get(i, []) for i in attributes), key=len)
+        if not any(mask & other == mask for other in candidates):
             masks.append(mask)
             for i in attributes:
-                held.setdefault(i, []).append(mask)
+                by_attribute.setdefault(i, []).append(mask)
     return tuple(tuple(i for i in range(mask.bit_length()) if mask >> i & 1) for mask in masks)
 
 
@@ -81,6 +82,29 @@ class Part:
     largest_answer: int
     relative: float = 1.0
     is_one_count: bool = False
+
+
+Parts = Sequence[Part]
+
+
+def finer(parts: Parts, fineness: int) -> tuple[Part, ...]:
+    """The parts in integers 2^fineness times as large, with noise of as many times the scale."""
+    return tuple(
+        replace(
+            part,
+            squared_sensitivity=part.squared_sensitivity << 2 * fineness,
+            largest_answer=part.largest_answer << fineness,
+            relative=math.ldexp(part.relative, fineness),
+        )
+        for part in parts
+    )
+
+
+def finest(parts: Parts, scale: float) -> int:
+    """The largest fineness at which answers and noise leave two of 62 bits free, 0 or above."""
+    # Noise is within 64 scales, as for ``noise.check_scales``.
+    largest = max(part.largest_answer + 64 * part.relative * scale for part in parts)
+    return max(0, 60 - math.ceil(math.log2(largest)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,6 +133,7 @@ class Measured(ABC):
 
     @property
     def is_biased(self) -> bool:
+        """Whether the bias is more than rounding errors."""
         return False
 
     @property

@@ -1,6 +1,6 @@
 """Strategies in factors, rounded factor by factor: against the same matrices written out.
 
-Guards integer_products.py.
+Guards integer_factors.py.
 """
 
 import math
@@ -13,12 +13,12 @@ import pytest
 
 from mmopt.errors import UnsuitableError, WorkloadError
 from mmopt.mechanism import measure, plan
-from mmopt.mechanism.release_plan import deviations
+from mmopt.mechanism.standard_errors_and_intervals import deviations
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_arithmetic import largest_entry
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
-from mmopt.privacy.rounding.integer_products import IntegerFactors, best_choice, rounded_choices
-from mmopt.privacy.rounding.integer_strategy import MAX_ROWS
+from mmopt.privacy.rounding.integer_factors import IntegerFactors, best_choice, rounded_choices
+from mmopt.privacy.rounding.measured_integers import MAX_ROWS
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import privacy_rows
 from mmopt.strategies import SetStrategy, Strategy
@@ -231,6 +231,6 @@ def test_bits_of_a_set_go_where_rounding_costs_most(monkeypatch: pytest.MonkeyPa
         x = rng.integers(0, 100, size=45)
         exact = found.answers(x).astype(float)
         np.testing.assert_allclose(found.estimate(exact), w.answers(x), atol=1e-5)
-    monkeypatch.setattr("mmopt.privacy.rounding.integer_products.BITS", (2,))
+    monkeypatch.setattr("mmopt.privacy.rounding.integer_factors.BITS", (2,))
     with pytest.raises(WorkloadError, match="the 3 factors of a product do not fit into 2 bits together"):
         round_any(strategy, w)

@@ -1,7 +1,7 @@
-"""Privacy parameters, and the guarantee that a noise scale proves.
+"""Epsilon, delta and rho: the privacy that an analyst states, and the parameters that noise proves.
 
-An analyst states the privacy parameters; calibration is in ``noise.py``. A noise scale proves a guarantee,
-rounded outward: (epsilon, delta) and rho for Gaussian noise, epsilon for Laplace noise.
+``Privacy`` holds the parameters that are stated. A noise scale proves a guarantee, rounded outward:
+(epsilon, delta) and rho for Gaussian noise, epsilon for Laplace noise.
 
 A release adds *discrete* noise, so its claims rest on theorems for that noise. Discrete Gaussian noise
 satisfies rho-zCDP with rho = (sensitivity / scale)² / 2 (Canonne, Kamath and Steinke 2020, Theorem 14). Its
@@ -10,6 +10,9 @@ a single count, the exact one (the same, Theorem 7: ``discrete_gaussian_delta``)
 (Balle and Wang 2018, Theorem 8: ``gaussian_delta``) plus (1 + e^epsilon) times the distance of the two
 noises (``noise.py``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
 Roughgarden and Sundararajan 2009).
+
+The functions ``continuous_gaussian_…`` (in floating point) and an older formula are for comparison with
+publications only, and for bounds: the claims of a release are about the discrete noise.
 """
 
 import math
@@ -19,11 +22,13 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from numbers import Real
 
+from scipy.optimize import brentq
+
 from mmopt.errors import PrivacyError, suggest
 from mmopt.notebook import Displayed
+from mmopt.numerics.arrays import EPS
 
 _BOTH = "give epsilon, epsilon with delta, or rho"
-_PURE = "for pure epsilon (Laplace noise) leave delta out"
 
 MOST_COST = 1e4
 """Largest epsilon or rho.
@@ -46,7 +51,6 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
     """The first rule that the parameters break, or None. One place for code and workload files."""
     other, value = ("epsilon", epsilon) if epsilon is not None else ("delta", delta)
     without = rho is None and epsilon is None
-    low = "a usual delta is well below 1 / (number of rows), such as 1.0e-6"
     rules = (  # whether it is broken, and the mistake
         (
             rho is not None and value is not None,
@@ -75,7 +79,9 @@ def privacy_fault(epsilon: float | None, delta: float | None, rho: float | None)
             PrivacyFault(
                 "delta",
                 f"delta must lie strictly between 0 and 1, not be {delta!r}",
-                _PURE if delta == 0.0 else low,
+                "for pure epsilon (Laplace noise) leave delta out"
+                if delta == 0.0
+                else "a usual delta is well below 1 / (number of rows), such as 1.0e-6",
             ),
         ),
     )
@@ -119,6 +125,7 @@ class Privacy(Displayed):
     rho: float | None = None
 
     def __post_init__(self) -> None:
+        """Make floats of the parameters, and check them."""
         for name, value in vars(self).items():
             if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
                 raise PrivacyError(f"{name} must be a number, not {value!r}")
@@ -162,9 +169,9 @@ class Privacy(Displayed):
                 hint=f"write Privacy(epsilon={number}), Privacy(epsilon={number}, delta=1e-6) "
                 f"or Privacy(rho={number})",
             )
-        stated = getattr(value, "privacy", None)  # of a Request, whose folder is above this one
-        if isinstance(stated, Privacy):
-            return stated
+        requested = getattr(value, "privacy", None)  # of a Request, whose folder is above this one
+        if isinstance(requested, Privacy):
+            return requested
         what = "no privacy is given" if value is None else f"a {type(value).__name__} is no privacy"
         if hasattr(value, "privacy"):
             what = f"the {type(value).__name__} asks for no privacy"
@@ -192,7 +199,7 @@ PURE_HINT = (
 # Decimal's ln is correctly rounded to this many digits: far below one float ulp.
 _CONTEXT = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _GUARD = Decimal("1e-40")  # relative allowance for the dozen roundings of one formula at 60 digits
-_ROOT = Decimal("2.506628274631000502415765284811045253006986740609938316629923576")  # of 2 pi
+_ROOT_OF_TWO_PI = Decimal("2.506628274631000502415765284811045253006986740609938316629923576")
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -271,7 +278,7 @@ def discrete_gaussian_delta(epsilon: float, sensitivity: int, scale: float) -> D
             weight, ratio, odds, k = weight * ratio, ratio * shrink, odds * fall, k + 1
         # Both are lower bounds of Σ w. From a scale of 2 on the second one is within 1e-33 of it.
         summed = 1 + 2 * sum(((-(j * j) / twice).exp() for j in range(1, 50 if scale < 2 else 1)), Decimal(0))
-        whole = max(summed, _ROOT * Decimal(scale))
+        whole = max(summed, _ROOT_OF_TWO_PI * Decimal(scale))
         return (total + weight / (1 - ratio) + guard) / (whole * (1 - _GUARD))
 
 
@@ -284,7 +291,7 @@ def _normal_tail(x: Decimal) -> tuple[Decimal, Decimal]:
     if x < 0:
         low, high = _normal_tail(-x)
         return 1 - high, 1 - low
-    density = (-x * x / 2).exp() / _ROOT
+    density = (-x * x / 2).exp() / _ROOT_OF_TWO_PI
     if x < 2:
         term, total, n = x, x, 1
         while term > _GUARD * _GUARD:
@@ -298,6 +305,55 @@ def _normal_tail(x: Decimal) -> tuple[Decimal, Decimal]:
         ends = [x + k / end for end in ends]
     low, high = sorted(density / end for end in ends)
     return low, high
+
+
+def continuous_gaussian_delta(epsilon: float, mu: float) -> float:
+    """Exact delta at epsilon of continuous Gaussian noise with mu = sensitivity / scale, that is of mu-GDP.
+
+    ``gaussian_delta`` (also Dong, Roth and Su 2022, Corollary 2.13) to float accuracy.
+    """
+    if not (math.isfinite(mu) and mu > 0):
+        raise PrivacyError(f"mu is {mu!r}, expected a finite number above 0")
+    if not (math.isfinite(epsilon) and epsilon >= 0):
+        raise PrivacyError(f"epsilon is {epsilon!r}, expected a finite number, 0 or above")
+    return float(gaussian_delta(epsilon, Decimal(mu)))
+
+
+def continuous_gaussian_epsilon(mu: float, delta: float) -> float:
+    """The least epsilon at which mu-GDP implies (epsilon, delta); absolute accuracy 1e-14, relative 1e-12."""
+    if continuous_gaussian_delta(0.0, mu) <= delta:
+        return 0.0
+    most = mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta))  # by zCDP
+    return float(
+        brentq(lambda e: continuous_gaussian_delta(e, mu) - delta, 0.0, most, xtol=1e-14, rtol=1e-12)
+    )
+
+
+def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
+    """The largest mu for which mu-GDP implies (epsilon, delta); relative accuracy about 1e-12."""
+    Privacy(epsilon=epsilon, delta=delta)  # refuses what is out of range
+    root = brentq(  # in ln mu
+        lambda t: continuous_gaussian_delta(epsilon, math.exp(t)) - delta,
+        -700.0,
+        700.0,
+        xtol=1e-14,
+        rtol=4 * EPS,
+    )
+    return math.exp(float(root))
+
+
+def continuous_gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+    """Standard deviation of continuous Gaussian noise for exactly (epsilon, delta) (Balle and Wang 2018)."""
+    return sensitivity / continuous_gaussian_mu(epsilon, delta)
+
+
+def pvldb2012_rmse_factor(epsilon: float, delta: float) -> float:
+    """sqrt(log2(2/delta)) / epsilon: the factor of an objective's root in the tables of PVLDB 2012.
+
+    For reproducing those tables only: it is not a calibration proved for all epsilon.
+    """
+    Privacy(epsilon=epsilon, delta=delta)  # refuses what is out of range
+    return math.sqrt(math.log2(2 / delta)) / epsilon
 
 
 def allowed_rho(privacy: Privacy) -> float:
@@ -338,6 +394,7 @@ def _tail(order: Decimal, delta: float) -> Decimal:
 
 
 def _tail_float(u: float, delta: float) -> float:
+    """``_tail`` in floating point, at the order u."""
     return -math.log1p(1 / u) - (math.log1p(u) + math.log(delta)) / u
 
 

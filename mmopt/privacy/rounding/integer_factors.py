@@ -37,8 +37,15 @@ from mmopt.privacy.rounding.integer_arithmetic import (
     root_above,
     squared_sensitivity,
 )
-from mmopt.privacy.rounding.integer_dense import closest, is_one_count, kept_rows, loss_of, rint, unsupported
-from mmopt.privacy.rounding.integer_strategy import (
+from mmopt.privacy.rounding.integer_dense import (
+    closest,
+    is_one_count,
+    loss_of,
+    rint,
+    rows_on_integer_basis,
+    unsupported,
+)
+from mmopt.privacy.rounding.measured_integers import (
     MAX_ROWS,
     CountedTables,
     Measured,
@@ -64,18 +71,19 @@ from mmopt.workloads import Workload
 BITS = (30, 42)
 """Bits of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does."""
 
-_SMALL = 24  # cells, up to which every size of integers is tried, not only the powers of two
-_SIZES = 2**41
-_GOOD = 1e-9  # a loss that is not worth another bit
+_FEW_CELLS = 24  # cells, up to which every size of integers is tried, not only the powers of two
+_LARGEST_SIZE = 2**41  # of an entry
+_SMALL_LOSS = 1e-9  # a loss that is not worth another bit
 _SPANNED = 1e-6  # the part of a direction that the integers must keep to span it beyond float errors
-_KEPT = 500  # choices that are followed from factor to factor
+_MOST_FOLLOWED = 500  # choices that are followed from factor to factor
 
 
 @dataclass(frozen=True, eq=False)
 class RoundedFactor:
-    """matrix : integers, about a multiple of the factor. loss : logarithm of the worst growth of variance.
+    """A factor in integers.
 
-    bits : logarithm of the largest entry, to base 2. squared : exact squared sensitivity of the integers.
+    matrix : about a multiple of the factor. loss : logarithm of the worst growth of variance. bits :
+        logarithm of the largest entry, to base 2. squared : exact squared sensitivity of the integers.
     """
 
     matrix: Ints
@@ -89,7 +97,7 @@ def choices_of(part: ProductStrategy, workload: Workload) -> list[list[RoundedFa
 
     Raises
     ------
-    WorkloadError : as ``kept_rows``.
+    WorkloadError : as ``rows_on_integer_basis``.
     """
     variances = part.variances(workload)
     supported = [
@@ -115,30 +123,30 @@ def rounded_choices(strategy: Strategy, workload: Workload) -> list[RoundedFacto
 
     Raises
     ------
-    WorkloadError : as ``kept_rows``.
+    WorkloadError : as ``rows_on_integer_basis``.
     """
-    rows = kept_rows(strategy, workload)
+    rows = rows_on_integer_basis(strategy, workload)
     triangle = qr(rows.real)
     return choices_by_size(rows.real, rows.basis, strategy, lambda core: _least_kept(core, triangle))
 
 
 def choices_by_size(
-    real: Array, basis: Ints, strategy: Strategy, kept: Callable[[Ints], float]
+    real: Array, basis: Ints, strategy: Strategy, least_kept: Callable[[Ints], float]
 ) -> list[RoundedFactor]:
     """``real @ basis`` in integers of ever more bits, as ``rounded_choices``.
 
-    kept : of integers for the rows of ``real``, as ``_least_kept``.
+    least_kept : ``_least_kept`` of integers for the rows of ``real``.
     """
     largest = float(np.abs(real @ basis).max())
-    sizes = [2**b for b in range(_SIZES.bit_length())]
-    if strategy.n <= _SMALL:
+    sizes = [2**b for b in range(_LARGEST_SIZE.bit_length())]
+    if strategy.n <= _FEW_CELLS:
         sizes = sorted({*sizes, *range(1, 65), *(3 * s for s in sizes), *(5 * s for s in sizes)})
     choices: list[RoundedFactor] = []
     for size in sizes:
         scale = size / largest
         core = rint(real * scale)
         core = core[core.any(axis=1)]
-        least = kept(core) / scale
+        least = least_kept(core) / scale
         if least < _SPANNED:
             continue
         matrix = integer_product(core, basis)
@@ -146,7 +154,7 @@ def choices_by_size(
         loss = math.log(squared / (scale * strategy.sensitivity * least) ** 2)
         if not choices or loss < choices[-1].loss:
             choices.append(RoundedFactor(matrix, loss, math.log2(largest_entry(matrix)), squared))
-        if loss <= _GOOD:
+        if loss <= _SMALL_LOSS:
             break
     return choices
 
@@ -183,7 +191,7 @@ def best_choice(factors: Sequence[list[RoundedFactor]], bits: float) -> tuple[Ro
         for candidate in sorted(longer, key=lambda c: c[:2]):
             if not chosen or candidate[1] < chosen[-1][1]:
                 chosen.append(candidate)
-        chosen = chosen[:: max(1, len(chosen) // _KEPT)] + chosen[-1:]
+        chosen = chosen[:: max(1, len(chosen) // _MOST_FOLLOWED)] + chosen[-1:]
     if not chosen:
         raise too_many(len(factors), bits)
     return min(chosen, key=lambda c: c[1])[2]
@@ -306,15 +314,16 @@ ProductsT = TypeVar("ProductsT", bound=IntegerProducts)
 
 
 def _rounded_products(
-    added: Callable[[int], ProductsT], strategy: StrategyForm, before: Array, neighbours: Neighbours
+    at_bits: Callable[[int], ProductsT], strategy: StrategyForm, before: Array, neighbours: Neighbours
 ) -> ProductsT:
-    """The closest of the integers ``added`` for some bits, which are for rows added or removed.
+    """The closest of the integers that ``at_bits`` gives for some bits, for rows added or removed.
 
     before : variances (m,) of the strategy. The loss is at equal privacy.
     """
 
     def rounded(bits: int) -> ProductsT:
-        integer = added(bits)
+        """The integers with their loss."""
+        integer = at_bits(bits)
         return replace(
             integer,
             loss=loss_of(integer.variances * (integer.sensitivity / strategy.sensitivity) ** 2, before),
@@ -349,6 +358,7 @@ class IntegerFactors(IntegerProducts):
 
     @cached_property
     def _products(self) -> tuple[ProductStrategy, ...]:
+        """The parts in floating point."""
         factors = [Strategy(k, self.norm) for k in self.real]
         return tuple(ProductStrategy(tuple(factors[i] for i in one)) for one in self.sets)
 
@@ -378,7 +388,8 @@ def round_union(
     ]
     supported = [(choices, size) for choices, size in by_part if choices is not None]
 
-    def added(bits: int) -> IntegerFactors:
+    def at_bits(bits: int) -> IntegerFactors:
+        """The integers of up to so many bits in each part."""
         chosen = [best_choice(choices, bits) for choices, _ in supported]
         # A part in small integers may need less noise for its sensitivity, or more: its share of the
         # privacy stays the same, and no other part pays for it.
@@ -393,7 +404,7 @@ def round_union(
             relatives=tuple(new / old for new, (_, old) in zip(grown, supported, strict=True)),
         )
 
-    return _rounded_products(added, union, before, neighbours)
+    return _rounded_products(at_bits, union, before, neighbours)
 
 
 # -- sets of attributes one by one
@@ -438,7 +449,8 @@ def round_sectorwise(strategy: SetStrategy, workload: Workload, neighbours: Neig
     cached = cache(_choices)
     choices = [cached(a.tobytes(), a.shape, strategy.norm) for a in strategy.matrices]
 
-    def added(bits: int) -> IntegerSectorwise:
+    def at_bits(bits: int) -> IntegerSectorwise:
+        """The integers of up to so many bits in each set."""
         matrices = _fitting(choices, strategy.sets, bits)
         return IntegerSectorwise(
             workload=workload,
@@ -449,7 +461,7 @@ def round_sectorwise(strategy: SetStrategy, workload: Workload, neighbours: Neig
             relatives=_relatives(strategy, matrices),
         )
 
-    return _rounded_products(added, strategy, before, neighbours)
+    return _rounded_products(at_bits, strategy, before, neighbours)
 
 
 def _choices(entries: bytes, shape: tuple[int, int], norm: int) -> list[RoundedFactor]:
@@ -458,9 +470,11 @@ def _choices(entries: bytes, shape: tuple[int, int], norm: int) -> list[RoundedF
     if not len(matrix):
         return [RoundedFactor(matrix.astype(np.int64), 0.0, 0.0, 0)]
     varies = np.linalg.pinv(np.vstack([np.ones(shape[1]), matrix]))[:, 1:]
-    cells = np.eye(shape[1], dtype=np.int64)
     return choices_by_size(
-        matrix, cells, Strategy(matrix, norm), lambda core: least_singular(core.astype(np.float64) @ varies)
+        matrix,
+        np.eye(shape[1], dtype=np.int64),
+        Strategy(matrix, norm),
+        lambda core: least_singular(core.astype(np.float64) @ varies),
     )
 
 
@@ -470,9 +484,11 @@ def _fitting(
     """The integers of each attribute: of the least loss at which those of every set fit so many bits."""
 
     def within(loss: float) -> list[RoundedFactor]:
+        """The fewest bits of each attribute at which no loss is larger."""
         return [next((one for one in options if one.loss <= loss), options[-1]) for options in choices]
 
     def fits(loss: float) -> bool:
+        """Whether the integers of every set have room."""
         chosen = within(loss)
         return all(sum(chosen[i].bits for i in one) <= bits for one in sets)
 
@@ -515,9 +531,12 @@ class IntegerMarginals(InFactors):
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """A part for every marginal."""
-        # A replaced row does not change a marginal of one cell, unless rows may be dropped.
+        # A replaced row does not change a marginal of one cell, unless rows may be dropped. (Participation is
+        # refused by ``bound_by_column``.)
         moved = bound_by_column(1, self.norm, self.neighbours, is_nonnegative=True)
-        alone = moved if self.neighbours.times else int(self.neighbours.over(self.workload).may_drop)
+        alone = (
+            moved if self.neighbours.times is not None else int(self.neighbours.over(self.workload).may_drop)
+        )
         return tuple(
             Part(
                 rows=(rows := math.prod(self.workload.domain.shape[i] for i in attributes)),
@@ -536,8 +555,9 @@ class IntegerMarginals(InFactors):
     @cached_property
     def hash(self) -> str:
         """sha256 (hex) of the sizes, the sets and their relative noise."""
-        sizes = self.workload.domain.shape
-        return digest(f"integer-marginals 1 {sizes} {list(self.masks)} {list(self.relatives)}\n")
+        return digest(
+            f"integer-marginals 1 {self.workload.domain.shape} {list(self.masks)} {list(self.relatives)}\n"
+        )
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:

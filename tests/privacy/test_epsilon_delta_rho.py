@@ -1,6 +1,6 @@
 """Conversions between rho, epsilon and delta never claim more privacy than is proved.
 
-Guards noise.py.
+Guards epsilon_delta_rho.py.
 """
 
 import math
@@ -13,15 +13,18 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import PrivacyError
 from mmopt.privacy import Privacy
-from mmopt.privacy.guarantee import allowed_rho, float_above, zcdp_epsilon, zcdp_rho
-from mmopt.privacy.noise import (
-    GAUSSIAN,
+from mmopt.privacy.epsilon_delta_rho import (
+    allowed_rho,
     continuous_gaussian_delta,
     continuous_gaussian_epsilon,
     continuous_gaussian_mu,
     continuous_gaussian_scale,
+    float_above,
     pvldb2012_rmse_factor,
+    zcdp_epsilon,
+    zcdp_rho,
 )
+from mmopt.privacy.noise import GAUSSIAN
 
 
 @pytest.mark.quick

@@ -1,0 +1,419 @@
+"""The figures in the manifest of a release derived again, and compared.
+
+A manifest is for readers, so it contains figures though they follow from others: from the answers and from
+one another, from the saved strategy, and with the workload from the plan. No figure is believed on reading:
+``plan_and_unchecked`` derives the figures from the other files, compares, and lists what is left unchecked.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmopt.answers.read_folder import CHANGED, FORMATS, HINT
+from mmopt.errors import Error, PrivacyError, ResultError
+from mmopt.ledger.account import MEASURES, Measure, above, cost_in
+from mmopt.mechanism.measurement import check_claim, described
+from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
+from mmopt.mechanism.release_writing import (
+    GUARANTEE,
+    MANIFEST_FILE,
+    REFINED,
+    SMALL,
+    STRATEGY_FILE,
+    coverage_kind,
+    noise_words,
+    plan_sections,
+)
+from mmopt.numerics.outward import rounded
+from mmopt.privacy.epsilon_delta_rho import (
+    continuous_gaussian_epsilon,
+    discrete_gaussian_delta,
+    privacy_warning,
+)
+from mmopt.privacy.noise import MOST_SUMMED, NOISES, Noise
+from mmopt.privacy.rounding.table_of_forms import round_any
+from mmopt.proof.verify import checked_summary
+from mmopt.results import Frame, Solution, gap_between
+from mmopt.results.saved_fields import UNREADABLE
+from mmopt.strategies import Neighbours
+from mmopt.workloads import Workload
+
+Facts = dict[str, Any]
+"""Values of a manifest at their places in it, by names."""
+
+_SHOWN, _WHOLE = 1e-4, 1e-7  # standard errors, and rows: the most by which ends of intervals are rounded
+_UNDERFLOW = 1e-200  # a squared distance in standard errors
+# Relative: twelve digits; what such figures prove; a plan computed by other versions of libraries.
+_SAME, _ROUNDED, _NEAR = 1e-11, 1e-9, 1e-6
+
+
+def plan_and_unchecked(
+    folder: Path,
+    manifest: Facts,
+    answers: Frame,
+    workload: Workload | None,
+    solution: Solution | None,
+) -> tuple[Plan | None, tuple[str, ...]]:
+    """The plan by which a release was made, where its workload is given, and what is left unchecked.
+
+    Every place of the manifest is unchecked that nothing else in the folder confirms, even if other figures
+    of the manifest set limits for it.
+
+    Raises
+    ------
+    ResultError : the manifest contradicts the answers, its other figures or the saved strategy. With the
+        workload also: another workload than the released one, no strategy, one that gives other integers than
+        were measured; a claim that the noise does not prove; answers with other standard errors; a manifest
+        that contradicts the plan.
+    """
+    try:
+        facts, allowed = _facts_of_answers(manifest, answers), _allowed_figures(manifest, answers)
+        of_solution, of_workload = ({}, {}) if solution is None else _facts_of_solution(manifest, solution)
+    except (*UNREADABLE, Error):
+        raise ResultError(f"'{folder / MANIFEST_FILE}' is no manifest of a release", hint=HINT) from None
+    if manifest["format"] == FORMATS[0]:  # whose words were others
+        facts = {name: facts[name] for name in ("format", "private", "workload", "accuracy")}
+        allowed = {}
+    for implied in (facts, allowed):
+        _compare(folder, manifest, implied, "its answers and its other figures", is_all=False)
+    _compare(folder, manifest, of_workload, "its strategy", is_all=False)
+    _compare(folder, manifest, of_solution, "its strategy")
+    facts["workload"] |= of_workload.get("workload", {})
+    plan = None
+    if workload is not None:
+        plan = _plan_again(folder, manifest, answers, workload, solution)
+        # The facts about workload, strategy, privacy and noise, not those in the answers.
+        allowed_epsilon = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
+        theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed_epsilon)[3]
+        by_plan = plan_sections(
+            replace(plan, theorem=composed(theorem, plan.integer.parts)), manifest["private"]
+        )
+        if manifest["format"] != FORMATS[0]:  # whose labels were others
+            facts["accuracy"]["coverage"]["kind"] = _kind_of_coverage(folder, plan, answers)
+        _compare(folder, manifest, by_plan, "its strategy and noise", _NEAR)
+        _compare(folder, manifest, {"accuracy": facts["accuracy"]}, "its strategy and noise", is_all=False)
+        del by_plan["privacy"]["set_by"]  # which the plan was made from
+        facts |= by_plan
+    return plan, tuple(_unconfirmed(manifest, facts | of_solution))
+
+
+# -- manifest and facts compared
+
+
+def _compare(
+    folder: Path, manifest: Facts, facts: Facts, by: str, near: float = _SAME, is_all: bool = True
+) -> None:
+    """ResultError unless the manifest has these facts; if ``is_all``, and no others in their sections."""
+    for section, fact in facts.items():
+        claimed, implied = (dict(_leaves(value, section)) for value in (manifest.get(section), fact))
+        for place in {**implied, **claimed} if is_all else implied:
+            ours, theirs = claimed.get(place, "missing"), implied.get(place, "missing")
+            if type(ours) is not type(theirs) or not (
+                math.isclose(ours, theirs, rel_tol=near) if isinstance(ours, float) else ours == theirs
+            ):
+                raise ResultError(
+                    f"'{folder}' contradicts itself: {place} is {ours!r:.200} by its manifest, "
+                    f"{theirs!r:.200} by {by}",
+                    hint=CHANGED,
+                )
+
+
+def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """The values in a manifest, by their places."""
+    inside = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
+    if not inside:
+        yield place, value
+    for name, each in inside.items():
+        yield from _leaves(each, f"{place} {name}")
+
+
+def _unconfirmed(manifest: Facts, facts: Facts, place: str = "") -> Iterator[str]:
+    """The places of a manifest for which there are no facts."""
+    for name, value in manifest.items():
+        if name not in facts:
+            yield f"{place}{name}"
+        elif isinstance(value, dict) and isinstance(facts[name], dict):
+            yield from _unconfirmed(value, facts[name], f"{place}{name}.")
+
+
+# -- from the answers, from the strategy
+
+
+def _facts_of_answers(manifest: Facts, answers: Frame) -> Facts:
+    """Facts that follow from the answers, and from the claimed rho, epsilon and delta."""
+    privacy, strategy, covered = manifest["privacy"], manifest["strategy"], manifest["accuracy"]["coverage"]
+    rho, epsilon, delta = privacy["rho"], privacy["epsilon"], privacy["delta"]
+    law, errors = _noise_of(manifest), answers["standard_error"]
+    facts: Facts = {
+        **{name: manifest[name] for name in ("format", "private", "files") if name in manifest},
+        "warning": privacy_warning(epsilon, delta, rho),
+        "workload": {"queries": len(answers)},
+        "strategy": {"norm": f"L{law.norm}"},
+        "privacy": {
+            "unit": Neighbours.of(privacy["neighbours"]).unit,
+            **{name: privacy[name] for name in GUARANTEE},
+            "guarantee": guarantee_of(rho, delta),
+        },
+        "noise": noise_words(law, manifest["private"]),
+        "accuracy": {
+            "rmse": float(np.sqrt(np.mean(np.square(errors)))),
+            "confidence": float(answers.metadata["confidence"]),
+            "coverage": {
+                "least": _before_rounding(covered["least"], float(answers["coverage"].min())),
+                "largest": _before_rounding(covered["largest"], float(answers["coverage"].max())),
+            },
+        },
+    }
+    if rho is None or delta is None:
+        facts["privacy"]["theorem"] = composed(law.theorem, strategy["parts"])
+    if "ledger" in manifest and rho is not None:
+        facts["ledger"] = {"measure": "rho", "spent": rho}
+    if "refined" in manifest:
+        facts["refined"] = _facts_of_refined(manifest["refined"], answers)
+    return facts
+
+
+def _noise_of(manifest: Facts) -> Noise:
+    """The noise of a manifest: by the unit of its cost, and by its norm where there are several."""
+    unit, norm = "epsilon" if manifest["privacy"]["rho"] is None else "rho", manifest["strategy"]["norm"]
+    return min((one for one in NOISES if one.unit == unit), key=lambda one: f"L{one.norm}" != norm)
+
+
+def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
+    """Facts about refined answers: the hash of the released answers, and their distance from these."""
+    from mmopt.answers.nearest_and_whole_counts import PROGRAM
+
+    before = Frame({name: answers[name] for name in answers.names if name != "refined"})
+    # Where released answers were consistent the distance is only what the proof adds for underflow.
+    objective = max(_distance(answers)[0], about["bound"], min(about["objective"], _UNDERFLOW))
+    return {
+        "note": REFINED,
+        "of": {"answers_sha256": hashlib.sha256(before.to_csv().encode()).hexdigest()},
+        "program": PROGRAM,
+        # For whole answers the figures are those of the counts before rounding.
+        **({"objective": objective} if about["whole"] is None else {}),
+    }
+
+
+def _distance(answers: Frame) -> tuple[float, float]:
+    """The squared distance of refined from released answers, in standard errors: as written, and at most."""
+    off = (answers["refined"] - answers["estimate"]) / answers["standard_error"]
+    # Each digit that is not written is below SMALL standard errors.
+    return float(off @ off), (float(np.linalg.norm(off)) + SMALL * math.sqrt(len(off))) ** 2 + _UNDERFLOW
+
+
+def _allowed_figures(manifest: Facts, answers: Frame) -> Facts:
+    """The figures that only the manifest states, each as stated where its other figures allow that;
+    else the nearest figure that they allow.
+    """
+    privacy, noise, strategy = manifest["privacy"], manifest["noise"], manifest["strategy"]
+    law, parts = _noise_of(manifest), strategy["parts"]
+    scale, sensitivity = float(noise["scale"]), float(strategy["sensitivity"])
+    rho, epsilon, delta = privacy["rho"], privacy["epsilon"], privacy["delta"]
+    # With one part the sensitivity may be stated before or after its relative noise.
+    ratios = {1.0, *(part["relative_noise"] for part in parts if len(parts) == 1)}
+    each_cost = (law.exact_cost(1, Fraction(scale * each / sensitivity)) for each in ratios if sensitivity)
+    cost = min(
+        map(float, each_cost), default=0.0, key=lambda each: abs(each - (epsilon if rho is None else rho))
+    )
+    facts: Facts = {
+        "workload": {"cells": max(1, int(manifest["workload"]["cells"]))},
+        "strategy": {
+            "rows": sum(max(1, int(part["rows"])) for part in parts),
+            "bits": int(strategy["bits"]),
+            "sensitivity": abs(sensitivity),
+        },
+        "privacy": {"epsilon": cost, "delta": 0.0} if rho is None else {"rho": cost},
+        "noise": {
+            "scale": abs(scale),
+            "scale_at_unit_strategy": math.ldexp(scale, -strategy["bits"]),
+        },
+    }
+    if rho and delta is not None and math.isclose(rho, cost, rel_tol=_SAME):
+        sizes = (sensitivity * each for each in ratios if len(parts) == 1)
+        facts["privacy"]["epsilon"] = _least_epsilon(manifest, sizes)
+    if "ledger" in manifest:
+        facts["ledger"] = _facts_of_ledger(manifest["ledger"], rho, epsilon)
+    if "refined" in manifest:
+        facts["refined"] = _facts_of_proof(manifest["refined"], answers)
+    return facts
+
+
+def _least_epsilon(manifest: Facts, sizes: Iterable[float]) -> float:
+    """The epsilon of a manifest, if a theorem may prove it at its rho; else the least of continuous noise.
+
+    sizes : the possible sensitivities of the only part, which may be a single count.
+    """
+    epsilon, delta = float(manifest["privacy"]["epsilon"]), manifest["privacy"]["delta"]
+    mu = math.sqrt(2.0 * manifest["privacy"]["rho"]) * (1.0 - _ROUNDED)
+    least = continuous_gaussian_epsilon(mu, delta)  # discrete noise proves no less, except on one count
+    counts = [round(size) for size in sizes if size >= 1.0 and math.isclose(size, round(size), rel_tol=_SAME)]
+    if epsilon < least and any(
+        size < mu * MOST_SUMMED and discrete_gaussian_delta(epsilon, size, size / mu) <= delta
+        for size in counts
+    ):
+        return epsilon
+    return max(epsilon, least)
+
+
+def _facts_of_ledger(account: Facts, rho: float | None, epsilon: float | None) -> Facts:
+    """Figures of a ledger: ``spent`` follows from the cost, ``left`` is at most the rest of the total."""
+    measure: Measure = account["measure"] if rho is None and account["measure"] in MEASURES else "rho"
+    spent = above(cost_in(measure, rho, epsilon))
+    rest = account["total"] - spent + 2.0 * math.ulp(account["total"])  # which are rounded
+    return {
+        "data_set": str(account["data_set"]),
+        "entry": max(1, int(account["entry"])),
+        "measure": measure,
+        "spent": spent,
+        "total": _between(account["total"], spent),
+        "left": _between(account["left"], 0.0, max(0.0, rest)),
+        **(
+            {"part": {name: str(account["part"][name]) for name in ("column", "value")}}
+            if "part" in account
+            else {}
+        ),
+    }
+
+
+def _facts_of_proof(about: Facts, answers: Frame) -> Facts:
+    """Figures of refined answers that are consistent: the bound is at most their squared distance from the
+    released answers, and the stated limit on their distance from the best ones is at least the root of
+    the objective minus the bound.
+    """
+    (_, most), whole, count = _distance(answers), about["whole"], len(answers)
+    bound = _between(about["bound"], 0.0, most)
+    objective = _between(about["objective"], bound)
+    root = max(0.0, math.sqrt(objective) - (SMALL * math.sqrt(count) if whole is None else 0.0))
+    far = math.sqrt(max(0.0, root**2 * (1.0 - _SAME) - bound))
+    facts: Facts = {
+        "counts": max(0, int(about["counts"])),
+        "totals": [{"of": str(one["of"]), "value": float(one["value"])} for one in about["totals"]],
+        "objective": objective,
+        "bound": bound,
+        "gap": gap_between(objective, bound),
+        "grade": str(about["grade"]),
+        "standard_errors_from_best": _between(about["standard_errors_from_best"], far),
+        "status": str(about["status"]),
+        "whole": None,
+    }
+    if whole is not None and (answers["refined"] == np.rint(answers["refined"])).all():
+        near = int(_between(whole["within_one"], 0, count))
+        farthest = _between(whole["largest_distance_of_others"], 0.0, math.inf if near < count else 0.0)
+        facts["whole"] = {"within_one": near, "others": count - near, "largest_distance_of_others": farthest}
+    return facts
+
+
+def _between(value: float, least: float, most: float = math.inf) -> float:
+    """A number, or the nearest one between the limits."""
+    return float(min(max(value, least), most))
+
+
+def _facts_of_solution(manifest: Facts, solution: Solution) -> tuple[Facts, Facts]:
+    """Facts of the saved strategy that the manifest repeats, all of them or those that are recomputed; and
+    those of the workload of a private release. Simulated answers may use the strategy of another workload.
+    """
+    facts = {
+        "solution": (dict if "seconds" in manifest.get("solution", {}) else checked_summary)(
+            solution.summary()
+        ),
+        **solution.about_program(),
+    }
+    repeated = {name: fact for name, fact in facts.items() if name in manifest}
+    workload = {"hash": solution.workload_hash, "cells": solution.strategy.n}
+    return json.loads(json.dumps(repeated)), {"workload": workload} if manifest["private"] else {}
+
+
+def _before_rounding(claimed: Any, written: float) -> float:
+    """The claimed coverage if it agrees with the written one of six digits, rounded down; else the latter."""
+    is_same = (
+        isinstance(claimed, float) and 0 < claimed <= 1 and float(rounded(claimed, 6, up=False)) == written
+    )
+    return claimed if is_same else written
+
+
+# -- from the plan
+
+
+def _plan_again(
+    folder: Path, manifest: Facts, answers: Frame, workload: Workload, solution: Solution | None
+) -> Plan:
+    """The plan of a saved release: its strategy in integers again, with the noise of its manifest."""
+    expected = manifest["workload"]["hash"]
+    if workload.hash != expected:
+        raise ResultError(
+            f"'{folder}' answers another workload: its hash is {expected[:16]}…, that of the one given is "
+            f"{workload.hash[:16]}…",
+            hint="give the workload that was released",
+        )
+    if solution is None:
+        raise ResultError(f"'{folder}' does not hold the strategy that was used ({STRATEGY_FILE})")
+    privacy, noise = manifest["privacy"], manifest["noise"]
+    integer = round_any(solution.strategy, workload, privacy["neighbours"])
+    if integer.hash != manifest["strategy"]["hash"]:
+        raise ResultError(
+            f"the strategy in '{folder}' gives other integers than were measured: their hash is "
+            f"{integer.hash[:16]}…, the manifest says {manifest['strategy']['hash'][:16]}…",
+            hint=f"it was released by mmopt {manifest['versions']['mmopt']}, on other versions of libraries",
+        )
+    fineness = manifest["strategy"]["bits"] - integer.bits
+    plan = Plan(
+        workload=workload,
+        integer=integer,
+        privacy=None,
+        absolute=privacy["set_by"] == "targets",
+        scale=math.ldexp(noise["scale"], -fineness),
+        fineness=fineness,
+        rho=privacy["rho"],
+        delta=privacy["delta"],
+        epsilon=privacy["epsilon"],
+        allowed=None,
+        theorem=privacy["theorem"],
+        chosen_for=solution.strategy.neighbours,
+    )
+    try:
+        check_claim(plan)
+    except PrivacyError as error:
+        raise ResultError(f"'{folder}' contradicts itself: {error.message}", hint=CHANGED) from None
+    if not np.allclose(plan.standard_errors, answers["standard_error"], rtol=_NEAR, atol=0.0):
+        raise ResultError(
+            f"'{folder}' contradicts itself: the noise of its manifest has other standard errors than its "
+            "answers",
+            hint=CHANGED,
+        )
+    return plan
+
+
+def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
+    """The kind of the intervals; ResultError unless these, labels and columns are those of the plan."""
+    intervals, estimates = plan.intervals(float(answers.metadata["confidence"])), answers["estimate"]
+    room, description = _SHOWN * plan.standard_errors, described(plan.workload)
+    texts = {"query": description["groups"], "label": description["labels"], **description["columns"]}
+    other = [
+        name
+        for name, values in texts.items()
+        if name not in answers.names or list(map(str, answers[name])) != list(map(str, values))
+    ]
+    other += [
+        name
+        for name, values, off in (
+            ("low", estimates - intervals.widths, room + _WHOLE),
+            ("high", estimates + intervals.widths, room + _WHOLE),
+            ("coverage", intervals.coverage, 2.0 * _NEAR),
+        )
+        if not (np.abs(answers[name] - values) <= off).all()
+    ]
+    if other:
+        raise ResultError(
+            f"'{folder}' contradicts itself: the column {other[0]} of its answers is not that which follows "
+            "from its queries, strategy and noise",
+            hint=CHANGED,
+        )
+    return coverage_kind(intervals)
