@@ -47,7 +47,7 @@ def _write(name: str, folder: Path) -> None:
 
 def programs_index(programs: list[Program], is_wanted: Callable[[str], bool]) -> str:
     """All programs, by class; of one problem its other forms below it."""
-    from mmopt.report.program_tables import place
+    from mmopt.report.program_tables_and_forecasts import place
 
     lines = [
         "# The programs",

@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mmopt.answers.default_strategy import Choice, Solve, allowed_offer, default_strategy
+from mmopt.display_base_classes import Tabular
 from mmopt.driver import solve
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_plan import check_confidence
 from mmopt.mechanism.release_writing import accuracy_columns
-from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level, lift
@@ -49,7 +49,7 @@ from mmopt.report import (
     shares_by_group,
     shares_by_query,
 )
-from mmopt.report.release_chart import accuracy_figure
+from mmopt.report.accuracy_and_release_charts import accuracy_figure
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
 from mmopt.results import Frame, Solution, gap_between
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of

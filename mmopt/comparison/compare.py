@@ -14,11 +14,11 @@ from typing import Any, Self, TypeVar, overload
 
 from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker import Isolated, Outcome, Solving, allowed
+from mmopt.display_base_classes import Charted, Tabular
 from mmopt.driver.accepted_inputs import READ_BY_CLASS as READERS
 from mmopt.driver.solve_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
-from mmopt.notebook import Charted, Tabular
 from mmopt.privacy.guarantee import Privacy
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, as_workload

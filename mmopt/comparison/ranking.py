@@ -18,10 +18,10 @@ from typing import Any
 from mmopt.comparison.compare import TIME_LIMIT, TabledRows
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted, predicted_baseline
 from mmopt.comparison.worker import Costed, Costing, Isolated, Outcome, allowed
+from mmopt.display_base_classes import Displayed
 from mmopt.driver.templates import Templates, TemplateStrategy
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
-from mmopt.notebook import Displayed
 from mmopt.privacy.noise import noise_for
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import Options

@@ -34,7 +34,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted, predicted_baseline
+from mmopt.comparison_process import FORKS, Ended, Worker
 from mmopt.compiler import bind, lower
+from mmopt.display_base_classes import Displayed
 from mmopt.driver.accepted_inputs import named_givens, reads
 from mmopt.driver.rank_search import predicted_search
 from mmopt.driver.solve import solve
@@ -51,7 +53,6 @@ from mmopt.errors import (
 )
 from mmopt.language import Program, check, program_names, shipped
 from mmopt.limits import hard_limit
-from mmopt.notebook import Displayed
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import noise_for
 from mmopt.reasons_to_stop import Stop
@@ -60,7 +61,6 @@ from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import KERNELS, SOLVERS, memory_limit
 from mmopt.solvers.conic_problem import hand_over
 from mmopt.strategies.baselines import Evaluated, evaluate, read
-from mmopt.worker_start import FORKS, Ended, Worker
 from mmopt.workloads import Workload
 
 PATIENCE_SHARE = 3  # of its time limit, one over: what a search that nobody named may be predicted to take

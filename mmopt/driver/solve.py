@@ -21,6 +21,7 @@ import numpy as np
 
 from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
+from mmopt.display_base_classes import Tabular
 from mmopt.driver.accepted_inputs import as_program, named_givens, refuse_unread, within_range, workload_for
 from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, starting
 from mmopt.driver.judge.assemble_solution import Ending, assemble
@@ -36,7 +37,6 @@ from mmopt.language.atoms.argument_types import LARGEST_DIM
 from mmopt.language.check.procedures_and_sections import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import deadline, require_memory, require_time
-from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import blas_threads
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import plain

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.display_base_classes import Tabular
 from mmopt.errors import Error, LedgerError, OptionError, PrivacyError, counted
 from mmopt.ledger import ledger_file
 from mmopt.ledger.account import (
@@ -39,7 +40,6 @@ from mmopt.ledger.account import (
     shown,
     total_spent,
 )
-from mmopt.notebook import Tabular
 from mmopt.numerics.outward import rounded
 from mmopt.resources import write_whole
 from mmopt.results import Frame

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.display_base_classes import Tabular
 from mmopt.errors import OptionError, PrivacyError, TooLargeError, WorkloadError, whole
 from mmopt.limits import require_memory
-from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.guarantee import THEOREM_EXACT, Privacy, privacy_warning

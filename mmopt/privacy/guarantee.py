@@ -19,8 +19,8 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from numbers import Real
 
+from mmopt.display_base_classes import Displayed
 from mmopt.errors import PrivacyError, suggest
-from mmopt.notebook import Displayed
 
 _BOTH = "give epsilon, epsilon with delta, or rho"
 _PURE = "for pure epsilon (Laplace noise) leave delta out"

@@ -13,13 +13,13 @@ from mmopt.errors import TooLargeError
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import SIMULATED
+from mmopt.report.accuracy_and_release_charts import accuracy_figure, release_figure
 from mmopt.report.accuracy_and_release_tables import accuracy_by_group, answers_table, release_rows
 from mmopt.report.charts import need_matplotlib, picture
-from mmopt.report.displays import chart, display
+from mmopt.report.displays_frames_and_charts import chart, display
 from mmopt.report.explain import explain
-from mmopt.report.explain.explanation_html import PAGE_STYLE, STYLE, fragment
+from mmopt.report.explain.explanation_html_and_mathml import PAGE_STYLE, STYLE, fragment
 from mmopt.report.explain.explanation_text_and_latex import DocumentSection, arranged
-from mmopt.report.release_chart import accuracy_figure, release_figure
 from mmopt.report.solution_and_history_tables import solution_rows, solved_workload
 from mmopt.request import WorkloadLike
 from mmopt.resources import version, write_whole
@@ -121,7 +121,7 @@ def write_page(contents: Contents, path: str | Path | None) -> str:
 
 
 def solution_page(solution: Any, path: str | Path | None, workload: WorkloadLike | None) -> str:
-    """The page of a solution alone; parameters and errors as ``notebook.Reported.report``."""
+    """The page of a solution alone; parameters and errors as ``display_base_classes.Reported.report``."""
     given = None if workload is None else solved_workload(solution, workload)
     return write_page(Contents(solution.program, given, solution=solution), path)
 

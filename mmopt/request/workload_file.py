@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import scipy.sparse
 
+from mmopt.display_base_classes import Tabular
 from mmopt.errors import Location, OptionError, PrivacyError, WorkloadError, placed, suggest
-from mmopt.notebook import Tabular
 from mmopt.privacy.guarantee import Privacy, privacy_fault
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request.domain_keys import DomainNode, Rules, TableOptions, read_domain, read_rules

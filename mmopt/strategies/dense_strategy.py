@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from mmopt.display_base_classes import Charted
 from mmopt.errors import OptionError
-from mmopt.notebook import Charted
 from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned
 from mmopt.numerics.outward import check_norm, column_norms, rounded, times_up
 from mmopt.numerics.pseudoinverse import pseudo_factors

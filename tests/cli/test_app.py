@@ -1,7 +1,8 @@
 """The command line: help, the list of programs; exceptions become messages, and Ctrl-C ends in order.
 
 Guards __main__.py, command_output.py, command_options.py, command_inputs.py, command_table.py,
-solve_and_plan.py, cli/commands/workload_files.py, cli/commands/programs.py, cli/commands/strategies.py.
+solve_and_plan.py, cli/commands/workload_files.py, cli/commands/programs.py,
+cli/commands/strategies_and_reports.py.
 """
 
 import errno
@@ -201,9 +202,9 @@ def test_a_process_of_its_own_is_watched(files: Path) -> None:
         "Clock.hand_over = handed_over\n"
     )
     asleep = (
-        "import contextlib, sys, time, mmopt.cli.command_output, mmopt.cli.commands.strategies\n"
+        "import contextlib, sys, time, mmopt.cli.command_output, mmopt.cli.commands.strategies_and_reports\n"
         "mmopt.cli.command_output.deadline = lambda limit: contextlib.nullcontext()\n"
-        "sys.modules['mmopt.cli.commands.strategies'].run_solve = lambda *a: time.sleep(600)\n"
+        "sys.modules['mmopt.cli.commands.strategies_and_reports'].run_solve = lambda *a: time.sleep(600)\n"
     )
     for code, options, status, message in (
         (pressed, ("--solver", "clarabel", "--json"), 130, "this is the best certified point so far\n"),

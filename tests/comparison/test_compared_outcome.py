@@ -21,12 +21,12 @@ from mmopt.comparison.worker import (
     costs_of,
     outcome_of,
 )
+from mmopt.comparison_process import Ended
 from mmopt.driver import Progress
 from mmopt.driver.solve import solve
 from mmopt.language import Program
 from mmopt.privacy import Privacy
 from mmopt.strategies.baselines import evaluate
-from mmopt.worker_start import Ended
 from mmopt.workloads import Workload
 
 TASK = Solving(

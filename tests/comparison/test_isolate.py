@@ -1,6 +1,6 @@
 """A combination that runs away, crashes or is interrupted leaves an outcome, the rest, and no process.
 
-Guards worker.py, numerics/arrays.py, worker_start.py.
+Guards worker.py, numerics/arrays.py, comparison_process.py.
 """
 
 import contextlib
@@ -23,9 +23,9 @@ from processes import Marked, linux_only, wait_for
 from mmopt import Program, SolverError, Workload, compare, solve
 from mmopt.comparison import Outcome, combinations, outcomes, worker
 from mmopt.comparison.worker import Isolated, Solving
+from mmopt.comparison_process import Worker
 from mmopt.driver import Progress
 from mmopt.limits import hard_limit
-from mmopt.worker_start import Worker
 
 pytestmark = linux_only
 
@@ -216,7 +216,7 @@ def test_a_second_ctrl_c_does_not_wait_at_all(
 
 PARENT = """
 import pickle, sys, time
-from mmopt.worker_start import Worker
+from mmopt.comparison_process import Worker
 worker = Worker()
 worker.send(pickle.load(sys.stdin.buffer))
 time.sleep(1000)

@@ -1,6 +1,6 @@
 """Charts of solutions, strategies and comparisons: what is drawn is what the numbers are.
 
-Guards charts.py, displays.py.
+Guards charts.py, displays_frames_and_charts.py.
 """
 
 import dataclasses

@@ -5,7 +5,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmopt import worker_start
+from mmopt import comparison_process
 from mmopt.cli.command_output import answer, live, note
 from mmopt.errors import OptionError, SolverError, counted
 from mmopt.reasons_to_stop import Stop
@@ -32,7 +32,7 @@ def compare(
     **options: Any,
 ) -> None:
     """Print the ranking of programs and baselines, each solved in a process of its own."""
-    with worker_start.Worker(verbose) as worker:  # loads while this process does
+    with comparison_process.Worker(verbose) as worker:  # loads while this process does
         from mmopt.cli.command_inputs import (
             check_out,
             names_in,

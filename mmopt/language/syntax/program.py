@@ -12,6 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
+from mmopt.display_base_classes import Displayed
 from mmopt.errors import Location, OptionError, ProgramError, suggest
 from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.parse_statements import (
@@ -52,7 +53,6 @@ from mmopt.language.syntax.syntax_tree import (
     Step,
     to_source,
 )
-from mmopt.notebook import Displayed
 from mmopt.resources import programs_folder
 
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]

@@ -4,9 +4,9 @@
 solved here.
 
 - ``explained_facts.py``: the facts of a program as plain data, and those of its own text
-- ``as_compiled.py``: a program as compiled for a workload, and its solution line by line
+- ``compiled_and_solved_facts.py``: a program as compiled for a workload, and its solution line by line
 - ``explanation_text_and_latex.py``: an explanation arranged, printed in a terminal, and as a LaTeX document
-- ``explanation_html.py``: an explanation as one HTML page, its formulas in MathML
+- ``explanation_html_and_mathml.py``: an explanation as one HTML page, its formulas in MathML
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from mmopt.language import Program, evaluate
 from mmopt.language.check.whole_program import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
 from mmopt.proof.recheck import instance_by_component
-from mmopt.report.explain.as_compiled import compiled_facts, compiled_in_factors, solved_facts
+from mmopt.report.explain.compiled_and_solved_facts import compiled_facts, compiled_in_factors, solved_facts
 from mmopt.report.explain.explained_facts import (
     Facts,
     Step,
@@ -34,7 +34,7 @@ from mmopt.report.explain.explained_facts import (
     repair_words,
     statements,
 )
-from mmopt.report.explain.explanation_html import as_fragment, as_html
+from mmopt.report.explain.explanation_html_and_mathml import as_fragment, as_html
 from mmopt.report.explain.explanation_text_and_latex import as_latex, as_text
 from mmopt.report.solution_and_history_tables import solved_workload
 from mmopt.request import WorkloadLike, as_workload

@@ -35,7 +35,7 @@ from mmopt.language.typeset import (
     program_lines,
     prose,
 )
-from mmopt.report.program_tables import Sizes
+from mmopt.report.program_tables_and_forecasts import Sizes
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,13 @@ from rich.text import Text
 from mmopt.errors import counted
 from mmopt.language.typeset import GREEK, Formula, Sentence, latex_text, plain_words
 from mmopt.report.explain.explained_facts import Compiled, Facts, LineFacts, NodeFacts, SolvedFacts, Statement
-from mmopt.report.program_tables import Sizes, cones_table, program_listing, solvers_table, wrapped
+from mmopt.report.program_tables_and_forecasts import (
+    Sizes,
+    cones_table,
+    program_listing,
+    solvers_table,
+    wrapped,
+)
 from mmopt.report.table_style import Row, Table, bold, cell, figure, pairs_table, paragraphs, rows_table
 
 

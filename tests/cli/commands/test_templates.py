@@ -2,7 +2,7 @@
 
 Guards comparison/ranking.py and the refusals of driver/templates/every_template.py.
 
-Guards strategies.py.
+Guards strategies_and_reports.py.
 """
 
 import csv

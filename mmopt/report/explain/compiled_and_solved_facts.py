@@ -39,7 +39,7 @@ from mmopt.report.explain.explained_facts import (
     name_of,
     relation_of,
 )
-from mmopt.report.program_tables import Sizes, sizes_at
+from mmopt.report.program_tables_and_forecasts import Sizes, sizes_at
 from mmopt.report.solution_and_history_tables import orbit_label
 from mmopt.report.table_style import duration, figure
 from mmopt.results import Solution

@@ -1,4 +1,4 @@
-"""The process that does the tasks of a comparison, started.
+"""The process that does the tasks of a comparison: its start, its messages and its end.
 
 It imports little, so that a command starts that process before it loads the same libraries itself.
 
@@ -73,6 +73,7 @@ class Worker(subprocess.Popen[bytes]):
         self._reader.start()
 
     def _read(self) -> None:
+        """Queue messages as they arrive, at last the end of the process."""
         with contextlib.suppress(EOFError, OSError):  # it died, perhaps in mid-message
             while True:
                 self.messages.put(self._connection.recv())

@@ -40,7 +40,7 @@ from mmopt.report.charts import (
 from mmopt.report.comparison_tables import comparison_report, factors_legend, factors_tables
 from mmopt.report.convergence_chart import convergence_figure
 from mmopt.report.explain.explained_facts import statements
-from mmopt.report.explain.explanation_html import fragment
+from mmopt.report.explain.explanation_html_and_mathml import fragment
 from mmopt.report.explain.explanation_text_and_latex import Block, Excerpt, Listing, Paragraph
 from mmopt.report.solution_and_history_tables import (
     history_frame,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 def chart(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> Figure:
-    """The chart of this kind; parameters and errors as ``notebook.Charted.plot``."""
+    """The chart of this kind; parameters and errors as ``display_base_classes.Charted.plot``."""
     need_matplotlib()
     is_compared = isinstance(value, Comparison)
     kind = _kind_of(kind, ("convergence",) if is_compared else tuple(_frames(value)), "chart")
@@ -114,7 +114,7 @@ def _errors_workload(value: object, workload: WorkloadLike | None, call: str) ->
 
 
 def framed(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> Frame:
-    """The table of this kind; parameters and errors as ``notebook.Charted.frame``."""
+    """The table of this kind; parameters and errors as ``display_base_classes.Charted.frame``."""
     frames = _frames(value)
     return frames[_kind_of(kind, tuple(frames), "table")](value, workload)
 
