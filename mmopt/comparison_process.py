@@ -1,4 +1,4 @@
-"""The process that does the tasks of a comparison: its start, its messages and its end.
+"""The process that does the tasks of a comparison: its start, its messages, its memory and its end.
 
 It imports little, so that a command starts that process before it loads the same libraries itself.
 
@@ -15,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import Pipe
+from pathlib import Path
 from typing import Any
 
 from mmopt.errors import SolverError
@@ -96,3 +98,46 @@ class Worker(subprocess.Popen[bytes]):
             self._reader.join()
             with self.words, self._connection:
                 self.wait()
+
+
+def held(pid: int) -> int:
+    """Bytes of its own (not of files mapped into it) that a process holds; 0 where it cannot be read."""
+    return _status(pid).get("RssAnon", 0)
+
+
+def peak_above(start: int, pid: int) -> int | None:
+    """The largest number of bytes that a running process has held of its own, above ``start``.
+
+    The kernel keeps the peak of all that is resident; what is mapped from files now is taken off it.
+    """
+    memory = _status(pid)
+    return max(0, memory["VmHWM"] - memory["RssFile"] - start) if "VmHWM" in memory else None
+
+
+@contextlib.contextmanager
+def limited(size: int | None) -> Iterator[None]:
+    """Allocations beyond ``size`` bytes above what is allocated now fail, until the end of the block."""
+    if size is None:
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = _status("self")["VmData"] + size
+    if before[1] != resource.RLIM_INFINITY:
+        limit = min(limit, before[1])
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _status(pid: int | str) -> dict[str, int]:
+    """The sizes in /proc/PID/status, in bytes; nothing where there is none or the process is gone."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return {}
+    pairs = (line.split(":", 1) for line in text.splitlines() if line.endswith(" kB"))
+    return {name: int(value.split()[0]) * 1024 for name, value in pairs}

@@ -32,7 +32,8 @@ from suite_table import OPTIMA, Instance, Optimum, class_of, data_hash, instance
 
 from mmopt import OptionError, export
 from mmopt.comparison import Isolated, Outcome
-from mmopt.comparison.worker import Solving, allowed
+from mmopt.comparison.isolated_tasks import allowed
+from mmopt.comparison.worker import Solving
 from mmopt.reasons_to_stop import Stop
 from mmopt.report.table_style import duration
 from mmopt.solvers import Options, solver_row

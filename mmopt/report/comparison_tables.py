@@ -11,7 +11,7 @@ from math import inf, isfinite
 from rich.console import Group
 
 from mmopt.comparison import Factors, Outcome, Place, Ranking, ranking, standards
-from mmopt.comparison.ranking import best_first
+from mmopt.comparison.ranked_places import best_first
 from mmopt.report.table_style import (
     Row,
     Table,

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from processes import linux_only
 
-from mmopt.comparison import worker as memory
-from mmopt.comparison.worker import allowed, held, limited, pass_on, peak_above
+from mmopt.comparison import isolated_tasks
+from mmopt.comparison.isolated_tasks import allowed
+from mmopt.comparison.worker import pass_on
+from mmopt.comparison_process import held, limited, peak_above
 from mmopt.errors import OptionError
 from mmopt.solvers import memory_limit
 
@@ -31,7 +33,7 @@ MIB = 2**20
 
 
 def test_a_limit_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "KEEPS_LIMITS", False)
+    monkeypatch.setattr(isolated_tasks, "KEEPS_LIMITS", False)
     assert allowed(None) is None
     with pytest.raises(OptionError) as error:
         allowed(1.0)
@@ -39,7 +41,7 @@ def test_a_limit_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_limit_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "KEEPS_LIMITS", True)
+    monkeypatch.setattr(isolated_tasks, "KEEPS_LIMITS", True)
     assert allowed(0.5) == 2**29
     assert allowed(None) == int(memory_limit())
     with pytest.raises(OptionError):

@@ -28,7 +28,7 @@ from mmopt.cli.solve_and_plan import (
     stated_in,
 )
 from mmopt.comparison import at_privacy, compare as compare_programs, ranking, template_places
-from mmopt.comparison.compare import TIME_LIMIT
+from mmopt.comparison.program_comparison import TIME_LIMIT
 from mmopt.driver import tune as tune_subworkload
 from mmopt.driver.accepted_inputs import norm_of, opened, refuse_unread
 from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, tune_templates

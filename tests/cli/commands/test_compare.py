@@ -14,7 +14,8 @@ from processes import Marked, linux_only, wait_for
 
 from mmopt import comparison, comparison_process
 from mmopt.comparison import Isolated, Outcome
-from mmopt.comparison.worker import Costed, Costing, Solving
+from mmopt.comparison.isolated_tasks import Costed
+from mmopt.comparison.worker import Costing, Solving
 from mmopt.language import Program, program_names
 from mmopt.strategies.baselines import Evaluated, baseline_names
 from tests.cli.tasks_here import Here, heed_ctrl_c

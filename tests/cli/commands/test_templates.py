@@ -1,6 +1,6 @@
 """``mmopt templates`` lists the templates that take a workload, and its strategies are saved and released.
 
-Guards comparison/ranking.py and the refusals of driver/templates/every_template.py.
+Guards comparison/ranked_places.py and the refusals of driver/templates/every_template.py.
 
 Guards strategies_and_reports.py.
 """

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 
+from mmopt.comparison.isolated_tasks import Isolated, Outcome, allowed
 from mmopt.comparison.predicted_errors import Stated
-from mmopt.comparison.worker import Isolated, Outcome, Solving, allowed
+from mmopt.comparison.worker import Solving
 from mmopt.display_base_classes import Charted, Tabular
 from mmopt.driver.accepted_inputs import READ_BY_CLASS as READERS
 from mmopt.driver.solve_plan import Report
