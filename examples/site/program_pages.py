@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from mmopt.language import Program, program_names
-from mmopt.report.charts import save
+from mmopt.report.chart_parts import save
 from mmopt.results import Solution
 
 __all__ = ["explanation_style", "instance_code", "program_page", "programs_index", "write_program_pages"]

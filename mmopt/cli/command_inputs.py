@@ -13,7 +13,7 @@ from mmopt.cli.command_output import note
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
 from mmopt.privacy.noise import NOISES
-from mmopt.report.charts import check_chart
+from mmopt.report.chart_parts import check_chart
 from mmopt.request import Request, load_request
 from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
 from mmopt.workloads import Workload

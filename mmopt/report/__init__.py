@@ -7,7 +7,8 @@
 - ``comparison_tables.py``: tables of compared programs, baselines and their ranking
 - ``accuracy_and_release_tables.py``: tables of accuracy, plans, answers and ledgers
 - ``accuracy_and_release_charts.py``: charts of accuracy and of released answers
-- ``charts.py``: parts that charts share, and charts of a strategy
+- ``chart_parts.py``: parts that charts share
+- ``strategy_charts.py``: charts of a strategy: its entries, the cost of each cell, the error of each query
 - ``convergence_chart.py``: charts of convergence: gap against seconds and iterations
 - ``explain/``: a program explained
 - ``displays_frames_and_charts.py``: displays, named columns and charts of the objects that users hold

@@ -17,7 +17,7 @@ from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import accuracy_figures
 from mmopt.numerics.outward import rounded
 from mmopt.report.accuracy_and_release_tables import answer_groups, decimals, interval
-from mmopt.report.charts import (
+from mmopt.report.chart_parts import (
     COLOURS,
     FEW_QUERIES,
     by_query,
@@ -38,7 +38,7 @@ GROUPS_NAMED = 12  # in the legend
 
 
 def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str = "") -> None:
-    """Draw into a file, whole or not at all. OptionError, ResultError as ``charts.save``."""
+    """Draw into a file, whole or not at all. OptionError, ResultError as ``chart_parts.save``."""
     save(path, lambda: accuracy_figure(plan, confidence, title))
 
 

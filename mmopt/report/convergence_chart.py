@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mmopt.comparison import Outcome
-from mmopt.report.charts import (
+from mmopt.report.chart_parts import (
     COLOURS,
     DASHES,
     MARKERS,
@@ -172,7 +172,7 @@ def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> Non
 
     Raises
     ------
-    OptionError, ResultError : as ``charts.save``.
+    OptionError, ResultError : as ``chart_parts.save``.
     """
     save(path, lambda: convergence_figure(outcomes, title))
 

@@ -29,14 +29,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
 from mmopt.privacy.guarantee import privacy_warning
 from mmopt.report.accuracy_and_release_tables import accuracy_by_group, entries_table, privacy_rows
-from mmopt.report.charts import (
-    entries,
-    error_curves,
-    error_figure,
-    heat_map,
-    need_matplotlib,
-    profile_of_cells,
-)
+from mmopt.report.chart_parts import need_matplotlib
 from mmopt.report.comparison_tables import comparison_report, factors_legend, factors_tables
 from mmopt.report.convergence_chart import convergence_figure
 from mmopt.report.explain.explained_facts import statements
@@ -48,6 +41,7 @@ from mmopt.report.solution_and_history_tables import (
     tuning_table,
     verification_report,
 )
+from mmopt.report.strategy_charts import entries, error_curves, error_figure, heat_map, profile_of_cells
 from mmopt.report.table_style import Table, figure, left_out, pairs_table, rows_table
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.request import Request, WorkloadLike, as_workload

@@ -13,7 +13,7 @@ from mmopt.report.accuracy_and_release_tables import (
     shares_by_query,
     simulated_table,
 )
-from mmopt.report.charts import check_chart
+from mmopt.report.chart_parts import check_chart
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
 from mmopt.report.convergence_chart import convergence_figure, write_chart, write_convergence
 from mmopt.report.displays_frames_and_charts import chart, display, framed

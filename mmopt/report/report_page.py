@@ -15,7 +15,7 @@ from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.report.accuracy_and_release_charts import accuracy_figure, release_figure
 from mmopt.report.accuracy_and_release_tables import accuracy_by_group, answers_table, release_rows
-from mmopt.report.charts import need_matplotlib, picture
+from mmopt.report.chart_parts import need_matplotlib, picture
 from mmopt.report.displays_frames_and_charts import chart, display
 from mmopt.report.explain import explain
 from mmopt.report.explain.explanation_html_and_mathml import PAGE_STYLE, STYLE, fragment

@@ -10,7 +10,7 @@ from mmopt.cli.command_options import TimeLimit, Tolerance
 from mmopt.cli.command_output import REFUTED, note, show
 from mmopt.cli.solve_and_plan import options_for
 from mmopt.errors import OptionError
-from mmopt.report.charts import COLOURS, DASHES, MARKERS, check_chart, plainly, save
+from mmopt.report.chart_parts import COLOURS, DASHES, MARKERS, check_chart, plainly, save
 from mmopt.report.table_style import (
     Table,
     bold,

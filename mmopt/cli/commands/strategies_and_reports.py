@@ -56,7 +56,7 @@ from mmopt.report import (
     write_convergence,
     write_page,
 )
-from mmopt.report.charts import need_matplotlib
+from mmopt.report.chart_parts import need_matplotlib
 from mmopt.request import Request
 from mmopt.resources import write_whole
 from mmopt.results import Solution
