@@ -34,7 +34,7 @@ from mmopt.report.comparison_tables import comparison_report, factors_legend, fa
 from mmopt.report.convergence_chart import convergence_figure
 from mmopt.report.explain.explained_facts import statements
 from mmopt.report.explain.explanation_html_and_mathml import fragment
-from mmopt.report.explain.explanation_text_and_latex import Block, Excerpt, Listing, Paragraph
+from mmopt.report.explain.explanation_sections import Block, Excerpt, Listing, Paragraph
 from mmopt.report.solution_and_history_tables import (
     history_frame,
     solved_workload,

@@ -17,6 +17,7 @@ from mmopt.report.chart_parts import check_chart
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
 from mmopt.report.convergence_chart import convergence_figure, write_chart, write_convergence
 from mmopt.report.displays_frames_and_charts import chart, display, framed
+from mmopt.report.explain.explanation_text_and_latex import program_listing
 from mmopt.report.program_tables_and_forecasts import (
     Sizes,
     SolverSize,
@@ -24,7 +25,6 @@ from mmopt.report.program_tables_and_forecasts import (
     givens_table,
     highlighted,
     lines_table,
-    program_listing,
     programs_table,
     sizes_of,
     sizes_tables,

@@ -1,12 +1,10 @@
 """Tables of programs, and forecasts of solves.
 
 A forecast is made before a solve starts: dimensions, cones, and memory and time for each solver. Programs are
-shown as a list, as text in colours, as formulas in lines, with their givens, and with the solvers that take
-them.
+shown as a list, as text in colours, with their givens, and with the solvers that take them.
 """
 
 import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -260,12 +258,6 @@ STYLES = (
     (_PROSE, "not cyan not green default"),
     (_SECTION, "bold magenta"),
 )
-OPEN, CLOSE = "([{", ")]}"
-# Signs before which, and after which, a line may break: the smaller the number, the better.
-BEFORE = {"≤": 0, "≥": 0, "=": 0, "⪰": 0, "⪯": 0, "←": 0, "∀": 0, "+": 1, "−": 1, "/": 2, "∘": 2, "·": 2}
-AFTER = {";": 1, ",": 2}
-INDENT = 4
-LEAST_WIDTH_OF_WORDS = 24  # columns for words beside a formula; with fewer they are below it
 
 
 def programs_table(programs: Sequence[Program]) -> Table:
@@ -327,57 +319,6 @@ def _lines(checked: Checked) -> Iterator[tuple[Text | str, ...]]:
 
 def _described(kind: Type) -> str:
     return f"{kind.curvature.value}, {kind.shape}"
-
-
-# -- long formulas in lines of a given width, broken where one would break them by hand
-
-
-def wrapped(formula: str, width: int) -> list[str]:
-    """Lines of at most ``width`` characters, those after the first indented.
-
-    A break is at a space, outermost brackets first, then before a relation, a sum, a product.
-    """
-    lines: list[str] = []
-    indent = ""
-    while len(formula) > width - len(indent) and (at := _break(formula, width - len(indent))) is not None:
-        lines.append(indent + formula[:at].rstrip())
-        formula, indent = formula[at:].lstrip(), " " * INDENT
-    return [*lines, indent + formula]
-
-
-def _break(text: str, room: int) -> int | None:
-    """The best space at which to break; the first one beyond the room when there is none within it."""
-    places = []
-    depth = 0
-    for i, char in enumerate(text):
-        depth += (char in OPEN) - (char in CLOSE)
-        if char == " " and text[:i].strip():
-            places.append((i, depth, min(BEFORE.get(text[i + 1 : i + 2], 3), AFTER.get(text[i - 1], 3))))
-    fitting = [p for p in places if p[0] <= room]
-    if not fitting:
-        return places[0][0] if places else None
-    # A very short first line is worse than a break inside brackets.
-    return min([p for p in fitting if p[0] >= room // 3] or fitting, key=lambda p: (p[1], p[2], -p[0]))[0]
-
-
-def program_listing(lines: Sequence[tuple[str, str, str]], width: int) -> str:
-    """Lines of a program (label, formula, words) within ``width`` columns, the words beside the formulas."""
-    left = max(len(label) for label, _, _ in lines) + 2
-    room = width - left
-    widest = room - LEAST_WIDTH_OF_WORDS - 3
-    column = max((len(f) for _, f, words in lines if words and len(f) <= widest), default=0) + 3
-    out: list[str] = []
-    for label, formula, words in lines:
-        rows = wrapped(formula, room)
-        below = [" " * left + row for row in rows[1:]]
-        if words and len(rows) == 1 and len(formula) + 3 <= column:
-            first, *more = textwrap.wrap(words, room - column)
-            rows = [f"{formula:<{column}}{first}"]
-            below = [" " * (left + column) + row for row in more]
-        elif words:
-            below += [" " * (left + INDENT) + row for row in textwrap.wrap(words, room - INDENT)]
-        out += [f"{label:<{left}}{rows[0]}", *below]
-    return "\n".join(row.rstrip() for row in out)
 
 
 # -- which solver takes which program: the cones of each against the table of solvers

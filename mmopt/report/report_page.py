@@ -19,7 +19,7 @@ from mmopt.report.chart_parts import need_matplotlib, picture
 from mmopt.report.displays_frames_and_charts import chart, display
 from mmopt.report.explain import explain
 from mmopt.report.explain.explanation_html_and_mathml import PAGE_STYLE, STYLE, fragment
-from mmopt.report.explain.explanation_text_and_latex import DocumentSection, arranged
+from mmopt.report.explain.explanation_sections import DocumentSection, arranged
 from mmopt.report.solution_and_history_tables import solution_rows, solved_workload
 from mmopt.request import WorkloadLike
 from mmopt.resources import version, write_whole

@@ -27,7 +27,7 @@ from mmopt.report import (
     sizes_of,
     solvers_table,
 )
-from mmopt.report.program_tables_and_forecasts import program_listing, wrapped
+from mmopt.report.explain.explanation_text_and_latex import program_listing, wrapped
 from mmopt.results import Solution
 from mmopt.workloads import Workload
 from tests.report.printed import words

@@ -5,8 +5,9 @@ solved here.
 
 - ``explained_facts.py``: the facts of a program as plain data, and those of its own text
 - ``compiled_and_solved_facts.py``: a program as compiled for a workload, and its solution line by line
-- ``explanation_text_and_latex.py``: an explanation arranged, printed in a terminal, and as a LaTeX document
-- ``explanation_html_and_mathml.py``: an explanation as one HTML page, its formulas in MathML
+- ``explanation_sections.py``: an explanation arranged in sections of paragraphs, tables and trees
+- ``explanation_text_and_latex.py``: these sections as text for a terminal, and as a LaTeX document
+- ``explanation_html_and_mathml.py``: these sections as one HTML page, its formulas in MathML
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""An explanation as one HTML page, its formulas in MathML.
+"""An explanation as one HTML page, and formulas in MathML.
 
 MathML is made of the LaTeX that ``mmopt.language.typeset`` and the pages of the site write: browsers print it
 without any help from outside. Trees open and close; the page loads nothing.
@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from mmopt.language.typeset import GREEK, Sentence
 from mmopt.report.explain.explained_facts import Facts, NodeFacts
-from mmopt.report.explain.explanation_text_and_latex import (
+from mmopt.report.explain.explanation_sections import (
     Block,
     Excerpt,
     Listing,
