@@ -265,12 +265,14 @@ def _short(expr: Expr, scope: Scope) -> Formula:
 
 
 def _elided(expr: Expr, scope: Scope) -> Expr:
+    """An argument, or dots in its place where it is long."""
     if isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT_ARGUMENT:
         return expr
     return Name(DOTS, expr.span)
 
 
 def _dim(dim: Dim) -> str:
+    """A size in letters and digits: ``2n`` for 2*n; "some" where it is not known."""
     text = str(dim)
     return "some" if "?" in text else text.replace("*", "")
 
@@ -315,6 +317,7 @@ def line_facts(checked: Checked, line: LineSurvey) -> LineFacts:
 
 
 def _blamed(line: LineSurvey) -> Blamed | None:
+    """The fault of a line, as data; None for a line without one."""
     if line.fault is None:
         return None
     where = line.fault.where
@@ -323,6 +326,7 @@ def _blamed(line: LineSurvey) -> Blamed | None:
 
 
 def _node(node: TypedNode, scope: Scope, blamed: TypedNode | None) -> NodeFacts:
+    """A node and those below it, as data; ``blamed`` is the node because of which a line is not convex."""
     kind = node.type
     return NodeFacts(
         formula_of(node.expr, scope),
@@ -372,6 +376,7 @@ def bound_facts(checked: Checked) -> BoundFacts:
 
 
 def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
+    """The formula of a program's own bound (None without one), and sentences on what bounds the optimum."""
     program, certificate = checked.program, checked.program.certificate
     if certificate is None:
         words = "No bound is stated. The objective is what was reached; nothing is proved of what is missed."

@@ -68,32 +68,36 @@ LEGEND = (
 )
 
 
-def arranged(e: Facts) -> Iterator[DocumentSection]:
+def arranged(facts: Facts) -> Iterator[DocumentSection]:
     """The sections of an explanation, in the order in which one reads them."""
     rows = [
-        ("program", e.name),
-        ("source", e.cite),
-        ("class", e.problem_class),
-        ("formulation of", e.formulation_of),
+        ("program", facts.name),
+        ("source", facts.cite),
+        ("class", facts.problem_class),
+        ("formulation of", facts.formulation_of),
     ]
-    facts = pairs_table(row for row in rows if row[1])
-    yield DocumentSection(e.title or e.name, (facts, *((Prose(e.about),) if e.about else ())), 1)
-    yield DocumentSection("The program", (Listing(e.statements),), 2)
-    if e.lines:
-        fit = all(_fits(n, w) for line in e.lines for n, w in zip(line.sides, line.wanted, strict=True))
-        title = "Why it is convex" if fit and not any(line.blamed for line in e.lines) else "Curvature"
-        yield DocumentSection(title, tuple(_curvature(e.lines)), 2)
-    if e.repair:
-        yield DocumentSection("The repair", tuple(Paragraph(words) for words in e.repair), 2)
-    bound: list[Paragraph | Prose] = [Paragraph((e.bound.formula,))] if e.bound.formula else []
-    bound += [Paragraph(words) for words in e.bound.sentences]
-    if e.bound.proof:
-        bound += [Paragraph(("Proof",), "strong"), Prose(e.bound.proof)]
-    yield DocumentSection("What its author claims" if e.bound.is_claim else "What is proved", tuple(bound), 2)
-    yield from _numbers(e, 2)
-    for step in e.steps:
+    heading = pairs_table(row for row in rows if row[1])
+    yield DocumentSection(
+        facts.title or facts.name, (heading, *((Prose(facts.about),) if facts.about else ())), 1
+    )
+    yield DocumentSection("The program", (Listing(facts.statements),), 2)
+    if facts.lines:
+        fit = all(_fits(n, w) for line in facts.lines for n, w in zip(line.sides, line.wanted, strict=True))
+        title = "Why it is convex" if fit and not any(line.blamed for line in facts.lines) else "Curvature"
+        yield DocumentSection(title, tuple(_curvature(facts.lines)), 2)
+    if facts.repair:
+        yield DocumentSection("The repair", tuple(Paragraph(words) for words in facts.repair), 2)
+    bound: list[Paragraph | Prose] = [Paragraph((facts.bound.formula,))] if facts.bound.formula else []
+    bound += [Paragraph(words) for words in facts.bound.sentences]
+    if facts.bound.proof:
+        bound += [Paragraph(("Proof",), "strong"), Prose(facts.bound.proof)]
+    yield DocumentSection(
+        "What its author claims" if facts.bound.is_claim else "What is proved", tuple(bound), 2
+    )
+    yield from _numbers(facts, 2)
+    for step in facts.steps:
         inner = step.explanation
-        if inner.name == e.name:
+        if inner.name == facts.name:
             yield DocumentSection(f"Factor '{step.name}'", (), 2)
         else:
             yield DocumentSection(f"Step '{step.name}': {inner.name}", (Paragraph((inner.title,)),), 2)
@@ -101,14 +105,16 @@ def arranged(e: Facts) -> Iterator[DocumentSection]:
         yield from _numbers(inner, 3)
 
 
-def _numbers(e: Facts, level: int) -> Iterator[DocumentSection]:
-    if e.compiled is not None:
-        yield from _compiled(e.compiled, level)
-    if e.solved is not None:
-        yield DocumentSection("At the solution", tuple(_solved(e.solved)), level)
+def _numbers(facts: Facts, level: int) -> Iterator[DocumentSection]:
+    """The sections with numbers: those of the compiled program, and of the solution, where there are any."""
+    if facts.compiled is not None:
+        yield from _compiled(facts.compiled, level)
+    if facts.solved is not None:
+        yield DocumentSection("At the solution", tuple(_solved(facts.solved)), level)
 
 
 def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
+    """For each side of each line a verdict and its tree; and what is to blame, where a line is not convex."""
     yield Paragraph((LEGEND,))
     for line in lines:
         yield Paragraph((f"{line.name}: ", line.formula), "strong")
@@ -139,10 +145,12 @@ def _verdict(node: NodeFacts, wanted: str, line: LineFacts) -> tuple[str, str]:
 
 
 def _fits(node: NodeFacts, wanted: str) -> bool:
+    """Whether a side's curvature is the wanted one, or affine, which always will do."""
     return node.curvature in ("constant", "affine", wanted)
 
 
 def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
+    """The sections of a compiled program: its givens, reductions, units, cones and solvers."""
     dims = ", ".join(f"{name} = {size:,}" for name, size in c.dims)
     givens = _table(
         ("given", "from", "shape", "figures", "entries"),
@@ -169,6 +177,7 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
 
 
 def _units(c: Compiled) -> Iterator[Block]:
+    """How the optimum and the variables grow with the units, and the factors used."""
     if c.scaled is None:
         yield Paragraph(("The lines of the program agree on no units, so it is solved as given, unscaled.",))
     elif not c.scaled:
@@ -184,6 +193,7 @@ def _units(c: Compiled) -> Iterator[Block]:
 
 
 def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
+    """The cones, and the size of the problem in the solver's form; ``sizes`` are those of ``c``, not None."""
     yield cones_table(sizes)
     words = f"{counted(sizes.variables, 'unknown')}, those that the blocks add included."
     if c.matrix is not None:
@@ -198,11 +208,13 @@ def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
 
 
 def _table(header: Sequence[str], rows: Iterable[Row], right: Collection[str] = ()) -> Table:
+    """A table with ``UNBROKEN_COLUMNS``; the first cell of each row, its name, is never broken either."""
     named = ((name if isinstance(name, tuple) else (name,), *rest) for name, *rest in rows)
     return rows_table(header, named, right, whole=UNBROKEN_COLUMNS)
 
 
 def _solved(solved: SolvedFacts) -> Iterator[Block]:
+    """The figures of a solution, and the constraints with slack and multipliers."""
     yield pairs_table(solved.rows)
     if not solved.lines:
         return

@@ -30,24 +30,24 @@ COLOURS = {
     "convex": "green",
     "concave": "magenta",
 }
-LEAST_WIDTH = 60
+LEAST_WIDTH = 60  # columns: on a narrower screen lines are this long all the same
 
 
-def as_text(e: Facts, width: int) -> str:
+def as_text(facts: Facts, width: int) -> str:
     """Plain text without colours."""
     console = Console(
         width=width, no_color=True, markup=False, highlight=False, emoji=False, force_terminal=False
     )
     with console.capture() as captured:
-        for part in renderables(e, width):
+        for part in renderables(facts, width):
             console.print(part, soft_wrap=isinstance(part, str))
     return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
 
 
-def renderables(e: Facts, width: int) -> Iterator[RenderableType]:
+def renderables(facts: Facts, width: int) -> Iterator[RenderableType]:
     """The parts to print, in order, for a screen of ``width`` columns; strings are wrapped already."""
     width = max(width, LEAST_WIDTH)
-    for section in arranged(e):
+    for section in arranged(facts):
         if section.level > 1:
             yield ""
         rule = {1: "=", 2: "-"}.get(section.level, "")
@@ -61,6 +61,7 @@ def renderables(e: Facts, width: int) -> Iterator[RenderableType]:
 
 
 def _block(block: Block, width: int) -> RenderableType:
+    """What rich prints for a block, on a screen of ``width`` columns."""
     match block:
         case Paragraph(words, tone):
             return _words(words, {"loud": "bold red", "strong": "bold"}.get(tone, ""), width)
@@ -102,13 +103,11 @@ def _node_row(prefix: str, node: NodeFacts, room: int) -> Row:
 
 
 def _rows(node: NodeFacts, prefix: str, below: str) -> Iterator[tuple[str, NodeFacts]]:
+    """The nodes of a tree from the top, each with the lines to its left; ``below``: those of its parts."""
     yield prefix, node
     for i, part in enumerate(node.parts):
         last = i == len(node.parts) - 1
         yield from _rows(part, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
-
-
-# -- as a LaTeX document with tables
 
 
 # -- long formulas in lines of a given width, broken where one would break them by hand
@@ -117,7 +116,7 @@ OPEN, CLOSE = "([{", ")]}"
 # Signs before which, and after which, a line may break: the smaller the number, the better.
 BEFORE = {"≤": 0, "≥": 0, "=": 0, "⪰": 0, "⪯": 0, "←": 0, "∀": 0, "+": 1, "−": 1, "/": 2, "∘": 2, "·": 2}
 AFTER = {";": 1, ",": 2}
-INDENT = 4
+INDENT = 4  # columns, of the further lines of a formula
 LEAST_WIDTH_OF_WORDS = 24  # columns for words beside a formula; with fewer they are below it
 
 
@@ -222,7 +221,7 @@ SIGNS = {
     "—": "---",
 }
 TITLES = {1: "section*", 2: "subsection*", 3: "subsubsection*"}
-# Shares of the line by the number of columns: the last one has the long texts.
+# Shares of the line by the number of a table's columns: the last one has the long texts.
 WIDTHS = {
     2: ("0.14", "0.8"),
     3: ("0.12", "0.33", "0.47"),
@@ -233,10 +232,10 @@ WIDEST_NODE = 44  # characters of a formula in a tree; a longer one has dots for
 LATEX_COLOURS = {"constant": "gray", "affine": "blue", "convex": "green!50!black", "concave": "violet"}
 
 
-def as_latex(e: Facts) -> str:
-    """The whole document."""
+def as_latex(facts: Facts) -> str:
+    """The whole LaTeX document."""
     parts = [HEAD]
-    for section in arranged(e):
+    for section in arranged(facts):
         parts += [
             rf"\{TITLES[min(section.level, 3)]}{{{latex_escaped(section.title)}}}",
             *map(_latex_block, section.blocks),
@@ -256,14 +255,17 @@ def latex_escaped(words: str) -> str:
 
 
 def _latex_words(words: Sentence) -> str:
+    """A sentence, its formulas set as such."""
     return "".join(latex_escaped(p) if isinstance(p, str) else f"${_full_size(p)}$" for p in words)
 
 
 def _latex_cell(value: object) -> str:
+    """A cell of a table: a sentence (a tuple), or a value as text."""
     return _latex_words(value) if isinstance(value, tuple) else latex_escaped(str(value))
 
 
 def _latex_block(block: Block) -> str:
+    """A block in LaTeX; a paragraph of one formula stands on a line of its own."""
     match block:
         case Paragraph(words=(formula,), tone="") if not isinstance(formula, str):
             return rf"\[ {_full_size(formula)} \]"
@@ -307,6 +309,10 @@ def _longtable(
     rows: Iterable[tuple[str, ...]],
     right: Collection[int] = (),
 ) -> str:
+    """A table that may go over several pages.
+
+    widths : of the columns, shares of the line. right : numbers of columns that are set to the right.
+    """
     columns = ""
     for i, width in enumerate(widths):
         side = "raggedleft" if i in right else "raggedright"
@@ -322,6 +328,7 @@ def _longtable(
 
 
 def _nodes(node: NodeFacts, depth: int) -> Iterator[tuple[str, ...]]:
+    """The rows of a tree, those of a node's parts below its own and indented by ``depth``."""
     curved = LATEX_COLOURS.get(node.curvature, "red")
     word = node.curvature + (" ⪯" if node.order else "")
     mark = r"\textcolor{red}{$\Rightarrow$} " if node.blamed else ""
