@@ -100,7 +100,7 @@ class Worker(subprocess.Popen[bytes]):
                 self.wait()
 
 
-def held(pid: int) -> int:
+def memory_of(pid: int) -> int:
     """Bytes of its own (not of files mapped into it) that a process holds; 0 where it cannot be read."""
     return _status(pid).get("RssAnon", 0)
 

@@ -24,7 +24,7 @@ from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import NOISE_NAMES, Cost, Evaluated, baseline_names, read
 from mmopt.workloads import Workload
 
-BOUNDING_PROGRAM = "fitness_for_use"
+BOUNDING_PROGRAM = "fitness_for_use"  # its bounds are bounds on the square of the privacy cost
 COST_ROUNDING = 1e-8  # relative: error and cost of a baseline, in floating point, may be too small by this
 SAME_COST = 1e-6  # relative: two privacy costs that differ by less count as equal
 
@@ -58,7 +58,7 @@ class PrivacyFactors:
         """Fields of a JSON object."""
         return {
             "privacy_cost": finite(self.cost),
-            "privacy_against": None if self.against is None else named(self.against),
+            "privacy_against": None if self.against is None else _names_of(self.against),
             "privacy_factor": finite(self.over_best),
             "privacy_bound_factor": finite(self.over_bound),
         }
@@ -102,7 +102,7 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
             continue
         if cost is not None and cost < math.inf:
             by_norm.setdefault(outcome.solution.strategy.norm, []).append((cost, outcome))
-        bounds.append(_bound(outcome))
+        bounds.append(_cost_bound(outcome))
     best = {norm: _least_cost(costs) for norm, costs in by_norm.items()}
     return LeastCosts(best, max((bound for bound in bounds if bound is not None), default=math.nan))
 
@@ -116,8 +116,11 @@ def _least_cost(costs: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]
     )
 
 
-def _bound(outcome: Outcome) -> float | None:
-    """A bound on Δ, from an unchanged shipped program whose bound is one on fitness_for_use."""
+def _cost_bound(outcome: Outcome) -> float | None:
+    """A lower bound on Δ of all strategies; None unless an unchanged shipped program has proved one.
+
+    The program has to bound ``BOUNDING_PROGRAM``.
+    """
     solution = outcome.solution
     if (
         solution is None
@@ -127,7 +130,7 @@ def _bound(outcome: Outcome) -> float | None:
     ):
         return None
     program = shipped(outcome.program).written
-    # It minimizes the objective of fitness_for_use, on the same scale, or is bounded by that program.
+    # It states that problem, on the same scale, or its bound is that of that program.
     is_one = BOUNDING_PROGRAM in (program.name, program.formulation_of, program.bound)
     is_least = program.sense == "minimize" and program.value is None
     if solution.program_text != program.text or not (is_one and is_least):
@@ -135,7 +138,7 @@ def _bound(outcome: Outcome) -> float | None:
     return math.sqrt(max(solution.bound, 0.0))
 
 
-def named(outcome: Outcome) -> dict[str, Any]:
+def _names_of(outcome: Outcome) -> dict[str, Any]:
     """The names of an outcome, for a JSON object."""
     return {"program": outcome.program, "solver": outcome.solver, "tolerance": outcome.tolerance}
 
@@ -147,7 +150,8 @@ def ratio(one: float, other: float) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Factors(Displayed):
-    """A baseline under one noise, compared with the best outcome for the same noise.
+    """A baseline under one noise, compared with the best outcome for the same noise: ratios, not factors of
+    a product.
 
     name, title, detail : as in ``Evaluated``.
     cost : its errors, in the units of ``Solution.error``; None where it has none, with the ``reason``.
@@ -201,7 +205,7 @@ class Factors(Displayed):
             "rmse": self.errors_rmse,
             "unit_rmse": None if self.cost is None else self.cost.rmse,
             **self.predicted.summary(),
-            "against": None if self.against is None else named(self.against),
+            "against": None if self.against is None else _names_of(self.against),
             "error_factor": finite(self.error),
             "rmse_factor": finite(self.rmse),
             "bound_factor": finite(self.over_bound),
@@ -317,6 +321,10 @@ def at_privacy(evaluated: Evaluated, workload: Workload, stated: Stated | None) 
 
 
 def _factors(costed: Costed, best: dict[int, Outcome], bound: float, least: LeastCosts) -> Iterator[Factors]:
+    """The rows of one baseline: one for each norm that it has a cost for, or one with the reason why not.
+
+    best, bound : as ``standards`` and ``Factors.bound``. least : the least privacy costs of the outcomes.
+    """
     evaluated = costed.evaluated
     if evaluated.reason is not None:
         yield Factors(evaluated.name, evaluated.title, evaluated.detail, evaluated.reason)

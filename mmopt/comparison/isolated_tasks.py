@@ -175,7 +175,11 @@ OUT_OF_MEMORY = (
 
 @dataclass
 class Run:
-    """The messages of a task that runs, and its end."""
+    """A task that runs, the messages that have come from its process, and how it ended.
+
+    report : called with each point. process : known once it has started. started, ended : the times of the
+        first and the last message (``time.monotonic``). memory : as in ``Outcome``.
+    """
 
     task: WorkerTask
     report: Report | None = None
@@ -208,7 +212,7 @@ class Run:
             self.answer, self.memory = message, message.memory
 
     def predicted(self, norm: int) -> Predicted:
-        """For a norm; why it is not there where the process ended before."""
+        """The prediction for a norm; where the process ended before it, the reason why there is none."""
         if self.predictions is not None:
             return self.predictions[norm]
         if self.task.stated is None:
@@ -291,6 +295,7 @@ def _death(run: Run, status: int, output: str) -> tuple[str, str, str]:
 
 
 def _so_far(run: Run) -> str:
+    """What a run that was ended had reached by then, in words; "" for a baseline, which reports no points."""
     if isinstance(run.task, Costing):
         return ""
     if not run.history:
@@ -313,7 +318,7 @@ WAIT_SECONDS = 60.0  # seconds of waiting at a time, as no wait can be without e
 
 
 class Isolated:
-    """A context manager that gives an outcome for each task, whatever becomes of its process.
+    """A context manager that gives an outcome for each task, whatever becomes of the process that does it.
 
     Ctrl-C ends the task that runs: it hands over the best certified point that it has, and
     ``interrupted`` is true from then on. A second one does not wait. No process outlives the block, nor
@@ -336,7 +341,7 @@ class Isolated:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._worker or contextlib.nullcontext():
+        with self._worker or contextlib.nullcontext():  # the end of this block kills it
             self._worker = None
 
     def run(self, task: Solving, report: Report | None = None) -> Outcome:

@@ -80,8 +80,8 @@ class Comparison(Charted, TabledRows[Outcome]):
 TIME_LIMIT = 60.0  # seconds of solver per combination, unless another limit is given
 TOTAL_TIME = 300.0  # seconds for all programs, where none is named
 INTERRUPTED = "not started: the comparison was interrupted"
-# Order of programs that were not named: those that search without a forecast come last, in case the time is
-# over.
+# The order in which programs that were not named are solved: those that search without a forecast come last,
+# as the time may be over by then.
 CLASSES = ("closed form", "convex", "procedure", "smooth", "rank")
 
 
@@ -301,6 +301,7 @@ def _refuse_unread(programs: Sequence[Program], options: Iterable[str]) -> None:
 
 
 def _not_started(task: Solving, why: str) -> Outcome:
+    """The outcome of a task for whose start there was no time."""
     return Outcome(
         task.program.name,
         task.solver or "",
@@ -314,8 +315,10 @@ def _not_started(task: Solving, why: str) -> Outcome:
 
 
 def _base(program: Program) -> str:
+    """The program that a formulation is one of; else the program's own name."""
     return program.formulation_of or program.name
 
 
 def _declared(program: Program) -> set[str]:
+    """The names of the givens and parameters of a program."""
     return {d.name for d in program.givens} | {p.name for p in program.parameters}

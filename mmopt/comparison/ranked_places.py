@@ -20,7 +20,10 @@ from mmopt.workloads import Workload
 
 @dataclass(frozen=True)
 class TemplatePlace:
-    """A template's strategy for the noise of a norm; predicted : its release, where it has a strategy."""
+    """A template's strategy for the noise of a norm.
+
+    predicted : its release, where there is a strategy.
+    """
 
     candidate: TemplateStrategy
     norm: int
@@ -157,6 +160,8 @@ def best_first(ranked: Ranking, outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _ordered(places: Sequence[Place]) -> Iterator[Place]:
+    """The places with their numbers and factors, the least value first."""
+
     def before(place: Place) -> tuple[float, bool]:
         return float(f"{place.value:.{SAME_DIGITS - 1}e}"), isinstance(place.entry, Factors)
 
@@ -164,7 +169,7 @@ def _ordered(places: Sequence[Place]) -> Iterator[Place]:
     programs = [
         place for place in sorted(places, key=before, reverse=True) if isinstance(place.entry, Outcome)
     ]
-    best = {place.noise: place.value for place in programs}
+    best = {place.noise: place.value for place in programs}  # the best one of a noise is put in last
     for number, place in enumerate(ordered, 1):
         same_noise = ratio(place.value, best.get(place.noise, math.nan))
         yield replace(place, number=number, factor=ratio(place.value, least), same_noise=same_noise)

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.comparison.predicted_errors import Predicted, Stated, predicted, predicted_baseline
-from mmopt.comparison_process import Ended, held, limited, peak_above
+from mmopt.comparison_process import Ended, limited, memory_of, peak_above
 from mmopt.compiler import bind, lower
 from mmopt.driver.accepted_inputs import named_givens, reads
 from mmopt.driver.rank_search import predicted_search
@@ -51,7 +51,7 @@ from mmopt.solvers.conic_problem import hand_over
 from mmopt.strategies.baselines import Evaluated, evaluate
 from mmopt.workloads import Workload
 
-PATIENCE_SHARE = 3  # of its time limit, one over: what a search that nobody named may be predicted to take
+PATIENCE_SHARE = 3  # a search that nobody named may be predicted to take its time limit over this
 # One vocabulary for what did not get as far as a status; the first class that fits.
 STOP_WORDS = (
     (WorkloadError, Stop.UNSUITABLE),
@@ -271,7 +271,10 @@ def perform(task: WorkerTask, send: Callable[[object], None]) -> None:
     SIGINT ends it: with the best point so far once there is one, with nothing before.
     """
     started, cpu, pid = time.monotonic(), time.process_time(), os.getpid()
-    start, certified = held(pid), False  # or done
+    start, certified = (
+        memory_of(pid),
+        False,
+    )  # certified: there is a point that Ctrl-C would keep, or a result
 
     def pressed(number: int, frame: FrameType | None) -> None:
         # While a solver runs, its clock listens instead of this.

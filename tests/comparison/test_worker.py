@@ -10,7 +10,7 @@ from processes import linux_only
 from mmopt.comparison import isolated_tasks
 from mmopt.comparison.isolated_tasks import allowed
 from mmopt.comparison.worker import pass_on
-from mmopt.comparison_process import held, limited, peak_above
+from mmopt.comparison_process import limited, memory_of, peak_above
 from mmopt.errors import OptionError
 from mmopt.solvers import memory_limit
 
@@ -58,13 +58,13 @@ def test_the_limit_holds_inside_its_block_only() -> None:
 
 @linux_only
 def test_the_peak_is_remembered() -> None:
-    start = held(os.getpid())
+    start = memory_of(os.getpid())
     block = np.ones(100 * MIB // 8)
-    assert held(os.getpid()) >= start + 90 * MIB
+    assert memory_of(os.getpid()) >= start + 90 * MIB
     del block
     peak = peak_above(start, os.getpid())
     assert peak is not None and peak >= 90 * MIB
 
 
 def test_a_process_that_is_gone() -> None:
-    assert (held(2**22 + 1), peak_above(0, 2**22 + 1)) == (0, None)
+    assert (memory_of(2**22 + 1), peak_above(0, 2**22 + 1)) == (0, None)
