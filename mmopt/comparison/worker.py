@@ -271,10 +271,8 @@ def perform(task: WorkerTask, send: Callable[[object], None]) -> None:
     SIGINT ends it: with the best point so far once there is one, with nothing before.
     """
     started, cpu, pid = time.monotonic(), time.process_time(), os.getpid()
-    start, certified = (
-        memory_of(pid),
-        False,
-    )  # certified: there is a point that Ctrl-C would keep, or a result
+    start = memory_of(pid)
+    certified = False  # whether there is a certified point, which Ctrl-C keeps, or a result
 
     def pressed(number: int, frame: FrameType | None) -> None:
         # While a solver runs, its clock listens instead of this.

@@ -28,7 +28,7 @@ from mmopt.strategies import Neighbours
 from mmopt.workloads.query_product import wishes
 
 EXACT = 1 - 2 * BEYOND  # takes away the margin that is added to half widths: 15, not 15.01
-QUERIES_SHOWN = 10  # in a group
+QUERIES_SHOWN = 10  # of a group
 SHARES_SHOWN = 10  # queries on which a budget is spent
 
 
@@ -114,15 +114,16 @@ def shares_by_query(plan: Plan, shares: Array, savings: Array) -> Table:
 
 
 def _percents(part: float) -> str:
+    """A part of 1 in per cent, to the nearest tenth."""
     return f"{100 * part:.1f} %"
 
 
 def _at_most(part: float) -> str:
-    """Rounded up, to a tenth of a per cent."""
+    """A part of 1 as a limit in per cent, rounded up to a tenth."""
     return f"≤ {math.ceil(1000 * part) / 10:.1f} %"
 
 
-STATES = {"spent": "no folder was confirmed"}
+STATES = {"spent": "no folder was confirmed"}  # shown in place of an entry's folder
 DIGITS = 12  # shown of a hash
 
 
@@ -147,7 +148,7 @@ def entries_table(ledger: Ledger) -> Table:
 
 
 NOT_PRIVATE = "SIMULATED ON THE DATA: these figures are not private and must not be published"
-GROUPS_SHOWN = 12
+GROUPS_SHOWN = 12  # in a table of answers or of simulated errors
 
 
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -211,6 +212,7 @@ def answers_table(frame: Frame, first: int = 3) -> Table:
 
 
 def _answer(frame: Frame, i: int) -> Row:
+    """Row ``i`` of an ``answers_frame``, its numbers to as many decimals as its standard error needs."""
     error = float(frame["standard_error"][i])
     places = decimals(error)
     row = [
@@ -254,6 +256,7 @@ def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:
 
 
 def _errors(errors: GroupErrors) -> Row:
+    """The simulated and predicted errors of a group, or of all queries."""
     values = (errors.relative, errors.spread, errors.expected, errors.rmse, errors.predicted)
     return f"  {errors.name}", *(figure(v, d) for v, d in zip(values, (4, 1, 4, 4, 4), strict=True))
 

@@ -29,7 +29,7 @@ FORMATS = (".svg", ".png")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-FEW_QUERIES = 60  # on a line, up to which each has a mark
+FEW_QUERIES = 60  # of a line, up to which each has a mark
 
 
 def check_chart(path: Path) -> None:
@@ -80,6 +80,7 @@ def empty_figure(width: float, height: float) -> Figure:
 
 
 def _drawn(figure: Figure, kind: str, dpi: int) -> bytes:
+    """The bytes of a figure, for ``picture`` and for notebooks."""
     drawn = io.BytesIO()
     with warnings.catch_warnings():
         # About letters that the font lacks: the chart has boxes there, tables have the text.
@@ -89,7 +90,7 @@ def _drawn(figure: Figure, kind: str, dpi: int) -> bytes:
 
 
 def stroke(number: int, dash: int, width: float = 1.4) -> dict[str, Any]:
-    """The style of a line: the colour of its number, the dashes of another; both come again and again."""
+    """The style of a line: the colour and the dashes with these numbers, which start again when used up."""
     dashes = DASHES[dash % len(DASHES)]
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": width}
 
@@ -117,7 +118,7 @@ def logarithmic(axes: Axes, multiples: tuple[float, ...] = (1.0, 2.0, 5.0)) -> N
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def by_query(
+def draw_by_query(
     axes: Axes, groups: Iterable[tuple[str | None, npt.NDArray[Any], Array]], title: str, height: str
 ) -> None:
     """Draw a line (k,) at the queries (k,) of each group, by label; few of them have marks."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 LARGEST_GAP = 1e3  # a gap above this means nothing, and would press the others together
 SMALLEST_GAP = 1e-16  # a gap of zero has no logarithm
-MOST_STEPS = 10  # the last steps of a procedure, which are drawn
+MOST_STEPS = 10  # of a procedure: the last ones are drawn
 
 Place = tuple[float | None, int | None, float]  # seconds, iterations, gap; None where not known
 
@@ -48,6 +48,7 @@ Place = tuple[float | None, int | None, float]  # seconds, iterations, gap; None
 class Descent:
     """The course of a solve: places of its certified points, and those that its solver reported, by run.
 
+    has_reached : whether the last certified gap is within the tolerance.
     tolerance : the requested gap; 0 where that is not known. is_claimed : whether the bound is only claimed.
     """
 
@@ -80,6 +81,7 @@ def descents(result: Outcome | Solution) -> list[Descent]:
 
 
 def _of_outcome(outcome: Outcome) -> Descent:
+    """The line of an outcome, all its seconds from the start of its process."""
     places: list[Place] = [
         (point.seconds, point.iterations, gap)
         for point in outcome.history
@@ -96,10 +98,13 @@ def _of_outcome(outcome: Outcome) -> Descent:
 
 
 def _with_end(places: list[Place], solution: Solution, seconds: float | None) -> list[Place]:
-    """Add the gap of the solution, unless it is the last one: its bound may be of another program."""
+    """The places with the gap of the solution as the last: its bound may come from another program.
+
+    seconds : when it was there; where the last place has that gap already, the two are one.
+    """
     if (last := _drawn(solution.gap)) is None:
         return places
-    if places and math.isclose(places[-1][2], last, rel_tol=1e-3):  # the same gap, judged again
+    if places and math.isclose(places[-1][2], last, rel_tol=1e-3):  # one gap, judged twice
         seconds, iterations, _ = places[-1]
         return [*places[:-1], (seconds, iterations, last)]
     return [*places, (seconds, solution.iterations, last)]
@@ -113,6 +118,7 @@ def _iterations(solution: Solution) -> list[Mapping[str, Any]]:
 def _descent(
     solution: Solution, rows: Sequence[Mapping[str, Any]], certified: list[Place], before: float = 0.0
 ) -> Descent:
+    """The line of a solution, with what its solver reported in ``rows``, ``before`` seconds later."""
     runs = itertools.groupby(
         (row for row in rows if not row["certified"]), key=lambda row: (row.get("part"), row.get("run"))
     )
@@ -140,10 +146,11 @@ def _certified(rows: Iterable[Mapping[str, Any]], sense: str) -> list[Place]:
 
 
 def _reported(rows: Iterable[Mapping[str, Any]], sense: str, before: float) -> Iterator[Place]:
-    """The places that a solver reported: the largest of its gap and its two residuals counts, as objective
-    and bound may pass each other while residuals are large.
+    """The places that a solver reported, ``before`` seconds later.
 
-    Where a solver prints objective and bound with the same few digits, its gap is not known.
+    The largest of its gap and its two residuals counts: objective and bound may pass each other while
+    residuals are large. Where a solver prints objective and bound with the same few digits, its gap is not
+    known.
     """
     for row in rows:
         gap = gap_between(row.get("objective", np.nan), row.get("bound"), sense)
@@ -161,7 +168,8 @@ def _drawn(gap: float | None) -> float | None:
 PALE_COLOURS = COLOURS[3:6]  # black digits are read on these, white ones on the others
 WIDE = 10.0  # factor between the ends of two runs from which their scale is logarithmic
 PANEL_HEIGHT, ROW_HEIGHT = 2.5, 0.17  # inches, of a panel and of a row of the legend
-LONGEST = 66  # characters of a line below
+LONGEST = 66  # characters of a line of the remarks below
+# The line at the requested gap.
 TOLERANCE_STYLE: Mapping[str, Any] = {"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))}
 CERTIFIED, REPORTED = 1.7, 0.7  # widths of lines
 MARK = 10.0  # size of the mark where a run ends
@@ -231,13 +239,18 @@ def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -
 
 @dataclass(frozen=True)
 class _Look:
-    """The numbers of programs and of solvers, in the order in which they are drawn."""
+    """The numbers of programs and of solvers, in the order in which they are drawn.
+
+    by_solver : whether a colour is that of a solver, as there is one program. is_numbered : whether marks
+    have the numbers of programs, as there are more of those than dashes.
+    """
 
     programs: dict[str, int]
     solvers: dict[str, int]
 
     @classmethod
     def of(cls, drawn: Sequence[Descent]) -> _Look:
+        """The look of these lines."""
         return cls(
             *(
                 {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -255,6 +268,7 @@ class _Look:
 
 
 def _draw(axes: Axes, one: Descent, axis: int, look: _Look, *, is_log: bool) -> None:
+    """Draw the line of a solve over seconds (``axis`` 0) or iterations (1), on a logarithmic axis or not."""
     number = look.solvers[one.solver] if look.by_solver else look.programs[one.program]
     marker = MARKERS[look.solvers[one.solver] % len(MARKERS)]
     colour = COLOURS[number % len(COLOURS)]
@@ -345,7 +359,7 @@ def _below(every: Sequence[Descent], drawn: Sequence[Descent]) -> list[str]:
 
 
 def _is_wide(drawn: Sequence[Descent], axis: int) -> bool:
-    """Whether some runs took many times as long as others."""
+    """Whether some runs took many times as many seconds (``axis`` 0) or iterations (1) as others."""
     every = [[p[axis] or 0 for run in [one.certified, *one.reported] for p in run] for one in drawn]
     ends = [end for places in every if (end := max(places)) > 0]
     return bool(ends) and max(ends) > WIDE * min(ends)

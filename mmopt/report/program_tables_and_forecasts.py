@@ -43,7 +43,7 @@ from mmopt.solvers import (
 )
 from mmopt.workloads import Workload
 
-# of a program of class rank
+# The search of a program of class rank, in words.
 SEARCH = f"up to {RANK_STARTS * RANK_ROUNDS} solves, how many is not known; times are of one"
 
 
@@ -153,6 +153,7 @@ def sizes_of(
 
 
 def _planned(plan: SolvePlan, solver: str | None, step: str = "") -> Sizes:
+    """The sizes of a plan's problem, with the reductions that the plan makes."""
     return replace(sizes_at(plan.instance, solver, step), components=plan.split, reductions=plan.lines)
 
 
@@ -250,7 +251,7 @@ _VENUE = re.compile(r"(?<!\()\b[A-Z]{2,} \d{4}[^;]*")
 _NAME = re.compile(r"^[ \t]+(\w+)(?=:| =)", re.MULTILINE)
 _STRING = re.compile(r'"[^"\n]*"')
 _COMMENT = re.compile(r"#[^\n]*")
-# In this order: later styles cover earlier ones.
+# Styles of the text of a program, in this order: later ones cover earlier ones.
 STYLES = (
     (_NAME, "cyan"),
     (_STRING, "green"),
@@ -271,12 +272,16 @@ def programs_table(programs: Sequence[Program]) -> Table:
 
 
 def place(program: Program) -> str:
-    """The part ``PODS 2010, Program 5.2`` of a reference; the whole reference where it has none."""
+    """The part of a program's reference that begins with a venue and a year: ``PODS 2010, Program 5.2``.
+
+    The whole reference where it has no such part.
+    """
     venues = _VENUE.findall(program.cite)
     return "; ".join(text.strip() for text in venues) if venues else program.cite
 
 
 def _words(program: Program) -> Text:
+    """The title of a program; below it its reference, class and bound."""
     bound = f"bound of {program.bound}" if program.bound else "no bound"
     about = f"{program.problem_class}, {'its own bound' if program.certificate else bound}"
     return cell(program.title).append(f"\n{place(program)} ({about})", style="dim")
@@ -308,6 +313,7 @@ def lines_table(checked: Checked) -> Table:
 
 
 def _lines(checked: Checked) -> Iterator[tuple[Text | str, ...]]:
+    """The rows of ``lines_table``."""
     program = checked.program
     if checked.objective is not None:
         yield bold(program.sense), _described(checked.objective)
@@ -318,6 +324,7 @@ def _lines(checked: Checked) -> Iterator[tuple[Text | str, ...]]:
 
 
 def _described(kind: Type) -> str:
+    """The curvature and shape of a side, in words."""
     return f"{kind.curvature.value}, {kind.shape}"
 
 
@@ -359,12 +366,14 @@ def takers(checked: Checked) -> Takers:
 
 
 def _is_taken(checked: Checked, kernel: Kernel) -> bool:
+    """Whether a kernel takes a program as it is; the sector kernel only where cells need not be listed."""
     return known_as(kernel, checked) is not None and not (
         kernel.takes is sector_kernel.takes and obstacle(checked, {}, totals=SECTOR_TOTALS)
     )
 
 
 def _cones(checked: Checked) -> frozenset[str] | None:
+    """The kinds of cone of a program, as it is for a small workload; None where it is not handed over."""
     if checked.program.problem_class in ("smooth", "closed form"):
         return None
     workload = Workload.from_matrix([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]], targets=[1.0] * 3)

@@ -12,7 +12,7 @@ from mmopt.errors import TooLargeError, whole
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Level
-from mmopt.report.chart_parts import COLOURS, by_query, empty_figure, plainly, titled
+from mmopt.report.chart_parts import COLOURS, draw_by_query, empty_figure, plainly, titled
 from mmopt.results.solution_rows_and_json import levels
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, StrategyForm
 from mmopt.strategies.baselines import baseline_strategy
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_PIXELS = 256  # a side of a heat map: a larger one is coarsened
 MOST_PANELS = 9  # components that have a picture
 MOST_DENSE = 2048  # rows and columns up to which a structured strategy is drawn as its matrix
-BASELINES = ("identity", "workload")
+BASELINES = ("identity", "workload")  # that errors are compared with
 
 
 def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
@@ -39,11 +39,11 @@ def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
     TooLargeError : a form other than by component, of more than ``MOST_DENSE`` rows or columns.
     """
     if isinstance(strategy, ComponentStrategy):
-        often = zip(strategy.split.parts, strategy.split.columns.multiplicities, strict=True)
-        named = [(f"component {i}, {times:,.0f} times", part) for i, (part, times) in enumerate(often, 1)]
+        parts = zip(strategy.split.parts, strategy.split.columns.multiplicities, strict=True)
+        matrices = [(f"component {i}, {times:,.0f} times", part) for i, (part, times) in enumerate(parts, 1)]
     else:
-        named = [("", entries(strategy))]
-    shown = sorted(named, key=lambda one: one[1].size, reverse=True)[:MOST_PANELS]
+        matrices = [("", entries(strategy))]
+    shown = sorted(matrices, key=lambda one: one[1].size, reverse=True)[:MOST_PANELS]
     across = math.ceil(math.sqrt(len(shown)))
     down = math.ceil(len(shown) / across)
     figure = empty_figure(max(5.5, 2.6 * across), max(4.4, 2.6 * down))
@@ -54,8 +54,8 @@ def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
         axes.set_visible(False)
     figure.colorbar(images[0], ax=list(panels), label="entry, at unit noise", shrink=0.8)
     size = f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"
-    if len(named) > len(shown):
-        size += f"; the {len(shown)} largest of {len(named)} components"
+    if len(matrices) > len(shown):
+        size += f"; the {len(shown)} largest of {len(matrices)} components"
     figure.suptitle(titled(title, size), x=0.02, ha="left", fontsize=10)
     return figure
 
@@ -72,6 +72,11 @@ def entries(strategy: StrategyForm) -> Array:
 
 
 def _draw_entries(axes: Axes, name: str, matrix: Array, largest: float) -> Any:
+    """Draw a matrix, coarsened if it is large; the image, from which a colour bar is made.
+
+    name : of its component; "" for a whole strategy, whose axes then have words. largest : the magnitude that
+        has the full colour.
+    """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import MaxNLocator
 
@@ -151,7 +156,7 @@ def error_figure(
     noise = {1: "Laplace", 2: "Gaussian"}[strategy.norm]
     subject = f"Errors at unit noise: {noise}, of variance 1 per unit of sensitivity"
     queries = np.arange(workload.m)
-    by_query(axes, ((label, queries, errors) for label, errors in curves), subject, "standard error")
+    draw_by_query(axes, ((label, queries, errors) for label, errors in curves), subject, "standard error")
     is_plain = strategy.neighbours == ADD_REMOVE  # as baselines and the bound are
     if bound is not None and is_plain and strategy.norm == 2 and (workload.weights == 1.0).all():
         least = math.sqrt(max(bound, 0.0) / workload.m)

@@ -9,7 +9,7 @@ NORMALISED = "rows: each query's weight is divided by its squared length (for re
 
 # Labels are made for examples only; a larger workload is described without them.
 MOST_LABELLED_QUERIES = 200_000
-GROUPS_SHOWN = 50
+GROUPS_SHOWN = 50  # of queries; and most attributes
 
 
 def domain_table(domain: Domain) -> Table:
@@ -41,6 +41,7 @@ def queries_table(workload: Workload) -> Table:
 
 
 def _span(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    """The least and the largest value, in words; one where they are the same."""
     low, high = float(values.min()), float(values.max())
     words = ["none" if np.isinf(v) else figure(v) for v in (low, high)]
     return words[0] if low == high else " to ".join(words)

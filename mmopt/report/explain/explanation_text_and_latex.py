@@ -61,7 +61,7 @@ def renderables(facts: Facts, width: int) -> Iterator[RenderableType]:
 
 
 def _block(block: Block, width: int) -> RenderableType:
-    """What rich prints for a block, on a screen of ``width`` columns."""
+    """The form of a block that rich prints, on a screen of ``width`` columns."""
     match block:
         case Paragraph(words, tone):
             return _words(words, {"loud": "bold red", "strong": "bold"}.get(tone, ""), width)
