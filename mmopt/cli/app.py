@@ -60,6 +60,7 @@ def build() -> typer.Typer:
 
 
 def _group(commands: Mapping[str, Command], **settings: Any) -> typer.Typer:
+    """A group of commands; ``settings`` are further ones of typer."""
     group = typer.Typer(
         no_args_is_help=True,
         add_completion=True,
@@ -90,6 +91,7 @@ def _function_of(name: str, command: Command) -> Callable[..., None]:
 
 
 def _default(kind: Any) -> Any:
+    """The default of a parameter, as ``Command`` says; ``kind`` is its type with annotations."""
     plain, _, *default = get_args(kind)
     if default:
         return default[0]
@@ -115,6 +117,7 @@ def main() -> None:
 
 
 def _version(wanted: bool) -> None:
+    """Print the version and exit, where --version was given."""
     if wanted:
         from mmopt import __version__
 
@@ -131,15 +134,16 @@ def _options(
 
 
 P = ParamSpec("P")
-WAIT_SECONDS = 0.2  # seconds of waiting at a time
-GRACE_SECONDS = 1.0  # seconds in which the main thread may end by itself
+WAIT_SECONDS = 0.2  # between two looks at the clock
+GRACE_SECONDS = 1.0  # in which the main thread may end by itself
 
 
 @dataclass
 class Watch:
     """A thread that answers Ctrl-C and ends the process at its limit, while the main one is inside a solver.
 
-    ``end``: the time limit (``time.monotonic``); ``pressed``: how often Ctrl-C was pressed.
+    ``end``: the time at which the process is ended (``time.monotonic``); ``pressed``: how often Ctrl-C was
+    pressed.
     """
 
     end: float = math.inf
@@ -153,6 +157,7 @@ class Watch:
         threading.Thread(target=self._watch, args=(inlet, outlet), daemon=True).start()
 
     def _watch(self, inlet: socket.socket, outlet: socket.socket) -> None:
+        """Read the numbers of signals that Python writes to ``outlet``, until the end."""
         # ``outlet`` is an argument so that it stays open. The main thread checks the limit itself, but not
         # inside native code.
         while time.monotonic() < self.end + GRACE_SECONDS:
@@ -233,6 +238,7 @@ def _note_added(error: BaseException) -> None:
 
 
 def _bug(error: Exception) -> str:
+    """The message of an error that nothing expects; below its traceback where MMOPT_TRACEBACK is 1."""
     lines = [
         f"error: a bug in mmopt ({type(error).__name__}: {error})",
         "  please report it with the command and its files; MMOPT_TRACEBACK=1 shows where it happened",

@@ -113,16 +113,18 @@ def stdout_to_stderr() -> Iterator[None]:
 
 # -- a live line on stderr while a solve takes longer than a second; without a terminal only a forecast
 
-DELAY_SECONDS = 1.0  # seconds before it appears
-AWAITED = ", no certified point yet"
-REFRESH_SECONDS = 0.25  # seconds between refreshes
+DELAY_SECONDS = 1.0  # before the line appears
+AWAITED = ", no certified point yet"  # on the line, before there is a point
+REFRESH_SECONDS = 0.25  # between refreshes
 
 
 class Display:
-    """A context manager, to be passed as ``progress`` to ``mmopt.solve``.
+    """The live line: a context manager, to be passed as ``progress`` to ``mmopt.solve``.
 
-    Another thread draws the line: a solver returns to Python between its points only. each : print a lasting
-    line for every point instead.
+    Another thread draws the line: a solver returns to Python between its points only.
+
+    program : its name begins the line. wanted : whether there is a live line, on a terminal. delay : seconds
+        before it appears. each : print a lasting line for every point.
     """
 
     def __init__(
@@ -194,6 +196,7 @@ class Display:
         )
 
     def _run(self) -> None:
+        """Draw the line until the end, in a thread."""
         from rich.live import Live
         from rich.text import Text
 

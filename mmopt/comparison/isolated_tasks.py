@@ -295,7 +295,7 @@ def _death(run: Run, status: int, output: str) -> tuple[str, str, str]:
 
 
 def _so_far(run: Run) -> str:
-    """The last certified point of a run that was ended, in words; "" for a baseline, which reports no points."""
+    """The last certified point of a run that was ended, in words; "" for a baseline, which has none."""
     if isinstance(run.task, Costing):
         return ""
     if not run.history:

@@ -113,6 +113,7 @@ def show(*, program: str, workload: Path | None, given: list[str] | None, latex:
 
 
 def _show_solution(path: Path) -> None:
+    """Print the figures of a saved solution, and its history."""
     saved = Solution.load(path)
     put(pairs_table(saved.rows()))
     if saved.history:
@@ -120,6 +121,7 @@ def _show_solution(path: Path) -> None:
 
 
 def _show_release(folder: Path) -> None:
+    """Print a release that is read back and checked: its manifest and its answers."""
     loaded = load_release(folder)
     listed = loaded.manifest.get("files")
     checked = (
@@ -192,11 +194,11 @@ def explain(
     solved = Solution.load(solution) if solution is not None else None
     if solve and queries is not None:
         solved = run_solve(queries, parsed, None, givens, {})
-    e = explained(parsed, queries, givens, solved)
+    explanation = explained(parsed, queries, givens, solved)
     if out is None and form == "text":
-        put(*renderables(e, console().width))  # with the colours and the width of the screen
+        put(*renderables(explanation, console().width))  # with the colours and the width of the screen
         return
-    text = json_text(e.summary()) if form == "json" else getattr(e, form)()
+    text = json_text(explanation.summary()) if form == "json" else getattr(explanation, form)()
     if out is None:
         say(text)
         return

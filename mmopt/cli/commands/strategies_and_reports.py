@@ -149,6 +149,7 @@ def _check_files(out: Path | None, history: Path | None, chart: Path | None, *, 
 
 
 def _write_history(solution: Solution, history: Path | None, chart: Path | None, workload: str) -> None:
+    """Write the iterations as CSV and as a chart, where files are named; ``workload``: its file's name."""
     if history is None and chart is None:
         return
     if solution.template:
@@ -163,6 +164,7 @@ def _write_history(solution: Solution, history: Path | None, chart: Path | None,
 
 
 def _tables(solution: Solution, workload: Workload, plan: Plan | None, verbose: bool) -> Iterator[object]:
+    """The tables of ``mmopt solve``: figures, sub-workloads, history and slack, where there are any."""
     yield pairs_table(solution_rows(solution, plan))
     if subworkloads(workload):
         yield from ("", subworkloads_table(solution, workload, plan))
@@ -183,6 +185,7 @@ def _dry_run(
     as_json: bool,
     options: Mapping[str, Any],
 ) -> None:
+    """Print the sizes and forecasts of the problems, and raise the refusal of one that none can solve."""
     refuse_unread(check(program), solver, options)
     sizes = sizes_of(program, workload, givens, solver, reduce=options["reduce"])
     summary = {
@@ -214,7 +217,7 @@ def tune(
     options = options_for(tolerance=tolerance, time_limit=time_limit, verbose=verbose)
     request = read_request(workload)
     queries = request.workload
-    deviation = None
+    deviation = None  # of the noise per unit of sensitivity, at the privacy of the file
     times = (request.neighbours or ADD_REMOVE).times
     if request.privacy is not None and times is not None:
         deviation = times * noise_for(norm_of_noise(noise), request.privacy).continuous.deviation(
@@ -328,10 +331,10 @@ def templates(
     optimised: dict[int, Templates] = {}
     bound: tuple[float, str] | None = None
     for norm in norms:
-        of = f", {noise_for(norm).name} noise" * (len(norms) > 1)
+        suffix = f", {noise_for(norm).name} noise" * (len(norms) > 1)
 
-        def report(what: str, of: str = of) -> None:
-            note(what if what == "bound" else f"{what}{of}")
+        def report(what: str, suffix: str = suffix) -> None:
+            note(what if what == "bound" else f"{what}{suffix}")
 
         optimised[norm] = optimise(queries, norm, chosen, seed=seed, report=report, bound=bound)
         bound = optimised[norm].bound, optimised[norm].bound_from
@@ -378,13 +381,13 @@ def certify(
         raise OptionError("--covariance and --norm are of a strategy, and have no effect with --point")
     request = read_request(workload)
     if strategy is None:
-        what: dict[str, Any] = {"point": point}
+        judged: dict[str, Any] = {"point": point}
     elif covariance:
         rows = None if basis is None else read_array(basis, "the basis")
-        what = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
+        judged = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
     else:
-        what = {"strategy": opened(strategy, request.workload, norm)}
-        norm = norm_of(what["strategy"]) if norm is None else norm
+        judged = {"strategy": opened(strategy, request.workload, norm)}
+        norm = norm_of(judged["strategy"]) if norm is None else norm
     if program is None:
         program, why = program_for(request.workload, norm)
         note(f"program: {program}, by default: {why} (choose another with --program)")
@@ -399,7 +402,7 @@ def certify(
             solve=not no_solve,
             solver=solver,
             progress=display,
-            **what,
+            **judged,
             **options,
         )
     note_request(request)
@@ -445,12 +448,12 @@ def report(
     named: dict[str, object] = {"--program": program, "--given": given, "--strategy": strategy}
     named |= {"--solver": solver, "--tolerance": tolerance}
     if release is None:
-        read = None
-        solution, plan = _planned_page(request, program, given, strategy, solver, options)
+        released = None
+        solution, plan = _strategy_of_page(request, program, given, strategy, solver, options)
     else:
         refuse_without_effect("--release", named, ", which brings a strategy")
-        read = load_release(release, request.workload)
-        solution, plan = solution_in(release / STRATEGY_FILE, request), read.plan
+        released = load_release(release, request.workload)
+        solution, plan = solution_in(release / STRATEGY_FILE, request), released.plan
     names, by = names_in(compare, "--compare"), names_in(solvers, "--solvers")
     if by and not names:
         if solution.template:
@@ -476,14 +479,14 @@ def report(
         solution,
         plan,
         comparison,
-        None if read is None else read.manifest,
-        None if read is None else read.answers,
+        None if released is None else released.manifest,
+        None if released is None else released.answers,
     )
     write_page(contents, out)
     note(f"written: {out}")
 
 
-def _planned_page(
+def _strategy_of_page(
     request: Request,
     program: str | None,
     given: list[str] | None,
