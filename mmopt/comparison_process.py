@@ -100,6 +100,9 @@ class Worker(subprocess.Popen[bytes]):
                 self.wait()
 
 
+KEEPS_LIMITS = sys.platform == "linux"  # macOS accepts limits of memory and ignores them
+
+
 def memory_of(pid: int) -> int:
     """Bytes of its own (not of files mapped into it) that a process holds; 0 where it cannot be read."""
     return _status(pid).get("RssAnon", 0)

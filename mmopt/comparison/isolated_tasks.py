@@ -10,7 +10,6 @@ import math
 import os
 import queue
 import signal
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from mmopt.comparison.worker import (
     WorkerTask,
     bug_words,
 )
-from mmopt.comparison_process import FORKS, Ended, Worker, peak_above
+from mmopt.comparison_process import FORKS, KEEPS_LIMITS, Ended, Worker, peak_above
 from mmopt.display_base_classes import Displayed
 from mmopt.driver.solve_plan import Progress, Report
 from mmopt.errors import OptionError, ResultError, SolverError
@@ -40,8 +39,6 @@ from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import memory_limit
 from mmopt.strategies.baselines import Evaluated, read
-
-KEEPS_LIMITS = sys.platform == "linux"  # macOS accepts these limits and ignores them
 
 
 def allowed(gib: float | None) -> int | None:

@@ -175,19 +175,14 @@ CERTIFIED, REPORTED = 1.7, 0.7  # widths of lines
 MARK = 10.0  # size of the mark where a run ends
 
 
-def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> None:
-    """Draw a comparison into a file, whole or not at all.
+def write_convergence_chart(results: Sequence[Outcome | Solution], path: Path, title: str = "") -> None:
+    """Draw a comparison, or solutions, into a file, whole or not at all.
 
     Raises
     ------
     OptionError, ResultError : as ``chart_parts.save``.
     """
-    save(path, lambda: convergence_figure(outcomes, title))
-
-
-def write_convergence(solution: Solution, path: Path, title: str = "") -> None:
-    """Draw one solution into a file; otherwise as ``write_chart``."""
-    save(path, lambda: convergence_figure([solution], title))
+    save(path, lambda: convergence_figure(results, title))
 
 
 def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -> Figure:

@@ -15,7 +15,7 @@ from mmopt.report.accuracy_and_release_tables import (
 )
 from mmopt.report.chart_parts import check_chart
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
-from mmopt.report.convergence_chart import convergence_figure, write_chart, write_convergence
+from mmopt.report.convergence_chart import convergence_figure, write_convergence_chart
 from mmopt.report.displays_frames_and_charts import chart, display, framed
 from mmopt.report.explain.explanation_text_and_latex import program_listing
 from mmopt.report.program_tables_and_forecasts import (
@@ -96,7 +96,6 @@ __all__ = [
     "tuning_table",
     "verification_report",
     "write_accuracy_chart",
-    "write_chart",
-    "write_convergence",
+    "write_convergence_chart",
     "write_page",
 ]

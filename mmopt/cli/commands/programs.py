@@ -42,8 +42,7 @@ def programs(*, solvers: bool, as_json: bool) -> None:
     """List the shipped programs, or which solver takes each."""
     if solvers:
         checked = [shipped(name) for name in program_names()]
-        names = ", ".join(row.name for row in SOLVERS)
-        words = f"Conic solvers: {names}. In brackets: cones that one lacks."
+        words = f"Conic solvers: {', '.join(row.name for row in SOLVERS)}. In brackets: cones that one lacks."
         who = {c.program.name: takers(c) for c in checked}
         answer(as_json, {name: one.summary() for name, one in who.items()}, [takers_table(who), "", words])
         return
@@ -139,9 +138,10 @@ def check_program(name: str, seed: int | None, instances: int, given: list[str] 
     """Print the shapes and curvatures of a program, and whether its certificate held at random."""
     program = Program.load(name)
     checked = check(program)
-    docs = [plain_words(prose(d.doc, checked.scope)[0]) or d.kind for d in program.choose]
-    chosen = zip(program.choose, docs, strict=True)
-    kinds = [(d.name, f"{checked.types[d.name].shape}: {doc}") for d, doc in chosen]
+    kinds = [
+        (d.name, f"{checked.types[d.name].shape}: {plain_words(prose(d.doc, checked.scope)[0]) or d.kind}")
+        for d in program.choose
+    ]
     put(f"{program.name}: {program.title}", "", givens_table(program))
     if kinds:
         put("", "Chosen", "", pairs_table(kinds))

@@ -53,7 +53,7 @@ from mmopt.report import (
     templates_table,
     tuning_table,
     verification_report,
-    write_convergence,
+    write_convergence_chart,
     write_page,
 )
 from mmopt.report.chart_parts import need_matplotlib
@@ -150,16 +150,14 @@ def _check_files(out: Path | None, history: Path | None, chart: Path | None, *, 
 
 def _write_history(solution: Solution, history: Path | None, chart: Path | None, workload: str) -> None:
     """Write the iterations as CSV and as a chart, where files are named; ``workload``: its file's name."""
-    if history is None and chart is None:
-        return
-    if solution.template:
+    if solution.template and (history is not None or chart is not None):
         note("a strategy of a template has no iterations; --history and --chart write nothing")
         return
     if history is not None:
         write_whole(history, history_frame(solution).to_csv().encode())
         note(f"iterations: {history}")
     if chart is not None:
-        write_convergence(solution, chart, f"{workload}: {solution.program} by {solution.solver}")
+        write_convergence_chart([solution], chart, f"{workload}: {solution.program} by {solution.solver}")
         note(f"chart: {chart}")
 
 
@@ -172,8 +170,7 @@ def _tables(solution: Solution, workload: Workload, plan: Plan | None, verbose: 
         return
     if solution.history and (verbose or not any("certified" in row for row in solution.history)):
         yield from ("", history_table(solution))
-    slack = slack_table(solution, workload) if solution.covariance is not None else None
-    if slack is not None:
+    if solution.covariance is not None and (slack := slack_table(solution, workload)) is not None:
         yield from ("", slack)
 
 
@@ -445,13 +442,18 @@ def report(
         )
     options = options_for(tolerance=tolerance, time_limit=time_limit)
     request = read_request(workload)
-    named: dict[str, object] = {"--program": program, "--given": given, "--strategy": strategy}
-    named |= {"--solver": solver, "--tolerance": tolerance}
     if release is None:
         released = None
         solution, plan = _strategy_of_page(request, program, given, strategy, solver, options)
     else:
-        refuse_without_effect("--release", named, ", which brings a strategy")
+        choices: dict[str, object] = {
+            "--program": program,
+            "--given": given,
+            "--strategy": strategy,
+            "--solver": solver,
+            "--tolerance": tolerance,
+        }
+        refuse_without_effect("--release", choices, ", which brings a strategy")
         released = load_release(release, request.workload)
         solution, plan = solution_in(release / STRATEGY_FILE, request), released.plan
     names, by = names_in(compare, "--compare"), names_in(solvers, "--solvers")

@@ -216,7 +216,7 @@ def _check_workload(path: str, cells: bool) -> None:
     warning = privacy and privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
     sizes = workload.implicit(weighted=False).sizes()
     numbers = storage(sizes.implicit)
-    implicit = (
+    in_code = (
         f"held in {numbers}" if workload.products is None else f"as factors in code, {numbers} of numbers"
     )
     uses = attribute_uses(workload)
@@ -232,7 +232,10 @@ def _check_workload(path: str, cells: bool) -> None:
             [
                 ("cells", f"{few([str(n) for n in domain.shape], ' x ')} = {whole(workload.n)}"),
                 ("order", f"row-major, last attribute fastest: {order}"),
-                ("queries", f"as a matrix {storage(sizes.explicit)}; {implicit}"),
+                (
+                    "queries",
+                    f"as a matrix {storage(sizes.explicit)}; {in_code}",
+                ),
             ]
         ),
         "",

@@ -182,7 +182,6 @@ HEAD = r"""\documentclass[a4paper,landscape,fleqn]{article}
 \raggedright
 \begin{document}
 """
-TAIL = r"\end{document}"
 
 # Characters of texts for which plain LaTeX has no letter.
 SIGNS = {
@@ -240,8 +239,7 @@ def as_latex(facts: Facts) -> str:
             rf"\{TITLES[min(section.level, 3)]}{{{latex_escaped(section.title)}}}",
             *map(_latex_block, section.blocks),
         ]
-    parts.append(TAIL)
-    return "\n".join(parts)
+    return "\n".join([*parts, r"\end{document}"])
 
 
 def latex_escaped(words: str) -> str:
