@@ -33,12 +33,11 @@ from mmopt.driver.solve_plan import Progress, Report
 from mmopt.errors import OptionError, ResultError, SolverError
 from mmopt.limits import hard_limit
 from mmopt.numerics.outward import rounded
-from mmopt.privacy.noise import noise_for
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import memory_limit
-from mmopt.strategies.baselines import Evaluated, read
+from mmopt.strategies.baselines import NOISE_NAMES, Evaluated, read
 
 
 def allowed(gib: float | None) -> int | None:
@@ -98,7 +97,7 @@ class Outcome(Displayed):
         """The noise that the strategy is for: "Laplace" or "Gaussian"; "" without a solution."""
         if self.solution is None or not self.solution.has_strategy:
             return ""
-        return noise_for(self.solution.strategy.norm).name
+        return NOISE_NAMES[self.solution.strategy.norm]
 
     @property
     def rmse(self) -> float | None:

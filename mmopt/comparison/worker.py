@@ -23,10 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from multiprocessing.connection import Connection, wait
-from types import FrameType
 from typing import Any
-
-import numpy as np
 
 from mmopt.comparison.predicted_errors import Predicted, Stated, predicted, predicted_baseline
 from mmopt.comparison_process import Ended, limited, memory_of, peak_above
@@ -237,7 +234,7 @@ def _preload() -> None:
         if row.is_installed:
             with contextlib.suppress(ImportError):  # said when this solver is asked for
                 importlib.import_module(row.module)
-    hand_over(lower(bind(shipped("l2_strategy"), Workload.from_matrix(np.eye(2)))), "SCS")
+    hand_over(lower(bind(shipped("l2_strategy"), Workload.from_matrix([[1.0, 0.0], [0.0, 1.0]]))), "SCS")
 
 
 def _be_child(task: WorkerTask, outlet: Connection, parent: Connection | None) -> None:
@@ -274,7 +271,7 @@ def perform(task: WorkerTask, send: Callable[[object], None]) -> None:
     start = memory_of(pid)
     certified = False  # whether there is a certified point, which Ctrl-C keeps, or a result
 
-    def pressed(number: int, frame: FrameType | None) -> None:
+    def pressed(*_: object) -> None:
         # While a solver runs, its clock listens instead of this.
         if not certified:
             raise KeyboardInterrupt

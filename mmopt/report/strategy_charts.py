@@ -15,7 +15,7 @@ from mmopt.numerics.split_arrays import Level
 from mmopt.report.chart_parts import COLOURS, draw_by_query, empty_figure, plainly, titled
 from mmopt.results.solution_rows_and_json import levels
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, StrategyForm
-from mmopt.strategies.baselines import baseline_strategy
+from mmopt.strategies.baselines import NOISE_NAMES, baseline_strategy
 from mmopt.workloads import Workload
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def error_figure(
         (f"{name}: rms {rounded(float(np.sqrt(np.mean(np.square(errors)))), 4, up=True)}", errors)
         for name, errors in error_curves(strategy, workload, title or "strategy").items()
     ]
-    noise = {1: "Laplace", 2: "Gaussian"}[strategy.norm]
+    noise = NOISE_NAMES[strategy.norm]
     subject = f"Errors at unit noise: {noise}, of variance 1 per unit of sensitivity"
     queries = np.arange(workload.m)
     draw_by_query(axes, ((label, queries, errors) for label, errors in curves), subject, "standard error")

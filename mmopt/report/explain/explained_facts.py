@@ -4,8 +4,7 @@ Facts are plain frozen data, which the renderers only arrange. Those of the text
 the curvature of every node, its bound in words.
 """
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from mmopt.compiler.same_program import is_shipped
@@ -224,8 +223,8 @@ def plain_data(value: Any) -> Any:
     """Facts as values that JSON can hold."""
     if isinstance(value, Sizes):
         return value.summary()
-    if dataclasses.is_dataclass(value):
-        return {f.name: plain_data(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if is_dataclass(value):
+        return {f.name: plain_data(getattr(value, f.name)) for f in fields(value)}
     return [plain_data(v) for v in value] if isinstance(value, tuple | list) else value
 
 

@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from rich.console import Console, RenderableType
-from rich.text import Text
 
 from mmopt.language.typeset import GREEK, Formula, Sentence, latex_text, plain_words
 from mmopt.report.explain.explained_facts import Facts, NodeFacts
@@ -81,7 +80,7 @@ def _block(block: Block, width: int) -> RenderableType:
             return rows_table(columns, rows, whole=columns[:4])
 
 
-def _words(words: Sentence, style: str, width: int) -> Text:
+def _words(words: Sentence, style: str, width: int) -> RenderableType:
     """A sentence; a formula by itself, or after a name, is broken as formulas are."""
     text = plain_words(words)
     formula = words[-1]
