@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmopt.comparison.isolated_tasks import Costed, Isolated, Outcome, allowed
+from mmopt.comparison.isolated_tasks import Costed, Isolated, Outcome, limit_in_bytes
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted_baseline
 from mmopt.comparison.program_comparison import TIME_LIMIT, TabledRows
 from mmopt.comparison.worker import Costing
@@ -274,7 +274,7 @@ def baseline_factors(
     """
     chosen = [str(read(name)) for name in (baseline_names() if names is None else names)]
     Options(time_limit=time_limit)
-    size = allowed(memory_limit)
+    size = limit_in_bytes(memory_limit)
     for solution in (o.solution for o in outcomes if o.solution is not None):
         theirs, ours = solution.workload_hash[:16], workload.hash[:16]
         if theirs != ours:

@@ -40,7 +40,7 @@ from mmopt.solvers import memory_limit
 from mmopt.strategies.baselines import NOISE_NAMES, Evaluated, read
 
 
-def allowed(gib: float | None) -> int | None:
+def limit_in_bytes(gib: float | None) -> int | None:
     """A limit in bytes, by default three quarters of the machine's memory; None where none can be kept.
 
     Raises

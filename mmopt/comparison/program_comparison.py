@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 
-from mmopt.comparison.isolated_tasks import Isolated, Outcome, allowed
+from mmopt.comparison.isolated_tasks import Isolated, Outcome, limit_in_bytes
 from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker import Solving
 from mmopt.display_base_classes import Charted, Tabular
@@ -79,7 +79,7 @@ class Comparison(Charted, TabledRows[Outcome]):
 
 TIME_LIMIT = 60.0  # seconds of solver per combination, unless another limit is given
 TOTAL_TIME = 300.0  # seconds for all programs, where none is named
-INTERRUPTED = "not started: the comparison was interrupted"
+INTERRUPTED_WORDS = "not started: the comparison was interrupted"
 # The order in which programs that were not named are solved: those that search without a forecast come last,
 # as the time may be over by then.
 CLASSES = ("closed form", "convex", "procedure", "smooth", "rank")
@@ -247,7 +247,7 @@ def outcomes(
     The arguments are checked at once. ``begin`` is called with each combination and its number, in words,
     before its turn. Close the iterator to end the process that runs; processes of ``isolated`` end with that.
     """
-    size = allowed(memory_limit)
+    size = limit_in_bytes(memory_limit)
     given = {n: v for n, v in options.items() if v is not None}
     verbose = Options(**{**given, "time_limit": time_limit}).verbose
     if total_time is None:
@@ -282,7 +282,7 @@ def outcomes(
                 if begin is not None:
                     begin(f"{chosen[number - 1]} ({number} of {len(chosen)})")
                 if processes.interrupted:
-                    yield _not_started(task, INTERRUPTED)
+                    yield _not_started(task, INTERRUPTED_WORDS)
                 elif left <= 0:
                     yield _not_started(task, f"not started: the {total_time:g} s for all programs were over")
                 else:

@@ -73,7 +73,7 @@ MARKS = 400  # answers of a line up to which each has its error bar; more are a 
 BANDS = 500  # most places of a band: each spans the intervals of its answers
 LINES = 6  # most values of a second attribute, each in another colour
 OFF_SCALE = 2  # most answers that have no place on the scale, which are written below it
-LONGEST = 40  # characters of a label
+LONGEST_LABEL = 40  # characters of a label
 
 # The mark of a refined answer.
 REFINED: dict[str, Any] = {
@@ -274,6 +274,6 @@ def _is_refined(frame: Frame) -> bool:
 
 
 def _short(text: str) -> str:
-    """One line of at most ``LONGEST`` characters; a dollar sign is escaped, as it would begin a formula."""
+    """One line of at most ``LONGEST_LABEL`` characters, dollar signs escaped, as they would begin formulas."""
     line = " ".join(text.split())
-    return (line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…").replace("$", r"\$")
+    return (line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 1]}…").replace("$", r"\$")

@@ -166,13 +166,13 @@ def _drawn(gap: float | None) -> float | None:
 
 
 PALE_COLOURS = COLOURS[3:6]  # black digits are read on these, white ones on the others
-WIDE = 10.0  # factor between the ends of two runs from which their scale is logarithmic
+WIDE_FACTOR = 10.0  # factor between the ends of two runs from which their scale is logarithmic
 PANEL_HEIGHT, ROW_HEIGHT = 2.5, 0.17  # inches, of a panel and of a row of the legend
-LONGEST = 66  # characters of a line of the remarks below
+LONGEST_REMARK = 66  # characters of a line of the remarks below
 # The line at the requested gap.
 TOLERANCE_STYLE: Mapping[str, Any] = {"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))}
-CERTIFIED, REPORTED = 1.7, 0.7  # widths of lines
-MARK = 10.0  # size of the mark where a run ends
+CERTIFIED_WIDTH, REPORTED_WIDTH = 1.7, 0.7  # widths of lines
+MARK_SIZE = 10.0  # size of the mark where a run ends
 
 
 def write_convergence_chart(results: Sequence[Outcome | Solution], path: Path, title: str = "") -> None:
@@ -272,20 +272,20 @@ def _draw(axes: Axes, one: Descent, axis: int, look: _Look, *, is_log: bool) -> 
         line = [(p[axis], p[2]) for p in run if p[axis] is not None and (p[axis] or not is_log)]
         if line:
             axes.plot(
-                *zip(*line, strict=True), marker=".", markersize=2.5, **stroke(number, number, REPORTED)
+                *zip(*line, strict=True), marker=".", markersize=2.5, **stroke(number, number, REPORTED_WIDTH)
             )
     line = [(place[axis], place[2]) for place in one.certified if place[axis] is not None]
     if not line:
         return
     across, gaps = zip(*line, strict=True)
-    axes.plot(across, gaps, drawstyle="steps-post", alpha=0.75, **stroke(number, number, CERTIFIED))
+    axes.plot(across, gaps, drawstyle="steps-post", alpha=0.75, **stroke(number, number, CERTIFIED_WIDTH))
     style: dict[str, Any] = {"linestyle": "none", "marker": marker}
     axes.plot(across[:-1], gaps[:-1], markersize=4, color=colour, **style)
     axes.plot(
         across[-1:],
         gaps[-1:],
         **style,
-        markersize=MARK,
+        markersize=MARK_SIZE,
         markeredgecolor=colour,
         markeredgewidth=1.4,
         markerfacecolor=colour if one.has_reached else "white",
@@ -313,20 +313,22 @@ def _legend(drawn: Sequence[Descent], look: _Look) -> tuple[list[Any], list[Any]
     if look.by_solver:
         lines = [entry(*names.values(), linestyle="none")]
         lines += [
-            entry(name, marker=markers[name], markersize=5, **stroke(n, n, CERTIFIED))
+            entry(name, marker=markers[name], markersize=5, **stroke(n, n, CERTIFIED_WIDTH))
             for name, n in look.solvers.items()
         ]
     else:
         lines = [
-            entry(f"{n + 1}  " * look.is_numbered + names[name], **stroke(n, n, CERTIFIED))
+            entry(f"{n + 1}  " * look.is_numbered + names[name], **stroke(n, n, CERTIFIED_WIDTH))
             for name, n in look.programs.items()
         ]
     is_reported = any(one.reported for one in drawn)
     meanings = (
-        (any(one.certified for one in drawn), entry("certified", color="0.3", linewidth=CERTIFIED)),
+        (any(one.certified for one in drawn), entry("certified", color="0.3", linewidth=CERTIFIED_WIDTH)),
         (
             is_reported,
-            entry("the solver's own count", color="0.3", linewidth=REPORTED, marker=".", markersize=2.5),
+            entry(
+                "the solver's own count", color="0.3", linewidth=REPORTED_WIDTH, marker=".", markersize=2.5
+            ),
         ),
         (is_reported, entry("(not checked; gap or residual)", linestyle="none")),
         (
@@ -350,11 +352,11 @@ def _below(every: Sequence[Descent], drawn: Sequence[Descent]) -> list[str]:
         f"No times of single iterations: {', '.join(untimed)}" if untimed else "",
         f"Gaps below {SMALLEST_GAP:g} are drawn there" if lowest else "",
     ]
-    return [line for text in remarks if text for line in textwrap.wrap(text, LONGEST)]
+    return [line for text in remarks if text for line in textwrap.wrap(text, LONGEST_REMARK)]
 
 
 def _is_wide(drawn: Sequence[Descent], axis: int) -> bool:
     """Whether some runs took many times as many seconds (``axis`` 0) or iterations (1) as others."""
     every = [[p[axis] or 0 for run in [one.certified, *one.reported] for p in run] for one in drawn]
     ends = [end for places in every if (end := max(places)) > 0]
-    return bool(ends) and max(ends) > WIDE * min(ends)
+    return bool(ends) and max(ends) > WIDE_FACTOR * min(ends)

@@ -8,7 +8,7 @@ import pytest
 from processes import linux_only
 
 from mmopt.comparison import isolated_tasks
-from mmopt.comparison.isolated_tasks import allowed
+from mmopt.comparison.isolated_tasks import limit_in_bytes
 from mmopt.comparison.worker import pass_on
 from mmopt.comparison_process import limited, memory_of, peak_above
 from mmopt.errors import OptionError
@@ -34,18 +34,18 @@ MIB = 2**20
 
 def test_a_limit_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolated_tasks, "KEEPS_LIMITS", False)
-    assert allowed(None) is None
+    assert limit_in_bytes(None) is None
     with pytest.raises(OptionError) as error:
-        allowed(1.0)
+        limit_in_bytes(1.0)
     assert str(error.value) == "a memory limit can be kept on Linux only\n  leave it out"
 
 
 def test_a_limit_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolated_tasks, "KEEPS_LIMITS", True)
-    assert allowed(0.5) == 2**29
-    assert allowed(None) == int(memory_limit())
+    assert limit_in_bytes(0.5) == 2**29
+    assert limit_in_bytes(None) == int(memory_limit())
     with pytest.raises(OptionError):
-        allowed(0.0)
+        limit_in_bytes(0.0)
 
 
 @linux_only

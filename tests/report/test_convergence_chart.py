@@ -12,7 +12,7 @@ from mmopt.comparison import Outcome, combinations, outcomes
 from mmopt.driver import Progress, solve
 from mmopt.errors import OptionError, ResultError
 from mmopt.report import check_chart, convergence_figure, write_convergence_chart
-from mmopt.report.convergence_chart import MARK
+from mmopt.report.convergence_chart import MARK_SIZE
 from mmopt.workloads import Workload
 from tests.cli.tasks_here import Here
 
@@ -38,7 +38,7 @@ def texts(figure: Any) -> list[str]:
 
 def ends(axes: Any) -> list[Any]:
     """The marks at the ends of runs."""
-    return [line for line in axes.lines if line.get_markersize() == MARK]
+    return [line for line in axes.lines if line.get_markersize() == MARK_SIZE]
 
 
 @pytest.fixture(scope="module")

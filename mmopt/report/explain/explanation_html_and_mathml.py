@@ -71,8 +71,8 @@ UPRIGHT = ("mathrm", "mathsf")
 UPRIGHT_MARK = ' mathvariant="normal"'
 FENCE = '<mo fence="true" stretchy="true" lspace="0em" rspace="0em">'
 SIZED_FENCE = '<mo stretchy="true" minsize="1.8em" maxsize="1.8em" lspace="0em" rspace="0em">'
-SIZES = ("big", "Big", "bigl", "bigr", "Bigl", "Bigr")
-TABLES = {
+BRACKET_SIZES = ("big", "Big", "bigl", "bigr", "Bigl", "Bigr")
+ENVIRONMENTS = {
     "bmatrix": ("[", "]"),
     "pmatrix": ("(", ")"),
     **dict.fromkeys(("aligned", "align", "align*", "split"), (".", ".")),
@@ -199,7 +199,7 @@ class _LatexReader:
         if name in LETTERS_OF_GREEK:
             # Small letters are slanted, capitals upright, as LaTeX prints them.
             return f"<mi{UPRIGHT_MARK * name[0].isupper()}>{LETTERS_OF_GREEK[name]}</mi>"
-        if name in SIZES:
+        if name in BRACKET_SIZES:
             return f"{SIZED_FENCE}{escape(self.delimiter())}</mo>"
         if name in SYMBOLS:
             return _operator(SYMBOLS[name])
@@ -242,9 +242,9 @@ class _LatexReader:
     def table(self) -> str:
         """A matrix or lines: rows by ``\\\\``, columns by ``&``."""
         environment = self.letters()
-        if environment not in TABLES:
+        if environment not in ENVIRONMENTS:
             raise LatexError(f"the environment '{environment}' is not known")
-        left, right = TABLES[environment]
+        left, right = ENVIRONMENTS[environment]
         lines: list[list[str]] = [[]]
         while True:
             lines[-1].append(self.row(("&", "\\\\", r"\end")))

@@ -23,7 +23,7 @@ from mmopt.report.explain.explanation_sections import (
 )
 from mmopt.report.table_style import Row, Table, bold, cell, paragraphs, rows_table
 
-COLOURS = {
+TERMINAL_COLOURS = {
     "constant": "dim",
     "affine": "cyan",
     "convex": "green",
@@ -94,11 +94,17 @@ def _node_row(prefix: str, node: NodeFacts, room: int) -> Row:
     """A node of a tree in ``room`` columns; the one to blame is loud."""
     label = next((f.plain for f in (node.formula, node.short) if len(f.plain) <= room), "")
     label = prefix + (label or node.short.plain[: max(1, room - 1)] + "…")
-    curvature = node.curvature + " ⪯" * bool(node.order) if node.curvature in COLOURS else "neither"
+    curvature = node.curvature + " ⪯" * bool(node.order) if node.curvature in TERMINAL_COLOURS else "neither"
     if node.blamed:
         loud = [cell(text, "bold red") for text in (label, curvature, f"<-- HERE: {node.rule}")]
         return loud[0], node.shape, node.sign, *loud[1:]
-    return label, node.shape, node.sign, cell(curvature, COLOURS.get(node.curvature, "red")), node.rule
+    return (
+        label,
+        node.shape,
+        node.sign,
+        cell(curvature, TERMINAL_COLOURS.get(node.curvature, "red")),
+        node.rule,
+    )
 
 
 def _rows(node: NodeFacts, prefix: str, below: str) -> Iterator[tuple[str, NodeFacts]]:
