@@ -274,6 +274,6 @@ def _is_refined(frame: Frame) -> bool:
 
 
 def _short(text: str) -> str:
-    """One line of at most ``LONGEST_LABEL`` characters, dollar signs escaped, as they would begin formulas."""
+    """One line of at most ``LONGEST_LABEL`` characters, dollar signs escaped: they would begin formulas."""
     line = " ".join(text.split())
     return (line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 1]}…").replace("$", r"\$")
