@@ -54,11 +54,11 @@ class Worker(subprocess.Popen[bytes]):
         command = [sys.executable, "-P", "-m", "mmopt.comparison.worker", *["--fork"] * forks]
         # The modules that this process would find, wherever it runs.
         path = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        self._connection, theirs = Pipe()
+        self._connection, child_end = Pipe()
         try:
             super().__init__(
                 command,
-                stdin=theirs.fileno(),
+                stdin=child_end.fileno(),
                 stdout=2 if verbose else self.words,
                 stderr=None if verbose else self.words,
                 env={**os.environ, **dict.fromkeys(THREADS, str(threads)), "PYTHONPATH": path},
@@ -69,7 +69,7 @@ class Worker(subprocess.Popen[bytes]):
             message = f"the process that solves cannot be started: {error.strerror}"
             raise SolverError(message, hint=f"it is '{' '.join(command)}'") from None
         finally:
-            theirs.close()
+            child_end.close()
         self.messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

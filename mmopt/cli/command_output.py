@@ -212,11 +212,11 @@ def _row(progress: Progress) -> str:
 
     p = progress
     gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
-    who = "certified" if p.certified else f"by the count of {p.solver}"
+    source = "certified" if p.certified else f"by the count of {p.solver}"
     objective = rounded(p.objective, 6, up=p.sense == "minimize")
     return (
         f"{p.program}: {p.seconds:.2f} s, iteration {'-' if p.iterations is None else p.iterations}, "
-        f"objective {objective}, {gap}, {who}"
+        f"objective {objective}, {gap}, {source}"
     )
 
 

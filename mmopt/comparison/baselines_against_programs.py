@@ -44,14 +44,17 @@ class PrivacyFactors:
 
     @property
     def over_best(self) -> float:
+        """The cost over that of ``against``."""
         return ratio(self.cost, self.least)
 
     @property
     def over_bound(self) -> float:
+        """The cost over the bound."""
         return ratio(self.cost, self.bound)
 
     @property
     def best_over_bound(self) -> float:
+        """The least cost over the bound."""
         return ratio(self.least, self.bound)
 
     def summary(self) -> dict[str, Any]:

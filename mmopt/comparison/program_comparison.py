@@ -191,8 +191,8 @@ def combinations(
     formulations: bool = False,
 ) -> list[Combination]:
     """The combinations that ``compare`` solves for these arguments, in its order."""
-    named = _default_names() if programs is None else programs
-    chosen = [p if isinstance(p, Program) else Program.load(p) for p in named]
+    names = _default_names() if programs is None else programs
+    chosen = [p if isinstance(p, Program) else Program.load(p) for p in names]
     if formulations:
         chosen = with_formulations(chosen)
     rows = [solver_name(solver) for solver in solvers or (None,)]

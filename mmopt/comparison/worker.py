@@ -120,8 +120,8 @@ class Solving(WorkerTask):
         """
         checked = check(self.program)
         if not self.was_named and self.program.problem_class == "rank":
-            named = named_givens(self.options.get("givens"), checked.written, self.workload)
-            seconds = predicted_search(plan_solve(checked, self.workload, named).instance, self.solver)
+            givens = named_givens(self.options.get("givens"), checked.written, self.workload)
+            seconds = predicted_search(plan_solve(checked, self.workload, givens).instance, self.solver)
             if seconds * PATIENCE_SHARE > self.time_limit:
                 raise TooLargeError(
                     f"a search that may take {seconds:.0f} s over {self.workload.n} cells, as predicted",

@@ -231,7 +231,9 @@ def interval(frame: Frame, row: int, places: int) -> str:
     """The interval of an answer, its ends rounded outwards to so many decimals."""
     ends = (("low", ROUND_FLOOR), ("high", ROUND_CEILING))
     unit, context = Decimal(1).scaleb(-places), Context(prec=400)
-    rounded_ends = (Decimal(repr(float(frame[name][row]))).quantize(unit, to, context) for name, to in ends)
+    rounded_ends = (
+        Decimal(repr(float(frame[name][row]))).quantize(unit, side, context) for name, side in ends
+    )
     return f"[{', '.join(f'{end:z,f}' for end in rounded_ends)}]"
 
 
@@ -301,12 +303,12 @@ def _entry(ledger: Mapping[str, Any] | None) -> str:
     """The entry of a ledger, in words: what was spent, and what is left; "" without a ledger."""
     if ledger is None:
         return ""
-    what, part = ledger["measure"], ledger.get("part")
-    of = f", part '{part['value']}' of '{part['column']}'" if part else ""
+    measure, part = ledger["measure"], ledger.get("part")
+    part_words = f", part '{part['value']}' of '{part['column']}'" if part else ""
     spent = rounded(str(ledger["spent"]), 6, up=True)
     left, total = (rounded(str(ledger[name]), 6, up=False) for name in ("left", "total"))
-    entry = f"entry {ledger['entry']} of the data set '{ledger['data_set']}'{of}"
-    return f"{entry}: {what} {spent} spent of {total}, {left} left after it"
+    entry = f"entry {ledger['entry']} of the data set '{ledger['data_set']}'{part_words}"
+    return f"{entry}: {measure} {spent} spent of {total}, {left} left after it"
 
 
 def _strategy(manifest: Mapping[str, Any]) -> str:

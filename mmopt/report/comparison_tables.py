@@ -113,7 +113,9 @@ def baseline_costs(evaluated: Sequence[Evaluated], ranked: Ranking | None = None
     ranked : the baselines at a stated privacy; without it there is a table for each noise, at unit noise.
     """
     notes = (
-        [pairs_table(named)] if (named := [(one.name, n) for one in evaluated if (n := _note(one))]) else []
+        [pairs_table(notes_by_name)]
+        if (notes_by_name := [(one.name, n) for one in evaluated if (n := _note(one))])
+        else []
     )
     if ranked is not None and ranked.stated is not None:
         blocks = [*([ranking_table(ranked)] if ranked.places else []), *notes]
@@ -314,8 +316,8 @@ def _certificates(
             weaker = [
                 f"{name} {grade}, not proved" for name, grade in grades if grade not in ("proved", None)
             ]
-            to = solution.strategy.neighbours
-            others = [f"figures are for neighbours {to}"] * (to != ADD_REMOVE)
+            neighbours = solution.strategy.neighbours
+            others = [f"figures are for neighbours {neighbours}"] * (neighbours != ADD_REMOVE)
             note = "; ".join([*others, *weaker, *solution.warnings])
             up = solution.sense == "minimize"
             bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)

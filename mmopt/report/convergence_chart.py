@@ -137,10 +137,10 @@ def _descent(
 
 def _certified(rows: Iterable[Mapping[str, Any]], sense: str) -> list[Place]:
     """The certified rows with a gap; those of the whole where there are rows of its parts, too."""
-    kept = [row for row in rows if row["certified"]]
+    certified = [row for row in rows if row["certified"]]
     return [
         (row.get("seconds"), row.get("iteration"), gap)
-        for row in [row for row in kept if "part" not in row] or kept
+        for row in [row for row in certified if "part" not in row] or certified
         if (gap := _drawn(gap_between(row.get("objective", np.nan), row.get("bound"), sense))) is not None
     ]
 

@@ -384,9 +384,11 @@ def _cones(checked: Checked) -> frozenset[str] | None:
 def takers_table(programs: Mapping[str, Takers]) -> Table:
     """A row for each program: the kernel, and the conic solvers with the cones that some lack."""
     rows = []
-    for name, who in programs.items():
-        lacks = {row.name: who.lacking(row) for row in SOLVERS}
+    for name, taken_by in programs.items():
+        lacks = {row.name: taken_by.lacking(row) for row in SOLVERS}
         unable = [f"{solver} ({', '.join(kinds)})" for solver, kinds in lacks.items() if kinds]
         conic = f"all but {', '.join(unable)}" if unable else "all"
-        rows.append((bold(name), ", ".join(who.kernels), "none needed" if who.cones is None else conic))
+        rows.append(
+            (bold(name), ", ".join(taken_by.kernels), "none needed" if taken_by.cones is None else conic)
+        )
     return rows_table(("program", "kernel", "conic solvers"), rows)

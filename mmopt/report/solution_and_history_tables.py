@@ -60,13 +60,13 @@ def history_frame(solution: Solution) -> Frame:
     and bound are those of a repaired point, by the program file; else they are the solver's count, not
     checked. gap : the gap between the two, where it is finite.
     """
-    named = list(_with_steps(solution, ""))
+    rows_by_step = list(_with_steps(solution, ""))
     columns: dict[str, Any] = {}
     if solution.steps:
-        columns["step"] = np.array([step for step, _ in named], dtype=object)
-    for name in _columns(row for _, row in named):
-        columns[name] = np.array([row.get(name, math.nan) for _, row in named], dtype=float)
-    certified = [row.get("certified", "objective" in row) for _, row in named]
+        columns["step"] = np.array([step for step, _ in rows_by_step], dtype=object)
+    for name in _columns(row for _, row in rows_by_step):
+        columns[name] = np.array([row.get(name, math.nan) for _, row in rows_by_step], dtype=float)
+    certified = [row.get("certified", "objective" in row) for _, row in rows_by_step]
     return Frame({**columns, "certified": np.array(certified, dtype=bool)})
 
 

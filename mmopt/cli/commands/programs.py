@@ -43,8 +43,12 @@ def programs(*, solvers: bool, as_json: bool) -> None:
     if solvers:
         checked = [shipped(name) for name in program_names()]
         words = f"Conic solvers: {', '.join(row.name for row in SOLVERS)}. In brackets: cones that one lacks."
-        who = {c.program.name: takers(c) for c in checked}
-        answer(as_json, {name: one.summary() for name, one in who.items()}, [takers_table(who), "", words])
+        takers_of = {c.program.name: takers(c) for c in checked}
+        answer(
+            as_json,
+            {name: one.summary() for name, one in takers_of.items()},
+            [takers_table(takers_of), "", words],
+        )
         return
     listed = [Program.load(name) for name in program_names()]
     answer(

@@ -316,12 +316,12 @@ def templates(
     as_json: bool,
 ) -> None:
     """Print the templates with their strategies optimised; write the best where a file is named."""
-    named = None if noise is None else norm_of_noise(noise)
+    chosen_norm = None if noise is None else norm_of_noise(noise)
     check_out(out, example="strategy.npz")
     request = read_request(workload)
     queries, chosen = request.workload, names_in(names, "--templates") or None
     stated = stated_in(request)
-    norms = (named,) if named is not None else (2,) if stated is None else stated.norms
+    norms = (chosen_norm,) if chosen_norm is not None else (2,) if stated is None else stated.norms
     rows = [TEMPLATES[name] for name in chosen or () if name in TEMPLATES]
     # First a noise for which there is some template: the bound comes with it.
     norms = tuple(sorted(norms, key=lambda norm: all(one.why_not(norm) for one in rows)))

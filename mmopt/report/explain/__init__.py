@@ -126,6 +126,7 @@ def _planned(
 
 
 def _belongs(solution: Solution, program: Program, workload: Workload | None) -> None:
+    """ResultError unless the solution is of this program and workload."""
     # A program with other words or comments is the same program.
     hint = "explain the program that was solved, or solve this one"
     if solution.program != program.name:
@@ -139,6 +140,7 @@ def _belongs(solution: Solution, program: Program, workload: Workload | None) ->
 
 
 def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | None) -> Explanation:
+    """The explanation of a program that is surveyed, with its plan for a workload where there is one."""
     program = surveyed.checked.program
     instance = compiled = None
     if plan is not None and plan.factors:

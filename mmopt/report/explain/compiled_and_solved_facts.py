@@ -66,8 +66,8 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
     if program.problem_class == "smooth":
         search = sizes_at(instance)
-        unknowns, who = counted(search.variables, "unknown"), search.chosen or "no solver here"
-        refusal = f"Not compiled into cones: {who} searches it by gradients, in {unknowns}"
+        unknowns, solver = counted(search.variables, "unknown"), search.chosen or "no solver here"
+        refusal = f"Not compiled into cones: {solver} searches it by gradients, in {unknowns}"
         return replace(facts, refusal=refusal)
     bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
     if bad:
@@ -382,8 +382,8 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
     count, tight, words = (None, None, "") if instance is None else _slack(c, solution, instance)
     multiplier = solution.multipliers.get(c.name)
     if multiplier is None:
-        of = "of a matrix inequality" if c.relation.op in (">>", "<<") else "kept"
-        words = "; ".join(filter(None, [words, f"no multiplier {of}"]))
+        missing = "of a matrix inequality" if c.relation.op in (">>", "<<") else "kept"
+        words = "; ".join(filter(None, [words, f"no multiplier {missing}"]))
     elif isinstance(multiplier, Kronecker):
         words = "its multipliers are the Kronecker product of those of the factors"
     if multiplier is None or isinstance(multiplier, Kronecker):

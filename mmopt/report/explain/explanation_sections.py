@@ -209,8 +209,8 @@ def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
 
 def _table(header: Sequence[str], rows: Iterable[Row], right: Collection[str] = ()) -> Table:
     """A table with ``UNBROKEN_COLUMNS``; the first cell of each row, its name, is never broken either."""
-    named = ((name if isinstance(name, tuple) else (name,), *rest) for name, *rest in rows)
-    return rows_table(header, named, right, whole=UNBROKEN_COLUMNS)
+    rows_with_names = ((name if isinstance(name, tuple) else (name,), *rest) for name, *rest in rows)
+    return rows_table(header, rows_with_names, right, whole=UNBROKEN_COLUMNS)
 
 
 def _solved(solved: SolvedFacts) -> Iterator[Block]:
