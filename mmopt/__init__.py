@@ -7,8 +7,8 @@ Where things are, from the lowest floor up:
 - ``limits.py``: limits of memory and time
 - ``reasons_to_stop.py``: why a solver, a search, a solve or a comparison ended
 - ``installation_and_files.py``: the version, the folder of the program files, how files are written
-- ``notebook.py``: the way from objects of users to their display
-- ``worker_start.py``: the start of the process that does the tasks of a comparison
+- ``display_base_classes.py``: base classes of objects that have displays, tables, charts and pages
+- ``comparison_process.py``: the process that does the tasks of a comparison: its start, memory and end
 - ``numerics/``: floating point that is proved; arrays that split into components
 - ``language/``: how an optimisation is written: syntax, atoms, checks, evaluation, print
 - ``workloads/``: what is asked: domain, blocks of queries, Workload

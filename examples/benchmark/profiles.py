@@ -12,7 +12,15 @@ import numpy as np
 
 from mmopt.errors import OptionError, counted
 from mmopt.numerics.arrays import Array
-from mmopt.report.charts import MARKERS, empty_figure, entry, logarithmic, need_matplotlib, plainly, stroke
+from mmopt.report.chart_parts import (
+    MARKERS,
+    empty_figure,
+    entry,
+    logarithmic,
+    need_matplotlib,
+    plainly,
+    stroke,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,7 +32,8 @@ from suite_table import OPTIMA, Instance, Optimum, class_of, data_hash, instance
 
 from mmopt import OptionError, export
 from mmopt.comparison import Isolated, Outcome
-from mmopt.comparison.worker import Solving, allowed
+from mmopt.comparison.isolated_tasks import limit_in_bytes
+from mmopt.comparison.worker import Solving
 from mmopt.reasons_to_stop import Stop
 from mmopt.report.table_style import duration
 from mmopt.solvers import Options, solver_row
@@ -70,7 +71,7 @@ def rows_of(
                 f"there is no solver '{name}'", hint=f"take {', '.join(DEFAULT)}, or module:function"
             )
     Options(time_limit=limit, threads=threads)
-    size, optima, started = allowed(memory), optima_in(suite), time.monotonic()
+    size, optima, started = limit_in_bytes(memory), optima_in(suite), time.monotonic()
     abouts = [_about(suite, instance, optima.get(instance.name), limit) for instance in chosen]
     with Isolated(threads=threads) as isolated:
         for number, (instance, about) in enumerate(zip(chosen, abouts, strict=True), 1):

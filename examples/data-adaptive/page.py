@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mechanisms import MECHANISMS
 from slides_list import slides_list
 
-from mmopt.report.charts import COLOURS, MARKERS, plainly, save
+from mmopt.report.chart_parts import COLOURS, MARKERS, plainly, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
-from mmopt.report.explain.explanation_html import LatexError, mathml
+from mmopt.report.explain.explanation_html_and_mathml import LatexError, mathml
 
 if TYPE_CHECKING:
     from docutils import nodes

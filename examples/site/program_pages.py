@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from mmopt.language import Program, program_names
-from mmopt.report.charts import save
+from mmopt.report.chart_parts import save
 from mmopt.results import Solution
 
 __all__ = ["explanation_style", "instance_code", "program_page", "programs_index", "write_program_pages"]
@@ -47,7 +47,7 @@ def _write(name: str, folder: Path) -> None:
 
 def programs_index(programs: list[Program], is_wanted: Callable[[str], bool]) -> str:
     """All programs, by class; of one problem its other forms below it."""
-    from mmopt.report.program_tables import place
+    from mmopt.report.program_tables_and_forecasts import place
 
     lines = [
         "# The programs",

@@ -28,16 +28,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mmopt.answers.default_strategy import Choice, Solve, default_strategy, offer_and_misses
+from mmopt.display_base_classes import Tabular
 from mmopt.driver import solve
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism.release_plan import Plan, accuracy_columns
 from mmopt.mechanism.standard_errors_and_intervals import check_confidence
-from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Level, lift
 from mmopt.numerics.outward import rounded
-from mmopt.privacy import Privacy
 from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy, continuous_gaussian_epsilon
 from mmopt.privacy.noise import GAUSSIAN
 from mmopt.report import (
@@ -48,7 +47,7 @@ from mmopt.report import (
     shares_by_group,
     shares_by_query,
 )
-from mmopt.report.release_chart import accuracy_figure
+from mmopt.report.accuracy_and_release_charts import accuracy_figure
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
 from mmopt.results import Frame, Solution, gap_between
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of

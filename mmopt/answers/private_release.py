@@ -33,6 +33,7 @@ from mmopt.answers.recheck_folder import plan_and_unchecked
 from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_counts
 from mmopt.data.connections import is_connection
 from mmopt.data.counts import check_columns
+from mmopt.display_base_classes import Tabular
 from mmopt.driver import solve
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
@@ -49,14 +50,13 @@ from mmopt.mechanism.release_writing import (
     write_release,
 )
 from mmopt.mechanism.standard_errors_and_intervals import check_confidence
-from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
 from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.report import Contents, answers_table, display, write_page
+from mmopt.report.accuracy_and_release_charts import release_figure
 from mmopt.report.accuracy_and_release_tables import release_rows
-from mmopt.report.charts import has_matplotlib, save
-from mmopt.report.release_chart import release_figure
+from mmopt.report.chart_parts import has_matplotlib, save
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
 from mmopt.results import Frame, Solution
 from mmopt.strategies import NeighboursLike

@@ -1,24 +1,41 @@
-"""The application: the commands of the table, each loaded when it runs; and its entry point."""
+"""The application: the commands of the table, each loaded when it runs, and its entry point.
 
+Every command is wrapped: exceptions become messages and exit statuses, and a thread watches Ctrl-C and
+limits.
+"""
+
+import contextlib
+import functools
 import inspect
 import io
+import math
 import os
+import select
+import signal
+import socket
 import sys
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ParamSpec, get_args
 
 import typer
 
-from mmopt.cli.command_output import MISTAKE, WATCH, guarded, limited, note
+from mmopt.cli.command_output import BUG, INTERRUPTED, MISTAKE, note
 from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS, Command
+from mmopt.errors import Error
+from mmopt.limits import deadline, hard_limit
 
 EPILOG = (
     "Results go to standard output, everything else to standard error. Exit status: 0 done; 1 a saved "
     "result does not hold (verify); 2 a mistake in the input, named with its place; 70 a bug in mmopt; 130 "
     "interrupted (solve and compare give what they have by then, all else nothing)."
 )
-# Commands whose time limit is for all they do: in others it is for one of several solves, or tables are read,
-# too.
+# Commands whose time limit is for all they do. In others it is for each of several solves, or tables are read
+# as well.
 TIMED_COMMANDS = ("solve", "certify")
 
 
@@ -43,6 +60,7 @@ def build() -> typer.Typer:
 
 
 def _group(commands: Mapping[str, Command], **settings: Any) -> typer.Typer:
+    """A group of commands; ``settings`` are further ones of typer."""
     group = typer.Typer(
         no_args_is_help=True,
         add_completion=True,
@@ -73,6 +91,7 @@ def _function_of(name: str, command: Command) -> Callable[..., None]:
 
 
 def _default(kind: Any) -> Any:
+    """The default of a parameter, as ``Command`` says; ``kind`` is its type with annotations."""
     plain, _, *default = get_args(kind)
     if default:
         return default[0]
@@ -98,6 +117,7 @@ def main() -> None:
 
 
 def _version(wanted: bool) -> None:
+    """Print the version and exit, where --version was given."""
     if wanted:
         from mmopt import __version__
 
@@ -111,3 +131,118 @@ def _options(
     ] = False,
 ) -> None:
     """Options of the application itself."""
+
+
+P = ParamSpec("P")
+WAIT_SECONDS = 0.2  # between two looks at the clock
+GRACE_SECONDS = 1.0  # in which the main thread may end by itself
+
+
+@dataclass
+class Watch:
+    """A thread that answers Ctrl-C and ends the process at its limit, while the main one is inside a solver.
+
+    ``end``: the time at which the process is ended (``time.monotonic``); ``pressed``: how often Ctrl-C was
+    pressed.
+    """
+
+    end: float = math.inf
+    pressed: int = 0
+
+    def begin(self) -> None:
+        """Watch from now on; called by the main thread of a process that runs one command."""
+        inlet, outlet = socket.socketpair()
+        outlet.setblocking(False)
+        signal.set_wakeup_fd(outlet.fileno(), warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, args=(inlet, outlet), daemon=True).start()
+
+    def _watch(self, inlet: socket.socket, outlet: socket.socket) -> None:
+        """Read the numbers of signals that Python writes to ``outlet``, until the end."""
+        # ``outlet`` is an argument so that it stays open. The main thread checks the limit itself, but not
+        # inside native code.
+        while time.monotonic() < self.end + GRACE_SECONDS:
+            if not select.select([inlet], [], [], WAIT_SECONDS)[0]:
+                continue
+            self.pressed += inlet.recv(64).count(signal.SIGINT)
+            time.sleep(GRACE_SECONDS / 2)  # usually the main thread ends meanwhile, and this one with it
+            if self.pressed > 1:
+                note("interrupted, nothing written")
+                os._exit(INTERRUPTED)
+            if self.pressed:
+                note("interrupted: ending with what there is; Ctrl-C again ends at once")
+        note("error: stopped at the time limit, without a result\n  allow more time, or ask for less")
+        os._exit(MISTAKE)
+
+
+WATCH = Watch()
+
+
+@contextlib.contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """Limit the time of the block; the watch ends a process that goes on after the ``hard_limit``."""
+    WATCH.end = math.inf if seconds is None else time.monotonic() + hard_limit(seconds)
+    try:
+        with deadline(seconds):
+            yield
+    finally:
+        WATCH.end = math.inf  # a process may have more to do than this command
+
+
+def guarded(function: Callable[P, None]) -> Callable[P, None]:
+    """Wrap a command: errors are printed on stderr and turned into an exit status."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            with warnings.catch_warnings():
+                # The line of code of a warning means nothing to the user of a command.
+                warnings.showwarning = lambda message, *_where, **_more: note(f"note: {message}")
+                function(*args, **kwargs)
+            if WATCH.pressed:
+                raise typer.Exit(INTERRUPTED)
+        except Error as error:
+            note(f"error: {error}")
+            raise typer.Exit(MISTAKE) from None
+        except KeyboardInterrupt as error:
+            note("interrupted, nothing written")
+            _note_added(error)
+            raise typer.Exit(INTERRUPTED) from None
+        except MemoryError as error:
+            note("error: not enough memory\n  'mmopt solve WORKLOAD --dry-run' says what a problem needs")
+            _note_added(error)
+            raise typer.Exit(MISTAKE) from None
+        except Exception as error:  # the last line of defence: no traceback for users
+            # ``main`` handles a full disk, and a reader that has gone (``mmopt programs | head -1``).
+            if isinstance(error, OSError):
+                _note_added(error)
+            if isinstance(error, typer.Exit | typer.Abort | OSError):
+                raise
+            note(_bug(error))
+            _note_added(error)
+            raise typer.Exit(BUG) from None
+
+    return run
+
+
+def run_alone(function: Callable[P, None], name: str) -> None:
+    """Run a command as a separate program, on ``sys.argv``."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(guarded(function))
+    app(prog_name=name)
+
+
+def _note_added(error: BaseException) -> None:
+    """Print the notes that were added to an exception on its way (PEP 678): what had been spent by then."""
+    for text in getattr(error, "__notes__", ()):
+        note(f"  {text}")
+
+
+def _bug(error: Exception) -> str:
+    """The message of an error that nothing expects; below its traceback where MMOPT_TRACEBACK is 1."""
+    lines = [
+        f"error: a bug in mmopt ({type(error).__name__}: {error})",
+        "  please report it with the command and its files; MMOPT_TRACEBACK=1 shows where it happened",
+    ]
+    if os.environ.get("MMOPT_TRACEBACK") == "1":
+        lines.insert(0, "".join(traceback.format_exception(error)).rstrip())
+    return "\n".join(lines)

@@ -13,7 +13,7 @@ from mmopt.cli.command_output import note
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
 from mmopt.privacy.noise import NOISES
-from mmopt.report.charts import check_chart
+from mmopt.report.chart_parts import check_chart
 from mmopt.request import Request, load_request
 from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
 from mmopt.workloads import Workload
@@ -75,6 +75,7 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
 
 
 def _value(name: str, text: str, workload: Workload, norm: int) -> Any:
+    """The value of the given ``name``: a number, an array from a file, or a baseline's rows for this norm."""
     if is_baseline(text):
         return design_rows(text, workload, norm)
     path = Path(text)
@@ -90,7 +91,7 @@ def _value(name: str, text: str, workload: Workload, norm: int) -> Any:
 
 
 def _fitted(value: Any, dims: int) -> Any:
-    """A value from a file: one row or column as a vector, one entry as a number, where these are declared."""
+    """A value with as many dimensions as declared: a row or column as a vector, one entry as a number."""
     array = np.asarray(value)
     if dims == 1 and array.ndim == 2 and 1 in array.shape:
         return array.ravel()

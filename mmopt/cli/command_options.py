@@ -42,6 +42,7 @@ def listed(words: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
 
 
 def _beginning(start: str, names: Iterable[str]) -> list[str]:
+    """The names that begin so, sorted."""
     return sorted(name for name in names if name.startswith(start))
 
 

@@ -1,44 +1,37 @@
-"""Where output goes, and how errors become messages and exit statuses.
+"""Where the output of a command goes, and the exit statuses.
 
-Results go to stdout, everything else to stderr, all of it taken literally. Every command is wrapped:
-exceptions become messages and exit statuses, and a thread watches Ctrl-C and limits.
+Results go to stdout, everything else to stderr, all of it taken literally.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
-import math
 import os
 import re
-import select
-import signal
-import socket
 import sys
 import threading
 import time
-import traceback
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import typer
-
-from mmopt.errors import Error
-from mmopt.limits import deadline, hard_limit
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from mmopt.driver import Progress
 
+# Exit statuses.
+REFUTED = 1  # a saved result that does not hold
+MISTAKE = 2  # in the input
+BUG = 70  # EX_SOFTWARE of sysexits.h
+INTERRUPTED = 130  # the status of shells for SIGINT
+
 # Characters that a terminal may obey, or show in another order, without line ends and tabs.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
-OF_JUPYTER = "JPY_PARENT_PID"  # a variable in the environment of a kernel's processes
+JUPYTER_VARIABLE = "JPY_PARENT_PID"  # in the environment of the processes that a Jupyter kernel starts
 
 
 def escaped(text: str) -> str:
@@ -67,7 +60,7 @@ def console(stderr: bool = False) -> Console:
             for part in super().render(renderable, options):
                 yield part if part.control else Segment(escaped(part.text), part.style)
 
-    is_read = (sys.stderr if stderr else sys.stdout).isatty() and OF_JUPYTER not in os.environ
+    is_read = (sys.stderr if stderr else sys.stdout).isatty() and JUPYTER_VARIABLE not in os.environ
     plain = None if is_read else False
     return Literal(stderr=stderr, markup=False, highlight=False, emoji=False, force_terminal=plain)
 
@@ -119,16 +112,18 @@ def stdout_to_stderr() -> Iterator[None]:
 
 # -- a live line on stderr while a solve takes longer than a second; without a terminal only a forecast
 
-DELAY_SECONDS = 1.0  # seconds before it appears
-AWAITED = ", no certified point yet"
-REFRESH_SECONDS = 0.25  # seconds between refreshes
+DELAY_SECONDS = 1.0  # before the line appears
+AWAITED = ", no certified point yet"  # on the line, before there is a point
+REFRESH_SECONDS = 0.25  # between refreshes
 
 
 class Display:
-    """A context manager, to be passed as ``progress`` to ``mmopt.solve``.
+    """The live line: a context manager, to be passed as ``progress`` to ``mmopt.solve``.
 
-    Another thread draws the line: a solver returns to Python between its points only. each : print a lasting
-    line for every point instead.
+    Another thread draws the line: a solver returns to Python between its points only.
+
+    program : its name begins the line. wanted : whether there is a live line, on a terminal. delay : seconds
+        before it appears. each : print a lasting line for every point.
     """
 
     def __init__(
@@ -175,9 +170,7 @@ class Display:
             self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
@@ -200,6 +193,7 @@ class Display:
         )
 
     def _run(self) -> None:
+        """Draw the line until the end, in a thread."""
         from rich.live import Live
         from rich.text import Text
 
@@ -218,11 +212,11 @@ def _row(progress: Progress) -> str:
 
     p = progress
     gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
-    who = "certified" if p.certified else f"by the count of {p.solver}"
+    source = "certified" if p.certified else f"by the count of {p.solver}"
     objective = rounded(p.objective, 6, up=p.sense == "minimize")
     return (
         f"{p.program}: {p.seconds:.2f} s, iteration {'-' if p.iterations is None else p.iterations}, "
-        f"objective {objective}, {gap}, {who}"
+        f"objective {objective}, {gap}, {source}"
     )
 
 
@@ -235,120 +229,3 @@ def live(program: str = "", verbose: bool = False) -> Iterator[Display]:
     shown = Display(program, console(stderr=True), not verbose, each=verbose)
     with stdout_to_stderr(), shown as display:
         yield display
-
-
-P = ParamSpec("P")
-
-REFUTED = 1  # a saved result that does not hold
-MISTAKE = 2
-BUG = 70  # EX_SOFTWARE of sysexits.h
-INTERRUPTED = 130  # the status of shells for SIGINT
-WAIT_SECONDS = 0.2  # seconds of waiting at a time
-GRACE_SECONDS = 1.0  # seconds in which the main thread may end by itself
-
-
-@dataclass
-class Watch:
-    """A thread that answers Ctrl-C and ends the process at its limit, while the main one is inside a solver.
-
-    ``end``: the time limit (``time.monotonic``); ``pressed``: how often Ctrl-C was pressed.
-    """
-
-    end: float = math.inf
-    pressed: int = 0
-
-    def begin(self) -> None:
-        """Watch from now on; called by the main thread of a process that runs one command."""
-        inlet, outlet = socket.socketpair()
-        outlet.setblocking(False)
-        signal.set_wakeup_fd(outlet.fileno(), warn_on_full_buffer=False)
-        threading.Thread(target=self._watch, args=(inlet, outlet), daemon=True).start()
-
-    def _watch(self, inlet: socket.socket, outlet: socket.socket) -> None:
-        # ``outlet`` is an argument so that it stays open. The main thread checks the limit itself, but not
-        # inside native code.
-        while time.monotonic() < self.end + GRACE_SECONDS:
-            if not select.select([inlet], [], [], WAIT_SECONDS)[0]:
-                continue
-            self.pressed += inlet.recv(64).count(signal.SIGINT)
-            time.sleep(GRACE_SECONDS / 2)  # usually the main thread ends meanwhile, and this one with it
-            if self.pressed > 1:
-                note("interrupted, nothing written")
-                os._exit(INTERRUPTED)
-            if self.pressed:
-                note("interrupted: ending with what there is; Ctrl-C again ends at once")
-        note("error: stopped at the time limit, without a result\n  allow more time, or ask for less")
-        os._exit(MISTAKE)
-
-
-WATCH = Watch()
-
-
-@contextlib.contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
-    """Limit the time of the block; the watch ends a process that goes on after the ``hard_limit``."""
-    WATCH.end = math.inf if seconds is None else time.monotonic() + hard_limit(seconds)
-    try:
-        with deadline(seconds):
-            yield
-    finally:
-        WATCH.end = math.inf  # a process may have more to do than this command
-
-
-def guarded(function: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a command: errors are printed on stderr and turned into an exit status."""
-
-    @functools.wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            with warnings.catch_warnings():
-                # The line of code of a warning means nothing to the user of a command.
-                warnings.showwarning = lambda message, *_where, **_more: note(f"note: {message}")
-                function(*args, **kwargs)
-            if WATCH.pressed:
-                raise typer.Exit(INTERRUPTED)
-        except Error as error:
-            note(f"error: {error}")
-            raise typer.Exit(MISTAKE) from None
-        except KeyboardInterrupt as error:
-            note("interrupted, nothing written")
-            _note_added(error)
-            raise typer.Exit(INTERRUPTED) from None
-        except MemoryError as error:
-            note("error: not enough memory\n  'mmopt solve WORKLOAD --dry-run' says what a problem needs")
-            _note_added(error)
-            raise typer.Exit(MISTAKE) from None
-        except Exception as error:  # the last line of defence: no traceback for users
-            # ``main`` handles a full disk, and a reader that has gone (``mmopt programs | head -1``).
-            if isinstance(error, OSError):
-                _note_added(error)
-            if isinstance(error, typer.Exit | typer.Abort | OSError):
-                raise
-            note(_bug(error))
-            _note_added(error)
-            raise typer.Exit(BUG) from None
-
-    return run
-
-
-def run_alone(function: Callable[P, None], name: str) -> None:
-    """Run a command as a separate program, on ``sys.argv``."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command()(guarded(function))
-    app(prog_name=name)
-
-
-def _note_added(error: BaseException) -> None:
-    """Print the notes that were added to an exception on its way (PEP 678): what had been spent by then."""
-    for text in getattr(error, "__notes__", ()):
-        note(f"  {text}")
-
-
-def _bug(error: Exception) -> str:
-    lines = [
-        f"error: a bug in mmopt ({type(error).__name__}: {error})",
-        "  please report it with the command and its files; MMOPT_TRACEBACK=1 shows where it happened",
-    ]
-    if os.environ.get("MMOPT_TRACEBACK") == "1":
-        lines.insert(0, "".join(traceback.format_exception(error)).rstrip())
-    return "\n".join(lines)

@@ -198,7 +198,7 @@ COMMANDS: Mapping[str, Command] = {
         given=Given,
     ),
     "accuracy": Command(
-        "releases:accuracy",
+        "accuracy_and_releases:accuracy",
         """How accurate each answer will be at the file's privacy, before any data is read.
 
         A standard error and an interval's half width for each query: those of 'mmopt release' with the same
@@ -219,7 +219,7 @@ COMMANDS: Mapping[str, Command] = {
         as_json=Json,
     ),
     "budget": Command(
-        "releases:budget",
+        "accuracy_and_releases:budget",
         """The least privacy budget found, at which every accuracy wish of a workload file holds.
 
         Wishes are 'within: 50' (counts, with 'confidence: 0.95') and 'max_variance: 600' beside the
@@ -244,7 +244,7 @@ COMMANDS: Mapping[str, Command] = {
         as_json=Json,
     ),
     "solve": Command(
-        "strategies:solve",
+        "strategies_and_reports:solve",
         """Choose the best strategy for a workload, with a proof of how good it is.
 
         At the file's privacy, where it has one: by default the strategy of least predicted error, of both
@@ -328,7 +328,7 @@ COMMANDS: Mapping[str, Command] = {
         ],
     ),
     "certify": Command(
-        "strategies:certify",
+        "strategies_and_reports:certify",
         """Certify a strategy or point that came from anywhere: its error, and a proved bound of what is
         possible.
 
@@ -390,7 +390,7 @@ COMMANDS: Mapping[str, Command] = {
         as_json=Json,
     ),
     "verify": Command(
-        "strategies:verify",
+        "strategies_and_reports:verify",
         """Recheck a saved solution: every figure is recomputed from its variables, or from its factors.
 
         No solver is needed; only the bound of a strategy in factors is searched for anew.
@@ -495,7 +495,7 @@ COMMANDS: Mapping[str, Command] = {
         verbose=Verbose,
     ),
     "baselines": Command(
-        "strategies:baselines",
+        "strategies_and_reports:baselines",
         """List what is used without optimising: hierarchies, wavelets, marginals; and what each costs.
 
         Where the file has privacy, errors are standard errors of a release there, the least first, whatever
@@ -518,7 +518,7 @@ COMMANDS: Mapping[str, Command] = {
         as_json=Json,
     ),
     "tune": Command(
-        "strategies:tune",
+        "strategies_and_reports:tune",
         """Show what a sub-workload gains, and the others lose, when its queries count for more.
 
         Errors are root mean squares per query, at the file's privacy; without one, and for replaced rows
@@ -559,7 +559,7 @@ COMMANDS: Mapping[str, Command] = {
         verbose=Verbose,
     ),
     "templates": Command(
-        "strategies:templates",
+        "strategies_and_reports:templates",
         """Optimise strategies kept in factors: products, unions of them, weighted marginals, few attributes.
 
         For workloads of products over domains too large for a matrix. The bound holds for every strategy.
@@ -592,7 +592,7 @@ COMMANDS: Mapping[str, Command] = {
         as_json=Json,
     ),
     "report": Command(
-        "strategies:report",
+        "strategies_and_reports:report",
         """Write one HTML page: queries, program, strategy, errors, bound; also solvers compared, and a
         release.
 
@@ -632,7 +632,7 @@ COMMANDS: Mapping[str, Command] = {
         time_limit=TimeLimit,
     ),
     "release": Command(
-        "releases:release",
+        "accuracy_and_releases:release",
         """Answer a workload on a table with differential privacy, and write the answers with error bars.
 
         Everything that can be refused is refused before the rows of the table are read.
@@ -686,7 +686,7 @@ COMMANDS: Mapping[str, Command] = {
         verbose=Verbose,
     ),
     "refine": Command(
-        "releases:refine",
+        "accuracy_and_releases:refine",
         """Answers that counts can have, beside the unbiased ones: non-negative, of known totals, whole.
 
         They are the answers of counts, so that they add up, and as near to the released ones as can be,
@@ -717,7 +717,7 @@ COMMANDS: Mapping[str, Command] = {
         as_json=Json,
     ),
     "simulate": Command(
-        "releases:simulate",
+        "accuracy_and_releases:simulate",
         """Relative and absolute errors of strategies on a table, by simulated noise. NOT private.
 
         For choosing between strategies on data that may be seen, public data say: nothing that this prints

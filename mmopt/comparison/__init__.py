@@ -1,12 +1,23 @@
 """Programs side by side, each in a process of its own. Solving and judging stand in ``mmopt.driver``.
 
-- ``compare.py``: ``mmopt.compare`` and its result: programs, solvers and tolerances on one workload
-- ``worker.py``: tasks of a comparison, each in a process of its own with limits, and their outcomes
+- ``program_comparison.py``: ``mmopt.compare`` and its result: programs, solvers, tolerances on one workload
+- ``isolated_tasks.py``: tasks, each run in a process of its own with limits, and their outcomes
+- ``worker.py``: the program of these processes: it does the tasks that arrive
 - ``predicted_errors.py``: predictions for a release of a strategy at a stated privacy
-- ``ranking.py``: programs, templates and baselines in one order, and the factors by which they differ
+- ``baselines_against_programs.py``: ``mmopt.baseline_factors``: the factors by which baselines cost more
+- ``ranked_places.py``: programs, templates and baselines in one order
 """
 
-from mmopt.comparison.compare import (
+from mmopt.comparison.baselines_against_programs import (
+    Baselines,
+    Factors,
+    at_privacy,
+    baseline_factors,
+    standards,
+)
+from mmopt.comparison.isolated_tasks import Isolated, Outcome
+from mmopt.comparison.predicted_errors import Predicted, Stated
+from mmopt.comparison.program_comparison import (
     Combination,
     Comparison,
     combinations,
@@ -14,20 +25,7 @@ from mmopt.comparison.compare import (
     outcomes,
     with_formulations,
 )
-from mmopt.comparison.predicted_errors import Predicted, Stated
-from mmopt.comparison.ranking import (
-    Baselines,
-    Factors,
-    Place,
-    Ranking,
-    TemplatePlace,
-    at_privacy,
-    baseline_factors,
-    ranking,
-    standards,
-    template_places,
-)
-from mmopt.comparison.worker import Isolated, Outcome
+from mmopt.comparison.ranked_places import Place, Ranking, TemplatePlace, ranking, template_places
 
 __all__ = [
     "Baselines",

@@ -167,7 +167,10 @@ def _or_reason(
 
 
 def _of_a_row(planned: Plan) -> float:
-    """The standard error of a measured row, with one part, in the units of the unrounded strategy."""
+    """The standard error of a measured row, in the units of the strategy before it was rounded to integers.
+
+    The rounded strategy has one part: its noise is the same for all rows.
+    """
     (deviation,) = deviations(planned.law, planned.integer, planned.scale, planned.fineness)
     (part,) = planned.integer.parts
     return math.ldexp(float(deviation) / part.relative, -planned.integer.bits)
@@ -176,8 +179,9 @@ def _of_a_row(planned: Plan) -> float:
 def _cost(
     workload: Workload, form: StrategyForm, ratio: float | None, noise: Noise, stated: Stated
 ) -> float | None:
-    """The cost of the targets, for the largest ``ratio`` of a variance at unit noise on the rows to its
-    target.
+    """The cost of the targets, in epsilon or rho.
+
+    ratio : the largest of a query's variance, at unit noise on the rows, to its target; None without targets.
 
     Gaussian noise: the claim of ``plan`` for unit noise on rows so long that the largest ratio is 1. Laplace
     noise: its variance is at most twice its squared scale, and the scale is proportional to 1 / epsilon.

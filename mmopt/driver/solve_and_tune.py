@@ -21,6 +21,7 @@ import numpy as np
 
 from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
+from mmopt.display_base_classes import Tabular
 from mmopt.driver.accepted_inputs import as_program, named_givens, refuse_unread, within_range, workload_for
 from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, start_strategy
 from mmopt.driver.judge.assemble_solution import Ending, assemble_solution
@@ -37,7 +38,6 @@ from mmopt.language.atoms.expression_types import LARGEST_DIM
 from mmopt.language.check.procedures_and_sections import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import deadline, require_memory, require_time
-from mmopt.notebook import Tabular
 from mmopt.numerics.component_arrays import plain
 from mmopt.numerics.linear_algebra import blas_threads
 from mmopt.numerics.outward import rounded

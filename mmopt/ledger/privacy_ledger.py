@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.display_base_classes import Tabular
 from mmopt.errors import Error, LedgerError, OptionError, PrivacyError, counted
 from mmopt.installation_and_files import write_whole
 from mmopt.ledger import ledger_file
@@ -40,7 +41,6 @@ from mmopt.ledger.account import (
     total_spent,
 )
 from mmopt.ledger.part_names import readings
-from mmopt.notebook import Tabular
 from mmopt.numerics.outward import rounded
 from mmopt.results import Frame
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mmopt.display_base_classes import Tabular
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism.release_plan import Plan, claim
 from mmopt.mechanism.standard_errors_and_intervals import Intervals, deviations
-from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
 from mmopt.privacy.rounding.measured_integers import MAX_ROWS, CountedTables, check_type

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.display_base_classes import Tabular
 from mmopt.errors import PrivacyError, TooLargeError, WorkloadError, whole
 from mmopt.limits import require_memory
 from mmopt.mechanism.standard_errors_and_intervals import (
@@ -31,7 +32,6 @@ from mmopt.mechanism.standard_errors_and_intervals import (
     intervals,
     standard_errors,
 )
-from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.epsilon_delta_rho import THEOREM_EXACT, Privacy, privacy_warning, zcdp_epsilon, zcdp_rho

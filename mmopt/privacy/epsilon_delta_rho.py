@@ -24,8 +24,8 @@ from numbers import Real
 
 from scipy.optimize import brentq
 
+from mmopt.display_base_classes import Displayed
 from mmopt.errors import PrivacyError, suggest
-from mmopt.notebook import Displayed
 from mmopt.numerics.arrays import EPS
 
 _BOTH = "give epsilon, epsilon with delta, or rho"

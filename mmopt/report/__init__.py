@@ -1,16 +1,17 @@
 """Reports for readers: results and forecasts in; tables, texts and charts out. Nothing here solves or prints.
 
 - ``table_style.py``: tables, and how numbers look
-- ``program_tables.py``: tables of programs, and forecasts of solves
+- ``program_tables_and_forecasts.py``: tables of programs, and forecasts of solves
 - ``workload_tables.py``: a workload file as tables
 - ``solution_and_history_tables.py``: tables of a solution and of its history
 - ``comparison_tables.py``: tables of compared programs, baselines and their ranking
 - ``accuracy_and_release_tables.py``: tables of accuracy, plans, answers and ledgers
-- ``release_chart.py``: charts of accuracy and of released answers
-- ``charts.py``: parts that charts share, and charts of a strategy
+- ``accuracy_and_release_charts.py``: charts of accuracy and of released answers
+- ``chart_parts.py``: parts that charts share
+- ``strategy_charts.py``: charts of a strategy: its entries, the cost of each cell, the error of each query
 - ``convergence_chart.py``: charts of convergence: gap against seconds and iterations
 - ``explain/``: a program explained
-- ``displays.py``: charts, named columns and displays of the objects that users hold, by kind
+- ``displays_frames_and_charts.py``: displays, named columns and charts of the objects that users hold
 - ``exported_names.py``: all that other folders use of this one, loaded on first use
 - ``report_page.py``: a report: one page of all of it
 """

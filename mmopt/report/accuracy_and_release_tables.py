@@ -29,7 +29,7 @@ from mmopt.strategies import Neighbours
 from mmopt.workloads.query_product import wishes
 
 EXACT = 1 - 2 * BEYOND  # takes away the margin that is added to half widths: 15, not 15.01
-QUERIES_SHOWN = 10  # in a group
+QUERIES_SHOWN = 10  # of a group
 SHARES_SHOWN = 10  # queries on which a budget is spent
 
 
@@ -115,15 +115,16 @@ def shares_by_query(plan: Plan, shares: Array, savings: Array) -> Table:
 
 
 def _percents(part: float) -> str:
+    """A part of 1 in per cent, to the nearest tenth."""
     return f"{100 * part:.1f} %"
 
 
 def _at_most(part: float) -> str:
-    """Rounded up, to a tenth of a per cent."""
+    """A part of 1 as a limit in per cent, rounded up to a tenth."""
     return f"≤ {math.ceil(1000 * part) / 10:.1f} %"
 
 
-STATES = {"spent": "no folder was confirmed"}
+STATES = {"spent": "no folder was confirmed"}  # shown in place of an entry's folder
 DIGITS = 12  # shown of a hash
 
 
@@ -148,7 +149,7 @@ def entries_table(ledger: Ledger) -> Table:
 
 
 NOT_PRIVATE = "SIMULATED ON THE DATA: these figures are not private and must not be published"
-GROUPS_SHOWN = 12
+GROUPS_SHOWN = 12  # in a table of answers or of simulated errors
 
 
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -212,6 +213,7 @@ def answers_table(frame: Frame, first: int = 3) -> Table:
 
 
 def _answer(frame: Frame, i: int) -> Row:
+    """Row ``i`` of an ``answers_frame``, its numbers to as many decimals as its standard error needs."""
     error = float(frame["standard_error"][i])
     places = decimals(error)
     row = [
@@ -230,7 +232,9 @@ def interval(frame: Frame, row: int, places: int) -> str:
     """The interval of an answer, its ends rounded outwards to so many decimals."""
     ends = (("low", ROUND_FLOOR), ("high", ROUND_CEILING))
     unit, context = Decimal(1).scaleb(-places), Context(prec=400)
-    rounded_ends = (Decimal(repr(float(frame[name][row]))).quantize(unit, to, context) for name, to in ends)
+    rounded_ends = (
+        Decimal(repr(float(frame[name][row]))).quantize(unit, side, context) for name, side in ends
+    )
     return f"[{', '.join(f'{end:z,f}' for end in rounded_ends)}]"
 
 
@@ -255,6 +259,7 @@ def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:
 
 
 def _errors(errors: GroupErrors) -> Row:
+    """The simulated and predicted errors of a group, or of all queries."""
     values = (errors.relative, errors.spread, errors.expected, errors.rmse, errors.predicted)
     return f"  {errors.name}", *(figure(v, d) for v, d in zip(values, (4, 1, 4, 4, 4), strict=True))
 
@@ -299,12 +304,12 @@ def _entry(ledger: Mapping[str, Any] | None) -> str:
     """The entry of a ledger, in words: what was spent, and what is left; "" without a ledger."""
     if ledger is None:
         return ""
-    what, part = ledger["measure"], ledger.get("part")
-    of = f", part '{part['value']}' of '{part['column']}'" if part else ""
+    measure, part = ledger["measure"], ledger.get("part")
+    part_words = f", part '{part['value']}' of '{part['column']}'" if part else ""
     spent = rounded(str(ledger["spent"]), 6, up=True)
     left, total = (rounded(str(ledger[name]), 6, up=False) for name in ("left", "total"))
-    entry = f"entry {ledger['entry']} of the data set '{ledger['data_set']}'{of}"
-    return f"{entry}: {what} {spent} spent of {total}, {left} left after it"
+    entry = f"entry {ledger['entry']} of the data set '{ledger['data_set']}'{part_words}"
+    return f"{entry}: {measure} {spent} spent of {total}, {left} left after it"
 
 
 def _strategy(manifest: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from math import inf, isfinite
 from rich.console import Group
 
 from mmopt.comparison import Factors, Outcome, Place, Ranking, ranking, standards
-from mmopt.comparison.ranking import best_first
+from mmopt.comparison.ranked_places import best_first
 from mmopt.report.table_style import (
     Row,
     Table,
@@ -29,7 +29,7 @@ from mmopt.results import Solution
 from mmopt.strategies import ADD_REMOVE
 from mmopt.strategies.baselines import NOISE_NAMES, Baseline, Cost, Evaluated
 
-CONTINUOUS = "*"  # after a noise
+CONTINUOUS = "*"  # after the name of a noise on real numbers
 
 
 def ranking_table(ranked: Ranking, outcomes: Sequence[Outcome] = ()) -> Table:
@@ -113,7 +113,9 @@ def baseline_costs(evaluated: Sequence[Evaluated], ranked: Ranking | None = None
     ranked : the baselines at a stated privacy; without it there is a table for each noise, at unit noise.
     """
     notes = (
-        [pairs_table(named)] if (named := [(one.name, n) for one in evaluated if (n := _note(one))]) else []
+        [pairs_table(notes_by_name)]
+        if (notes_by_name := [(one.name, n) for one in evaluated if (n := _note(one))])
+        else []
     )
     if ranked is not None and ranked.stated is not None:
         blocks = [*([ranking_table(ranked)] if ranked.places else []), *notes]
@@ -134,12 +136,14 @@ def baseline_costs(evaluated: Sequence[Evaluated], ranked: Ranking | None = None
 
 
 def _cost(cost: Cost) -> list[str]:
+    """Rows, sensitivity and errors of a baseline, as texts."""
     errors = (cost.error, cost.rmse) if isfinite(cost.error) else (None, None)
     rows = f"{cost.rows:,}" if cost.rows <= MOST_ROWS_IN_FULL else figure(float(cost.rows), 3)
     return [rows, *(figure(value, up=True) for value in (cost.sensitivity, *errors))]
 
 
 def _note(one: Evaluated) -> str:
+    """The reason why a baseline does not apply, or what was chosen for the workload; "" without either."""
     if one.reason is not None:
         return f"does not apply: {one.reason}"
     lacking = ["does not tell the answers"] * any(not isfinite(cost.error) for cost in one.costs)
@@ -228,7 +232,7 @@ def _privacy_rows(costed: Sequence[tuple[Cost, Factors]]) -> tuple[str, tuple[st
 
 
 def _times(factor: float, up: bool | None = None) -> str:
-    """Four digits, or two where the exponent needs the room."""
+    """A factor in four digits, or in two where the exponent needs the room; "-" where it is not finite."""
     if not isfinite(factor):
         return "-"
     return figure(factor, 4, up) if 1e-3 <= factor < 1e4 else gap(factor)
@@ -292,12 +296,18 @@ def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _entry_name(entry: Outcome | Factors, outcomes: Sequence[Outcome]) -> str:
+    """The name of a program, as ``_only_name``, or of a baseline."""
     return _only_name(entry, outcomes) if isinstance(entry, Outcome) else entry.name
 
 
 def _certificates(
     title: str, tried: Sequence[Outcome], outcomes: Sequence[Outcome], notes: dict[str, list[str]]
 ) -> Table:
+    """A row for each outcome that was tried: objective, bound, gap and status.
+
+    notes : each with the names of the outcomes that it is about; those of these outcomes are added.
+    """
+
     def cells(outcome: Outcome) -> Row:
         solution, note = outcome.solution, outcome.reason
         figures = ("-", "-", "-")
@@ -306,9 +316,9 @@ def _certificates(
             weaker = [
                 f"{name} {grade}, not proved" for name, grade in grades if grade not in ("proved", None)
             ]
-            to = solution.strategy.neighbours
-            only = [f"figures are for neighbours {to}"] * (to != ADD_REMOVE)
-            note = "; ".join([*only, *weaker, *solution.warnings])
+            neighbours = solution.strategy.neighbours
+            others = [f"figures are for neighbours {neighbours}"] * (neighbours != ADD_REMOVE)
+            note = "; ".join([*others, *weaker, *solution.warnings])
             up = solution.sense == "minimize"
             bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
             figures = (figure(solution.objective, up=up), bound, gap(solution.gap))
@@ -341,6 +351,7 @@ def _strategies(ranked: Ranking, outcomes: Sequence[Outcome]) -> Iterator[Table]
 
 
 def _work(outcome: Outcome) -> Row:
+    """The work of a solve: violation before the repair, seconds, iterations, memory."""
     solution = outcome.solution
     figures = ["-", "-", "-", "-"]
     if solution is not None:
@@ -361,7 +372,10 @@ def _table(
     cells: Callable[[Outcome], Row],
     *words: str,
 ) -> Table:
-    """Columns of numbers, then of words; ``cells`` gives those of an outcome."""
+    """A row for each outcome of ``shown``: program, solver, columns of numbers, then of words.
+
+    outcomes : all that were compared. cells : gives the numbers and words of an outcome.
+    """
     present = {o.program for o in shown}
     rows = []
     for before, outcome in zip([None, *shown], shown, strict=False):
@@ -383,6 +397,7 @@ def _solver(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
 
 
 def _name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
+    """The name of the program, with its solver where it has one."""
     solver = _solver(outcome, outcomes)
     return outcome.program if solver == "-" else f"{outcome.program} with {solver}"
 
@@ -435,4 +450,5 @@ def _gap_words(solutions: Sequence[Solution]) -> str:
 
 
 def _is_scaled(tried: Sequence[Outcome]) -> bool:
+    """Whether an objective has another scale than the value that formulations share."""
     return any(o.solution is not None and o.solution.value != o.solution.objective for o in tried)

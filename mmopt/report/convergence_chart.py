@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mmopt.comparison import Outcome
-from mmopt.report.charts import (
+from mmopt.report.chart_parts import (
     COLOURS,
     DASHES,
     MARKERS,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 LARGEST_GAP = 1e3  # a gap above this means nothing, and would press the others together
 SMALLEST_GAP = 1e-16  # a gap of zero has no logarithm
-MOST_STEPS = 10  # the last steps of a procedure, which are drawn
+MOST_STEPS = 10  # of a procedure: the last ones are drawn
 
 Place = tuple[float | None, int | None, float]  # seconds, iterations, gap; None where not known
 
@@ -48,6 +48,7 @@ Place = tuple[float | None, int | None, float]  # seconds, iterations, gap; None
 class Descent:
     """The course of a solve: places of its certified points, and those that its solver reported, by run.
 
+    has_reached : whether the last certified gap is within the tolerance.
     tolerance : the requested gap; 0 where that is not known. is_claimed : whether the bound is only claimed.
     """
 
@@ -80,6 +81,7 @@ def descents(result: Outcome | Solution) -> list[Descent]:
 
 
 def _of_outcome(outcome: Outcome) -> Descent:
+    """The line of an outcome, all its seconds from the start of its process."""
     places: list[Place] = [
         (point.seconds, point.iterations, gap)
         for point in outcome.history
@@ -96,10 +98,13 @@ def _of_outcome(outcome: Outcome) -> Descent:
 
 
 def _with_end(places: list[Place], solution: Solution, seconds: float | None) -> list[Place]:
-    """Add the gap of the solution, unless it is the last one: its bound may be of another program."""
+    """The places with the gap of the solution as the last: its bound may come from another program.
+
+    seconds : when it was there; where the last place has that gap already, the two are one.
+    """
     if (last := _drawn(solution.gap)) is None:
         return places
-    if places and math.isclose(places[-1][2], last, rel_tol=1e-3):  # the same gap, judged again
+    if places and math.isclose(places[-1][2], last, rel_tol=1e-3):  # one gap, judged twice
         seconds, iterations, _ = places[-1]
         return [*places[:-1], (seconds, iterations, last)]
     return [*places, (seconds, solution.iterations, last)]
@@ -113,6 +118,7 @@ def _iterations(solution: Solution) -> list[Mapping[str, Any]]:
 def _descent(
     solution: Solution, rows: Sequence[Mapping[str, Any]], certified: list[Place], before: float = 0.0
 ) -> Descent:
+    """The line of a solution, with what its solver reported in ``rows``, ``before`` seconds later."""
     runs = itertools.groupby(
         (row for row in rows if not row["certified"]), key=lambda row: (row.get("part"), row.get("run"))
     )
@@ -131,19 +137,20 @@ def _descent(
 
 def _certified(rows: Iterable[Mapping[str, Any]], sense: str) -> list[Place]:
     """The certified rows with a gap; those of the whole where there are rows of its parts, too."""
-    kept = [row for row in rows if row["certified"]]
+    certified = [row for row in rows if row["certified"]]
     return [
         (row.get("seconds"), row.get("iteration"), gap)
-        for row in [row for row in kept if "part" not in row] or kept
+        for row in [row for row in certified if "part" not in row] or certified
         if (gap := _drawn(gap_between(row.get("objective", np.nan), row.get("bound"), sense))) is not None
     ]
 
 
 def _reported(rows: Iterable[Mapping[str, Any]], sense: str, before: float) -> Iterator[Place]:
-    """The places that a solver reported: the largest of its gap and its two residuals counts, as objective
-    and bound may pass each other while residuals are large.
+    """The places that a solver reported, ``before`` seconds later.
 
-    Where a solver prints objective and bound with the same few digits, its gap is not known.
+    The largest of its gap and its two residuals counts: objective and bound may pass each other while
+    residuals are large. Where a solver prints objective and bound with the same few digits, its gap is not
+    known.
     """
     for row in rows:
         gap = gap_between(row.get("objective", np.nan), row.get("bound"), sense)
@@ -159,27 +166,23 @@ def _drawn(gap: float | None) -> float | None:
 
 
 PALE_COLOURS = COLOURS[3:6]  # black digits are read on these, white ones on the others
-WIDE = 10.0  # factor between the ends of two runs from which their scale is logarithmic
+WIDE_FACTOR = 10.0  # factor between the ends of two runs from which their scale is logarithmic
 PANEL_HEIGHT, ROW_HEIGHT = 2.5, 0.17  # inches, of a panel and of a row of the legend
-LONGEST = 66  # characters of a line below
+LONGEST_REMARK = 66  # characters of a line of the remarks below
+# The line at the requested gap.
 TOLERANCE_STYLE: Mapping[str, Any] = {"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))}
-CERTIFIED, REPORTED = 1.7, 0.7  # widths of lines
-MARK = 10.0  # size of the mark where a run ends
+CERTIFIED_WIDTH, REPORTED_WIDTH = 1.7, 0.7  # widths of lines
+MARK_SIZE = 10.0  # size of the mark where a run ends
 
 
-def write_chart(outcomes: Sequence[Outcome], path: Path, title: str = "") -> None:
-    """Draw a comparison into a file, whole or not at all.
+def write_convergence_chart(results: Sequence[Outcome | Solution], path: Path, title: str = "") -> None:
+    """Draw a comparison, or solutions, into a file, whole or not at all.
 
     Raises
     ------
-    OptionError, ResultError : as ``charts.save``.
+    OptionError, ResultError : as ``chart_parts.save``.
     """
-    save(path, lambda: convergence_figure(outcomes, title))
-
-
-def write_convergence(solution: Solution, path: Path, title: str = "") -> None:
-    """Draw one solution into a file; otherwise as ``write_chart``."""
-    save(path, lambda: convergence_figure([solution], title))
+    save(path, lambda: convergence_figure(results, title))
 
 
 def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -> Figure:
@@ -231,13 +234,18 @@ def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -
 
 @dataclass(frozen=True)
 class _Look:
-    """The numbers of programs and of solvers, in the order in which they are drawn."""
+    """The numbers of programs and of solvers, in the order in which they are drawn.
+
+    by_solver : whether a colour is that of a solver, as there is one program. is_numbered : whether marks
+    have the numbers of programs, as there are more of those than dashes.
+    """
 
     programs: dict[str, int]
     solvers: dict[str, int]
 
     @classmethod
     def of(cls, drawn: Sequence[Descent]) -> _Look:
+        """The look of these lines."""
         return cls(
             *(
                 {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -255,6 +263,7 @@ class _Look:
 
 
 def _draw(axes: Axes, one: Descent, axis: int, look: _Look, *, is_log: bool) -> None:
+    """Draw the line of a solve over seconds (``axis`` 0) or iterations (1), on a logarithmic axis or not."""
     number = look.solvers[one.solver] if look.by_solver else look.programs[one.program]
     marker = MARKERS[look.solvers[one.solver] % len(MARKERS)]
     colour = COLOURS[number % len(COLOURS)]
@@ -263,20 +272,20 @@ def _draw(axes: Axes, one: Descent, axis: int, look: _Look, *, is_log: bool) -> 
         line = [(p[axis], p[2]) for p in run if p[axis] is not None and (p[axis] or not is_log)]
         if line:
             axes.plot(
-                *zip(*line, strict=True), marker=".", markersize=2.5, **stroke(number, number, REPORTED)
+                *zip(*line, strict=True), marker=".", markersize=2.5, **stroke(number, number, REPORTED_WIDTH)
             )
     line = [(place[axis], place[2]) for place in one.certified if place[axis] is not None]
     if not line:
         return
     across, gaps = zip(*line, strict=True)
-    axes.plot(across, gaps, drawstyle="steps-post", alpha=0.75, **stroke(number, number, CERTIFIED))
+    axes.plot(across, gaps, drawstyle="steps-post", alpha=0.75, **stroke(number, number, CERTIFIED_WIDTH))
     style: dict[str, Any] = {"linestyle": "none", "marker": marker}
     axes.plot(across[:-1], gaps[:-1], markersize=4, color=colour, **style)
     axes.plot(
         across[-1:],
         gaps[-1:],
         **style,
-        markersize=MARK,
+        markersize=MARK_SIZE,
         markeredgecolor=colour,
         markeredgewidth=1.4,
         markerfacecolor=colour if one.has_reached else "white",
@@ -304,20 +313,22 @@ def _legend(drawn: Sequence[Descent], look: _Look) -> tuple[list[Any], list[Any]
     if look.by_solver:
         lines = [entry(*names.values(), linestyle="none")]
         lines += [
-            entry(name, marker=markers[name], markersize=5, **stroke(n, n, CERTIFIED))
+            entry(name, marker=markers[name], markersize=5, **stroke(n, n, CERTIFIED_WIDTH))
             for name, n in look.solvers.items()
         ]
     else:
         lines = [
-            entry(f"{n + 1}  " * look.is_numbered + names[name], **stroke(n, n, CERTIFIED))
+            entry(f"{n + 1}  " * look.is_numbered + names[name], **stroke(n, n, CERTIFIED_WIDTH))
             for name, n in look.programs.items()
         ]
     is_reported = any(one.reported for one in drawn)
     meanings = (
-        (any(one.certified for one in drawn), entry("certified", color="0.3", linewidth=CERTIFIED)),
+        (any(one.certified for one in drawn), entry("certified", color="0.3", linewidth=CERTIFIED_WIDTH)),
         (
             is_reported,
-            entry("the solver's own count", color="0.3", linewidth=REPORTED, marker=".", markersize=2.5),
+            entry(
+                "the solver's own count", color="0.3", linewidth=REPORTED_WIDTH, marker=".", markersize=2.5
+            ),
         ),
         (is_reported, entry("(not checked; gap or residual)", linestyle="none")),
         (
@@ -341,11 +352,11 @@ def _below(every: Sequence[Descent], drawn: Sequence[Descent]) -> list[str]:
         f"No times of single iterations: {', '.join(untimed)}" if untimed else "",
         f"Gaps below {SMALLEST_GAP:g} are drawn there" if lowest else "",
     ]
-    return [line for text in remarks if text for line in textwrap.wrap(text, LONGEST)]
+    return [line for text in remarks if text for line in textwrap.wrap(text, LONGEST_REMARK)]
 
 
 def _is_wide(drawn: Sequence[Descent], axis: int) -> bool:
-    """Whether some runs took many times as long as others."""
+    """Whether some runs took many times as many seconds (``axis`` 0) or iterations (1) as others."""
     every = [[p[axis] or 0 for run in [one.certified, *one.reported] for p in run] for one in drawn]
     ends = [end for places in every if (end := max(places)) > 0]
-    return bool(ends) and max(ends) > WIDE * min(ends)
+    return bool(ends) and max(ends) > WIDE_FACTOR * min(ends)

@@ -1,5 +1,6 @@
 """The names that ``mmopt.report`` exports, loaded all together."""
 
+from mmopt.report.accuracy_and_release_charts import write_accuracy_chart
 from mmopt.report.accuracy_and_release_tables import (
     NOT_PRIVATE,
     accuracy_by_group,
@@ -12,18 +13,18 @@ from mmopt.report.accuracy_and_release_tables import (
     shares_by_query,
     simulated_table,
 )
-from mmopt.report.charts import check_chart
+from mmopt.report.chart_parts import check_chart
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
-from mmopt.report.convergence_chart import convergence_figure, write_chart, write_convergence
-from mmopt.report.displays import chart, display, framed
-from mmopt.report.program_tables import (
+from mmopt.report.convergence_chart import convergence_figure, write_convergence_chart
+from mmopt.report.displays_frames_and_charts import chart, display, framed
+from mmopt.report.explain.explanation_text_and_latex import program_listing
+from mmopt.report.program_tables_and_forecasts import (
     Sizes,
     SolverSize,
     cones_table,
     givens_table,
     highlighted,
     lines_table,
-    program_listing,
     programs_table,
     sizes_of,
     sizes_tables,
@@ -31,7 +32,6 @@ from mmopt.report.program_tables import (
     takers,
     takers_table,
 )
-from mmopt.report.release_chart import write_accuracy_chart
 from mmopt.report.report_page import Contents, solution_page, write_page
 from mmopt.report.solution_and_history_tables import (
     history_frame,
@@ -96,7 +96,6 @@ __all__ = [
     "tuning_table",
     "verification_report",
     "write_accuracy_chart",
-    "write_chart",
-    "write_convergence",
+    "write_convergence_chart",
     "write_page",
 ]

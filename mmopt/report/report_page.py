@@ -14,21 +14,22 @@ from mmopt.installation_and_files import version, write_whole
 from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import SIMULATED
+from mmopt.report.accuracy_and_release_charts import accuracy_figure, release_figure
 from mmopt.report.accuracy_and_release_tables import accuracy_by_group, answers_table, release_rows
-from mmopt.report.charts import need_matplotlib, picture
-from mmopt.report.displays import chart, display
+from mmopt.report.chart_parts import need_matplotlib, picture
+from mmopt.report.displays_frames_and_charts import chart, display
 from mmopt.report.explain import explain
-from mmopt.report.explain.explanation_html import PAGE_STYLE, STYLE, fragment
-from mmopt.report.explain.explanation_text_and_latex import DocumentSection, arranged
-from mmopt.report.release_chart import accuracy_figure, release_figure
+from mmopt.report.explain.explanation_html_and_mathml import PAGE_STYLE, STYLE, fragment
+from mmopt.report.explain.explanation_sections import DocumentSection, arranged
 from mmopt.report.solution_and_history_tables import solution_rows, solved_workload
 from mmopt.request import WorkloadLike
 from mmopt.results import Frame, Solution
 from mmopt.workloads import Workload
 
-ANSWERS_SHOWN = 20  # in the table, of a group; the chart has all
-# A chart is drawn on white: in dark mode its lightness is inverted, its hues are not.
-CHARTS = """
+ANSWERS_SHOWN = 20  # of a group, in the table; the chart has all
+# The style of charts and columns. A chart is drawn on white: in dark mode its lightness is inverted, its hues
+# are not.
+CHARTS_STYLE = """
 body { max-width: 76rem; }
 figure { margin: 1em 0; overflow-x: auto; } figure svg { max-width: 100%; min-width: 30rem; height: auto; }
 figcaption { font-size: .9em; } h1 { line-height: 1.2; overflow-wrap: anywhere; }
@@ -44,6 +45,7 @@ body > section > h2 { margin-top: 2.2em; border-bottom: 2px solid; }
 @media print { body { max-width: none; padding: 0; font-size: 11px; } figure, tr { break-inside: avoid; }
   figure svg { min-width: 0; max-height: 24cm; } h2, h3 { break-after: avoid; } .beside { display: block; } }
 """
+# What the page says of private data: without a release, and with one.
 UNTOUCHED = (
     "Private data: none. No table was read for this page; all of it follows from the queries, the program "
     "and the solver."
@@ -54,7 +56,6 @@ RELEASED = (
     "program, the solver and the privacy asked for, and are the same whatever the table holds. What the "
     "guarantee leaves out is named there as well."
 )
-
 
 CAPTIONS = {
     "gap": "Gap between the objective and its bound. Certified: at the repaired point, by the program.",
@@ -108,7 +109,7 @@ def write_page(contents: Contents, path: str | Path | None) -> str:
     parts = [
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>{PAGE_STYLE}{STYLE}{CHARTS}</style>\n</head>\n<body>\n<h1>{title}</h1>",
+        f"<style>{PAGE_STYLE}{STYLE}{CHARTS_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>",
     ]
     for heading, pieces in _sections(contents):
         if shown := "\n".join(filter(None, pieces)):
@@ -121,12 +122,13 @@ def write_page(contents: Contents, path: str | Path | None) -> str:
 
 
 def solution_page(solution: Any, path: str | Path | None, workload: WorkloadLike | None) -> str:
-    """The page of a solution alone; parameters and errors as ``notebook.Reported.report``."""
+    """The page of a solution alone; parameters and errors as ``display_base_classes.Reported.report``."""
     given = None if workload is None else solved_workload(solution, workload)
     return write_page(Contents(solution.program, given, solution=solution), path)
 
 
 def _sections(c: Contents) -> Iterator[tuple[str, Iterator[str]]]:
+    """The sections of the page, each with its heading and its pieces of HTML."""
     yield "", _about(c)
     if c.workload is not None:
         yield "What is asked", iter([_shown(c.workload)])
@@ -145,6 +147,7 @@ def _sections(c: Contents) -> Iterator[tuple[str, Iterator[str]]]:
 
 
 def _about(c: Contents) -> Iterator[str]:
+    """The private data on the page, in words."""
     if c.manifest is None:
         yield f"<p>{escape(UNTOUCHED)}</p>"
     elif c.manifest["private"]:
@@ -154,30 +157,32 @@ def _about(c: Contents) -> Iterator[str]:
 
 
 def _explained(solution: Solution, workload: Workload | None) -> Iterator[str]:
-    """The program as written, and beside it as compiled."""
+    """The program as written, and beside it as compiled and solved."""
     program = Program.parse(solution.program_text, solution.program)
     try:
-        e = explain(program, workload, solution=solution)
+        explanation = explain(program, workload, solution=solution)
     except TooLargeError as error:
         yield _shown(f"What was compiled is not shown: {error.message}")
-        e = explain(program, solution=solution)
-    if e.solved is not None:  # its rows are in the section of the strategy
-        e = replace(e, solved=replace(e.solved, rows=()) if e.solved.lines else None)
-    first, listing, *reasons = arranged(replace(e, compiled=None, solved=None, steps=()))
+        explanation = explain(program, solution=solution)
+    if (solved := explanation.solved) is not None:  # its rows are in the section of the strategy
+        explanation = replace(explanation, solved=replace(solved, rows=()) if solved.lines else None)
+    first, listing, *reasons = arranged(replace(explanation, compiled=None, solved=None, steps=()))
     folded = (
         f"<details><summary>{escape(one.title)}</summary>{_shown_blocks(one)}</details>" for one in reasons
     )
     written = [_section(first), _section(listing), *folded]
-    compiled = map(_section, list(arranged(e))[2 + len(reasons) :])
+    compiled = map(_section, list(arranged(explanation))[2 + len(reasons) :])
     columns = ["\n".join(["<div>", *side, "</div>"]) for side in (written, compiled)]
     yield "\n".join(['<div class="beside">', *columns, "</div>"])
 
 
 def _section(section: DocumentSection) -> str:
+    """A section of an explanation, its title above it."""
     return f"<h3>{escape(section.title)}</h3>\n{_shown_blocks(section)}"
 
 
 def _strategy(solution: Solution, plan: Plan | None) -> Iterator[str]:
+    """The figures of the solution, and its strategy in words and charts."""
     yield _shown(solution_rows(solution, plan))
     if not solution.has_strategy:
         return
@@ -187,6 +192,7 @@ def _strategy(solution: Solution, plan: Plan | None) -> Iterator[str]:
 
 
 def _errors(c: Contents) -> Iterator[str]:
+    """The errors of the queries at unit noise, and those of the release, as planned."""
     solution, plan = c.solution, c.plan
     assert solution is not None
     if c.workload is not None and solution.has_strategy:
@@ -197,12 +203,14 @@ def _errors(c: Contents) -> Iterator[str]:
 
 
 def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
+    """A release: the facts of its manifest, its answers and their chart."""
     yield _shown(release_rows(manifest))
     yield _shown(answers_table(answers, ANSWERS_SHOWN))
     yield _chart("answers", partial(release_figure, answers))
 
 
 def _made_with(c: Contents) -> Iterator[str]:
+    """The versions, and the hashes by which queries, files and strategy are recognised."""
     s, rows = c.solution, [("mmopt", version())]
     if s is not None and not s.template:
         rows += [row for row in s.rows() if row[0] == "solver"]
@@ -223,10 +231,12 @@ def _made_with(c: Contents) -> Iterator[str]:
 
 
 def _shown(value: object) -> str:
+    """The display of a value; the page has the style once."""
     return display(value, is_styled=False)
 
 
 def _shown_blocks(section: DocumentSection) -> str:
+    """The blocks of a section of an explanation, without its title."""
     return fragment(section.blocks, is_styled=False)
 
 

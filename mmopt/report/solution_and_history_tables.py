@@ -29,9 +29,9 @@ from mmopt.symmetry.components import Cells
 from mmopt.workloads import Domain, Workload
 from mmopt.workloads.workload import only, subworkloads
 
-ROWS_SHOWN = 20  # in a history
-ORDER = ("part", "run", "iteration", "seconds", "objective", "bound", "gap")
-# In a table, which has less room than a file
+ROWS_SHOWN = 20  # of a history
+ORDER = ("part", "run", "iteration", "seconds", "objective", "bound", "gap")  # of columns
+# Names of columns in a table, which has less room than a file.
 HEADS = {"iteration": "iter", "seconds": "sec", "primal residual": "primal", "dual residual": "dual"}
 
 Row = Mapping[str, float | bool]
@@ -46,10 +46,10 @@ def history_table(solution: Solution) -> Table:
     history, up = solution.history, solution.sense == "minimize"
     if any("certified" in row for row in history):
         return _iterations(solution, up)
-    kept = _kept(history, 1.0 if up else -1.0)
+    places = _rounds_shown(history, 1.0 if up else -1.0)
     columns = list(dict.fromkeys(name for row in history for name in row))
-    rows = ([_text(name, history[i].get(name), up) for name in columns] for i in kept)
-    return rows_table(columns, rows, columns, f"Rounds{_part(kept, history)}")
+    rows = ([_text(name, history[i].get(name), up) for name in columns] for i in places)
+    return rows_table(columns, rows, columns, f"Rounds{_shown_of(places, history)}")
 
 
 def history_frame(solution: Solution) -> Frame:
@@ -60,13 +60,13 @@ def history_frame(solution: Solution) -> Frame:
     and bound are those of a repaired point, by the program file; else they are the solver's count, not
     checked. gap : the gap between the two, where it is finite.
     """
-    named = list(_with_steps(solution, ""))
+    rows_by_step = list(_with_steps(solution, ""))
     columns: dict[str, Any] = {}
     if solution.steps:
-        columns["step"] = np.array([step for step, _ in named], dtype=object)
-    for name in _columns(row for _, row in named):
-        columns[name] = np.array([row.get(name, math.nan) for _, row in named], dtype=float)
-    certified = [row.get("certified", "objective" in row) for _, row in named]
+        columns["step"] = np.array([step for step, _ in rows_by_step], dtype=object)
+    for name in _columns(row for _, row in rows_by_step):
+        columns[name] = np.array([row.get(name, math.nan) for _, row in rows_by_step], dtype=float)
+    certified = [row.get("certified", "objective" in row) for _, row in rows_by_step]
     return Frame({**columns, "certified": np.array(certified, dtype=bool)})
 
 
@@ -77,6 +77,7 @@ def _columns(rows: Iterable[Mapping[str, object]]) -> list[str]:
 
 
 def _with_steps(solution: Solution, step: str) -> Iterator[tuple[str, dict[str, float | bool]]]:
+    """The rows of a history with their gaps, then those of its steps, each with the name of its step."""
     for row in solution.history:
         ratio = _gap(row, solution.sense)
         yield step, {**row, **({} if ratio is None else {"gap": ratio})}
@@ -91,8 +92,9 @@ def _gap(row: Row, sense: str) -> float | None:
 
 
 def _iterations(solution: Solution, up: bool) -> Table:
-    history, kept = solution.history, _spread(solution.history)
-    shown = [{**history[i], "gap": _gap(history[i], solution.sense)} for i in kept]
+    """The history of a solver; ``up``: its objectives are rounded up, its bounds down."""
+    history, places = solution.history, _iterations_shown(solution.history)
+    shown = [{**history[i], "gap": _gap(history[i], solution.sense)} for i in places]
     columns = [name for name in _columns(shown) if any(row.get(name) is not None for row in shown)]
     if "part" in columns or len({row.get("run") for row in shown}) == 1:  # there is no room for both
         columns = [name for name in columns if name != "run"]
@@ -104,12 +106,12 @@ def _iterations(solution: Solution, up: bool) -> Table:
         for row in shown
     )
     heads = [HEADS.get(name, name) for name in columns]
-    title = f"Iterations{_part(kept, history)}: the solver's own count where not certified"
+    title = f"Iterations{_shown_of(places, history)}: the solver's own count where not certified"
     return rows_table([*heads, "by"], rows, heads, title, whole=("by",))
 
 
-def _spread(history: Sequence[Row]) -> list[int]:
-    """The places of the iterations to show, ascending."""
+def _iterations_shown(history: Sequence[Row]) -> list[int]:
+    """The places of the iterations to show, ascending: the certified ones, and others evenly spaced."""
     certified = [i for i, row in enumerate(history) if row.get("certified")][-ROWS_SHOWN:]
     others = [i for i, row in enumerate(history) if not row.get("certified")]
     count = min(len(others), ROWS_SHOWN - len(certified))
@@ -117,12 +119,16 @@ def _spread(history: Sequence[Row]) -> list[int]:
     return sorted([*certified, *(others[place] for place in chosen)])
 
 
-def _part(kept: Sequence[int], history: Sequence[Row]) -> str:
-    return "" if len(kept) == len(history) else f", {len(kept)} of {len(history)}"
+def _shown_of(places: Sequence[int], history: Sequence[Row]) -> str:
+    """How many rows of a history are shown, for a title; "" where all are."""
+    return "" if len(places) == len(history) else f", {len(places)} of {len(history)}"
 
 
-def _kept(history: Sequence[Row], sign: float) -> list[int]:
-    """The places of the rounds to show, ascending."""
+def _rounds_shown(history: Sequence[Row], sign: float) -> list[int]:
+    """The places of the rounds to show, ascending: the best and the last of each start, then the best.
+
+    sign : 1 where objectives are minimised, -1 where they are maximised.
+    """
 
     def worth(i: int) -> float:
         return sign * history[i].get("objective", sign * math.inf)
@@ -145,10 +151,10 @@ def _text(name: str, value: float | None, up: bool | None) -> str:
     return figure(value, 3 if name == "seconds" else 6)
 
 
-CELLS_SHOWN = 10  # with slack
+CELLS_SHOWN = 10  # of those with slack
 AT_UNIT_NOISE = ("total error", "error bound")  # rows that a plan has at its privacy
 UNITS = f"{', '.join(AT_UNIT_NOISE)} and rmse are at unit noise and sensitivity 1, whatever the privacy"
-VALUES_SHOWN = 2  # values of an attribute in the name of an orbit
+VALUES_SHOWN = 2  # of an attribute, in the name of an orbit
 
 
 def verification_report(verification: Verification) -> Group:
@@ -226,7 +232,10 @@ def _cell_name(solution: Solution, workload: Workload, number: int) -> str:
 
 
 def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
-    """The values of each attribute in an orbit: "F, any hispanic, 3 or 5 or 13 more"; how many cells."""
+    """The values of each attribute in an orbit, and how many cells it has.
+
+    As in "F, any hispanic, 3 or 5 or 13 more (1,300 cells)".
+    """
     numbers = np.unravel_index(orbit, cells.joint.shape)
     words = []
     for a, number, orbits in zip(domain.attributes, numbers, cells.joint.attributes, strict=True):
@@ -271,6 +280,7 @@ def tuning_table(tuned: Sequence[Tuned], noise: float = 1.0) -> Table:
 
 
 def _error(rmse: float | None, noise: float) -> str:
+    """An error at unit noise as that at this noise, rounded up; "-" for None."""
     return figure(None if rmse is None else noise * rmse, 5, up=True)
 
 

@@ -74,7 +74,7 @@ def rows_table(
     *,
     first_names_row: bool = True,
 ) -> Table:
-    """A table of any sequences."""
+    """A ``Table`` of rows that may be any sequences."""
     return Table(tuple(header), tuple(map(tuple, rows)), right, title, whole, first_names_row)
 
 
@@ -84,7 +84,7 @@ def pairs_table(rows: Iterable[tuple[object, object]]) -> Table:
 
 
 def more_rows(count: int, indent: str = "") -> list[Row]:
-    """The row "… 5 more" where rows are left out."""
+    """The row "… 5 more" where so many rows are left out; no row for 0 or less."""
     return [(cell(f"{indent}… {count:,} more", "dim"),)] * (count > 0)
 
 
@@ -110,7 +110,7 @@ def figure(value: float | None, digits: int = 6, up: bool | None = None) -> str:
 
 
 def percent(confidence: float | str) -> str:
-    """A confidence as 95%, in full: to six digits 0.999999999999 would be 100%."""
+    """A confidence in per cent (``95%``), with all its digits: in six, 0.999999999999 would be 100%."""
     return f"{(100 * Decimal(str(confidence))).normalize():f}%"
 
 
@@ -119,7 +119,7 @@ def gap(value: float | None) -> str:
     return rounded(value, 2, up=True, layout="e")
 
 
-MOST_IN_FULL = 1e6  # days, GiB
+MOST_IN_FULL = 1e6  # days or GiB; more are written with an exponent
 
 
 def duration(seconds: float) -> str:

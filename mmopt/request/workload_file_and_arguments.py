@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 import scipy.sparse
 
+from mmopt.display_base_classes import Tabular
 from mmopt.errors import Location, OptionError, PrivacyError, WorkloadError, placed, suggest
 from mmopt.installation_and_files import programs_folder
-from mmopt.notebook import Tabular
 from mmopt.privacy.epsilon_delta_rho import Privacy, privacy_fault
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request.domain_and_data_keys import DomainNode, Rules, TableOptions, read_domain, read_rules

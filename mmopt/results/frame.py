@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from mmopt.display_base_classes import Displayed
 from mmopt.errors import OptionError, suggest
-from mmopt.notebook import Displayed
 
 if TYPE_CHECKING:
     import pandas

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.display_base_classes import Charted, Reported
 from mmopt.errors import Error, ResultError
-from mmopt.notebook import Charted, Reported
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level
 from mmopt.numerics.outward import rounded

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmopt.notebook import Tabular
+from mmopt.display_base_classes import Tabular
 
 Figure = float | str | None
 # Rows about a strategy, not shown where the program has none: its place is taken by the cells one by one

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from mmopt.display_base_classes import Charted
 from mmopt.errors import OptionError
-from mmopt.notebook import Charted
 from mmopt.numerics.arrays import Array, frozen, owned
 from mmopt.numerics.component_arrays import Level
 from mmopt.numerics.linear_algebra import largest_singular_value, pseudo_factors

@@ -4,13 +4,14 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mmopt.cli.app import run_alone
 from mmopt.cli.command_inputs import names_in
 from mmopt.cli.command_options import TimeLimit, Tolerance
-from mmopt.cli.command_output import REFUTED, note, run_alone, show
+from mmopt.cli.command_output import REFUTED, note, show
 from mmopt.cli.solve_and_plan import options_for
 from mmopt.errors import OptionError
 from mmopt.installation_and_files import write_whole
-from mmopt.report.charts import COLOURS, DASHES, MARKERS, check_chart, plainly, save
+from mmopt.report.chart_parts import COLOURS, DASHES, MARKERS, check_chart, plainly, save
 from mmopt.report.table_style import (
     Table,
     bold,

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mmopt.display_base_classes import Displayed
 from mmopt.errors import TooLargeError, WorkloadError, counted, suggest, whole
 from mmopt.limits import require_memory
-from mmopt.notebook import Displayed
 from mmopt.workloads.encodings import Bins, Categories, Values, refuse_repeated
 
 if TYPE_CHECKING:

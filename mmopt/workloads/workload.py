@@ -20,9 +20,9 @@ from typing import Literal
 import numpy as np
 from scipy import linalg, sparse
 
+from mmopt.display_base_classes import Tabular
 from mmopt.errors import OptionError, WorkloadError, suggest, whole
 from mmopt.limits import require_memory
-from mmopt.notebook import Tabular
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned
 from mmopt.numerics.linear_algebra import rounding_of_root
 from mmopt.workloads.arrays_and_frames import check_labels, labelled

@@ -126,4 +126,4 @@ def ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts are drawn, and not turned into bytes, which takes longest: tests/report looks at those."""
     starts = {"svg": b"<?xml version='1.0'?><svg></svg>", "png": b"\x89PNG"}
-    monkeypatch.setattr("mmopt.report.charts._drawn", lambda figure, kind, dpi: starts[kind])
+    monkeypatch.setattr("mmopt.report.chart_parts._drawn", lambda figure, kind, dpi: starts[kind])

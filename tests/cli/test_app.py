@@ -1,7 +1,8 @@
 """The command line: help, the list of programs; exceptions become messages, and Ctrl-C ends in order.
 
-Guards __main__.py, command_output.py, command_options.py, command_inputs.py, command_table.py,
-solve_and_plan.py, cli/commands/workload_files.py, cli/commands/programs.py, cli/commands/strategies.py.
+Guards __main__.py, app.py, command_output.py, command_options.py, command_inputs.py, command_table.py,
+solve_and_plan.py, cli/commands/workload_files.py, cli/commands/programs.py,
+cli/commands/strategies_and_reports.py.
 """
 
 import errno
@@ -24,8 +25,8 @@ import typer
 from typer.testing import CliRunner
 
 import mmopt
-from mmopt.cli import command_output
-from mmopt.cli.command_output import guarded
+from mmopt.cli import app, command_output
+from mmopt.cli.app import guarded
 from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS
 from mmopt.errors import Location, OptionError
 from mmopt.language import program_names
@@ -164,16 +165,14 @@ def test_ctrl_c_writes_nothing(run: Any, files: Path, subtests: pytest.Subtests)
 def test_the_watch_counts_ctrl_c_and_ends_what_does_not_end_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Inside native code nothing else would."""
     said: list[str] = []
-    monkeypatch.setattr(command_output, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(app, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(os, "_exit", sys.exit)
 
     def watched(*presses: int, end: float) -> object:
         said.clear()
-        watch = command_output.Watch(end)
+        watch = app.Watch(end)
         inlet, outlet = socket.socketpair()
-        monkeypatch.setattr(
-            command_output, "note", lambda text: (said.append(text), setattr(watch, "end", 0.0))
-        )
+        monkeypatch.setattr(app, "note", lambda text: (said.append(text), setattr(watch, "end", 0.0)))
         with inlet, outlet, pytest.raises(SystemExit) as ended:
             outlet.send(bytes(presses))
             watch._watch(inlet, outlet)
@@ -201,9 +200,9 @@ def test_a_process_of_its_own_is_watched(files: Path) -> None:
         "Clock.hand_over = handed_over\n"
     )
     asleep = (
-        "import contextlib, sys, time, mmopt.cli.command_output, mmopt.cli.commands.strategies\n"
-        "mmopt.cli.command_output.deadline = lambda limit: contextlib.nullcontext()\n"
-        "sys.modules['mmopt.cli.commands.strategies'].run_solve = lambda *a: time.sleep(600)\n"
+        "import contextlib, sys, time, mmopt.cli.app, mmopt.cli.commands.strategies_and_reports\n"
+        "mmopt.cli.app.deadline = lambda limit: contextlib.nullcontext()\n"
+        "sys.modules['mmopt.cli.commands.strategies_and_reports'].run_solve = lambda *a: time.sleep(600)\n"
     )
     for code, options, status, message in (
         (pressed, ("--solver", "clarabel", "--json"), 130, "this is the best certified point so far\n"),

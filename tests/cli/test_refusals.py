@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mmopt import worker_start
+from mmopt import comparison_process
 from mmopt.comparison import Isolated
 
 ROWS = Path(__file__).with_name("refusals.txt").read_text(encoding="utf-8").removeprefix("$ ").split("\n$ ")
@@ -25,7 +25,7 @@ def test_every_refusal(
     subtests: pytest.Subtests,
 ) -> None:
     monkeypatch.setattr(Isolated, "_follow", None)  # nothing is solved
-    monkeypatch.setattr(worker_start, "Worker", lambda verbose: contextlib.nullcontext())
+    monkeypatch.setattr(comparison_process, "Worker", lambda verbose: contextlib.nullcontext())
     shutil.copy(saved, files / "saved.npz")
     total = (files / "total.yaml").read_text(encoding="utf-8")
     for name, text in {

@@ -1,6 +1,6 @@
 """Baselines beside programs: the same units, the right program and bound, and never below it.
 
-Guards ranking.py.
+Guards baselines_against_programs.py.
 """
 
 import math
@@ -15,8 +15,9 @@ from tolerances import FINE, GAP_INTERIOR, PRINTED, ROUNDING
 
 from mmopt import ContradictionError, OptionError, ResultError, Workload, baseline_factors, certify, solve
 from mmopt.comparison import Isolated, Outcome, standards
-from mmopt.comparison.ranking import PrivacyFactors, least_costs
-from mmopt.comparison.worker import Costed, Costing
+from mmopt.comparison.baselines_against_programs import PrivacyFactors, least_costs
+from mmopt.comparison.isolated_tasks import Costed
+from mmopt.comparison.worker import Costing
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Evaluated, baseline_names, evaluate
 from mmopt.workloads import query_product as f

@@ -1,6 +1,6 @@
 """Programs side by side: what cannot be solved is an entry with its reason.
 
-Guards compare.py.
+Guards program_comparison.py.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from own_solvers import by_scs
 
 from mmopt import Error, OptionError, Program, Solution, Workload, compare, solve
 from mmopt.comparison import Isolated, combinations, outcomes, with_formulations
-from mmopt.comparison.compare import CLASSES
+from mmopt.comparison.program_comparison import CLASSES
 from mmopt.driver import Progress
 from mmopt.language import program_names
 
@@ -29,7 +29,7 @@ TEXT = Program.load("l2_strategy").text
 @pytest.fixture
 def shared(processes: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that loads the solvers is one that other tests use."""
-    module = sys.modules["mmopt.comparison.compare"]
+    module = sys.modules["mmopt.comparison.program_comparison"]
     monkeypatch.setattr(module, "Isolated", lambda verbose: contextlib.nullcontext(processes))
 
 

@@ -1,6 +1,6 @@
 """From what a process said and how it ended to an outcome.
 
-Guards worker.py.
+Guards isolated_tasks.py.
 """
 
 from dataclasses import replace
@@ -9,24 +9,14 @@ import numpy as np
 import pytest
 
 from mmopt.comparison import Outcome, Predicted, Stated
-from mmopt.comparison.worker import (
-    Costed,
-    Costing,
-    Done,
-    Failed,
-    Predictions,
-    Run,
-    Solving,
-    Started,
-    costs_of,
-    outcome_of,
-)
+from mmopt.comparison.isolated_tasks import Costed, Run, costs_of, outcome_of
+from mmopt.comparison.worker import Costing, Done, Failed, Predictions, Solving, Started
+from mmopt.comparison_process import Ended
 from mmopt.driver import Progress
 from mmopt.driver.solve_and_tune import solve
 from mmopt.language import Program
 from mmopt.privacy import Privacy
 from mmopt.strategies.baselines import evaluate
-from mmopt.worker_start import Ended
 from mmopt.workloads import Workload
 
 TASK = Solving(

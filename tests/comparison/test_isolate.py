@@ -1,6 +1,6 @@
 """A combination that runs away, crashes or is interrupted leaves an outcome, the rest, and no process.
 
-Guards worker.py, numerics/linear_algebra.py, worker_start.py.
+Guards worker.py, isolated_tasks.py, numerics/linear_algebra.py, comparison_process.py.
 """
 
 import contextlib
@@ -21,11 +21,12 @@ import pytest
 from processes import Marked, linux_only, wait_for
 
 from mmopt import Program, SolverError, Workload, compare, solve
-from mmopt.comparison import Outcome, combinations, outcomes, worker
-from mmopt.comparison.worker import Isolated, Solving
+from mmopt.comparison import Outcome, combinations, isolated_tasks, outcomes
+from mmopt.comparison.isolated_tasks import Isolated
+from mmopt.comparison.worker import Solving
+from mmopt.comparison_process import Worker
 from mmopt.driver import Progress
 from mmopt.limits import hard_limit
-from mmopt.worker_start import Worker
 
 pytestmark = linux_only
 
@@ -176,7 +177,7 @@ def test_ctrl_c_keeps_what_there_is(compared: Any) -> None:
 def test_ctrl_c_does_not_wait_for_one_that_cannot_be_stopped(
     compared: Any, marked_processes: tuple[Marked, Isolated], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "HANDOVER_SECONDS", 0.0)
+    monkeypatch.setattr(isolated_tasks, "HANDOVER_SECONDS", 0.0)
 
     def press() -> None:
         if wait_for(marked_processes[0].solving):
@@ -193,7 +194,7 @@ def test_ctrl_c_does_not_wait_for_one_that_cannot_be_stopped(
 def test_a_second_ctrl_c_does_not_wait_at_all(
     compared: Any, marked_processes: tuple[Marked, Isolated], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "HANDOVER_SECONDS", 1000.0)
+    monkeypatch.setattr(isolated_tasks, "HANDOVER_SECONDS", 1000.0)
     found, isolated = marked_processes
     pressed: list[int] = []
 
@@ -216,7 +217,7 @@ def test_a_second_ctrl_c_does_not_wait_at_all(
 
 PARENT = """
 import pickle, sys, time
-from mmopt.worker_start import Worker
+from mmopt.comparison_process import Worker
 worker = Worker()
 worker.send(pickle.load(sys.stdin.buffer))
 time.sleep(1000)

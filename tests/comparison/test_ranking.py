@@ -9,7 +9,7 @@ import pytest
 from mmopt import Privacy, Workload, solve
 from mmopt.comparison import Factors, Outcome, Predicted, Stated, ranking
 from mmopt.comparison.predicted_errors import NOT_PREDICTED
-from mmopt.comparison.ranking import best_first
+from mmopt.comparison.ranked_places import best_first
 from mmopt.strategies.baselines import Cost
 
 W = Workload.from_matrix(np.tri(4))

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from processes import linux_only
 
-from mmopt.comparison import worker as memory
-from mmopt.comparison.worker import allowed, held, limited, pass_on, peak_above
+from mmopt.comparison import isolated_tasks
+from mmopt.comparison.isolated_tasks import limit_in_bytes
+from mmopt.comparison.worker import pass_on
+from mmopt.comparison_process import limited, memory_of, peak_above
 from mmopt.errors import OptionError
 from mmopt.solvers import memory_limit
 
@@ -31,19 +33,19 @@ MIB = 2**20
 
 
 def test_a_limit_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "KEEPS_LIMITS", False)
-    assert allowed(None) is None
+    monkeypatch.setattr(isolated_tasks, "KEEPS_LIMITS", False)
+    assert limit_in_bytes(None) is None
     with pytest.raises(OptionError) as error:
-        allowed(1.0)
+        limit_in_bytes(1.0)
     assert str(error.value) == "a memory limit can be kept on Linux only\n  leave it out"
 
 
 def test_a_limit_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "KEEPS_LIMITS", True)
-    assert allowed(0.5) == 2**29
-    assert allowed(None) == int(memory_limit())
+    monkeypatch.setattr(isolated_tasks, "KEEPS_LIMITS", True)
+    assert limit_in_bytes(0.5) == 2**29
+    assert limit_in_bytes(None) == int(memory_limit())
     with pytest.raises(OptionError):
-        allowed(0.0)
+        limit_in_bytes(0.0)
 
 
 @linux_only
@@ -56,13 +58,13 @@ def test_the_limit_holds_inside_its_block_only() -> None:
 
 @linux_only
 def test_the_peak_is_remembered() -> None:
-    start = held(os.getpid())
+    start = memory_of(os.getpid())
     block = np.ones(100 * MIB // 8)
-    assert held(os.getpid()) >= start + 90 * MIB
+    assert memory_of(os.getpid()) >= start + 90 * MIB
     del block
     peak = peak_above(start, os.getpid())
     assert peak is not None and peak >= 90 * MIB
 
 
 def test_a_process_that_is_gone() -> None:
-    assert (held(2**22 + 1), peak_above(0, 2**22 + 1)) == (0, None)
+    assert (memory_of(2**22 + 1), peak_above(0, 2**22 + 1)) == (0, None)

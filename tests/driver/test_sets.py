@@ -48,7 +48,7 @@ def few_are_many() -> Iterator[None]:
         patch.setattr("mmopt.sectors.sector_cells.LARGEST_WORTHWHILE", 1.0)
         patch.setattr("mmopt.strategies.set_strategy.ROUNDS", 2)
         # So few cells are never split, but here: their constraint matrix would be built.
-        patch.setattr(import_module("mmopt.report.explain.as_compiled"), "MOST_ROWS", 100)
+        patch.setattr(import_module("mmopt.report.explain.compiled_and_solved_facts"), "MOST_ROWS", 100)
         yield
 
 

@@ -3,7 +3,8 @@
 import signal
 
 from mmopt.comparison import Isolated
-from mmopt.comparison.worker import Run, perform
+from mmopt.comparison.isolated_tasks import Run
+from mmopt.comparison.worker import perform
 
 
 class Here(Isolated):

@@ -180,7 +180,7 @@ def test_import_linter_refuses(tmp_path: Path, subtests: pytest.Subtests) -> Non
     (package / "testing" / "script_commands.py").write_text("import mmopt.cli.command_output\n")
     for name in ("domain.py", "workload.py"):
         (package / "workloads" / name).write_text("import mmopt.request\n")
-    (package / "notebook.py").write_text("import mmopt.report\n")
+    (package / "display_base_classes.py").write_text("import mmopt.report\n")
     assert "0 broken" in lint_imports(tmp_path)
     (package / "extra.py").touch()
     assert "Imports run one way BROKEN" in lint_imports(tmp_path)

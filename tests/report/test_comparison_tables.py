@@ -12,7 +12,7 @@ import pytest
 
 from mmopt import Privacy
 from mmopt.comparison import Factors, Outcome, Predicted, Stated, ranking
-from mmopt.comparison.ranking import PrivacyFactors
+from mmopt.comparison.baselines_against_programs import PrivacyFactors
 from mmopt.driver import solve
 from mmopt.report import comparison_report
 from mmopt.report.comparison_tables import in_groups

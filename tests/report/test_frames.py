@@ -8,8 +8,8 @@ import pyarrow
 import pytest
 
 from mmopt import Domain, Strategy, Workload
+from mmopt.display_base_classes import Charted, Tabular
 from mmopt.errors import OptionError, ResultError, TooLargeError
-from mmopt.notebook import Charted, Tabular
 from mmopt.strategies import Neighbours
 
 # One thing, whose figures are no rows.

@@ -1,6 +1,6 @@
-"""program_tables, workload_tables, release_tables, solution_tables: all that is known stands in them.
+"""Tables of programs, workloads, releases and solutions: all that is known stands in them.
 
-Guards program_tables.py.
+Guards program_tables_and_forecasts.py.
 """
 
 from dataclasses import replace
@@ -27,7 +27,7 @@ from mmopt.report import (
     sizes_of,
     solvers_table,
 )
-from mmopt.report.program_tables import program_listing, wrapped
+from mmopt.report.explain.explanation_text_and_latex import program_listing, wrapped
 from mmopt.results import Solution
 from mmopt.workloads import Workload
 from tests.report.printed import words

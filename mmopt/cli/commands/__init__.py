@@ -2,9 +2,9 @@
 
 - ``programs.py``: ``mmopt programs``, ``show``, ``explain`` and ``export``
 - ``workload_files.py``: ``mmopt init`` and ``mmopt check``
-- ``strategies.py``: ``mmopt solve``, ``tune``, ``templates``, ``baselines``, ``certify``, ``verify`` and
-  ``report``, one page of all that is known of a workload, its strategy and its release
+- ``strategies_and_reports.py``: ``mmopt solve``, ``tune``, ``templates``, ``baselines``, ``certify``,
+  ``verify`` and ``report``, one page of all that is known of a workload, its strategy and its release
 - ``compare.py``: several programs and solvers side by side
-- ``releases.py``: ``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``
+- ``accuracy_and_releases.py``: ``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``
 - ``ledgers.py``: ``mmopt ledger create``, ``show``, ``export`` and ``explain``
 """

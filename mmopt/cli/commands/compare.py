@@ -5,7 +5,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmopt import worker_start
+from mmopt import comparison_process
 from mmopt.cli.command_output import answer, live, note
 from mmopt.errors import OptionError, SolverError, counted
 from mmopt.reasons_to_stop import Stop
@@ -32,7 +32,7 @@ def compare(
     **options: Any,
 ) -> None:
     """Print the ranking of programs and baselines, each solved in a process of its own."""
-    with worker_start.Worker(verbose) as worker:  # loads while this process does
+    with comparison_process.Worker(verbose) as worker:  # loads while this process does
         from mmopt.cli.command_inputs import (
             check_out,
             names_in,
@@ -43,7 +43,7 @@ def compare(
         from mmopt.cli.solve_and_plan import options_for, stated_in
         from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
         from mmopt.language import program_names
-        from mmopt.report import comparison_report, write_chart
+        from mmopt.report import comparison_report, write_convergence_chart
         from mmopt.strategies.baselines import baseline_names, is_baseline, read
 
         options = options_for(time_limit=time_limit, verbose=verbose, **options)
@@ -116,5 +116,5 @@ def compare(
             raise SolverError("nothing could be solved", hint="the reason stands beside each program")
         if chart is not None:
             size = f"{counted(request.workload.m, 'query')} over {counted(request.workload.n, 'cell')}"
-            write_chart(compared, chart, f"{Path(request.path).name}: {size}")
+            write_convergence_chart(compared, chart, f"{Path(request.path).name}: {size}")
             note(f"chart: {chart}")

@@ -19,8 +19,10 @@ def create_ledger(
     partition: str | None,
 ) -> None:
     """Make a ledger, and print its terms."""
-    made = Ledger.create(file, data_set, rho=rho, epsilon=epsilon, neighbours=neighbours, partition=partition)
-    show(pairs_table(made.rows()))
+    ledger = Ledger.create(
+        file, data_set, rho=rho, epsilon=epsilon, neighbours=neighbours, partition=partition
+    )
+    show(pairs_table(ledger.rows()))
     say(f"\nspend from it:  mmopt release WORKLOAD DATA --ledger {file}")
 
 

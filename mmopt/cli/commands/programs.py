@@ -42,10 +42,13 @@ def programs(*, solvers: bool, as_json: bool) -> None:
     """List the shipped programs, or which solver takes each."""
     if solvers:
         checked = [shipped(name) for name in program_names()]
-        names = ", ".join(row.name for row in SOLVERS)
-        words = f"Conic solvers: {names}. In brackets: cones that one lacks."
-        who = {c.program.name: takers(c) for c in checked}
-        answer(as_json, {name: one.summary() for name, one in who.items()}, [takers_table(who), "", words])
+        words = f"Conic solvers: {', '.join(row.name for row in SOLVERS)}. In brackets: cones that one lacks."
+        takers_of = {c.program.name: takers(c) for c in checked}
+        answer(
+            as_json,
+            {name: one.summary() for name, one in takers_of.items()},
+            [takers_table(takers_of), "", words],
+        )
         return
     listed = [Program.load(name) for name in program_names()]
     answer(
@@ -113,6 +116,7 @@ def show(*, program: str, workload: Path | None, given: list[str] | None, latex:
 
 
 def _show_solution(path: Path) -> None:
+    """Print the figures of a saved solution, and its history."""
     saved = Solution.load(path)
     put(pairs_table(saved.rows()))
     if saved.history:
@@ -120,6 +124,7 @@ def _show_solution(path: Path) -> None:
 
 
 def _show_release(folder: Path) -> None:
+    """Print a release that is read back and checked: its manifest and its answers."""
     loaded = load_release(folder)
     listed = loaded.manifest.get("files")
     checked = (
@@ -137,9 +142,10 @@ def check_program(name: str, seed: int | None, instances: int, given: list[str] 
     """Print the shapes and curvatures of a program, and whether its certificate held at random."""
     program = Program.load(name)
     checked = check(program)
-    docs = [plain_words(prose(d.doc, checked.scope)[0]) or d.kind for d in program.choose]
-    chosen = zip(program.choose, docs, strict=True)
-    kinds = [(d.name, f"{checked.types[d.name].shape}: {doc}") for d, doc in chosen]
+    kinds = [
+        (d.name, f"{checked.types[d.name].shape}: {plain_words(prose(d.doc, checked.scope)[0]) or d.kind}")
+        for d in program.choose
+    ]
     put(f"{program.name}: {program.title}", "", givens_table(program))
     if kinds:
         put("", "Chosen", "", pairs_table(kinds))
@@ -192,11 +198,11 @@ def explain(
     solved = Solution.load(solution) if solution is not None else None
     if solve and queries is not None:
         solved = run_solve(queries, parsed, None, givens, {})
-    e = explained(parsed, queries, givens, solved)
+    explanation = explained(parsed, queries, givens, solved)
     if out is None and form == "text":
-        put(*renderables(e, console().width))  # with the colours and the width of the screen
+        put(*renderables(explanation, console().width))  # with the colours and the width of the screen
         return
-    text = json_text(e.summary()) if form == "json" else getattr(e, form)()
+    text = json_text(explanation.summary()) if form == "json" else getattr(explanation, form)()
     if out is None:
         say(text)
         return

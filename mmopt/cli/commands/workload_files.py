@@ -36,8 +36,9 @@ from mmopt.strategies import ADD_REMOVE
 from mmopt.workloads import attribute_uses
 
 MOST_CELLS_LISTED = 10**9
-SKIP = "skip"
+SKIP = "skip"  # the form of a column that is left out
 VALUE = re.compile(r"[-+]?[0-9][0-9.,:/ -]*")  # such a text is more often a value than a name
+# By kind of column the question that is asked, and the form made of the answer.
 QUESTIONS = {
     "values": ("every value that may occur, such as Female, Male", "{{values: [{}]}}"),
     "numbers": ("smallest, largest and width, such as 0, 100, 5", "{{range: [{}, {}], width: {}}}"),
@@ -106,6 +107,7 @@ def init(
 
 
 def _given(texts: list[str] | None, kinds: Mapping[str, str]) -> dict[str, str]:
+    """The forms of ``--column NAME=FORM`` by name; ``kinds`` has all columns of the table."""
     forms: dict[str, str] = {}
     for text in texts or ():
         # A name may hold '=' too.
@@ -134,6 +136,10 @@ def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str
 
 
 def _answer(name: str, kind: str) -> str:
+    """Ask for the form of a column: the form, ``SKIP``, or "" where it stays open.
+
+    kind : of the column, a word of ``QUESTIONS`` or another one; for another one the kind is asked first.
+    """
     if kind == "truth":
         return ""
     while kind not in QUESTIONS:
@@ -191,6 +197,7 @@ def check(
 
 
 def _check_workload(path: str, cells: bool) -> None:
+    """Print what a workload file says, or the list of its cells."""
     request = read_request(path)
     workload, domain = request.workload, request.workload.domain
     if cells:
@@ -210,7 +217,9 @@ def _check_workload(path: str, cells: bool) -> None:
     warning = privacy and privacy_warning(privacy.epsilon, privacy.delta, privacy.rho)
     sizes = workload.implicit(weighted=False).sizes()
     numbers = storage(sizes.implicit)
-    held = f"held in {numbers}" if workload.products is None else f"as factors in code, {numbers} of numbers"
+    in_code = (
+        f"held in {numbers}" if workload.products is None else f"as factors in code, {numbers} of numbers"
+    )
     uses = attribute_uses(workload)
     unread = ", ".join(a for a, use in uses.items() if use == "none")
     filters = ", ".join(a for a, use in uses.items() if use == "filter")
@@ -224,7 +233,10 @@ def _check_workload(path: str, cells: bool) -> None:
             [
                 ("cells", f"{few([str(n) for n in domain.shape], ' x ')} = {whole(workload.n)}"),
                 ("order", f"row-major, last attribute fastest: {order}"),
-                ("queries", f"as a matrix {storage(sizes.explicit)}; {held}"),
+                (
+                    "queries",
+                    f"as a matrix {storage(sizes.explicit)}; {in_code}",
+                ),
             ]
         ),
         "",

@@ -12,6 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
+from mmopt.display_base_classes import Displayed
 from mmopt.errors import Location, OptionError, ProgramError, suggest
 from mmopt.installation_and_files import programs_folder
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr, to_source
@@ -50,7 +51,6 @@ from mmopt.language.syntax.syntax_tree import (
     Start,
     Step,
 )
-from mmopt.notebook import Displayed
 
 NeighbourhoodKind = Literal["add-remove", "replace-one", "rows", "participation"]
 NEIGHBOURHOODS: tuple[NeighbourhoodKind, ...] = get_args(NeighbourhoodKind)

@@ -4,9 +4,10 @@
 solved here.
 
 - ``explained_facts.py``: the facts of a program as plain data, and those of its own text
-- ``as_compiled.py``: a program as compiled for a workload, and its solution line by line
-- ``explanation_text_and_latex.py``: an explanation arranged, printed in a terminal, and as a LaTeX document
-- ``explanation_html.py``: an explanation as one HTML page, its formulas in MathML
+- ``compiled_and_solved_facts.py``: a program as compiled for a workload, and its solution line by line
+- ``explanation_sections.py``: an explanation arranged in sections of paragraphs, tables and trees
+- ``explanation_text_and_latex.py``: these sections as text for a terminal, and as a LaTeX document
+- ``explanation_html_and_mathml.py``: these sections as one HTML page, its formulas in MathML
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from mmopt.language import Program, evaluate
 from mmopt.language.check.curvature_survey import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
 from mmopt.proof.recheck import instance_by_component
-from mmopt.report.explain.as_compiled import compiled_facts, compiled_in_factors, solved_facts
+from mmopt.report.explain.compiled_and_solved_facts import compiled_facts, compiled_in_factors, solved_facts
 from mmopt.report.explain.explained_facts import (
     Facts,
     Step,
@@ -34,7 +35,7 @@ from mmopt.report.explain.explained_facts import (
     repair_words,
     statements,
 )
-from mmopt.report.explain.explanation_html import as_fragment, as_html
+from mmopt.report.explain.explanation_html_and_mathml import as_fragment, as_html
 from mmopt.report.explain.explanation_text_and_latex import as_latex, as_text
 from mmopt.report.solution_and_history_tables import solved_workload
 from mmopt.request import WorkloadLike, as_workload
@@ -125,6 +126,7 @@ def _planned(
 
 
 def _belongs(solution: Solution, program: Program, workload: Workload | None) -> None:
+    """ResultError unless the solution is of this program and workload."""
     # A program with other words or comments is the same program.
     hint = "explain the program that was solved, or solve this one"
     if solution.program != program.name:
@@ -138,6 +140,7 @@ def _belongs(solution: Solution, program: Program, workload: Workload | None) ->
 
 
 def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | None) -> Explanation:
+    """The explanation of a program that is surveyed, with its plan for a workload where there is one."""
     program = surveyed.checked.program
     instance = compiled = None
     if plan is not None and plan.factors:

@@ -4,8 +4,7 @@ Facts are plain frozen data, which the renderers only arrange. Those of the text
 the curvature of every node, its bound in words.
 """
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from mmopt.compiler.same_program import is_shipped
@@ -35,7 +34,7 @@ from mmopt.language.typeset import (
     program_lines,
     prose,
 )
-from mmopt.report.program_tables import Sizes
+from mmopt.report.program_tables_and_forecasts import Sizes
 
 
 @dataclass(frozen=True)
@@ -224,8 +223,8 @@ def plain_data(value: Any) -> Any:
     """Facts as values that JSON can hold."""
     if isinstance(value, Sizes):
         return value.summary()
-    if dataclasses.is_dataclass(value):
-        return {f.name: plain_data(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if is_dataclass(value):
+        return {f.name: plain_data(getattr(value, f.name)) for f in fields(value)}
     return [plain_data(v) for v in value] if isinstance(value, tuple | list) else value
 
 
@@ -265,12 +264,14 @@ def _short(expr: Expr, scope: Scope) -> Formula:
 
 
 def _elided(expr: Expr, scope: Scope) -> Expr:
+    """An argument, or dots in its place where it is long."""
     if isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT_ARGUMENT:
         return expr
     return Name(DOTS, expr.span)
 
 
 def _dim(dim: Dim) -> str:
+    """A size in letters and digits: ``2n`` for 2*n; "some" where it is not known."""
     text = str(dim)
     return "some" if "?" in text else text.replace("*", "")
 
@@ -315,6 +316,7 @@ def line_facts(checked: Checked, line: LineSurvey) -> LineFacts:
 
 
 def _blamed(line: LineSurvey) -> Blamed | None:
+    """The fault of a line, as data; None for a line without one."""
     if line.fault is None:
         return None
     where = line.fault.where
@@ -323,6 +325,7 @@ def _blamed(line: LineSurvey) -> Blamed | None:
 
 
 def _node(node: TypedNode, scope: Scope, blamed: TypedNode | None) -> NodeFacts:
+    """A node and those below it, as data; ``blamed`` is the node because of which a line is not convex."""
     kind = node.type
     return NodeFacts(
         formula_of(node.expr, scope),
@@ -372,6 +375,7 @@ def bound_facts(checked: Checked) -> BoundFacts:
 
 
 def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
+    """The formula of a program's own bound (None without one), and sentences on what bounds the optimum."""
     program, certificate = checked.program, checked.program.certificate
     if certificate is None:
         words = "No bound is stated. The objective is what was reached; nothing is proved of what is missed."

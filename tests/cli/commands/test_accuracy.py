@@ -1,6 +1,6 @@
 """``mmopt accuracy``: the same figures as plan, release and simulation; files, and what is refused.
 
-Guards releases.py.
+Guards accuracy_and_releases.py.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """``mmopt baselines`` prints every baseline with its cost under both noises, or says why there is none.
 
-Guards strategies.py.
+Guards strategies_and_reports.py.
 """
 
 import json

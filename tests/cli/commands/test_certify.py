@@ -1,6 +1,6 @@
 """``mmopt certify`` and ``mmopt verify`` print what holds, and end with status 1 where something does not.
 
-Guards strategies.py.
+Guards strategies_and_reports.py.
 """
 
 import dataclasses

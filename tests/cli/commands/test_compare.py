@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from processes import Marked, linux_only, wait_for
 
-from mmopt import comparison, worker_start
+from mmopt import comparison, comparison_process
 from mmopt.comparison import Isolated, Outcome
-from mmopt.comparison.worker import Costed, Costing, Solving
+from mmopt.comparison.isolated_tasks import Costed
+from mmopt.comparison.worker import Costing, Solving
 from mmopt.language import Program, program_names
 from mmopt.strategies.baselines import Evaluated, baseline_names
 from tests.cli.tasks_here import Here, heed_ctrl_c
@@ -31,7 +32,7 @@ LONG = f"domain: {{age: {{bins: [{CELLS}]}}}}\nworkload: [{{product: {{age: pref
 def here(monkeypatch: pytest.MonkeyPatch) -> Here:
     """The tasks of ``mmopt compare``, done in this process."""
     here = Here()
-    monkeypatch.setattr(worker_start, "Worker", lambda verbose: contextlib.nullcontext())
+    monkeypatch.setattr(comparison_process, "Worker", lambda verbose: contextlib.nullcontext())
     monkeypatch.setattr(comparison, "Isolated", lambda verbose, worker: contextlib.nullcontext(here))
     return here
 
@@ -233,13 +234,13 @@ def test_a_chart_without_matplotlib(refused: Any, here: Here, monkeypatch: pytes
 def test_no_process_is_left_where_a_file_is_refused(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     marked = Marked(monkeypatch)
     begun = []
-    start = worker_start.Worker
+    start = comparison_process.Worker
 
     def started(*arguments: Any) -> Any:
         begun.append(start(*arguments))
         return begun[-1]
 
-    monkeypatch.setattr(worker_start, "Worker", started)
+    monkeypatch.setattr(comparison_process, "Worker", started)
     assert refused("compare", "nowhere.yaml").startswith("error: ")
     assert [worker.returncode for worker in begun] == [-signal.SIGKILL]
     assert wait_for(lambda: not marked.alive())

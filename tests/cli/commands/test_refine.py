@@ -1,6 +1,6 @@
 """``mmopt refine``: a release read, refined and written beside its unbiased answers; and what is refused.
 
-Guards releases.py.
+Guards accuracy_and_releases.py.
 """
 
 import json

@@ -1,6 +1,6 @@
 """``mmopt solve`` prints what it saves: program, reason, objective and bound.
 
-Guards strategies.py.
+Guards strategies_and_reports.py.
 """
 
 import json

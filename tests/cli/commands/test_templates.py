@@ -1,8 +1,8 @@
 """``mmopt templates`` lists the templates that take a workload, and its strategies are saved and released.
 
-Guards comparison/ranking.py and the refusals of driver/templates/templates_and_bound.py.
+Guards comparison/ranked_places.py and the refusals of driver/templates/templates_and_bound.py.
 
-Guards strategies.py.
+Guards strategies_and_reports.py.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """``mmopt tune``, and what ``mmopt solve`` says of sub-workloads.
 
-Guards strategies.py.
+Guards strategies_and_reports.py.
 """
 
 import json

@@ -1,6 +1,7 @@
 """Explanations of programs: what is said is what is checked, compiled and handed over.
 
-Guards as_compiled.py, explained_facts.py and explanation_text_and_latex.py.
+Guards compiled_and_solved_facts.py, explained_facts.py, explanation_sections.py and
+explanation_text_and_latex.py.
 """
 
 import json

@@ -1,6 +1,6 @@
 """MathML from the LaTeX that the typesetter writes: well formed, and with the right parts.
 
-Guards explanation_html.py.
+Guards explanation_html_and_mathml.py.
 """
 
 import xml.etree.ElementTree as ET
@@ -10,7 +10,7 @@ import pytest
 from mmopt.language import Program, program_names, typeset_latex
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.typeset import program_lines
-from mmopt.report.explain.explanation_html import LatexError, mathml
+from mmopt.report.explain.explanation_html_and_mathml import LatexError, mathml
 
 # Elements of MathML Core, which browsers print.
 ELEMENTS = "math mrow mi mn mo mtext mspace mfrac msqrt msup msub msubsup munder munderover mtable mtr mtd"

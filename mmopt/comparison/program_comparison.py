@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 
+from mmopt.comparison.isolated_tasks import Isolated, Outcome, limit_in_bytes
 from mmopt.comparison.predicted_errors import Stated
-from mmopt.comparison.worker import Isolated, Outcome, Solving, allowed
+from mmopt.comparison.worker import Solving
+from mmopt.display_base_classes import Charted, Tabular
 from mmopt.driver.accepted_inputs import READ_BY_CLASS as READERS
 from mmopt.driver.task_and_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names
-from mmopt.notebook import Charted, Tabular
 from mmopt.privacy.epsilon_delta_rho import Privacy
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, as_workload
@@ -78,9 +79,9 @@ class Comparison(Charted, TabledRows[Outcome]):
 
 TIME_LIMIT = 60.0  # seconds of solver per combination, unless another limit is given
 TOTAL_TIME = 300.0  # seconds for all programs, where none is named
-INTERRUPTED = "not started: the comparison was interrupted"
-# Order of programs that were not named: those that search without a forecast come last, in case the time is
-# over.
+INTERRUPTED_WORDS = "not started: the comparison was interrupted"
+# The order in which programs that were not named are solved: those that search without a forecast come last,
+# as the time may be over by then.
 CLASSES = ("closed form", "convex", "procedure", "smooth", "rank")
 
 
@@ -190,8 +191,8 @@ def combinations(
     formulations: bool = False,
 ) -> list[Combination]:
     """The combinations that ``compare`` solves for these arguments, in its order."""
-    named = _default_names() if programs is None else programs
-    chosen = [p if isinstance(p, Program) else Program.load(p) for p in named]
+    names = _default_names() if programs is None else programs
+    chosen = [p if isinstance(p, Program) else Program.load(p) for p in names]
     if formulations:
         chosen = with_formulations(chosen)
     rows = [solver_name(solver) for solver in solvers or (None,)]
@@ -246,7 +247,7 @@ def outcomes(
     The arguments are checked at once. ``begin`` is called with each combination and its number, in words,
     before its turn. Close the iterator to end the process that runs; processes of ``isolated`` end with that.
     """
-    size = allowed(memory_limit)
+    size = limit_in_bytes(memory_limit)
     given = {n: v for n, v in options.items() if v is not None}
     verbose = Options(**{**given, "time_limit": time_limit}).verbose
     if total_time is None:
@@ -281,7 +282,7 @@ def outcomes(
                 if begin is not None:
                     begin(f"{chosen[number - 1]} ({number} of {len(chosen)})")
                 if processes.interrupted:
-                    yield _not_started(task, INTERRUPTED)
+                    yield _not_started(task, INTERRUPTED_WORDS)
                 elif left <= 0:
                     yield _not_started(task, f"not started: the {total_time:g} s for all programs were over")
                 else:
@@ -300,6 +301,7 @@ def _refuse_unread(programs: Sequence[Program], options: Iterable[str]) -> None:
 
 
 def _not_started(task: Solving, why: str) -> Outcome:
+    """The outcome of a task for whose start there was no time."""
     return Outcome(
         task.program.name,
         task.solver or "",
@@ -313,8 +315,10 @@ def _not_started(task: Solving, why: str) -> Outcome:
 
 
 def _base(program: Program) -> str:
+    """The program that a formulation is one of; else the program's own name."""
     return program.formulation_of or program.name
 
 
 def _declared(program: Program) -> set[str]:
+    """The names of the givens and parameters of a program."""
     return {d.name for d in program.givens} | {p.name for p in program.parameters}

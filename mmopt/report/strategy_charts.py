@@ -1,165 +1,31 @@
-"""Parts that charts share, and charts of a strategy.
-
-All charts share colours, and dashes and marks that differ without colour, too; and are saved in one way.
-
-Charts of a strategy are its entries as a heat map, the cost of each cell, and the error of each query.
-"""
+"""Charts of a strategy: its entries as a heat map, the cost of each cell, the error of each query."""
 
 from __future__ import annotations
 
-import functools
-import importlib.util
-import io
 import math
-import warnings
-from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from mmopt.errors import OptionError, TooLargeError, whole
-from mmopt.installation_and_files import write_whole
+from mmopt.errors import TooLargeError, whole
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Level
 from mmopt.numerics.outward import rounded
+from mmopt.report.chart_parts import COLOURS, draw_by_query, empty_figure, plainly, titled
 from mmopt.results.solution_rows_and_json import levels
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, StrategyForm
-from mmopt.strategies.baselines import baseline_strategy
+from mmopt.strategies.baselines import NOISE_NAMES, baseline_strategy
 from mmopt.workloads import Workload
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-FORMATS = (".svg", ".png")
-# Okabe & Ito's, which are distinct also for readers who do not see red or green; their yellow is too pale.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES = ("-", "--", ":", "-.")  # one for each time that the colours are used up
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-FEW_QUERIES = 60  # on a line, up to which each has a mark
-
-
-def check_chart(path: Path) -> None:
-    """OptionError unless the file ends in .svg or .png and matplotlib is installed."""
-    if path.suffix.lower() not in FORMATS:
-        raise OptionError(f"a chart is written to an .svg or .png file, not to '{path}'")
-    need_matplotlib()
-
-
-def has_matplotlib() -> bool:
-    """Whether charts can be drawn."""
-    return importlib.util.find_spec("matplotlib") is not None
-
-
-def need_matplotlib() -> None:
-    """OptionError unless matplotlib is installed."""
-    if not has_matplotlib():
-        raise OptionError("a chart needs matplotlib, which is not installed", hint="pip install mmopt[chart]")
-
-
-def save(path: Path, draw: Callable[[], Figure]) -> None:
-    """Draw, and write the figure whole or not at all; the same picture is the same file.
-
-    Raises
-    ------
-    OptionError : as ``check_chart``.
-    ResultError : the file cannot be written.
-    """
-    check_chart(path)
-    write_whole(path, picture(draw, path.suffix.lower().removeprefix(".")))
-
-
-def picture(draw: Callable[[], Figure], kind: str) -> bytes:
-    """The bytes of a drawing as ``svg`` or ``png``, without a date."""
-    import matplotlib
-
-    with matplotlib.rc_context({"font.size": 9, "svg.fonttype": "path", "svg.hashsalt": "mmopt"}):
-        return _drawn(draw(), kind, 150)
-
-
-def empty_figure(width: float, height: float) -> Figure:
-    """A figure of so many inches, which a notebook shows also where pyplot was never imported."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    figure._repr_png_ = functools.partial(_drawn, figure, "png", 110)  # type: ignore[attr-defined]
-    return figure
-
-
-def _drawn(figure: Figure, kind: str, dpi: int) -> bytes:
-    drawn = io.BytesIO()
-    with warnings.catch_warnings():
-        # About letters that the font lacks: the chart has boxes there, tables have the text.
-        warnings.filterwarnings("ignore", "Glyph")
-        figure.savefig(drawn, format=kind, dpi=dpi, metadata={"Date": None} if kind == "svg" else None)
-    return drawn.getvalue()
-
-
-def stroke(number: int, dash: int, width: float = 1.4) -> dict[str, Any]:
-    """The style of a line: the colour of its number, the dashes of another; both come again and again."""
-    dashes = DASHES[dash % len(DASHES)]
-    return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": width}
-
-
-def entry(label: str, **style: Any) -> Line2D:
-    """An entry of a legend: a line in a style, or with ``linestyle="none"`` words alone."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], label=label, **style)
-
-
-def mark(marker: str, label: str, face: str) -> Line2D:
-    """An entry of a legend: a marker alone."""
-    style = {"markersize": 7, "markerfacecolor": face, "markeredgecolor": "0.3", "markeredgewidth": 1.4}
-    return entry(label, linestyle="none", marker=marker, **style)
-
-
-def logarithmic(axes: Axes, multiples: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
-    """Make the lower axis logarithmic, with ticks at these multiples of powers of ten, written in full."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=multiples))
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def by_query(
-    axes: Axes, groups: Iterable[tuple[str | None, npt.NDArray[Any], Array]], title: str, height: str
-) -> None:
-    """Draw a line (k,) at the queries (k,) of each group, by label; few of them have marks."""
-    from matplotlib.ticker import MaxNLocator
-
-    for number, (label, queries, values) in enumerate(groups):
-        marker = "o" if len(queries) <= FEW_QUERIES else ""
-        style = stroke(number, number // len(COLOURS))
-        axes.plot(queries, values, label=label, marker=marker, markersize=3, **style)
-    axes.set_ylim(bottom=0)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="query, in the order of the workload", ylabel=height)
-    plainly(axes, title)
-
-
-def titled(title: str, subject: str) -> str:
-    """The subject, after the title where there is one."""
-    return f"{title}: {subject}" if title else subject
-
-
-def plainly(axes: Axes, title: str) -> None:
-    """A title on the left, a pale grid below everything, no frame above and on the right."""
-    axes.set_title(title, loc="left", fontsize=10)
-    axes.grid(which="major", color="0.92", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-
 
 MOST_PIXELS = 256  # a side of a heat map: a larger one is coarsened
 MOST_PANELS = 9  # components that have a picture
 MOST_DENSE = 2048  # rows and columns up to which a structured strategy is drawn as its matrix
-BASELINES = ("identity", "workload")
+BASELINES = ("identity", "workload")  # that errors are compared with
 
 
 def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
@@ -173,11 +39,11 @@ def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
     TooLargeError : a form other than by component, of more than ``MOST_DENSE`` rows or columns.
     """
     if isinstance(strategy, ComponentStrategy):
-        often = zip(strategy.split.parts, strategy.split.columns.multiplicities, strict=True)
-        named = [(f"component {i}, {times:,.0f} times", part) for i, (part, times) in enumerate(often, 1)]
+        parts = zip(strategy.split.parts, strategy.split.columns.multiplicities, strict=True)
+        matrices = [(f"component {i}, {times:,.0f} times", part) for i, (part, times) in enumerate(parts, 1)]
     else:
-        named = [("", entries(strategy))]
-    shown = sorted(named, key=lambda one: one[1].size, reverse=True)[:MOST_PANELS]
+        matrices = [("", entries(strategy))]
+    shown = sorted(matrices, key=lambda one: one[1].size, reverse=True)[:MOST_PANELS]
     across = math.ceil(math.sqrt(len(shown)))
     down = math.ceil(len(shown) / across)
     figure = empty_figure(max(5.5, 2.6 * across), max(4.4, 2.6 * down))
@@ -188,8 +54,8 @@ def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
         axes.set_visible(False)
     figure.colorbar(images[0], ax=list(panels), label="entry, at unit noise", shrink=0.8)
     size = f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"
-    if len(named) > len(shown):
-        size += f"; the {len(shown)} largest of {len(named)} components"
+    if len(matrices) > len(shown):
+        size += f"; the {len(shown)} largest of {len(matrices)} components"
     figure.suptitle(titled(title, size), x=0.02, ha="left", fontsize=10)
     return figure
 
@@ -206,6 +72,11 @@ def entries(strategy: StrategyForm) -> Array:
 
 
 def _draw_entries(axes: Axes, name: str, matrix: Array, largest: float) -> Any:
+    """Draw a matrix, coarsened if it is large; the image, from which a colour bar is made.
+
+    name : of its component; "" for a whole strategy, whose axes then have words. largest : the magnitude that
+        has the full colour.
+    """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import MaxNLocator
 
@@ -282,10 +153,10 @@ def error_figure(
         (f"{name}: rms {rounded(float(np.sqrt(np.mean(np.square(errors)))), 4, up=True)}", errors)
         for name, errors in error_curves(strategy, workload, title or "strategy").items()
     ]
-    noise = {1: "Laplace", 2: "Gaussian"}[strategy.norm]
+    noise = NOISE_NAMES[strategy.norm]
     subject = f"Errors at unit noise: {noise}, of variance 1 per unit of sensitivity"
     queries = np.arange(workload.m)
-    by_query(axes, ((label, queries, errors) for label, errors in curves), subject, "standard error")
+    draw_by_query(axes, ((label, queries, errors) for label, errors in curves), subject, "standard error")
     is_plain = strategy.neighbours == ADD_REMOVE  # as baselines and the bound are
     if bound is not None and is_plain and strategy.norm == 2 and (workload.weights == 1.0).all():
         least = math.sqrt(max(bound, 0.0) / workload.m)

@@ -1,4 +1,4 @@
-"""The process that does the tasks of a comparison, started.
+"""The process that does the tasks of a comparison: its start, its messages, its memory and its end.
 
 It imports little, so that a command starts that process before it loads the same libraries itself.
 
@@ -15,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import Pipe
+from pathlib import Path
 from typing import Any
 
 from mmopt.errors import SolverError
@@ -52,11 +54,11 @@ class Worker(subprocess.Popen[bytes]):
         command = [sys.executable, "-P", "-m", "mmopt.comparison.worker", *["--fork"] * forks]
         # The modules that this process would find, wherever it runs.
         path = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        self._connection, theirs = Pipe()
+        self._connection, child_end = Pipe()
         try:
             super().__init__(
                 command,
-                stdin=theirs.fileno(),
+                stdin=child_end.fileno(),
                 stdout=2 if verbose else self.words,
                 stderr=None if verbose else self.words,
                 env={**os.environ, **dict.fromkeys(THREADS, str(threads)), "PYTHONPATH": path},
@@ -67,12 +69,13 @@ class Worker(subprocess.Popen[bytes]):
             message = f"the process that solves cannot be started: {error.strerror}"
             raise SolverError(message, hint=f"it is '{' '.join(command)}'") from None
         finally:
-            theirs.close()
+            child_end.close()
         self.messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
+        """Queue messages as they arrive, at last the end of the process."""
         with contextlib.suppress(EOFError, OSError):  # it died, perhaps in mid-message
             while True:
                 self.messages.put(self._connection.recv())
@@ -95,3 +98,49 @@ class Worker(subprocess.Popen[bytes]):
             self._reader.join()
             with self.words, self._connection:
                 self.wait()
+
+
+KEEPS_LIMITS = sys.platform == "linux"  # macOS accepts limits of memory and ignores them
+
+
+def memory_of(pid: int) -> int:
+    """Bytes of its own (not of files mapped into it) that a process holds; 0 where it cannot be read."""
+    return _status(pid).get("RssAnon", 0)
+
+
+def peak_above(start: int, pid: int) -> int | None:
+    """The largest number of bytes that a running process has held of its own, above ``start``.
+
+    The kernel keeps the peak of all that is resident; what is mapped from files now is taken off it.
+    """
+    memory = _status(pid)
+    return max(0, memory["VmHWM"] - memory["RssFile"] - start) if "VmHWM" in memory else None
+
+
+@contextlib.contextmanager
+def limited(size: int | None) -> Iterator[None]:
+    """Allocations beyond ``size`` bytes above what is allocated now fail, until the end of the block."""
+    if size is None:
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = _status("self")["VmData"] + size
+    if before[1] != resource.RLIM_INFINITY:
+        limit = min(limit, before[1])
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _status(pid: int | str) -> dict[str, int]:
+    """The sizes in /proc/PID/status, in bytes; nothing where there is none or the process is gone."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return {}
+    pairs = (line.split(":", 1) for line in text.splitlines() if line.endswith(" kB"))
+    return {name: int(value.split()[0]) * 1024 for name, value in pairs}

@@ -17,10 +17,10 @@ from mmopt.mechanism import Plan
 from mmopt.mechanism.release_plan import accuracy_figures
 from mmopt.numerics.outward import rounded
 from mmopt.report.accuracy_and_release_tables import answer_groups, decimals, interval
-from mmopt.report.charts import (
+from mmopt.report.chart_parts import (
     COLOURS,
     FEW_QUERIES,
-    by_query,
+    draw_by_query,
     empty_figure,
     need_matplotlib,
     plainly,
@@ -38,7 +38,7 @@ GROUPS_NAMED = 12  # in the legend
 
 
 def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str = "") -> None:
-    """Draw into a file, whole or not at all. OptionError, ResultError as ``charts.save``."""
+    """Draw into a file, whole or not at all. OptionError, ResultError as ``chart_parts.save``."""
     save(path, lambda: accuracy_figure(plan, confidence, title))
 
 
@@ -58,7 +58,7 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
         (name if number < GROUPS_NAMED else None, queries, errors["half_width"][queries])
         for number, (name, queries) in enumerate(parts)
     )
-    by_query(axes, lines, titled(title, noise), f"± counts at {percent(confidence)}")
+    draw_by_query(axes, lines, titled(title, noise), f"± counts at {percent(confidence)}")
     if "within" in errors and np.isfinite(wishes := errors["within"]).any():
         for number, (_, queries) in enumerate(parts):
             axes.plot(queries, wishes[queries], **{**stroke(number, 0, 1.0), "linestyle": ":"})
@@ -67,14 +67,15 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     return figure
 
 
-PANELS = 8  # groups that are drawn; the title says how many are not
-LABELS = 30  # answers up to which each has its label
-MARKS = 400  # answers up to which each has its error bar; more are a band
-BANDS = 500  # places of a band: each spans the intervals of its answers
-LINES = 6  # values of a second attribute, each in another colour
+PANELS = 8  # most groups that are drawn; the title says how many are not
+LABELS = 30  # answers of a group up to which each has its label
+MARKS = 400  # answers of a line up to which each has its error bar; more are a band
+BANDS = 500  # most places of a band: each spans the intervals of its answers
+LINES = 6  # most values of a second attribute, each in another colour
 OFF_SCALE = 2  # most answers that have no place on the scale, which are written below it
-LONGEST = 40  # characters of a label
+LONGEST_LABEL = 40  # characters of a label
 
+# The mark of a refined answer.
 REFINED: dict[str, Any] = {
     "marker": "D",
     "linestyle": "none",
@@ -122,7 +123,7 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
     for axes, (name, part, scale) in zip(panels, drawn, strict=True):
         plainly(axes, _short(name))
         if scale is not None:
-            _draw_scale(axes, frame, scale)
+            _draw_on_scale(axes, frame, scale)
         elif part.stop - part.start <= LABELS:
             _draw_labelled(axes, frame, part)
         else:
@@ -148,7 +149,10 @@ def _height(part: slice, scale: _Scale | None) -> float:
 
 
 def _scale(frame: Frame, part: slice) -> _Scale | None:
-    """A scale for a group whose queries are ranges that start together or follow each other; else None."""
+    """A scale for a group, rows ``part``, whose queries are ranges of one attribute; None for another group.
+
+    The ranges of each line start together (prefixes), or follow each other without overlap (bins).
+    """
     inner = frame.names[frame.names.index("label") + 1 : frame.names.index("estimate")]
     varying = [name for name in inner if frame[name].dtype == object and len(set(frame[name][part])) > 1]
     ranged = [name for name in varying if _ends(frame, inner, name)]
@@ -176,7 +180,10 @@ def _scale(frame: Frame, part: slice) -> _Scale | None:
 
 
 def _ends(frame: Frame, inner: tuple[str, ...], attribute: str) -> tuple[str, ...]:
-    """The two columns after that of an attribute of bins; none for any other."""
+    """The columns of the lower and upper ends of an attribute of bins; none for any other attribute.
+
+    inner : the names of the columns about attributes. The ends are the two after that of the attribute.
+    """
     ends = inner[inner.index(attribute) + 1 :][:2]
     return ends if len(ends) == 2 and all(frame[name].dtype != object for name in ends) else ()
 
@@ -196,7 +203,8 @@ def _as_dates(places: Column, frame: Frame, attribute: str) -> Column:
     return np.round(24 * places).astype("datetime64[h]")
 
 
-def _draw_scale(axes: Axes, frame: Frame, scale: _Scale) -> None:
+def _draw_on_scale(axes: Axes, frame: Frame, scale: _Scale) -> None:
+    """A line of answers over the values of the attribute, for each value of the other; the rest in words."""
     for number, line in enumerate(scale.lines):
         _draw_row(axes, frame, line.rows, line.places, number, line.name)
     axes.set(xlabel=_short(scale.attribute), ylabel="answer")
@@ -208,6 +216,7 @@ def _draw_scale(axes: Axes, frame: Frame, scale: _Scale) -> None:
 
 
 def _in_words(frame: Frame, row: int) -> str:
+    """An answer with its label and its interval."""
     places = decimals(float(frame["standard_error"][row]))
     answer = f"{frame['estimate'][row]:,.{places}f} {interval(frame, row, places)}"
     return f"{_short(frame['label'][row])}: {answer}"
@@ -260,10 +269,11 @@ def _draw_row(
 
 
 def _is_refined(frame: Frame) -> bool:
+    """Whether the frame has refined answers."""
     return "refined" in frame.metadata
 
 
 def _short(text: str) -> str:
-    """One line of at most ``LONGEST`` characters; a dollar sign is escaped, as it would begin a formula."""
+    """One line of at most ``LONGEST_LABEL`` characters, dollar signs escaped: they would begin formulas."""
     line = " ".join(text.split())
-    return (line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…").replace("$", r"\$")
+    return (line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 1]}…").replace("$", r"\$")

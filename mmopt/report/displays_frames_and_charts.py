@@ -1,8 +1,8 @@
-"""Charts, frames and displays of the objects that users hold, by kind.
+"""Displays, frames and charts of the objects that users hold, by kind.
 
-``chart`` draws a solution, a strategy or a comparison. ``framed`` gives named columns: figures of charts,
-queries, outcomes compared. ``display`` shows an object in a notebook: the paragraphs and tables of reports,
-as HTML in one way.
+``display`` shows an object in a notebook: the paragraphs and tables of reports, as HTML in one way.
+``framed`` gives named columns: figures of charts, queries, outcomes compared. ``chart`` draws a solution, a
+strategy or a comparison.
 """
 
 from __future__ import annotations
@@ -30,25 +30,19 @@ from mmopt.numerics.outward import rounded
 from mmopt.privacy import Privacy
 from mmopt.privacy.epsilon_delta_rho import privacy_warning
 from mmopt.report.accuracy_and_release_tables import accuracy_by_group, entries_table, privacy_rows
-from mmopt.report.charts import (
-    entries,
-    error_curves,
-    error_figure,
-    heat_map,
-    need_matplotlib,
-    profile_of_cells,
-)
+from mmopt.report.chart_parts import need_matplotlib
 from mmopt.report.comparison_tables import comparison_report, factors_legend, factors_tables
 from mmopt.report.convergence_chart import convergence_figure
 from mmopt.report.explain.explained_facts import statements
-from mmopt.report.explain.explanation_html import fragment
-from mmopt.report.explain.explanation_text_and_latex import Block, Excerpt, Listing, Paragraph
+from mmopt.report.explain.explanation_html_and_mathml import fragment
+from mmopt.report.explain.explanation_sections import Block, Excerpt, Listing, Paragraph
 from mmopt.report.solution_and_history_tables import (
     history_frame,
     solved_workload,
     tuning_table,
     verification_report,
 )
+from mmopt.report.strategy_charts import entries, error_curves, error_figure, heat_map, profile_of_cells
 from mmopt.report.table_style import Table, figure, left_out, pairs_table, rows_table
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.request import Request, WorkloadLike, as_workload
@@ -65,7 +59,7 @@ if TYPE_CHECKING:
 
 
 def chart(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> Figure:
-    """The chart of this kind; parameters and errors as ``notebook.Charted.plot``."""
+    """The chart of this kind; parameters and errors as ``display_base_classes.Charted.plot``."""
     need_matplotlib()
     is_compared = isinstance(value, Comparison)
     kind = _kind_of(kind, ("convergence",) if is_compared else tuple(_frames(value)), "chart")
@@ -81,10 +75,12 @@ def chart(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> F
     return error_figure(strategy, _errors_workload(value, workload, "plot"), title, bound)
 
 
+# Columns of the table of a comparison: attributes of an outcome, then of its solution.
 TEXTS = ("program", "solver", "stop", "reason", "formulation_of", "noise")
 NUMBERS = ("tolerance", "rmse", "seconds", "cpu", "memory")
 FIGURES = ("objective", "bound", "gap", "error", "error_bound")
 GRADES = ("objective_grade", "bound_grade")
+# Columns of the table of baselines.
 OF_BASELINES = ("name", "noise", "reason", "sensitivity", "error", "rmse", "error_factor", "rmse_factor")
 
 
@@ -115,7 +111,7 @@ def _errors_workload(value: object, workload: WorkloadLike | None, call: str) ->
 
 
 def framed(value: Any, kind: str = "", workload: WorkloadLike | None = None) -> Frame:
-    """The table of this kind; parameters and errors as ``notebook.Charted.frame``."""
+    """The table of this kind; parameters and errors as ``display_base_classes.Charted.frame``."""
     frames = _frames(value)
     return frames[_kind_of(kind, tuple(frames), "table")](value, workload)
 
@@ -124,11 +120,14 @@ def _frames(value: Any) -> _Frames:
     """The tables of a value by kind, also those of its charts (except for a comparison)."""
     if isinstance(value, Solution) and value.template:
         return _OF_STRATEGIES
-    return next(frames for held, frames in FRAMES.items() if isinstance(value, held))
+    return next(frames for kind, frames in FRAMES.items() if isinstance(value, kind))
 
 
 def _queries(value: Workload | Request, _: object) -> Frame:
-    """Weight, requested largest variance (NaN: none), squared length (the number of cells of a count)."""
+    """A row for each query: its weight, requested largest variance (NaN: none) and squared length.
+
+    The squared length of a query that counts cells is their number.
+    """
     workload = as_workload(value)
     columns = {
         "weight": workload.weights,
@@ -149,11 +148,12 @@ def _outcomes(comparison: Comparison, _: object) -> Frame:
 def _factors(baselines: Baselines, _: object) -> Frame:
     """A row for each baseline and noise, and a reason where it has no figures."""
     rows = [one.summary() for one in baselines]
-    read = {name: _texts if name in ("name", "noise", "reason") else _numbers for name in OF_BASELINES}
-    return Frame({name: columns(row[name] for row in rows) for name, columns in read.items()})
+    column_of = {name: _texts if name in ("name", "noise", "reason") else _numbers for name in OF_BASELINES}
+    return Frame({name: column(row[name] for row in rows) for name, column in column_of.items()})
 
 
 def _checks(verification: Verification, _: object) -> Frame:
+    """A row for each figure that was checked."""
     rows = verification.rows
     columns = {
         "what": _texts(row.what for row in rows),
@@ -164,15 +164,18 @@ def _checks(verification: Verification, _: object) -> Frame:
 
 
 def _entries(value: Any, _: object) -> Frame:
+    """A column for each cell, a row for each measured query."""
     return Frame({f"cell {i}": column for i, column in enumerate(entries(_strategy_of(value)).T)})
 
 
 def _profile(value: Any, _: object) -> Frame:
+    """A row for each squared length of a column, with the number of cells that have it."""
     costs, sizes = levels(_strategy_of(value).profile)
     return Frame({"squared_column": costs, "cells": sizes})
 
 
 def _errors(value: Any, workload: WorkloadLike | None) -> Frame:
+    """A row for each query: its standard errors under the strategy and under baselines."""
     queried, strategy = _errors_workload(value, workload, "frame"), _strategy_of(value)
     curves = error_curves(strategy, queried, "standard_error")
     return Frame({**query_columns(queried, curves), **curves})
@@ -202,16 +205,18 @@ FRAMES: Mapping[type, _Frames] = MappingProxyType(
 
 
 def _texts(values: Iterable[str | None]) -> Array:
+    """A column of texts, None for an empty one."""
     return np.array([value or None for value in values], dtype=object)
 
 
 def _numbers(values: Iterable[float | None]) -> Array:
+    """A column of numbers, NaN for None."""
     return np.array([math.nan if value is None else value for value in values], dtype=float)
 
 
 ROWS_SHOWN = 10  # in a frame
 ENTRIES_SHOWN = 12  # rows and columns of a strategy, up to which its entries are shown
-WARNING_ROWS = ("not private", "warning")  # names of rows
+WARNING_ROWS = ("not private", "warning")  # names of rows that are shown as warnings
 NOISE_WORDS = {
     1: "Laplace, scaled to the L1 norm of columns",
     2: "Gaussian, scaled to the L2 norm of columns",
@@ -229,6 +234,7 @@ def display(*values: object, is_styled: bool = True) -> str:
 
 
 def _blocks(value: object) -> Iterable[Block]:
+    """The paragraphs, tables and listings that show an object; TypeError for one without a display."""
     match value:
         case Program():
             return _program(value)
@@ -289,6 +295,7 @@ def _blocks(value: object) -> Iterable[Block]:
 
 
 def _program(program: Program) -> Iterator[Block]:
+    """A program in formulas, or what is wrong with it; and its file."""
     yield Paragraph((program.title or program.name,), "strong")
     about = (("program", program.name), ("class", program.problem_class), ("source", program.cite))
     yield pairs_table(row for row in about if row[1])
@@ -301,6 +308,7 @@ def _program(program: Program) -> Iterator[Block]:
 
 
 def _baselines(baselines: Baselines) -> list[Block]:
+    """The factors of baselines, and the reasons why some have none."""
     against = {one.cost.norm: one.against.program for one in baselines if one.cost and one.against}
     left = left_out("Baselines left out:", ((one.reason, one.name) for one in baselines if one.reason))
     lines = (Paragraph((line,)) for line in [*left, *factors_legend(baselines)])
@@ -308,6 +316,7 @@ def _baselines(baselines: Baselines) -> list[Block]:
 
 
 def _strategy(strategy: StrategyForm) -> Iterator[Block]:
+    """The size, form and sensitivity of a strategy; the entries of a small one."""
     rows = [
         ("strategy", f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"),
         ("form", type(strategy).__name__),
@@ -330,6 +339,7 @@ def _strategy(strategy: StrategyForm) -> Iterator[Block]:
 
 
 def _frame(frame: Frame) -> Iterator[Block]:
+    """The first rows of a frame, below its warning."""
     if warning := frame.metadata.get("warning"):
         yield Paragraph((warning,), "loud")
     columns = (map(_value, values[:ROWS_SHOWN].tolist()) for values in frame.columns.values())
@@ -342,4 +352,5 @@ def _frame(frame: Frame) -> Iterator[Block]:
 
 
 def _value(value: object) -> str:
+    """An entry of a frame as text."""
     return figure(value) if isinstance(value, float) and not math.isnan(value) else as_text(value)

@@ -41,7 +41,7 @@ from mmopt.report.explain.explained_facts import (
     name_of,
     relation_of,
 )
-from mmopt.report.program_tables import Sizes, sizes_at
+from mmopt.report.program_tables_and_forecasts import Sizes, sizes_at
 from mmopt.report.solution_and_history_tables import orbit_label
 from mmopt.report.table_style import duration, figure
 from mmopt.results import Solution
@@ -50,10 +50,10 @@ from mmopt.solvers.conic_problem import hand_over
 from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
 from mmopt.symmetry.components import Cells
 
-MOST_ROWS_SHOWN = 6  # rows and columns of a matrix that is shown whole
-MOST_ENTRIES = 1_000_000  # in a matrix whose rank is computed
-MOST_ROWS = 100_000  # in a constraint matrix that is built to be counted
-MOST_BLOCKS = 200  # in a family whose members go to cvxpy one by one
+MOST_ROWS_SHOWN = 6  # of a matrix that is shown whole, and most columns; entries of a vector that are shown
+MOST_ENTRIES = 1_000_000  # of a given whose rank is computed
+MOST_ROWS = 100_000  # of a constraint matrix that is built to be counted
+MOST_BLOCKS = 200  # constraints of families that go to cvxpy one by one, where that matrix is built
 # Atoms for which cvxpy adds cones when their argument is chosen.
 GRAPH_FORMS = frozenset({"abs", "max", "min", "sqrt", "pow", "nuclear", "div"})
 
@@ -68,8 +68,8 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
     if program.problem_class == "smooth":
         search = sizes_at(instance)
-        unknowns, who = counted(search.variables, "unknown"), search.chosen or "no solver here"
-        refusal = f"Not compiled into cones: {who} searches it by gradients, in {unknowns}"
+        unknowns, solver = counted(search.variables, "unknown"), search.chosen or "no solver here"
+        refusal = f"Not compiled into cones: {solver} searches it by gradients, in {unknowns}"
         return replace(facts, refusal=refusal)
     bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
     if bad:
@@ -88,7 +88,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
 
 
 def compiled_in_factors(plan: SolvePlan) -> Compiled:
-    """The facts of a product, of which only the factors are compiled."""
+    """The facts of a product of workloads, of which only the factors are compiled."""
     rank = math.prod(_rank(part.instance) or 0 for part in plan.factors.values())
     dims = tuple(plan.instance.sizes().items())
     refusal = "Its factors, each by itself"
@@ -96,6 +96,7 @@ def compiled_in_factors(plan: SolvePlan) -> Compiled:
 
 
 def _workload_words(instance: Instance, rank: int | None) -> str:
+    """The size of the workload, and the rank where it is known."""
     workload = instance.workload
     words = f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}"
     if rank is not None:
@@ -104,10 +105,9 @@ def _workload_words(instance: Instance, rank: int | None) -> str:
 
 
 def _rank(instance: Instance) -> int | None:
-    """The rank of the queries. By component it is the number of rows of a root or a representation, whose
-    rows are independent.
+    """The rank of the queries; None where a given stands for a family of strategies, which does not show it.
 
-    None where a given stands for a family of strategies, which does not show it.
+    By component it is the number of rows of a root or a representation, whose rows are independent.
     """
     for value in instance.env.values():
         if _is_restricted(value):
@@ -123,6 +123,7 @@ def _is_restricted(value: Any) -> bool:
 
 
 def _givens(instance: Instance) -> Iterator[GivenFacts]:
+    """The givens, parameters and lets of the program, with their origin and their figures."""
     program, env = instance.program, instance.env
     origins = {d.name: d.source for d in program.givens}
     origins |= {p.name: "the program's default" for p in program.parameters}
@@ -157,6 +158,7 @@ def _by_component(value: Split) -> str:
 
 
 def _figures(array: Array) -> str:
+    """The range of a vector's or matrix's entries, and its sum or its norm, rank and density, in words."""
     low, high = float(array.min(initial=np.inf)), float(array.max(initial=-np.inf))
     if not array.size:
         return "empty"
@@ -188,6 +190,7 @@ def _preview(array: Array) -> Formula | None:
 
 
 def _entry(value: float) -> str:
+    """An entry in three digits; 0 for what is rounding only."""
     return figure(0.0 if abs(value) < 1e-12 else float(value), 3)
 
 
@@ -211,6 +214,7 @@ def _scales(instance: Instance) -> tuple[Scale, ...] | None:
 
 
 def _power(degree: Mapping[str, float]) -> Formula:
+    """The product of powers of s and t with which something of these degrees grows: ``s² t⁻¹``."""
     letters = {"queries": "s", "targets": "t"}
     powers = [(letters.get(unit, unit), f"{power:g}") for unit, power in degree.items() if power]
     raised = {"1": "", "2": "²", "-1": "⁻¹", "-2": "⁻²", "0.5": "^½"}
@@ -239,7 +243,7 @@ def _choice(sizes: Sizes) -> str:
 
 
 def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
-    """The constraint matrix in the form that the conic solver gets, when it is quickly built."""
+    """The constraint matrix in the form that the conic solver gets; or None and why it was not built."""
     if sizes.conic is None:
         return None, "not built, no conic solver takes the problem"
     rows = sum(c.count * (c.size * (c.size + 1) // 2 if c.kind == "psd" else c.size) for c in sizes.cones)
@@ -251,6 +255,7 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
         return None, f"not built to be counted, it has about {rows:,} rows{in_blocks}"
     row = solver_row(sizes.conic)
     data = hand_over(lower(scale(instance)[0]), row.cvxpy).data
+    # Solvers that take equations and cones apart have them in A and G, others all in A.
     parts = [data[key] for key in ("A", "G") if data.get(key) is not None]
     return MatrixFacts(
         row.name, sum(p.shape[0] for p in parts), parts[0].shape[1], sum(p.nnz for p in parts)
@@ -287,6 +292,7 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int]) -> Iterator[Handed]
 def _constraint(
     checked: Checked, c: Constraint, sizes: Mapping[str, int], shared: list[tuple[Expr, str]]
 ) -> Handed:
+    """A constraint and the form in which it is handed over; ``shared`` as in ``_curved``."""
     decided = line(checked, c)
     scope = decided.scope
     formula = relation_of(c.relation, scope)
@@ -316,7 +322,11 @@ def _constraint(
 
 
 def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]) -> list[Sentence]:
-    """The forms of the curved parts of an expression; ``shared`` collects blocks that are used again."""
+    """The forms of the curved parts of an expression, which stands in the line ``where``.
+
+    shared : nodes that have a block, with the line that brought it; those of this expression are added. An
+        equal node in a later line uses the same block.
+    """
     traces, nodes = curved_nodes(expr, scope)
     out: list[Sentence] = []
     for inner, _, _ in traces:
@@ -339,6 +349,7 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]
 
 
 def _block(node: Apply, scope: Scope, place: str | None) -> Sentence:
+    """The psd block that replaces an inverse or a root; ``place``: the line that brought it already."""
     whole, inner = formula_of(node, scope), formula_of(node.args[0], scope)
     if place is not None:
         return whole, f" by the block of '{place}'"
@@ -357,8 +368,8 @@ def _psd(*entries: str | Formula) -> Formula:
 
 TIGHT_DIFFERENCE = 1e-5  # relative to the larger side of the row
 ZERO_MULTIPLIER = 1e-6  # relative to the largest multiplier of the line
-MULTIPLIERS_SHOWN = 3
-MOST_LABELS = 200_000
+MULTIPLIERS_SHOWN = 3  # the largest of a line
+MOST_LABELS = 200_000  # cells or queries; labels of more are not made
 
 
 def solved_facts(checked: Checked, solution: Solution, instance: Instance | None) -> SolvedFacts:
@@ -369,20 +380,21 @@ def solved_facts(checked: Checked, solution: Solution, instance: Instance | None
 
 
 def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instance | None) -> SolvedLine:
+    """A constraint at the solution: its tight rows, and its largest multipliers with their labels."""
     count, tight, words = (None, None, "") if instance is None else _slack(c, solution, instance)
-    kept = solution.multipliers.get(c.name)
-    if kept is None:
-        of = "of a matrix inequality" if c.relation.op in (">>", "<<") else "kept"
-        words = "; ".join(filter(None, [words, f"no multiplier {of}"]))
-    elif isinstance(kept, Kronecker):
+    multiplier = solution.multipliers.get(c.name)
+    if multiplier is None:
+        missing = "of a matrix inequality" if c.relation.op in (">>", "<<") else "kept"
+        words = "; ".join(filter(None, [words, f"no multiplier {missing}"]))
+    elif isinstance(multiplier, Kronecker):
         words = "its multipliers are the Kronecker product of those of the factors"
-    if kept is None or isinstance(kept, Kronecker):
+    if multiplier is None or isinstance(multiplier, Kronecker):
         return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
-    values, sizes = levels(kept)
+    values, sizes = levels(multiplier)  # by orbit, a value and how many rows have it
     flat, often = np.abs(values.ravel()), sizes.ravel()
     is_zero = flat <= ZERO_MULTIPLIER * flat.max(initial=0.0)
     order = np.argsort(-flat, kind="stable")[: min(MULTIPLIERS_SHOWN, flat.size - int(is_zero.sum()))]
-    names = _labels(checked, c, kept, instance)
+    label = _labels(checked, c, multiplier, instance)
     return SolvedLine(
         name=c.name,
         count=count,
@@ -390,7 +402,7 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
         multipliers=int(often.sum()),
         zero=int(often[is_zero].sum()),
         total=float((values.ravel() * often).sum()),
-        largest=tuple((names(int(i)), float(values.ravel()[i])) for i in order),
+        largest=tuple((label(int(i)), float(values.ravel()[i])) for i in order),
         words=words,
     )
 
@@ -410,7 +422,7 @@ def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int |
         each: list[dict[str, Any]] = [env]
         if c.family:
             each = [{**env, c.family.index: i} for i in range(c.family.dim.value(instance.sizes()))]
-        sides = [_values((c.relation.left, c.relation.right), e) for e in each]
+        sides = [[evaluate(side, e) for side in (c.relation.left, c.relation.right)] for e in each]
         if c.relation.op in (">>", "<<"):
             sign = 1.0 if c.relation.op == ">>" else -1.0
             return _singular([sign * (left - right) for left, right in sides])
@@ -424,20 +436,19 @@ def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int |
     return count, tight, ""
 
 
-def _values(sides: Sequence[Expr], env: Mapping[str, Any]) -> list[Any]:
-    return [evaluate(side, env) for side in sides]
-
-
 def _sides_by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
-    """The sides of a line by component, if it is a number or one vector inequality; else fewer."""
-    sides = (c.relation.left, c.relation.right)
-    if c.family is None:
-        return _values(sides, env)
-    return _values([e for e in (vectorised(side, c.family.index) for side in sides) if e is not None], env)
+    """The values of both sides, those of a family as one vector; without a side that is no such vector."""
+    sides: list[Expr | None] = [c.relation.left, c.relation.right]
+    if c.family is not None:
+        sides = [vectorised(c.relation.left, c.family.index), vectorised(c.relation.right, c.family.index)]
+    return [evaluate(side, env) for side in sides if side is not None]
 
 
 def _singular(matrices: Sequence[Array]) -> tuple[int, int, str]:
-    """A matrix inequality is tight where the difference of its sides is singular."""
+    """How many matrix inequalities there are, how many are tight, and the ranks in words.
+
+    One is tight where the difference of its sides, ``matrices``, is singular.
+    """
     spectra = [np.linalg.eigvalsh((matrix + matrix.T) / 2) for matrix in matrices]
     ranks = [(int((v > TIGHT_DIFFERENCE * max(float(v[-1]), 1e-300)).sum()), len(v)) for v in spectra]
     spread = sorted({f"{rank} of {size}" for rank, size in ranks})
@@ -445,21 +456,23 @@ def _singular(matrices: Sequence[Array]) -> tuple[int, int, str]:
     return len(ranks), sum(rank < size for rank, size in ranks), f"tight means singular: rank {between}"
 
 
-def _labels(checked: Checked, c: Constraint, kept: Any, instance: Instance | None) -> Callable[[int], str]:
+def _labels(
+    checked: Checked, c: Constraint, multiplier: Any, instance: Instance | None
+) -> Callable[[int], str]:
     """A function from a position in the multiplier, or the number of an orbit, to its label."""
-    if isinstance(kept, Level):
-        if isinstance(kept.space, Cells) and instance is not None:
-            cells, domain = kept.space, instance.workload.domain
+    if isinstance(multiplier, Level):
+        if isinstance(multiplier.space, Cells) and instance is not None:
+            cells, domain = multiplier.space, instance.workload.domain
             return lambda orbit: f"orbit {orbit} ({orbit_label(cells, domain, orbit)})"
         return lambda orbit: f"orbit {orbit}"
-    if isinstance(kept, Measure):
+    if isinstance(multiplier, Measure):
         return lambda product: f"product {product} of measures of the attributes"
     left, right = checked.constraints[c.name]
     dims = ((c.family.dim,) if c.family else ()) + (left.dims or right.dims)
-    names = [*(_axis(dim, checked, instance) for dim in dims), *[()] * np.ndim(kept)]
+    names = [*(_axis(dim, checked, instance) for dim in dims), *[()] * np.ndim(multiplier)]
 
     def label(position: int) -> str:
-        at = map(int, np.unravel_index(position, np.shape(kept)))
+        at = map(int, np.unravel_index(position, np.shape(multiplier)))
         parts = (labels[i] if i < len(labels) else str(i) for labels, i in zip(names, at, strict=False))
         return ", ".join(parts) or c.name
 

@@ -1,10 +1,9 @@
-"""An explanation as one HTML page, its formulas in MathML.
+"""An explanation as one HTML page, and formulas in MathML.
 
 MathML is made of the LaTeX that ``mmopt.language.typeset`` and the pages of the site write: browsers print it
 without any help from outside. Trees open and close; the page loads nothing.
 """
 
-import html
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from itertools import zip_longest
 
 from mmopt.language.typeset import GREEK, Sentence
 from mmopt.report.explain.explained_facts import Facts, NodeFacts
-from mmopt.report.explain.explanation_text_and_latex import (
+from mmopt.report.explain.explanation_sections import (
     Block,
     Excerpt,
     Listing,
@@ -62,7 +61,8 @@ SYMBOLS = {
     "to": "→",
     "|": "‖",
 }
-LETTERS_OF_GREEK = {**GREEK, "lambda": "λ", "varepsilon": "ε", "varphi": "φ", "ell": "ℓ"}  # lambda: no name
+# GREEK lacks lambda, which is no name in Python. ell, too, is printed as a letter.
+LETTERS_OF_GREEK = {**GREEK, "lambda": "λ", "varepsilon": "ε", "varphi": "φ", "ell": "ℓ"}
 SPACES = {",": "0.17em", " ": "0.33em", ";": "0.28em", "quad": "1em", "qquad": "2em"}
 FUNCTIONS = ("cos", "cosh", "det", "exp", "inf", "lim", "ln", "log", "max", "min", "sin", "sinh", "sup")
 # Alphabets, for the letters that are printed in them.
@@ -71,8 +71,8 @@ UPRIGHT = ("mathrm", "mathsf")
 UPRIGHT_MARK = ' mathvariant="normal"'
 FENCE = '<mo fence="true" stretchy="true" lspace="0em" rspace="0em">'
 SIZED_FENCE = '<mo stretchy="true" minsize="1.8em" maxsize="1.8em" lspace="0em" rspace="0em">'
-SIZES = ("big", "Big", "bigl", "bigr", "Bigl", "Bigr")
-TABLES = {
+BRACKET_SIZES = ("big", "Big", "bigl", "bigr", "Bigl", "Bigr")
+ENVIRONMENTS = {
     "bmatrix": ("[", "]"),
     "pmatrix": ("(", ")"),
     **dict.fromkeys(("aligned", "align", "align*", "split"), (".", ".")),
@@ -89,7 +89,7 @@ _CLOSING = re.compile(r"<mo[^>]*>[)\]}|‖!′]</mo>")
 
 
 class LatexError(ValueError):
-    """LaTeX that cannot be printed."""
+    """LaTeX that cannot be printed as MathML."""
 
 
 def mathml(latex: str, display: str = "") -> str:
@@ -125,6 +125,7 @@ class _LatexReader:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def take(self) -> str:
+        """The next token that is no space; the reader is behind it then."""
         token = self.peek()
         self.at += 1
         return token
@@ -171,6 +172,7 @@ class _LatexReader:
         return _operator({"-": "−", "*": "∗", "'": "′"}.get(token, token))
 
     def command(self, name: str) -> str:
+        """A command with its arguments; LatexError for one that is not known."""
         match name:
             case "left":
                 return self.fenced()
@@ -197,8 +199,8 @@ class _LatexReader:
         if name in LETTERS_OF_GREEK:
             # Small letters are slanted, capitals upright, as LaTeX prints them.
             return f"<mi{UPRIGHT_MARK * name[0].isupper()}>{LETTERS_OF_GREEK[name]}</mi>"
-        if name in SIZES:
-            return f"{SIZED_FENCE}{html.escape(self.delimiter())}</mo>"
+        if name in BRACKET_SIZES:
+            return f"{SIZED_FENCE}{escape(self.delimiter())}</mo>"
         if name in SYMBOLS:
             return _operator(SYMBOLS[name])
         if name in FUNCTIONS:
@@ -212,6 +214,7 @@ class _LatexReader:
         return f'<mrow displaystyle="true">{self.atom()}</mrow>'
 
     def fenced(self) -> str:
+        """The group from ``\\left`` to ``\\right``, between its brackets."""
         left = self.delimiter()
         inner = self.row((r"\right",))
         self.take()
@@ -220,27 +223,28 @@ class _LatexReader:
         return f"<mrow>{_fence(left, is_tall)}{inner}{_fence(self.delimiter(), is_tall)}</mrow>"
 
     def delimiter(self) -> str:
+        """The bracket after ``\\left``, ``\\right`` or a size."""
         token = self.take()
         return SYMBOLS.get(token[1:], token[1:]) if token.startswith("\\") else token
 
     def letters(self) -> str:
         """The text of a group, spaces kept, or one letter."""
         if self.peek() != "{":
-            return html.escape(self.take())
+            return escape(self.take())
         self.take()
         start, depth = self.at, 1
         while depth and self.at < len(self.tokens):
             depth += (self.tokens[self.at] == "{") - (self.tokens[self.at] == "}")
             self.at += 1
         inner = self.tokens[start : self.at - (not depth)]
-        return html.escape("".join(_letter(token) for token in inner if token not in ("{", "}")))
+        return escape("".join(_letter(token) for token in inner if token not in ("{", "}")))
 
     def table(self) -> str:
         """A matrix or lines: rows by ``\\\\``, columns by ``&``."""
         environment = self.letters()
-        if environment not in TABLES:
+        if environment not in ENVIRONMENTS:
             raise LatexError(f"the environment '{environment}' is not known")
-        left, right = TABLES[environment]
+        left, right = ENVIRONMENTS[environment]
         lines: list[list[str]] = [[]]
         while True:
             lines[-1].append(self.row(("&", "\\\\", r"\end")))
@@ -261,7 +265,7 @@ def _fence(delimiter: str, is_tall: bool = True) -> str:
     """A bracket, stretched where it is tall; nothing for a dot."""
     if delimiter == ".":
         return ""
-    return f"{FENCE}{html.escape(delimiter)}</mo>" if is_tall else _operator(delimiter)
+    return f"{FENCE}{escape(delimiter)}</mo>" if is_tall else _operator(delimiter)
 
 
 def _upright(name: str) -> str:
@@ -288,14 +292,16 @@ def _spaced(before: str, item: str) -> str:
 
 
 def _letter(token: str) -> str:
+    """A token of a text: an escaped character as itself."""
     name = token[1:]
     return ESCAPED.get(name, name) if name and token.startswith("\\") else token
 
 
 def _operator(text: str) -> str:
+    """A sign, relation or bracket."""
     # Brackets are stretched only where the source stretches them; a colon is no relation here.
     mark = ' stretchy="false" lspace="0em" rspace="0em"' if text in "()[]⟨⟩|‖{}:/" else ""
-    return f"<mo{mark}>{html.escape(text)}</mo>"
+    return f"<mo{mark}>{escape(text)}</mo>"
 
 
 # Text and background are those of the page around it, a notebook or a browser in light or dark mode; other
@@ -360,20 +366,20 @@ PAGE_STYLE = (
 )
 
 
-def as_html(e: Facts) -> str:
-    """A whole page."""
-    title = escape(e.title or e.name)
+def as_html(facts: Facts) -> str:
+    """The whole HTML page."""
+    title = escape(facts.title or facts.name)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{PAGE_STYLE}</style>\n</head>\n<body>\n{as_fragment(e)}\n</body>\n</html>"
+        f"<title>{title}</title>\n<style>{PAGE_STYLE}</style>\n</head>\n<body>\n{as_fragment(facts)}\n</body>\n</html>"
     )
 
 
-def as_fragment(e: Facts) -> str:
+def as_fragment(facts: Facts) -> str:
     """The contents of the page with its style, for notebooks."""
     parts = []
-    for section in arranged(e):
+    for section in arranged(facts):
         heading = f"<h{section.level}>{escape(section.title)}</h{section.level}>"
         parts += ["<section>", heading, *map(_block, section.blocks), "</section>"]
     return _article(parts)
@@ -385,15 +391,18 @@ def fragment(blocks: Iterable[Block], *, is_styled: bool = True) -> str:
 
 
 def _article(parts: Iterable[str], is_styled: bool = True) -> str:
+    """HTML elements inside the element that ``STYLE`` is for."""
     style = [f"<style>{STYLE}</style>"] * is_styled
     return "\n".join([*style, '<article class="mmopt-explain">', *parts, "</article>"])
 
 
 def _words(words: Sentence) -> str:
+    """A sentence, its formulas in MathML."""
     return "".join(escape(p) if isinstance(p, str) else mathml(p.latex) for p in words)
 
 
 def _block(block: Block) -> str:
+    """A block as an HTML element."""
     match block:
         case Paragraph(words, tone):
             kind = f' class="{tone}"' if tone else ""
@@ -416,6 +425,7 @@ def _block(block: Block) -> str:
 
 
 def _table(table: Table) -> str:
+    """A table, its title above it."""
     lines = [f'<p class="strong">{escape(table.title)}</p>'] * bool(table.title)
     heads = "".join(f"<th{_side(name, table)}>{escape(name)}</th>" for name in table.header)
     lines += ["<table>", *[f"<thead><tr>{heads}</tr></thead>"] * any(table.header)]
@@ -431,10 +441,12 @@ def _table(table: Table) -> str:
 
 
 def _cell(value: object) -> str:
+    """A cell of a table: a sentence (a tuple), or a value as text."""
     return _words(value if isinstance(value, tuple) else (str(value),))
 
 
 def _side(column: str, table: Table) -> str:
+    """The class attribute of a column's cells: numbers stand on the right, other columns may be unbroken."""
     if column in table.right:
         return ' class="number"'
     return ' class="whole"' if column in table.whole else ""

@@ -28,7 +28,7 @@ from mmopt.cli.solve_and_plan import (
     stated_in,
 )
 from mmopt.comparison import at_privacy, compare as compare_programs, ranking, template_places
-from mmopt.comparison.compare import TIME_LIMIT
+from mmopt.comparison.program_comparison import TIME_LIMIT
 from mmopt.driver import tune as tune_subworkload
 from mmopt.driver.accepted_inputs import norm_of, open_strategy, refuse_unread
 from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, tune_templates
@@ -54,10 +54,10 @@ from mmopt.report import (
     templates_table,
     tuning_table,
     verification_report,
-    write_convergence,
+    write_convergence_chart,
     write_page,
 )
-from mmopt.report.charts import need_matplotlib
+from mmopt.report.chart_parts import need_matplotlib
 from mmopt.request import Request
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
@@ -149,20 +149,20 @@ def _check_files(out: Path | None, history: Path | None, chart: Path | None, *, 
 
 
 def _write_history(solution: Solution, history: Path | None, chart: Path | None, workload: str) -> None:
-    if history is None and chart is None:
-        return
-    if solution.template:
+    """Write the iterations as CSV and as a chart, where files are named; ``workload``: its file's name."""
+    if solution.template and (history is not None or chart is not None):
         note("a strategy of a template has no iterations; --history and --chart write nothing")
         return
     if history is not None:
         write_whole(history, history_frame(solution).to_csv().encode())
         note(f"iterations: {history}")
     if chart is not None:
-        write_convergence(solution, chart, f"{workload}: {solution.program} by {solution.solver}")
+        write_convergence_chart([solution], chart, f"{workload}: {solution.program} by {solution.solver}")
         note(f"chart: {chart}")
 
 
 def _tables(solution: Solution, workload: Workload, plan: Plan | None, verbose: bool) -> Iterator[object]:
+    """The tables of ``mmopt solve``: figures, sub-workloads, history and slack, where there are any."""
     yield pairs_table(solution_rows(solution, plan))
     if subworkloads(workload):
         yield from ("", subworkloads_table(solution, workload, plan))
@@ -170,8 +170,7 @@ def _tables(solution: Solution, workload: Workload, plan: Plan | None, verbose: 
         return
     if solution.history and (verbose or not any("certified" in row for row in solution.history)):
         yield from ("", history_table(solution))
-    slack = slack_table(solution, workload) if solution.covariance is not None else None
-    if slack is not None:
+    if solution.covariance is not None and (slack := slack_table(solution, workload)) is not None:
         yield from ("", slack)
 
 
@@ -183,6 +182,7 @@ def _dry_run(
     as_json: bool,
     options: Mapping[str, Any],
 ) -> None:
+    """Print the sizes and forecasts of the problems, and raise the refusal of one that none can solve."""
     refuse_unread(check(program), solver, options)
     sizes = sizes_of(program, workload, givens, solver, reduce=options["reduce"])
     summary = {
@@ -214,7 +214,7 @@ def tune(
     options = options_for(tolerance=tolerance, time_limit=time_limit, verbose=verbose)
     request = read_request(workload)
     queries = request.workload
-    deviation = None
+    deviation = None  # of the noise per unit of sensitivity, at the privacy of the file
     times = (request.neighbours or ADD_REMOVE).times
     if request.privacy is not None and times is not None:
         deviation = times * noise_for(norm_of_noise(noise), request.privacy).continuous.deviation(
@@ -316,22 +316,22 @@ def templates(
     as_json: bool,
 ) -> None:
     """Print the templates with their strategies optimised; write the best where a file is named."""
-    named = None if noise is None else norm_of_noise(noise)
+    chosen_norm = None if noise is None else norm_of_noise(noise)
     check_out(out, example="strategy.npz")
     request = read_request(workload)
     queries, chosen = request.workload, names_in(names, "--templates") or None
     stated = stated_in(request)
-    norms = (named,) if named is not None else (2,) if stated is None else stated.norms
+    norms = (chosen_norm,) if chosen_norm is not None else (2,) if stated is None else stated.norms
     rows = [TEMPLATES[name] for name in chosen or () if name in TEMPLATES]
     # First a noise for which there is some template: the bound comes with it.
     norms = tuple(sorted(norms, key=lambda norm: all(one.why_not(norm) for one in rows)))
     optimised: dict[int, Templates] = {}
     bound: tuple[float, str] | None = None
     for norm in norms:
-        of = f", {noise_for(norm).name} noise" * (len(norms) > 1)
+        suffix = f", {noise_for(norm).name} noise" * (len(norms) > 1)
 
-        def report(what: str, of: str = of) -> None:
-            note(what if what == "bound" else f"{what}{of}")
+        def report(what: str, suffix: str = suffix) -> None:
+            note(what if what == "bound" else f"{what}{suffix}")
 
         optimised[norm] = optimise(queries, norm, chosen, seed=seed, report=report, bound=bound)
         bound = optimised[norm].bound, optimised[norm].bound_from
@@ -378,13 +378,13 @@ def certify(
         raise OptionError("--covariance and --norm are of a strategy, and have no effect with --point")
     request = read_request(workload)
     if strategy is None:
-        what: dict[str, Any] = {"point": point}
+        judged: dict[str, Any] = {"point": point}
     elif covariance:
         rows = None if basis is None else read_array(basis, "the basis")
-        what = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
+        judged = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
     else:
-        what = {"strategy": open_strategy(strategy, request.workload, norm)}
-        norm = norm_of(what["strategy"]) if norm is None else norm
+        judged = {"strategy": open_strategy(strategy, request.workload, norm)}
+        norm = norm_of(judged["strategy"]) if norm is None else norm
     if program is None:
         program, why = program_for(request.workload, norm)
         note(f"program: {program}, by default: {why} (choose another with --program)")
@@ -399,7 +399,7 @@ def certify(
             solve=not no_solve,
             solver=solver,
             progress=display,
-            **what,
+            **judged,
             **options,
         )
     note_request(request)
@@ -442,15 +442,20 @@ def report(
         )
     options = options_for(tolerance=tolerance, time_limit=time_limit)
     request = read_request(workload)
-    named: dict[str, object] = {"--program": program, "--given": given, "--strategy": strategy}
-    named |= {"--solver": solver, "--tolerance": tolerance}
     if release is None:
-        read = None
-        solution, plan = _planned_page(request, program, given, strategy, solver, options)
+        released = None
+        solution, plan = _strategy_of_page(request, program, given, strategy, solver, options)
     else:
-        refuse_without_effect("--release", named, ", which brings a strategy")
-        read = load_release(release, request.workload)
-        solution, plan = solution_in(release / STRATEGY_FILE, request), read.plan
+        choices: dict[str, object] = {
+            "--program": program,
+            "--given": given,
+            "--strategy": strategy,
+            "--solver": solver,
+            "--tolerance": tolerance,
+        }
+        refuse_without_effect("--release", choices, ", which brings a strategy")
+        released = load_release(release, request.workload)
+        solution, plan = solution_in(release / STRATEGY_FILE, request), released.plan
     names, by = names_in(compare, "--compare"), names_in(solvers, "--solvers")
     if by and not names:
         if solution.template:
@@ -476,14 +481,14 @@ def report(
         solution,
         plan,
         comparison,
-        None if read is None else read.manifest,
-        None if read is None else read.answers,
+        None if released is None else released.manifest,
+        None if released is None else released.answers,
     )
     write_page(contents, out)
     note(f"written: {out}")
 
 
-def _planned_page(
+def _strategy_of_page(
     request: Request,
     program: str | None,
     given: list[str] | None,

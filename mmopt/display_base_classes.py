@@ -1,6 +1,7 @@
-"""The display of objects in a notebook: by ``mmopt.report``, which is imported when one is shown.
+"""Base classes of objects that have displays, tables, charts and pages, all made by ``mmopt.report``.
 
-Reports import the classes that they show; only this file imports in the other direction.
+``mmopt.report`` imports the classes that it shows; only this file imports in the other direction, and only
+when an object is shown.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Displayed:
-    """A base of classes that have a display: see ``report.displays``."""
+    """The base of classes that a notebook displays: see ``report/displays_frames_and_charts.py``."""
 
     def _repr_html_(self) -> str:
         from mmopt.report import display
@@ -27,7 +28,7 @@ class Displayed:
 
 
 class Tabular(Displayed):
-    """A base of classes that are tables, for any library of data frames: see ``report.displays``."""
+    """The base of classes that are tables, for any library of data frames: see the file named above."""
 
     def frame(self) -> Frame:
         """The rows as named columns: the queries of a workload, the errors of a prediction of accuracy, the
@@ -55,7 +56,7 @@ class Tabular(Displayed):
 
 
 class Charted(Tabular):
-    """A base of classes that have charts with tables: see ``report.displays``."""
+    """The base of classes that have charts, and the figures of charts as tables: see the file named above."""
 
     def frame(self, kind: str = "", workload: Any = None) -> Frame:
         """The figures of ``plot`` of the same kind as named columns; for a comparison its outcomes.
@@ -96,7 +97,7 @@ class Charted(Tabular):
 
 
 class Reported:
-    """A base of classes about which a page can be written: see ``report.report_page``."""
+    """The base of classes about which a page can be written: see ``report/report_page.py``."""
 
     def report(self, path: str | Path | None = None, workload: Any = None) -> str:
         """One HTML page of program, strategy, errors, bound and convergence, which loads nothing; its text.

@@ -1,8 +1,4 @@
-"""Programs, templates and baselines in one order, and the factors by which they differ.
-
-``ranking`` sorts programs and baselines, best first, in one list where a privacy is stated.
-``template_places`` sorts templates of both noises by their predicted releases. ``baseline_factors`` computes
-the factors by which errors and privacy costs of baselines are larger than those of the programs compared.
+"""Baselines compared with programs: the factors by which their errors and privacy costs are larger.
 
 The privacy cost is Δ, sensitivity times the largest √(variance / target), where queries have targets: at
 less, some query misses its target. Its square is the objective of fitness_for_use over all strategies.
@@ -12,24 +8,23 @@ less, some query misses its target. Its square is the objective of fitness_for_u
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from mmopt.comparison.compare import TIME_LIMIT, TabledRows
-from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted, predicted_baseline
-from mmopt.comparison.worker import Costed, Costing, Isolated, Outcome, allowed
-from mmopt.driver.templates import Templates, TemplateStrategy
+from mmopt.comparison.isolated_tasks import Costed, Isolated, Outcome, limit_in_bytes
+from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted, Stated, predicted_baseline
+from mmopt.comparison.program_comparison import TIME_LIMIT, TabledRows
+from mmopt.comparison.worker import Costing
+from mmopt.display_base_classes import Displayed
 from mmopt.errors import ContradictionError, ResultError, TooLargeError
 from mmopt.language import program_names, shipped
-from mmopt.notebook import Displayed
-from mmopt.privacy.noise import noise_for
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import Options
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import NOISE_NAMES, Cost, Evaluated, baseline_names, read
 from mmopt.workloads import Workload
 
-BOUNDING_PROGRAM = "fitness_for_use"
+BOUNDING_PROGRAM = "fitness_for_use"  # its bounds are bounds on the square of the privacy cost
 COST_ROUNDING = 1e-8  # relative: error and cost of a baseline, in floating point, may be too small by this
 SAME_COST = 1e-6  # relative: two privacy costs that differ by less count as equal
 
@@ -49,21 +44,24 @@ class PrivacyFactors:
 
     @property
     def over_best(self) -> float:
+        """The cost over that of ``against``."""
         return ratio(self.cost, self.least)
 
     @property
     def over_bound(self) -> float:
+        """The cost over the bound."""
         return ratio(self.cost, self.bound)
 
     @property
     def best_over_bound(self) -> float:
+        """The least cost over the bound."""
         return ratio(self.least, self.bound)
 
     def summary(self) -> dict[str, Any]:
         """Fields of a JSON object."""
         return {
             "privacy_cost": finite(self.cost),
-            "privacy_against": None if self.against is None else named(self.against),
+            "privacy_against": None if self.against is None else _names_of(self.against),
             "privacy_factor": finite(self.over_best),
             "privacy_bound_factor": finite(self.over_bound),
         }
@@ -107,7 +105,7 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
             continue
         if cost is not None and cost < math.inf:
             by_norm.setdefault(outcome.solution.strategy.norm, []).append((cost, outcome))
-        bounds.append(_bound(outcome))
+        bounds.append(_cost_bound(outcome))
     best = {norm: _least_cost(costs) for norm, costs in by_norm.items()}
     return LeastCosts(best, max((bound for bound in bounds if bound is not None), default=math.nan))
 
@@ -121,8 +119,11 @@ def _least_cost(costs: Sequence[tuple[float, Outcome]]) -> tuple[float, Outcome]
     )
 
 
-def _bound(outcome: Outcome) -> float | None:
-    """A bound on Δ, from an unchanged shipped program whose bound is one on fitness_for_use."""
+def _cost_bound(outcome: Outcome) -> float | None:
+    """A lower bound on Δ of all strategies; None unless an unchanged shipped program has proved one.
+
+    The program has to bound ``BOUNDING_PROGRAM``.
+    """
     solution = outcome.solution
     if (
         solution is None
@@ -132,7 +133,7 @@ def _bound(outcome: Outcome) -> float | None:
     ):
         return None
     program = shipped(outcome.program).written
-    # It minimizes the objective of fitness_for_use, on the same scale, or is bounded by that program.
+    # It states that problem, on the same scale, or its bound is that of that program.
     is_one = BOUNDING_PROGRAM in (program.name, program.formulation_of, program.bound)
     is_least = program.sense == "minimize" and program.value is None
     if solution.program_text != program.text or not (is_one and is_least):
@@ -140,7 +141,7 @@ def _bound(outcome: Outcome) -> float | None:
     return math.sqrt(max(solution.bound, 0.0))
 
 
-def named(outcome: Outcome) -> dict[str, Any]:
+def _names_of(outcome: Outcome) -> dict[str, Any]:
     """The names of an outcome, for a JSON object."""
     return {"program": outcome.program, "solver": outcome.solver, "tolerance": outcome.tolerance}
 
@@ -152,7 +153,8 @@ def ratio(one: float, other: float) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Factors(Displayed):
-    """A baseline under one noise, compared with the best outcome for the same noise.
+    """A baseline under one noise, compared with the best outcome for the same noise: ratios, not factors of
+    a product.
 
     name, title, detail : as in ``Evaluated``.
     cost : its errors, in the units of ``Solution.error``; None where it has none, with the ``reason``.
@@ -206,7 +208,7 @@ class Factors(Displayed):
             "rmse": self.errors_rmse,
             "unit_rmse": None if self.cost is None else self.cost.rmse,
             **self.predicted.summary(),
-            "against": None if self.against is None else named(self.against),
+            "against": None if self.against is None else _names_of(self.against),
             "error_factor": finite(self.error),
             "rmse_factor": finite(self.rmse),
             "bound_factor": finite(self.over_bound),
@@ -275,7 +277,7 @@ def baseline_factors(
     """
     chosen = [str(read(name)) for name in (baseline_names() if names is None else names)]
     Options(time_limit=time_limit)
-    size = allowed(memory_limit)
+    size = limit_in_bytes(memory_limit)
     for solution in (o.solution for o in outcomes if o.solution is not None):
         theirs, ours = solution.workload_hash[:16], workload.hash[:16]
         if theirs != ours:
@@ -322,6 +324,10 @@ def at_privacy(evaluated: Evaluated, workload: Workload, stated: Stated | None) 
 
 
 def _factors(costed: Costed, best: dict[int, Outcome], bound: float, least: LeastCosts) -> Iterator[Factors]:
+    """The rows of one baseline: one for each norm that it has a cost for, or one with the reason why not.
+
+    best, bound : as ``standards`` and ``Factors.bound``. least : the least privacy costs of the outcomes.
+    """
     evaluated = costed.evaluated
     if evaluated.reason is not None:
         yield Factors(evaluated.name, evaluated.title, evaluated.detail, evaluated.reason)
@@ -355,155 +361,3 @@ def _factors(costed: Costed, best: dict[int, Outcome], bound: float, least: Leas
             privacy=least.factors_of(evaluated.name, cost),
             predicted=costed.predicted.get(cost.norm, NOT_PREDICTED),
         )
-
-
-@dataclass(frozen=True)
-class TemplatePlace:
-    """A template's strategy for the noise of a norm; predicted : its release, where it has a strategy."""
-
-    candidate: TemplateStrategy
-    norm: int
-    predicted: Predicted
-
-    @property
-    def noise(self) -> str:
-        """The noise that it is for, as ``Outcome.noise``."""
-        return noise_for(self.norm).name
-
-    @property
-    def rmse(self) -> float:
-        """The rmse at the stated privacy, or at unit noise; infinity where it is unknown."""
-        rmse = self.predicted.error(self.candidate.rmse)
-        return math.inf if rmse is None else rmse
-
-    @property
-    def reason(self) -> str:
-        """The reason why there is no strategy, or no error."""
-        return self.candidate.reason or self.predicted.reason
-
-    def summary(self) -> dict[str, Any]:
-        """One JSON object."""
-        c = self.candidate
-        return {
-            "template": c.template,
-            "noise": self.noise,
-            "error": finite(c.error),
-            "rmse": finite(self.rmse),
-            "unit_rmse": finite(c.rmse),
-            "is_continuous": self.predicted.is_continuous,
-            "seconds": c.seconds,
-            "reason": self.reason,
-        }
-
-
-def template_places(
-    optimised: Mapping[int, Templates], workload: Workload, stated: Stated | None
-) -> list[TemplatePlace]:
-    """The candidates of all norms, the least rmse first; without a privacy, the least total error."""
-
-    def place(candidate: TemplateStrategy, norm: int) -> TemplatePlace:
-        if candidate.strategy is None or stated is None:
-            return TemplatePlace(candidate, norm, NOT_PREDICTED)
-        return TemplatePlace(candidate, norm, predicted(workload, candidate.strategy, stated))
-
-    def before(place: TemplatePlace) -> tuple[float, float]:
-        return 0.0 if stated is None else place.rmse, place.candidate.error
-
-    return sorted((place(c, norm) for norm, each in optimised.items() for c in each.candidates), key=before)
-
-
-SAME_DIGITS = 5  # two values that agree so far keep their order, programs before baselines
-
-
-@dataclass(frozen=True)
-class Place:
-    """The place of an outcome or baseline in a ranking.
-
-    number : 1 for the best. value : the criterion of the ranking. rmse : as ``Outcome.rmse``. cost : as
-    ``Predicted.cost``. factor : the value over the best one. same_noise : the value over that of the best
-    program for the same noise; NaN where there is none.
-    """
-
-    entry: Outcome | Factors
-    number: int
-    value: float
-    rmse: float
-    cost: float | None
-    factor: float = math.nan
-    same_noise: float = math.nan
-    is_continuous: bool = False
-
-    @property
-    def noise(self) -> str:
-        """The noise that it is for."""
-        return self.entry.noise
-
-    def summary(self) -> dict[str, Any]:
-        """Fields of a JSON object."""
-        return {"rank": self.number, "rank_factor": finite(self.factor)}
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """places : the best first; without a privacy, noise by noise, each counted from 1.
-
-    stated : the privacy for which errors are predicted; None for unit noise. by_cost : whether every query
-        has a target, and the order is by the cost at which all hold, else by rmse. left_out : entries with a
-        solution or cost but without a place, with the reason.
-    """
-
-    places: tuple[Place, ...]
-    left_out: tuple[tuple[str, Outcome | Factors], ...]
-    stated: Stated | None
-    by_cost: bool
-
-
-def ranking(
-    outcomes: Sequence[Outcome],
-    factors: Sequence[Factors] = (),
-    workload: Workload | None = None,
-    stated: Stated | None = None,
-) -> Ranking:
-    """Sort the results of ``compare`` and ``baseline_factors``, both for the privacy ``stated``.
-
-    workload : that of both; without it the order is by rmse, whatever the targets.
-    """
-    by_cost = workload is not None and workload.has_all_targets
-    places, left_out = [], []
-    entries: tuple[Outcome | Factors, ...] = (*outcomes, *factors)
-    for entry in entries:
-        if (entry.solution if isinstance(entry, Outcome) else entry.cost) is None:
-            continue
-        predicted = entry.predicted
-        rmse = entry.rmse if isinstance(entry, Outcome) else entry.errors_rmse
-        value = predicted.cost if by_cost else rmse
-        if rmse is None or value is None or not math.isfinite(value):
-            reason = predicted.reason or "it is not known what it costs that all targets hold"
-            left_out.append((reason, entry))
-        else:
-            places.append(Place(entry, 0, value, rmse, predicted.cost, is_continuous=predicted.is_continuous))
-    noises = dict.fromkeys(place.noise if stated is None else "" for place in places)
-    groups = [[place for place in places if stated or place.noise == noise] for noise in noises]
-    ordered = tuple(place for group in groups for place in _ordered(group))
-    return Ranking(ordered, tuple(left_out), stated, by_cost)
-
-
-def best_first(ranked: Ranking, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes in the order of their places, then those that have none."""
-    numbers = {id(place.entry): at for at, place in enumerate(ranked.places)}
-    last = len(numbers)
-    return sorted(outcomes, key=lambda o: (numbers.get(id(o), last), o.solution is None))
-
-
-def _ordered(places: Sequence[Place]) -> Iterator[Place]:
-    def before(place: Place) -> tuple[float, bool]:
-        return float(f"{place.value:.{SAME_DIGITS - 1}e}"), isinstance(place.entry, Factors)
-
-    ordered, least = sorted(places, key=before), min(place.value for place in places)
-    programs = [
-        place for place in sorted(places, key=before, reverse=True) if isinstance(place.entry, Outcome)
-    ]
-    best = {place.noise: place.value for place in programs}
-    for number, place in enumerate(ordered, 1):
-        same_noise = ratio(place.value, best.get(place.noise, math.nan))
-        yield replace(place, number=number, factor=ratio(place.value, least), same_noise=same_noise)

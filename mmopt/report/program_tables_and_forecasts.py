@@ -1,12 +1,10 @@
 """Tables of programs, and forecasts of solves.
 
 A forecast is made before a solve starts: dimensions, cones, and memory and time for each solver. Programs are
-shown as a list, as text in colours, as formulas in lines, with their givens, and with the solvers that take
-them.
+shown as a list, as text in colours, with their givens, and with the solvers that take them.
 """
 
 import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -45,7 +43,7 @@ from mmopt.solvers import (
 )
 from mmopt.workloads import Workload
 
-# of a program of class rank
+# The search of a program of class rank, in words.
 SEARCH = f"up to {RANK_STARTS * RANK_ROUNDS} solves, how many is not known; times are of one"
 
 
@@ -155,6 +153,7 @@ def sizes_of(
 
 
 def _planned(plan: SolvePlan, solver: str | None, step: str = "") -> Sizes:
+    """The sizes of a plan's problem, with the reductions that the plan makes."""
     return replace(sizes_at(plan.instance, solver, step), components=plan.split, reductions=plan.lines)
 
 
@@ -252,7 +251,7 @@ _VENUE = re.compile(r"(?<!\()\b[A-Z]{2,} \d{4}[^;]*")
 _NAME = re.compile(r"^[ \t]+(\w+)(?=:| =)", re.MULTILINE)
 _STRING = re.compile(r'"[^"\n]*"')
 _COMMENT = re.compile(r"#[^\n]*")
-# In this order: later styles cover earlier ones.
+# Styles of the text of a program, in this order: later ones cover earlier ones.
 STYLES = (
     (_NAME, "cyan"),
     (_STRING, "green"),
@@ -260,12 +259,6 @@ STYLES = (
     (_PROSE, "not cyan not green default"),
     (_SECTION, "bold magenta"),
 )
-OPEN, CLOSE = "([{", ")]}"
-# Signs before which, and after which, a line may break: the smaller the number, the better.
-BEFORE = {"≤": 0, "≥": 0, "=": 0, "⪰": 0, "⪯": 0, "←": 0, "∀": 0, "+": 1, "−": 1, "/": 2, "∘": 2, "·": 2}
-AFTER = {";": 1, ",": 2}
-INDENT = 4
-LEAST_WIDTH_OF_WORDS = 24  # columns for words beside a formula; with fewer they are below it
 
 
 def programs_table(programs: Sequence[Program]) -> Table:
@@ -279,12 +272,16 @@ def programs_table(programs: Sequence[Program]) -> Table:
 
 
 def place(program: Program) -> str:
-    """The part ``PODS 2010, Program 5.2`` of a reference; the whole reference where it has none."""
+    """The part of a program's reference that begins with a venue and a year: ``PODS 2010, Program 5.2``.
+
+    The whole reference where it has no such part.
+    """
     venues = _VENUE.findall(program.cite)
     return "; ".join(text.strip() for text in venues) if venues else program.cite
 
 
 def _words(program: Program) -> Text:
+    """The title of a program; below it its reference, class and bound."""
     bound = f"bound of {program.bound}" if program.bound else "no bound"
     about = f"{program.problem_class}, {'its own bound' if program.certificate else bound}"
     return cell(program.title).append(f"\n{place(program)} ({about})", style="dim")
@@ -316,6 +313,7 @@ def lines_table(checked: Checked) -> Table:
 
 
 def _lines(checked: Checked) -> Iterator[tuple[Text | str, ...]]:
+    """The rows of ``lines_table``."""
     program = checked.program
     if checked.objective is not None:
         yield bold(program.sense), _described(checked.objective)
@@ -326,58 +324,8 @@ def _lines(checked: Checked) -> Iterator[tuple[Text | str, ...]]:
 
 
 def _described(kind: Type) -> str:
+    """The curvature and shape of a side, in words."""
     return f"{kind.curvature.value}, {kind.shape}"
-
-
-# -- long formulas in lines of a given width, broken where one would break them by hand
-
-
-def wrapped(formula: str, width: int) -> list[str]:
-    """Lines of at most ``width`` characters, those after the first indented.
-
-    A break is at a space, outermost brackets first, then before a relation, a sum, a product.
-    """
-    lines: list[str] = []
-    indent = ""
-    while len(formula) > width - len(indent) and (at := _break(formula, width - len(indent))) is not None:
-        lines.append(indent + formula[:at].rstrip())
-        formula, indent = formula[at:].lstrip(), " " * INDENT
-    return [*lines, indent + formula]
-
-
-def _break(text: str, room: int) -> int | None:
-    """The best space at which to break; the first one beyond the room when there is none within it."""
-    places = []
-    depth = 0
-    for i, char in enumerate(text):
-        depth += (char in OPEN) - (char in CLOSE)
-        if char == " " and text[:i].strip():
-            places.append((i, depth, min(BEFORE.get(text[i + 1 : i + 2], 3), AFTER.get(text[i - 1], 3))))
-    fitting = [p for p in places if p[0] <= room]
-    if not fitting:
-        return places[0][0] if places else None
-    # A very short first line is worse than a break inside brackets.
-    return min([p for p in fitting if p[0] >= room // 3] or fitting, key=lambda p: (p[1], p[2], -p[0]))[0]
-
-
-def program_listing(lines: Sequence[tuple[str, str, str]], width: int) -> str:
-    """Lines of a program (label, formula, words) within ``width`` columns, the words beside the formulas."""
-    left = max(len(label) for label, _, _ in lines) + 2
-    room = width - left
-    widest = room - LEAST_WIDTH_OF_WORDS - 3
-    column = max((len(f) for _, f, words in lines if words and len(f) <= widest), default=0) + 3
-    out: list[str] = []
-    for label, formula, words in lines:
-        rows = wrapped(formula, room)
-        below = [" " * left + row for row in rows[1:]]
-        if words and len(rows) == 1 and len(formula) + 3 <= column:
-            first, *more = textwrap.wrap(words, room - column)
-            rows = [f"{formula:<{column}}{first}"]
-            below = [" " * (left + column) + row for row in more]
-        elif words:
-            below += [" " * (left + INDENT) + row for row in textwrap.wrap(words, room - INDENT)]
-        out += [f"{label:<{left}}{rows[0]}", *below]
-    return "\n".join(row.rstrip() for row in out)
 
 
 # -- which solver takes which program: the cones of each against the table of solvers
@@ -418,12 +366,14 @@ def takers(checked: Checked) -> Takers:
 
 
 def _is_taken(checked: Checked, kernel: Kernel) -> bool:
+    """Whether a kernel takes a program as it is; the sector kernel only where cells need not be listed."""
     return known_as(kernel, checked) is not None and not (
         kernel.takes is sector_kernel.takes and obstacle(checked, {}, totals=SECTOR_TOTALS)
     )
 
 
 def _cones(checked: Checked) -> frozenset[str] | None:
+    """The kinds of cone of a program, as it is for a small workload; None where it is not handed over."""
     if checked.program.problem_class in ("smooth", "closed form"):
         return None
     workload = Workload.from_matrix([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]], targets=[1.0] * 3)
@@ -434,9 +384,11 @@ def _cones(checked: Checked) -> frozenset[str] | None:
 def takers_table(programs: Mapping[str, Takers]) -> Table:
     """A row for each program: the kernel, and the conic solvers with the cones that some lack."""
     rows = []
-    for name, who in programs.items():
-        lacks = {row.name: who.lacking(row) for row in SOLVERS}
+    for name, taken_by in programs.items():
+        lacks = {row.name: taken_by.lacking(row) for row in SOLVERS}
         unable = [f"{solver} ({', '.join(kinds)})" for solver, kinds in lacks.items() if kinds]
         conic = f"all but {', '.join(unable)}" if unable else "all"
-        rows.append((bold(name), ", ".join(who.kernels), "none needed" if who.cones is None else conic))
+        rows.append(
+            (bold(name), ", ".join(taken_by.kernels), "none needed" if taken_by.cones is None else conic)
+        )
     return rows_table(("program", "kernel", "conic solvers"), rows)

@@ -51,8 +51,9 @@ from mmopt.report import (
 from mmopt.request import Request
 from mmopt.results import Solution
 
-# What the table of a solution shows before a release; 'mmopt solve' shows all of it.
+# Rows of a refined release that are shown.
 REFINED_ROWS = ("not private", "asked", "refined", "optimum")
+# Rows of a solution that are shown before a release; 'mmopt solve' shows all.
 CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
 
 
@@ -242,7 +243,10 @@ def refine(
 
 
 def _totals(texts: list[str]) -> dict[str | int | None, float]:
-    """The values by label, None for all rows; OptionError for what is no number, or stands twice."""
+    """The values of ``--total QUERY=VALUE`` by query, that of ``--total VALUE`` (all rows) under None.
+
+    OptionError for a value that is no number, or a query that stands twice.
+    """
     totals: dict[str | int | None, float] = {}
     for text in texts:
         label, equals, value = text.rpartition("=")
