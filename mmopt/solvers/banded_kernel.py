@@ -23,7 +23,7 @@ import scipy.optimize
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.pseudoinverse import rank
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 
 PROGRAMS = ("banded_strategy",)
 

@@ -30,7 +30,7 @@ from scipy.sparse.linalg import lsqr
 from mmopt.compiler import Lowered
 from mmopt.errors import UnsuitableError
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.solvers.solver_protocol import Iteration, Options, Vectors
+from mmopt.solvers.options_points_and_clock import Iteration, Options, Vectors
 
 Named = tuple[dict[str, Array], dict[str, Array]]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 
 STEPS_BETWEEN_GAPS = 10  # steps between two counts of the gap
 

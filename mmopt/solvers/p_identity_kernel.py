@@ -32,7 +32,7 @@ import scipy.optimize
 
 from mmopt.numerics.arrays import Array
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers.solver_protocol import Clock, Options, Point
+from mmopt.solvers.options_points_and_clock import Clock, Options, Point
 
 
 @dataclass(frozen=True)

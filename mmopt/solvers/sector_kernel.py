@@ -28,7 +28,7 @@ from mmopt.sectors.bounds import best_measure_bound
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.mixture_search import QueryShares, with_root
 from mmopt.sectors.sector_cells import SectorCells
-from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 from mmopt.strategies.row_space_strategy import definite_parts
 from mmopt.strategies.set_strategy import SetCells, that_fit
 

@@ -30,7 +30,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.nuclear.ascent import exponentials
 from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care_for, conditioned, spectrum
-from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 
 HESSIAN_ROWS = 512  # of the Hessian, formed at a time
 HESSIAN_RIDGE = 1e-14  # on a unit diagonal: its rounding

@@ -32,7 +32,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.numerics.arrays import Array, Ints, panels
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, Options, Pace, Point
 
 # Added to the unit diagonal of the scaled Newton matrix, far below what matters: no pivot is then zero.
 NEWTON_RIDGE = 1e-15

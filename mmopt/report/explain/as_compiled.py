@@ -44,8 +44,9 @@ from mmopt.report.solution_and_history_tables import orbit_label
 from mmopt.report.table_style import duration, figure
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import levels
+from mmopt.solvers.choice_and_forecast import MOST_SECONDS_INTERIOR
 from mmopt.solvers.conic_problem import hand_over
-from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
+from mmopt.solvers.conic_solvers import solver_row
 from mmopt.symmetry.components import Cells
 
 MOST_ROWS_SHOWN = 6  # rows and columns of a matrix that is shown whole

@@ -61,7 +61,7 @@ from mmopt.solvers.nuclear.nuclear_problem import (
     whole,
     whole_of,
 )
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, Options, Pace, Point
 
 
 def _left(env: Env) -> tuple[Array, Array]:
