@@ -10,7 +10,7 @@ maximum's own weighting of the privacy costs and q that of the variances. This d
 Newton's method follows it from soft maxima that are easy to the sharp ones asked for. (The paper's own
 method is Newton's with conjugate gradients on the covariance: Xiao et al., PVLDB 2021, Algorithms 1-3.)
 
-In logarithms x of the weights the Hessian is nearly -(Q + diag(y / t)), Q as in ``nuclear.ascent``.
+In logarithms x of the weights the Hessian is nearly -(Q + diag(y / t)), Q as in ``nuclear.interior_point``.
 Where a cell or query could cost nothing weights would fall without end, and with them digits: a logarithmic
 barrier holds them, as there.
 """
@@ -28,8 +28,9 @@ from scipy.special import logsumexp
 
 from mmopt.numerics.arrays import Array
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers.nuclear.ascent import exponentials
-from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care_for, conditioned, spectrum
+from mmopt.solvers.nuclear.interior_point import exponentials
+from mmopt.solvers.nuclear.problem_and_iterates import QueryComponent, spectrum
+from mmopt.solvers.nuclear.programs_and_points import care_for, conditioned
 from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 
 HESSIAN_ROWS = 512  # of the Hessian, formed at a time

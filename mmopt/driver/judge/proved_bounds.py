@@ -46,7 +46,7 @@ from mmopt.numerics.balls import Ball
 from mmopt.numerics.matrix_functions import eigh
 from mmopt.results import Grade
 from mmopt.solvers import Clock, Options, nuclear, sector_kernel
-from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs
+from mmopt.solvers.nuclear.programs_and_points import TYPICAL_ITERATIONS, needs
 from mmopt.strategies import (
     ADD_REMOVE,
     AnyStrategy,

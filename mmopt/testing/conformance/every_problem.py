@@ -34,9 +34,9 @@ from mmopt.proof import verify
 from mmopt.results import Solution
 from mmopt.solvers import Claim, claims
 from mmopt.solvers.banded_kernel import Banded
-from mmopt.solvers.nuclear.ascent import curvature, many_exponentials
-from mmopt.solvers.nuclear.nuclear_kernel import FORMS
-from mmopt.solvers.nuclear.nuclear_problem import Iterate, iterate
+from mmopt.solvers.nuclear.interior_point import curvature, many_exponentials
+from mmopt.solvers.nuclear.problem_and_iterates import Iterate, iterate
+from mmopt.solvers.nuclear.programs_and_points import FORMS
 from mmopt.solvers.weighting_kernel import SHIPPED
 from mmopt.testing.problem_registry import Figure, Problem, Random, known_figures, meets, problems_named
 from mmopt.workloads import Workload

@@ -1,4 +1,4 @@
-"""The kernel of the nuclear norm: the shipped programs that it solves, its start, its points and their cost.
+"""The shipped programs as problems of the nuclear norm, and the points and the cost of their kernel.
 
 **Programs** are problems of the nuclear norm, and its weights lead back to their points. With shares y of sum
 1 and N the norm: X = diag(p)^-½ V S Vᵀ diag(p)^-½ has the objective N and the largest diagonal entry
@@ -15,45 +15,34 @@ over p of sum 1 and q with (c - v) @ q = 1.
 Givens are arrays, or split into components (``mmopt.numerics.split_arrays``); points and multipliers then are
 too.
 
-**The start.** The kernel solves the problem on every fourth cell, or orbit of cells, first, and stretches the
-weights there to all cells. Cells that lie side by side are often treated much alike (ranges, prefixes,
-histograms of numbers), so that the weights of some tell those of all but for a factor, at a sixteenth of the
-cost or less. They are a start and no more; weights that jump from cell to cell are not used.
-
-Near the ends of an attribute the weights of the few are taken cell by cell, not stretched: there they change
-from cell to cell, in the same way however many cells there are.
-
-Stretched weights are then corrected. The few were started in the same way, from every fourth of them, so the
-error of stretching there can be computed; it changes little when the cells are four times as many, and is
-subtracted.
+**Points** have to fit into floating point (``conditioned``). Where queries or cells have slack the noise of
+least privacy cost may be arbitrarily large, and weights that go to zero make it so. Lowering the eigenvalues
+of Σ that are above t times the smallest keeps every target. With orthonormal B and p of sum 1 it adds at most
+1 / (t λ) to p @ costs, λ the smallest eigenvalue; the largest cost is at least 1 / (n λ).
 """
 
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace as namespace
-from numpy.typing import NDArray
 
 from mmopt.numerics.arrays import panels
-from mmopt.numerics.matrix_functions import is_identity
+from mmopt.numerics.matrix_functions import eigenvectors, is_identity
+from mmopt.numerics.pseudoinverse import graded
 from mmopt.numerics.split_arrays import Level, Split, arrays_of
-from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.nuclear_problem import (
+from mmopt.solvers.nuclear.interior_point import coarse_start, search
+from mmopt.solvers.nuclear.problem_and_iterates import (
     Array,
-    Care,
     Env,
     Iterate,
     NuclearProblem,
     QueryComponent,
     Spectrum,
-    back,
     bare,
-    care_for,
-    conditioned,
     fetched,
     is_full,
     placed,
@@ -62,6 +51,61 @@ from mmopt.solvers.nuclear.nuclear_problem import (
     whole_of,
 )
 from mmopt.solvers.options_points_and_clock import Clock, Options, Pace, Point
+
+LOSS_OF_GAP = 10.0  # over the gap wanted is t
+# With more of them than LOSS_OF_GAP times this t grows like their number: the loss is at most n / t
+CELLS_OF_LOSS = 16
+LARGEST_BARRIER = 1e10  # a larger t would leave less than half of the digits of the smallest eigenvalue
+
+
+@dataclass(frozen=True)
+class Care:
+    """The limits that rounding sets to a point.
+
+    even : whether X may be equalised. At the optimum X⁻¹ G X⁻¹ is diagonal, so that rounding of X hardly
+        changes its objective; at an equalised X near it that is not so.
+    condition : the largest condition of Σ.
+    """
+
+    even: bool
+    condition: float
+
+
+def care_for(wanted: float, is_first: bool, n: int) -> Care:
+    """The care for a gap and n cells: most at first, then the condition that a smaller gap needs."""
+    return Care(is_first, min(max(LOSS_OF_GAP, n / CELLS_OF_LOSS) / wanted, LARGEST_BARRIER))
+
+
+def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:
+    """R Rᵀ of each root R (k, r), r <= k, with large eigenvalues lowered.
+
+    They are lowered until the largest over the smallest, of all the products together, is at most
+    ``condition``. Directions that a root does not reach, as weights went to zero, get the largest eigenvalue:
+    the noise may be large there.
+    """
+    xp = namespace(roots[0])
+    products = [root @ root.T for root in roots]
+    spectra = [xp.linalg.eigvalsh(product) for product in products]
+    largest = max(float(values[-1]) for values in spectra)
+    if min(float(values[0]) for values in spectra) * condition > largest:
+        return products
+    # From the roots, not from the products, whose small eigenvalues are lost in the rounding of the largest.
+    decompositions = []
+    for root in roots:
+        vectors = eigenvectors(products.pop(0))
+        values, _ = graded(root.T @ vectors, vectors)
+        decompositions.append((vectors, values[-min(root.shape) :]))
+    least = min(float(xp.min(values)) ** 2 for _, values in decompositions)
+    return [_lowered(left, values, condition * least) for left, values in decompositions]
+
+
+def _lowered(left: Array, values: Array, most: float) -> Array:
+    """R Rᵀ from the singular vectors and values of R, with eigenvalues of at most ``most``."""
+    xp = namespace(left)
+    lowered = xp.full((left.shape[0],), most, dtype=left.dtype)
+    lowered[-values.shape[0] :] = xp.clip(values**2, None, most)
+    scaled = left * xp.sqrt(lowered)
+    return scaled @ scaled.T  # as numpy's product with the transpose it is exactly symmetric
 
 
 def _left(env: Env) -> tuple[Array, Array]:
@@ -397,128 +441,6 @@ FORMS: Mapping[str, ProgramForm] = MappingProxyType(
 )
 
 
-Logs = NDArray[np.float64]
-
-CELLS_APART = 4  # cells
-# Places from the beginning and from the end: cells that a reflection joins are five apart
-FIRST_PLACES, LAST_PLACES = 1, 3
-SEAM = 6  # of the few that lie where cells that are not four apart meet
-ENDS = 5, 8, 11, 16, 23, 32  # cells at each end, in turn; their mean bends less where an end begins
-FEWEST_CELLS = 256  # cells for which it pays
-FEWEST_OF_FEW = 64  # cells that may themselves be started from every fourth
-MISSED_AGAIN = 0.8  # of the error with a fourth of the cells, measured on prefixes and ranges
-COARSE_GAP = 2e-7  # of the coarse problem
-COARSE_STEPS = 8
-MOST_ROUGHNESS = 0.5  # largest root mean square of the steps of the logarithms of neighbouring weights
-
-
-def start(problem: NuclearProblem) -> Array | None:
-    """Shares of the orbits of cells, of sum 1, for total error; None where uniform ones will do."""
-    if problem.targets is not None or problem.lines is not None or problem.cells.shape[0] < FEWEST_CELLS:
-        return None
-    guess = _guess(problem)
-    return None if guess is None else _shares(problem, guess.mended)
-
-
-@dataclass(frozen=True)
-class _Guess:
-    """Logarithms of weights (n,): those of every fourth orbit stretched; then mended by the error of that."""
-
-    stretched: Logs
-    mended: Logs
-
-
-def _guess(problem: NuclearProblem) -> _Guess | None:
-    n = problem.cells.shape[0]
-    if n < FEWEST_OF_FEW:
-        return None
-    few = _every_fourth(problem)
-    if not any(bool(namespace(part.rows).any(part.rows != 0)) for part in few.parts):
-        return None  # no query has any of them
-    coarser = _guess(few)
-    iterates = search(few, None if coarser is None else (_shares(few, coarser.mended), None))
-    at = next(iterates)
-    for _ in range(COARSE_STEPS):
-        if at.gap <= COARSE_GAP:
-            break
-        at = iterates.send(COARSE_GAP)
-    logs = np.log(back(at.cells / few.cells))
-    if not float(np.sqrt(np.mean(np.diff(logs) ** 2))) <= MOST_ROUGHNESS:  # nor where a weight is zero
-        return None
-    stretched = _stretched(logs, n, logs)
-    missed = 0.0 if coarser is None else MISSED_AGAIN * _stretched(coarser.stretched - logs, n, logs)
-    return _Guess(stretched, stretched - missed)
-
-
-def _shares(problem: NuclearProblem, logs: Logs) -> Array:
-    """The shares of weights with these logarithms."""
-    xp = namespace(problem.cells)
-    shares = np.exp(logs) * back(problem.cells)
-    return xp.asarray(shares / shares.sum(), dtype=problem.cells.dtype)
-
-
-def _stretched(values: Logs, n: int, logs: Logs) -> Logs:
-    """Values at all of n places from those at every fourth; at the ends of the weights taken one for one."""
-    few = len(logs)
-    values = values.copy()
-    ends = []
-    for way in slice(None), slice(None, None, -1):
-        if _is_end(logs[way]):
-            ends.append(way)
-        else:
-            values[way][:SEAM] = 2 * values[way][SEAM] - values[way][2 * SEAM : SEAM : -1]
-    if n % CELLS_APART:
-        seam = min(SEAM, few // 8)
-        around = slice((few + 1) // 2 - seam, (few + 1) // 2 + seam)
-        values[around] = np.linspace(values[around][0], values[around][-1], 2 * seam)
-    inside = np.interp(np.arange(n), _places(n), values)
-    guesses = []
-    for size in [size for size in ENDS if size <= few // 3] or [few // 3]:
-        guesses.append(inside.copy())
-        for way in ends:
-            out, end = guesses[-1][way], values[way]
-            out[:size] = end[:size] + (out[size] - end[size])
-    return np.asarray(np.mean(guesses, axis=0))
-
-
-def _is_end(logs: Logs) -> bool:
-    """Whether weights change more over the first places than over as many after them.
-
-    They do not in the middle of an attribute, where the orbits of a reflection end.
-    """
-    near, far = min(SEAM, len(logs) // 8), len(logs) // 4
-    first, second, third = logs[[near, near + far, near + 2 * far]]
-    return bool(abs(second - first) > abs(third - second))
-
-
-def _places(n: int) -> NDArray[np.int64]:
-    """Every fourth of n places, counted from both ends: where the halves meet they may be further apart."""
-    left = np.arange(FIRST_PLACES, n, CELLS_APART)[: (n // CELLS_APART + 1) // 2]
-    right = np.arange(n - LAST_PLACES, -1, -CELLS_APART)[: n // CELLS_APART // 2]
-    return np.concatenate([left, right[::-1]])
-
-
-def _every_fourth(problem: NuclearProblem) -> NuclearProblem:
-    """The problem over every fourth orbit of cells."""
-    xp = namespace(problem.cells)
-    n = problem.cells.shape[0]
-    places = _places(n)
-    kept = xp.asarray(places)
-    if problem.plain:
-        return whole(xp.take(problem.parts[0].rows, kept, axis=1))
-    number = np.full(n, -1)
-    number[places] = np.arange(len(places))
-    numbers = xp.asarray(number)
-    parts = []
-    for part in problem.parts:
-        cells = xp.take(numbers, part.cells)
-        columns = xp.nonzero(cells >= 0)[0]
-        if columns.shape[0]:
-            rows = xp.take(part.rows, columns, axis=1)
-            parts.append(replace(part, rows=rows, cells=xp.take(cells, columns), rank=None))
-    return NuclearProblem(tuple(parts), xp.take(problem.cells, kept))
-
-
 # Fitted on one thread of a shared core, to a factor of about three: 4 iterations over 1024 cells 2 s, 15 over
 # 1024 cells and 2048 queries with targets 19 s.
 STEP_SECONDS = 3e-10  # of one iteration, per product of both sizes of the queries and the smaller one
@@ -609,7 +531,7 @@ def points(
     problem = form.problem(env)
     clock.handed_over = clock.elapsed
     here = placed(problem, options.arrays)
-    coarse = start(here)
+    coarse = coarse_start(here)
     search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
     upper = lower = bare(at)
