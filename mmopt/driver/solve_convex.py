@@ -42,7 +42,7 @@ from mmopt.limits import time_left
 from mmopt.numerics.outward import rounded, times_down, times_up
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution, Status, of_factors
-from mmopt.results.saved_fields import weakest
+from mmopt.results.status_and_grade import weakest
 from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, predicted, total
 from mmopt.strategies import as_dense
 

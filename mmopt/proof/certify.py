@@ -48,22 +48,22 @@ from mmopt.driver.judge.score_point import (
 from mmopt.driver.judge.violations import asymmetric, undefined_part, worst_line
 from mmopt.driver.remarks import objective_remarks
 from mmopt.driver.solve import with_total
-from mmopt.driver.solve_convex import solve_convex, with_derived
-from mmopt.driver.solve_plan import Report, SolvePlan, Task
+from mmopt.driver.solve_convex import composed, solve_convex, with_derived
+from mmopt.driver.solve_plan import FEW_CELLS, Report, SolvePlan, Task, plan_in_factors
 from mmopt.errors import Error, OptionError, SolverError, TooLargeError, suggest
 from mmopt.exchange import led_from_columns
-from mmopt.language import Program, check
+from mmopt.language import Checked, Program, check
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import deadline
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.proof.verify import certified_product, plan_of_product
+from mmopt.numerics.split_arrays import Kronecker
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, default_program
 from mmopt.resources import parse_json
 from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver
-from mmopt.strategies import Strategy, as_dense, normalise
+from mmopt.strategies import ProductStrategy, Strategy, as_dense, normalise
 from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import read_array
 
@@ -621,3 +621,37 @@ def missed_as_given(instance: Instance, values: Mapping[str, Array]) -> list[str
         return []
     off = rounded(worst.amount, 2, up=True, layout="e")
     return [f"as given the point {worst.missed(instance, off)}: it was repaired"]
+
+
+def plan_of_product(
+    checked: Checked,
+    workload: Workload,
+    given: Any,
+    multipliers: Mapping[str, Any],
+    givens: Mapping[str, Any],
+) -> SolvePlan | None:
+    """The plan by which a strategy is certified in factors.
+
+    None where the strategy, the workload or the multipliers are no product, or the cells few.
+    """
+    is_product = isinstance(given, ProductStrategy) and given.sizes == workload.domain.shape
+    is_product = is_product and all(isinstance(value, Kronecker) for value in multipliers.values())
+    return plan_in_factors(checked, workload, givens) if is_product and workload.n > FEW_CELLS else None
+
+
+def certified_product(
+    plan: SolvePlan,
+    given: Any,
+    multipliers: Mapping[str, Kronecker],
+    certify: Callable[..., Solution],
+) -> Solution:
+    """Certify each factor, and combine them."""
+    parts = [{key: v.parts[at] for key, v in multipliers.items()} for at in range(len(plan.parts))]
+    factors = {
+        name: certify(part.instance.workload, factor, multipliers=parts[at])
+        for at, ((name, part), factor) in enumerate(zip(plan.factors.items(), given.factors, strict=True))
+    }
+    warnings = tuple(f"factor '{name}': {text}" for name, s in factors.items() for text in s.warnings)
+    return replace(
+        composed(plan.instance.workload.hash, factors), reductions=(plan.split,), warnings=warnings
+    )

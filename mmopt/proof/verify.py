@@ -11,7 +11,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.driver.solve import solve_closed, solve_procedure
 from mmopt.driver.solve_convex import composed
-from mmopt.driver.solve_plan import FEW_CELLS, SolvePlan, Task, plan_in_factors
+from mmopt.driver.solve_plan import SolvePlan, Task, plan_in_factors
 from mmopt.errors import OptionError, ResultError
 from mmopt.language import Checked, Program, program_names
 from mmopt.numerics.arrays import blas_threads
@@ -20,7 +20,6 @@ from mmopt.proof.recheck import CheckRows, Recheck, feasible_or_not, recheck_tem
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Check, Solution, Verification
 from mmopt.results.verification import shown
-from mmopt.strategies import ProductStrategy
 from mmopt.workloads import Workload
 
 FIGURES = {
@@ -83,40 +82,6 @@ def _values(s: Solution) -> list[tuple[str, tuple[int, ...]]]:
     alone = ("error_multipliers", "covariance", "basis")
     named = [*s.variables.items(), *s.multipliers.items(), *((name, getattr(s, name)) for name in alone)]
     return [(name, tuple(map(id, v.parts))) for name, v in named if isinstance(v, Kronecker)]
-
-
-def plan_of_product(
-    checked: Checked,
-    workload: Workload,
-    given: Any,
-    multipliers: Mapping[str, Any],
-    givens: Mapping[str, Any],
-) -> SolvePlan | None:
-    """The plan by which a strategy is certified in factors.
-
-    None where the strategy, the workload or the multipliers are no product, or the cells few.
-    """
-    is_product = isinstance(given, ProductStrategy) and given.sizes == workload.domain.shape
-    is_product = is_product and all(isinstance(value, Kronecker) for value in multipliers.values())
-    return plan_in_factors(checked, workload, givens) if is_product and workload.n > FEW_CELLS else None
-
-
-def certified_product(
-    plan: SolvePlan,
-    given: Any,
-    multipliers: Mapping[str, Kronecker],
-    certify: Callable[..., Solution],
-) -> Solution:
-    """Certify each factor, and combine them."""
-    parts = [{key: v.parts[at] for key, v in multipliers.items()} for at in range(len(plan.parts))]
-    factors = {
-        name: certify(part.instance.workload, factor, multipliers=parts[at])
-        for at, ((name, part), factor) in enumerate(zip(plan.factors.items(), given.factors, strict=True))
-    }
-    warnings = tuple(f"factor '{name}': {text}" for name, s in factors.items() for text in s.warnings)
-    return replace(
-        composed(plan.instance.workload.hash, factors), reductions=(plan.split,), warnings=warnings
-    )
 
 
 # Fields on which no claim rests: they are the history of the result.

@@ -21,19 +21,8 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.numerics.split_arrays import Kronecker, Level
 from mmopt.results import solution_rows_and_json
-from mmopt.results.saved_fields import (
-    UNREADABLE,
-    Grade,
-    Status,
-    Value,
-    build,
-    pack,
-    plain,
-    read_npz,
-    unpack,
-    weakest,
-    write_npz,
-)
+from mmopt.results.saved_fields import UNREADABLE, Value, build, pack, plain, read_npz, unpack, write_npz
+from mmopt.results.status_and_grade import Grade, Status, weakest
 from mmopt.results.verification import as_text
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrategy, as_dense
 

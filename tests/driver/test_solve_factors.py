@@ -1,6 +1,6 @@
 """Figures of a product in factors are those of the product over its cells.
 
-Guards proof/verify.py, split_blocks_and_factors.py; solve_plan.py in what it plans in factors.
+Guards proof/verify.py, proof/certify.py, split_blocks_and_factors.py; solve_plan.py in what it plans in factors.
 
 Guards solve_convex.py.
 """
@@ -36,7 +36,7 @@ BY_KRONECKER = "Kronecker product: "
 @pytest.fixture(autouse=True)
 def _every_size_in_factors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small products too, so that the cells can be listed beside them."""
-    for module in (solve_plan, sys.modules["mmopt.proof.verify"]):
+    for module in (solve_plan, sys.modules["mmopt.proof.certify"]):
         monkeypatch.setattr(module, "FEW_CELLS", 1)
 
 

@@ -26,7 +26,7 @@ from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, 
 from mmopt.language.typeset import Formula, Sentence
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Spanned, Split, Unlisted, plain
-from mmopt.proof.recheck import placed_variables
+from mmopt.proof.recheck_by_component import placed_variables
 from mmopt.report.explain.explained_facts import (
     Compiled,
     GivenFacts,
