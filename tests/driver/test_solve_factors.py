@@ -1,6 +1,7 @@
 """Figures of a product in factors are those of the product over its cells.
 
-Guards proof/verify.py, proof/certify.py, split_blocks_and_factors.py; solve_plan.py in what it plans in factors.
+Guards proof/verify.py, proof/certify.py, split_blocks_and_factors.py; solve_plan.py in what it plans in
+factors.
 
 Guards solve_convex.py.
 """
