@@ -108,7 +108,7 @@ LBFGS = SolverRow(
 )
 
 
-# The kinds of cone that cvxpy's constraints are.
+# By the name of a constraint of cvxpy, the kind of its cone.
 CVXPY_KINDS = {
     "Zero": "zero",
     "NonNeg": "nonnegative",
@@ -118,8 +118,8 @@ CVXPY_KINDS = {
     "ExpCone": "exponential",
     "PowCone3D": "power",
 }
-MODULES = {"HIGHS": "highspy"}  # where the module has not the solver's name
-THROUGH = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt"}  # the package that contains a solver without a version
+MODULES = {"HIGHS": "highspy"}  # the module, where it has another name than the solver
+THROUGH = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt"}  # the package that brings a solver without a version
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ FIRST_STRETCH, STRETCH_GROWTH, MOST_ITERATIONS = 100, 1.5, 200_000
 STRETCH_TOLERANCE = 1e-5
 
 INFEASIBLE = {"PrimalInfeasible": Stop.INFEASIBLE, "DualInfeasible": Stop.UNBOUNDED}  # of Clarabel
-SIGINT, INACCURATE = -5, (-6, -7)  # of SCS
+SIGINT, INACCURATE = -5, (-6, -7)  # status numbers of SCS, as are those below
 FAILED = {
     **dict.fromkeys((-1, -6), Stop.UNBOUNDED),
     **dict.fromkeys((-2, -7), Stop.INFEASIBLE),
@@ -298,7 +298,7 @@ FAILED = {
 
 @dataclass(frozen=True)
 class _SolverRun:
-    """One run of a solver: its iterations, its word, and its result.
+    """One run of a solver: its iterations, its word ``raw``, and its result.
 
     named : gives variables and multipliers; None where they are not all finite numbers.
     stop : set where the solver says that there is no solution. is_last : no further run would help.
@@ -335,6 +335,7 @@ def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Gen
 
 
 def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
+    """Runs of Clarabel, each to a finer tolerance."""
     import clarabel
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
 
@@ -391,6 +392,7 @@ def _interrupts_later() -> Iterator[None]:
 
 
 def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
+    """Stretches of SCS, each longer than the one before and from where that ended."""
     import scs
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
 
@@ -557,19 +559,19 @@ def quiet_output(into: int | None = None) -> Iterator[None]:
     runtime = ctypes.CDLL(None if os.name == "posix" else "ucrtbase")
     sys.stdout.flush()
     runtime.fflush(None)
-    kept, other = os.dup(1), os.open(os.devnull, os.O_WRONLY) if into is None else os.dup(into)
+    standard, other = os.dup(1), os.open(os.devnull, os.O_WRONLY) if into is None else os.dup(into)
     try:
         os.dup2(other, 1)
         yield
     finally:
         runtime.fflush(None)  # a pipe is buffered: without this the text comes out later
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(standard, 1)
+        os.close(standard)
         os.close(other)
 
 
 class _Both(io.StringIO):
-    """Text that is kept and written on."""
+    """Text that is kept and also written to the stream ``on``."""
 
     def __init__(self, on: TextIO) -> None:
         super().__init__()

@@ -71,7 +71,10 @@ class Objective:
         return np.asarray(np.repeat(t / np.sqrt(self.cells), self.cells.astype(int), axis=1))
 
     def value_and_gradient(self, t: Array) -> tuple[float, Array]:
-        """Total error at sensitivity 1 for unit noise, and its derivative by T (k, b)."""
+        """Total error at sensitivity 1 for unit noise, and its derivative by T (k, b).
+
+        By **Error and gradient** above: th is T D G D, ct and cth are C times T and times th.
+        """
         k = len(t)
         r = 1.0 / np.sqrt(self.cells)
         s = 1.0 + r * t.sum(axis=0)
@@ -81,8 +84,8 @@ class Objective:
         factor = scipy.linalg.cho_factor(small, lower=True, check_finite=False)
         ct = scipy.linalg.cho_solve(factor, t, check_finite=False)
         cth = scipy.linalg.cho_solve(factor, th, check_finite=False)
-        left = self.diagonal * s * s - np.einsum("ij,ij->j", th, ct)
-        return float(left.sum()), 2.0 * ((cth @ t.T) @ ct - cth + r * (left / s))
+        by_block = self.diagonal * s * s - np.einsum("ij,ij->j", th, ct)
+        return float(by_block.sum()), 2.0 * ((cth @ t.T) @ ct - cth + r * (by_block / s))
 
 
 # Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
@@ -103,7 +106,7 @@ ORDER: tuple[tuple[int, float] | None, ...] = (
     (8, 0.3),
 )
 SHARES = (16, 24, 12)  # cells for each random row, in turn
-FEW = 64  # up to so many cells every third random start has all rows that there may be
+FEW_CELLS = 64  # up to so many cells every third random start has all rows that there may be
 NOISE = 1e-2  # added to starts with symmetries, from which a gradient does not lead away
 
 
@@ -127,6 +130,7 @@ def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterat
     rng = np.random.default_rng([seed, n])
 
     def noisy(rows: Array) -> Array:
+        """The rows without their symmetries."""
         return np.asarray(rows + NOISE * rng.random(rows.shape))
 
     yield StartRows("total", noisy(np.full((1, n), 0.3)))
@@ -137,7 +141,7 @@ def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterat
     for entry in itertools.chain(ORDER, itertools.repeat(None)):
         if entry is None:
             number += 1
-            wanted = most if n <= FEW and number % 3 == 0 else round(n / SHARES[number % 3])
+            wanted = most if n <= FEW_CELLS and number % 3 == 0 else round(n / SHARES[number % 3])
             yield StartRows(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
             continue
         size, weight = entry
@@ -219,6 +223,7 @@ def rounds(gram: Array) -> list[tuple[int, int]]:
     """Cells in a block and quasi-Newton steps of each round; cells are merged where neighbours are alike."""
     n = len(gram)
     diagonal = np.diag(gram)
+    # The squared differences of the columns of neighbouring cells, summed.
     apart = float(np.sum(diagonal[1:] + diagonal[:-1] - 2.0 * np.diag(gram, 1)))
     largest = next(block for size, block in LARGEST_BLOCK if n <= size)
     block = 1
@@ -277,6 +282,7 @@ def search(
                 least, second = heapq.nsmallest(2, range(i + 1), key=lambda at: ways[at].value)
                 if ways[second].value > ways[least].value * (1.0 + AGREE):
                     continue
+                # Two agree: where the best is near its end, too, no more is started.
                 further, taken = _descend(objective, ways[least], min(SECOND, limit - used), clock)
                 used, may_agree = used + taken, False
                 if further.value >= ways[least].value * (1.0 - AGREE):
@@ -296,20 +302,21 @@ def search(
 
 
 def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tuple[_Way, int]:
-    """Take ``steps`` of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks; returns how many were taken.
+    """The way after ``steps`` of L-BFGS-B over the blocks (Byrd, Lu, Nocedal & Zhu 1995), and their number.
 
-    None is taken when the time is over: a start without a step keeps an infinite value.
+    None is taken when the time is over: a start without a step keeps an infinite value. A way that converges
+    notes its ``block``, the cells of one block.
     """
     if clock.is_over:
         return way, 0
     t = objective.merged(way.rows)
-    size, _ = objective.value_and_gradient(t)
+    first, _ = objective.value_and_gradient(t)
     if steps < 1:
-        return replace(way, rows=objective.spread(t), value=size), 0
+        return replace(way, rows=objective.spread(t), value=first), 0
 
     def scaled(x: Array) -> tuple[float, Array]:
         value, gradient = objective.value_and_gradient(x.reshape(t.shape))
-        return value / size, gradient.ravel() / size
+        return value / first, gradient.ravel() / first
 
     def watch(intermediate_result: scipy.optimize.OptimizeResult) -> None:
         if clock.is_over:
@@ -331,8 +338,8 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
         },
     )
     rows = objective.spread(np.asarray(optimum.x).reshape(t.shape))
-    ended = int(objective.cells[0]) if optimum.success else 0
-    return _Way(way.number, rows, float(optimum.fun) * size, ended), int(optimum.nit)
+    block = int(objective.cells[0]) if optimum.success else 0
+    return _Way(way.number, rows, float(optimum.fun) * first, block), int(optimum.nit)
 
 
 # Fitted on one thread of a shared core, to a factor of about three: prefix sums over 64, 256, 1024, 2048 and

@@ -98,14 +98,18 @@ def state(soft: Soft, p: Array, q: Array) -> LogWeights:
 
 
 def _soft(t: float, values: Array) -> float:
+    """A soft maximum of the values, logsumexp(t v) / t."""
     return float(logsumexp(t * values)) / t
 
 
 def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]:
-    """Newton's step of the logarithms up D + barrier * Σ x, along which both sums of weights stay 1."""
+    """Newton's step up D + barrier * Σ x in the logarithms x, along which both sums of weights stay 1.
+
+    Returns the step of the cells and that of the queries; inside, queries stand before cells.
+    """
     m = len(at.q)
     logs = np.concatenate([at.q, at.p])
-    y = np.exp(logs)
+    y = np.exp(logs)  # the weights; t: the sharpness of the soft maximum that each belongs to
     t = np.concatenate([np.full(m, soft.queries), np.full(len(at.p), soft.cells)])
     slopes = y * (np.concatenate([at.variances, at.costs]) - logs / t)
     is_query = np.arange(len(y)) < m
@@ -163,7 +167,7 @@ def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
 
 PROGRAMS = ("softmax_step",)
 
-Search = Generator[tuple[LogWeights, str], float, None]
+Search = Generator[tuple[LogWeights, str], float, None]  # see ``search``
 
 SHARPNESS_GROWTH = 5.0  # of the sharpness from one stage to the next
 GAP_OF_STAGE = 0.02  # gap at which a stage ends
@@ -195,12 +199,13 @@ def points(
 
 
 def _steps(soft: Soft, basis: Array, pace: Pace) -> Iterator[KernelStep]:
+    """Steps of the search; until the maxima are the ones asked for, there is nothing to show."""
     iterates = search(soft)
     at, place = _silently(iterates, None)
     for count in itertools.count(1):
         estimate, gap = ((at.upper, at.lower), at.gap) if place != "way" else (None, math.inf)
-        made = partial(_point, basis, pace, at, count, estimate)
-        yield KernelStep(count, gap, estimate, made, done=place == "end")
+        point = partial(_point, basis, pace, at, count, estimate)
+        yield KernelStep(count, gap, estimate, point, done=place == "end")
         at, place = _silently(iterates, pace.wanted)
 
 
@@ -212,6 +217,7 @@ def _point(
     estimate: tuple[float, float] | None,
     stop: Stop | None,
 ) -> Point:
+    """The point of an iterate: its Σ, of a condition that floating point can take."""
     caring = care_for(pace.wanted, pace.is_first, basis.shape[1])
     (covariance,) = conditioned([basis @ at.noise], caring.condition)
     raw = f"gap {at.gap:.1e} by its own count"
@@ -264,4 +270,5 @@ def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
 
 
 def _height(at: LogWeights, barrier: float) -> float:
+    """What steps raise: D with the barrier."""
     return at.lower + barrier * float(at.p.sum() + at.q.sum())

@@ -170,13 +170,13 @@ class Claim:
 
 
 def _implicit_queries(instance: Instance, left: Any, right: Any) -> Any:
-    """The queries, if ``left @ right`` is their representation in the basis and they need no memory."""
+    """The queries, if they are ``left @ right`` by the workload's own basis and need no memory; else None."""
     workload = instance.workload
-    taken = {d.source for d in instance.program.givens if d.name not in instance.passed}
+    sources = {d.source for d in instance.program.givens if d.name not in instance.passed}
     is_product = (
         workload.given_queries is not None
         and not isinstance(left, Split)
-        and {"workload.representation", "workload.basis"} <= taken
+        and {"workload.representation", "workload.basis"} <= sources
         and left is workload.representation
         and right is workload.basis
     )

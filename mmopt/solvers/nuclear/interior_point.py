@@ -46,15 +46,15 @@ from mmopt.solvers.nuclear.problem_and_iterates import (
     NuclearProblem,
     QueryComponent,
     Spectrum,
-    back,
+    as_numpy,
     count_marked,
     fold_of,
     iterate,
     whole,
 )
 
-GRID = 120
-GRID_NODES = 400
+GRID = 120  # points at which a few exponentials are fitted to 1 / z
+GRID_NODES = 400  # nodes of the trapezoidal rule
 
 
 def exponentials(low: float, high: float, fine: bool = False) -> list[tuple[float, float]]:
@@ -146,7 +146,7 @@ class Triangle:
 
 
 def _under(lower: Array, right: Array, turned: bool = False) -> Array:
-    """``right`` divided by a lower triangle, or by its transpose."""
+    """The inverse of a lower triangle, or of its transpose (``turned``), times ``right``."""
     return scipy.linalg.solve_triangular(lower, right, lower=True, trans=int(turned), check_finite=False)
 
 
@@ -158,10 +158,10 @@ def triangle(like: Array, count: int) -> Triangle:
     return Triangle(tuple(xp.zeros((b - a, b), dtype=like.dtype) for a, b in zip(starts, ends, strict=True)))
 
 
-Sums = Callable[[float, float], list[tuple[float, float]]]
+Sums = Callable[[float, float], list[tuple[float, float]]]  # as ``exponentials``
 
 LEAST_TERM = 1e-4  # a term that gives a row no more than this part of its diagonal entry leaves it out
-PANELS_WIDE = 2  # panels that a product of matrices is wide
+PANELS_WIDE = 2  # panels that are multiplied at a time
 NEGLIGIBLE_COLUMN = 1e-2  # columns have to be smaller than that by this factor before they are left out
 
 
@@ -179,7 +179,8 @@ class _Rows:
     def stop(self) -> int:
         return self.start + int(self.numbers.shape[0])
 
-    def taken(self) -> Array:
+    def array(self) -> Array:
+        """The rows themselves."""
         xp = namespace(self.vectors)
         if isinstance(self.vectors, np.ndarray):  # of a slice take would copy the whole first
             return self.vectors[self.numbers].astype(self.dtype, copy=False)
@@ -270,6 +271,7 @@ def _stacked(spectrum: Spectrum, part: QueryComponent, t: int) -> tuple[Array, A
 
 
 def _sides(spectrum: Spectrum, active: Array, t: int, dtype: Any) -> list[_Rows]:
+    """The rows of the shares ``active``: of U, if ``t`` queries have weights, and of V."""
     queries = active[active < t]
     cells = _Rows(spectrum.right, active[active >= t] - t, 1, queries.shape[0], dtype)
     return [_Rows(spectrum.left, queries, 0, 0, dtype), cells] if t else [cells]
@@ -285,7 +287,7 @@ def _blocks(side: _Rows, height: int) -> list[_Rows]:
 def _squares(rows: _Rows, columns: Array) -> Array:
     """Sums over the squares of rows, weighted by columns (n, c); a block at a time: memory."""
     xp = namespace(columns)
-    sums = [block.taken() ** 2 @ columns for block in _blocks(rows, PANEL_ROWS)]
+    sums = [block.array() ** 2 @ columns for block in _blocks(rows, PANEL_ROWS)]
     return xp.concat(sums) if sums else xp.zeros((0, columns.shape[1]), dtype=columns.dtype)
 
 
@@ -304,11 +306,11 @@ def _add_plain(total: Triangle, sides: Sequence[_Rows], factors: Sequence[Array]
     for other, kept in (
         _as_one_block(some[i : i + PANELS_WIDE]) for some in blocks for i in range(0, len(some), PANELS_WIDE)
     ):
-        others = other.taken()
+        others = other.array()
         for block, rows_kept in itertools.chain(*blocks):
             if block.stop <= other.start:
                 continue
-            rows, number = block.taken(), block.start // height
+            rows, number = block.array(), block.start // height
             target = total.panels[number][block.start - number * height : block.stop - number * height, :]
             sign = 1.0 if block.side == other.side else -1.0
             for f, c, inside, its in zip(factors, columns, rows_kept, kept, strict=True):
@@ -354,8 +356,10 @@ def step(
 ) -> tuple[Array, Array | None]:
     """The next shares of cells and of queries (None when their weights are fixed).
 
-    ``counts`` (t,): how many equal shares each share of queries is the sum of; None: of one. ``careful``: as
-    of ``second_order``.
+    Inside, tau, y, g and lam are τ, y, g and λ of **The step** above, queries before cells.
+
+    barrier : τ. counts (t,) : how many equal shares each share of queries is the sum of; None: of one.
+    careful : as of ``curvature``.
     """
     xp = namespace(at.cells)
     tau = xp.full_like(at.cells, barrier)
@@ -411,7 +415,7 @@ def _with_base(gradient: Array, levels: Array, y: Array, base: Array) -> tuple[A
 
 
 def _with_ends(hessian: Triangle, y: Array, t: int, slack: Array) -> None:
-    """Make it the matrix of the step: with the slack on the diagonal, and each group's scale fixed.
+    """Make Q the matrix of the step: add the slack to the diagonal, and fix the scale of each group.
 
     Along the shares of a group N only grows by their sum, which is 1: the term takes that direction out.
     """
@@ -530,6 +534,7 @@ class _Guess:
 
 
 def _guess(problem: NuclearProblem) -> _Guess | None:
+    """The guess from every fourth orbit; None where there are too few, or where weights jump."""
     n = problem.cells.shape[0]
     if n < FEWEST_OF_FEW:
         return None
@@ -543,7 +548,7 @@ def _guess(problem: NuclearProblem) -> _Guess | None:
         if at.gap <= COARSE_GAP:
             break
         at = iterates.send(COARSE_GAP)
-    logs = np.log(back(at.cells / few.cells))
+    logs = np.log(as_numpy(at.cells / few.cells))
     if not float(np.sqrt(np.mean(np.diff(logs) ** 2))) <= MOST_ROUGHNESS:  # nor where a weight is zero
         return None
     stretched = _stretched(logs, n, logs)
@@ -554,12 +559,15 @@ def _guess(problem: NuclearProblem) -> _Guess | None:
 def _shares(problem: NuclearProblem, logs: Logs) -> Array:
     """The shares of weights with these logarithms."""
     xp = namespace(problem.cells)
-    shares = np.exp(logs) * back(problem.cells)
+    shares = np.exp(logs) * as_numpy(problem.cells)
     return xp.asarray(shares / shares.sum(), dtype=problem.cells.dtype)
 
 
 def _stretched(values: Logs, n: int, logs: Logs) -> Logs:
-    """Values at all of n places from those at every fourth; at the ends of the weights taken one for one."""
+    """Values at all of n places from those at every fourth; at the ends of an attribute taken one for one.
+
+    ``logs``: the logarithms of the weights at every fourth, which tell whether a side is such an end.
+    """
     few = len(logs)
     values = values.copy()
     ends = []

@@ -118,7 +118,7 @@ class Lines:
 
 
 def _sums(labels: Ints, entries: Array, count: int) -> Array:
-    """The sums of entries with the same label."""
+    """The sums (count,) of entries with the same label, for arrays of numpy."""
     return np.bincount(labels, entries, minlength=count).astype(np.float64, copy=False)
 
 
@@ -220,6 +220,7 @@ def placed(problem: NuclearProblem, library: str | None) -> NuclearProblem:
     where = {"device": device} if device else {}
 
     def put(array: Array) -> Array:
+        """The array made by the library; None stays None."""
         return None if array is None else make(np.asarray(array), **where)
 
     parts = tuple(
@@ -229,7 +230,7 @@ def placed(problem: NuclearProblem, library: str | None) -> NuclearProblem:
     return replace(problem, parts=parts, **fields)
 
 
-def back(array: Array) -> Array:
+def as_numpy(array: Array) -> Array:
     """An array of any library as numpy's; None stays None."""
     if array is None or isinstance(array, np.ndarray):
         return array
@@ -365,8 +366,8 @@ def spectrum(part: QueryComponent, rank: int | None, p: Array, q: Array | None) 
     return Spectrum(values, vectors, other) if is_wide else Spectrum(values, other, vectors)
 
 
-def gathered(labels: Array, values: Array, count: int) -> Array:
-    """Sums of values by label, (count,)."""
+def sums_by_label(labels: Array, values: Array, count: int) -> Array:
+    """Sums of values by label, (count,), for arrays of any library."""
     xp = namespace(values)
     return xp.astype(xp.arange(count)[:, None] == labels[None, :], values.dtype) @ values
 
@@ -419,11 +420,11 @@ def iterate(
         spectra.append(decomposition)
         norm += part.multiplicity * float(xp.sum(decomposition.values))
         share = part.multiplicity * (decomposition.right**2 @ decomposition.values)
-        cost = cost + (share if problem.plain else gathered(part.cells, share, cost.shape[0]))
+        cost = cost + (share if problem.plain else sums_by_label(part.cells, share, cost.shape[0]))
         if variance is not None:
             share = part.multiplicity * (decomposition.left**2 @ decomposition.values)
             variance = variance + (
-                share if problem.plain else gathered(part.queries, share, variance.shape[0])
+                share if problem.plain else sums_by_label(part.queries, share, variance.shape[0])
             )
     cost = cost / norm
     wide = 1.0
@@ -449,12 +450,12 @@ def fetched(at: Iterate) -> Iterate:
     """The iterate with numpy's arrays."""
     return replace(
         at,
-        cells=back(at.cells),
-        queries=back(at.queries),
-        weights=back(at.weights),
-        spectra=tuple(Spectrum(back(s.values), back(s.left), back(s.right)) for s in at.spectra),
-        cost=back(at.cost),
-        variance=back(at.variance),
+        cells=as_numpy(at.cells),
+        queries=as_numpy(at.queries),
+        weights=as_numpy(at.weights),
+        spectra=tuple(Spectrum(as_numpy(s.values), as_numpy(s.left), as_numpy(s.right)) for s in at.spectra),
+        cost=as_numpy(at.cost),
+        variance=as_numpy(at.variance),
     )
 
 
@@ -508,16 +509,15 @@ class Fold:
 
     def iterate(self, at: Iterate) -> Iterate:
         """The iterate of the folded problem, the shares of a colour added up."""
-        weights = self._sums(at.weights)
-        return replace(at, queries=self._sums(at.queries), weights=weights, variance=self._sums(at.variance))
+        queries, weights, variance = (
+            _sums(self.labels, shares, len(self.counts)) for shares in (at.queries, at.weights, at.variance)
+        )
+        return replace(at, queries=queries, weights=weights, variance=variance)
 
     def spread(self, queries: Array | None) -> Array:
         """Shares of colours as shares of orbits."""
         assert queries is not None
         return np.asarray((queries / self.counts)[self.labels])
-
-    def _sums(self, shares: Array) -> Array:
-        return np.bincount(self.labels, shares, minlength=len(self.counts)).astype(np.float64, copy=False)
 
 
 def fold_of(problem: NuclearProblem) -> Fold | None:
