@@ -88,16 +88,17 @@ def _shapes(values: Mapping[str, Value | tuple[int, ...]]) -> str:
 
 @dataclass
 class CheckRows:
-    """The checks so far."""
+    """The checks so far, in order; methods add to them."""
 
     checks: list[Check] = field(default_factory=list)
 
     def add(self, what: str, stated: Figure, recomputed: Figure, holds: bool, field: str = "") -> bool:
+        """Add one check, as of a ``Check``; whether it holds."""
         self.checks.append(Check(what, stated, recomputed, bool(holds), field))
         return bool(holds)
 
     def same(self, what: str, stated: str, agrees: bool, is_what: str) -> bool:
-        """Add a check of something that is, or is not, what it should be."""
+        """Add a check of something that is, or is not, what it should be (``is_what``, in words)."""
         return self.add(what, stated, is_what if agrees else f"not {is_what}", agrees)
 
     def below(self, name: str, inner: "CheckRows") -> bool:
@@ -282,7 +283,10 @@ class Recheck:
         instance: Instance,
         derived: Derived | None = None,
     ) -> None:
-        """Check the bound, by ``certify`` or by l2_strategy's certificate, the gap, and their grades."""
+        """Check the bound, by ``certify`` or by l2_strategy's certificate, the gap, grades and status.
+
+        objective, graded : as recomputed, and its grade; no gap is checked without an objective.
+        """
         s = self.solution
         compute = self.error_bound if instance.program.bound == "l2_strategy" else certify
         bound = self.rows.figure("bound", s.bound, compute, within=self.within)
@@ -375,7 +379,10 @@ class Recheck:
             self.rows.add("figures", "agree", str(error), False)
 
     def strategy(self, meant: AnyStrategy, covariance: Value | None, basis: Value | None) -> None:
-        """Check that the variables mean the strategy, up to a rotation of its rows for norm 2."""
+        """Check the saved strategy, covariance and basis against what the variables mean: the arguments.
+
+        The strategy is compared up to a rotation of its rows for norm 2.
+        """
         s = self.solution
         same = (s.strategy.norm, s.strategy.n) == (meant.norm, meant.n)
         same = same and s.strategy.neighbours == meant.neighbours
@@ -443,10 +450,11 @@ def same_arrays(stated: Mapping[str, Value], actual: Mapping[str, Value]) -> boo
 
 
 def feasible_or_not(holds: bool) -> str:
+    """The word for a point."""
     return "feasible" if holds else "not feasible"
 
 
-SEARCHED = 2e-6  # relative: how far below the stated bound one from a new search may be
+SEARCHED = 2e-6  # relatively: how far below the stated bound one from a new search may be
 
 
 def recheck_template(s: Solution, workload: Workload, expected: Program | None) -> list[Check]:

@@ -106,6 +106,7 @@ def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[st
 def _placed(
     instance: Instance, values: Mapping[str, Any], dims: Mapping[str, Sequence[Dim]]
 ) -> dict[str, Any] | None:
+    """Values on the instance's spaces, by their dimensions ``dims``; None where one does not fit."""
     spaces = _spaces(instance)
     placed = {
         name: _on(value, [spaces.get(str(dim)) for dim in dims[name]]) for name, value in values.items()
@@ -128,6 +129,7 @@ def _on(value: Any, spaces: list[Space | None]) -> Any:
 
 
 def _fits(value: Split, rows: Space, columns: Space) -> bool:
+    """Whether each part of a matrix has the size that its component has on the two spaces."""
     return list(zip(rows.dims, columns.dims, strict=True)) == [np.shape(part) for part in value.parts]
 
 

@@ -61,19 +61,21 @@ def recheck_product(
         holds = rows.below(name, factor_rows) and holds
     if not holds:
         return
-    made = composed(work.workload.hash, s.steps)
-    rows.same("values", stated, _values(s) == _values(made), "those of the factors")
-    agree = same_arrays(*(one.strategy.fields()["factors"]["0"] for one in (s, made)))
+    whole = composed(work.workload.hash, s.steps)
+    rows.same("values", stated, _values(s) == _values(whole), "those of the factors")
+    agree = same_arrays(*(one.strategy.fields()["factors"]["0"] for one in (s, whole)))
     rows.same("strategy", repr(s.strategy), agree, "that of the factors")
-    words = feasible_or_not(made.status.feasible)
-    rows.add("feasible", feasible_or_not(s.status.feasible), words, s.status.feasible == made.status.feasible)
+    words = feasible_or_not(whole.status.feasible)
+    rows.add(
+        "feasible", feasible_or_not(s.status.feasible), words, s.status.feasible == whole.status.feasible
+    )
     for field, what in FIGURES.items():
         holds = field != "error_bound" or s.error_bound <= s.error
-        rows.figure(field, getattr(s, field), partial(getattr, made, field), holds, what)
-    work.gap(made.gap)
-    work.grades((made.objective_grade, made.bound_grade, made.error_grade, made.error_bound_grade))
+        rows.figure(field, getattr(s, field), partial(getattr, whole, field), holds, what)
+    work.gap(whole.gap)
+    work.grades((whole.objective_grade, whole.bound_grade, whole.error_grade, whole.error_bound_grade))
     work.status()
-    is_same = s.has_strategy == made.has_strategy and s.derived_bound is None and not s.derived_from
+    is_same = s.has_strategy == whole.has_strategy and s.derived_bound is None and not s.derived_from
     rows.same("has_strategy", str(s.has_strategy), is_same, "as of the factors")
 
 
@@ -215,9 +217,8 @@ def _checks(
     """The checks of one solution, up to the first after which no comparison is possible."""
     work = Recheck(s, workload)
     rows = work.rows
-    if not rows.add(
-        "workload", _short(s.workload_hash), _short(workload.hash), s.workload_hash == workload.hash
-    ):
+    stated, actual = (f"{text[:16]}…" for text in (s.workload_hash, workload.hash))
+    if not rows.add("workload", stated, actual, s.workload_hash == workload.hash):
         return rows.checks
     if expected is None and s.program in program_names():
         expected, is_what = Program.load(s.program), "the program that is shipped under this name"
@@ -228,15 +229,15 @@ def _checks(
     if checked is None or (instance := work.instance(checked)) is None:
         return rows.checks
     with blas_threads(instance.largest()):
-        _recomputed(work, instance)
+        _check_figures(work, instance)
     return rows.checks
 
 
-def _recomputed(work: Recheck, instance: Instance) -> None:
-    """Check everything that follows from the program with its givens."""
+def _check_figures(work: Recheck, instance: Instance) -> None:
+    """Check everything that follows from the program with its givens, and recompute it."""
     s, rows = work.solution, work.rows
     if not instance.program.choose:
-        _again(work, instance)
+        _check_evaluated_again(work, instance)
     else:
         if (point := work.point(instance)) is not None:
             work.objective(instance, point)
@@ -244,13 +245,19 @@ def _recomputed(work: Recheck, instance: Instance) -> None:
             rows.add(
                 "steps", ", ".join(s.steps), f"a {instance.program.problem_class} program has none", False
             )
-    says = instance.program.meaning.kind != "none"
-    if not (says and s.has_strategy):
-        rows.add("has_strategy", str(s.has_strategy), str(says), s.has_strategy == says, "says a strategy")
+    has_meaning = instance.program.meaning.kind != "none"
+    if not (has_meaning and s.has_strategy):
+        rows.add(
+            "has_strategy",
+            str(s.has_strategy),
+            str(has_meaning),
+            s.has_strategy == has_meaning,
+            "says a strategy",
+        )
     work.costs(scaled=instance.program.meaning.kind == "strategy")
 
 
-def _again(work: Recheck, instance: Instance) -> None:
+def _check_evaluated_again(work: Recheck, instance: Instance) -> None:
     """Check a closed form by evaluating it again, or a procedure by combining its steps again."""
     s, rows = work.solution, work.rows
     if s.variables:
@@ -283,9 +290,10 @@ def _again(work: Recheck, instance: Instance) -> None:
 
 
 def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Task], Solution]:
-    """A function in place of a solver: it returns the saved step, verified against the task."""
+    """A function in place of a solver, which answers with the steps that wait, one after the other."""
 
     def solved(task: Task) -> Solution:
+        """The next saved step as the answer to this task, if it holds and its givens are the procedure's."""
         inner = task.instance
         if not waiting:
             raise ResultError(f"a step that solves '{inner.program.name}' is missing")
@@ -302,7 +310,3 @@ def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Tas
         return replace(step, seconds={"compile": 0.0, "solve": 0.0})
 
     return solved
-
-
-def _short(text: str) -> str:
-    return f"{text[:16]}…"

@@ -42,11 +42,13 @@ MATRIX, VECTOR, MEASURE = "matrix by component", "vector by orbit", "measure of 
 
 
 def _require(holds: Any) -> None:
+    """Raise ResultError where saved values do not fit together."""
     if not holds:
         raise ResultError("its values by component do not fit together")
 
 
 def _matrix(fields: Mapping[str, Any]) -> Split:
+    """A matrix by component from its saved fields."""
     rows, columns = _space(fields["rows"]), _space(fields["columns"])
     flat = np.asarray(fields["parts"], dtype=float)
     _require(rows.count == columns.count and np.array_equal(rows.multiplicities, columns.multiplicities))
@@ -57,18 +59,21 @@ def _matrix(fields: Mapping[str, Any]) -> Split:
 
 
 def _vector(fields: Mapping[str, Any]) -> Level:
+    """A vector by orbit of cells from its saved fields."""
     space, values = _space(fields["space"]), np.asarray(fields["values"], dtype=float)
     _require(space.sizes is not None and values.shape == space.sizes.shape)
     return Level(space, values)
 
 
 def _measure(fields: Mapping[str, Any]) -> Measure:
+    """A measure of cells from its saved fields."""
     factors = fields["factors"]
     matrices = tuple(np.asarray(factors[str(i)], dtype=float) for i in range(len(factors)))
     return Measure(_space(fields["space"]), Mixture(np.asarray(fields["weights"], dtype=float), matrices))
 
 
 def _plain_space(space: Space) -> Fields:
+    """A space as arrays and numbers."""
     if isinstance(space, Cells):
         attributes = space.joint.attributes
         return {
@@ -93,6 +98,7 @@ def _plain_space(space: Space) -> Fields:
 
 
 def _space(fields: Mapping[str, Any]) -> Space:
+    """A space from its saved fields."""
     dims = tuple(int(d) for d in fields["dims"])
     _require(all(d >= 0 for d in dims))
     if "attributes" in fields:
@@ -111,6 +117,7 @@ def _space(fields: Mapping[str, Any]) -> Space:
 
 
 def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
+    """The space of cells from the symmetries of their attributes."""
     classes = _cut(fields["classes"], fields["attributes"])
     mirrors = _cut(fields["mirrors"], fields["counts"])
     attributes = []
@@ -134,6 +141,7 @@ def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
 
 
 def _joined(arrays: Any) -> Any:
+    """One array of several, end to end."""
     return np.concatenate(list(arrays)) if arrays else np.zeros(0)
 
 
@@ -149,7 +157,7 @@ READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level | Measure]] = 
 """Readers of mappings, by kind; they raise ResultError or one of ``UNREADABLE`` where one does not fit."""
 
 
-Class = TypeVar("Class")
+Class = TypeVar("Class")  # of a result
 
 
 def plain(value: Any) -> Any:
@@ -178,7 +186,7 @@ def plain(value: Any) -> Any:
 
 
 def restored(value: Any) -> Any:
-    """The values by component that ``plain`` took apart, also inside mappings."""
+    """A value with those by component whole again that ``plain`` took apart, also inside mappings."""
     if not isinstance(value, Mapping):
         return value
     if value.get("kind") in READERS:
@@ -209,10 +217,6 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "fiu"
 
 
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
 # A word of an annotation -> whether a plain value fits.
 _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
@@ -224,16 +228,18 @@ _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "Grade": lambda value: value in GRADES,
         "Array": _is_array,
         # An array, or a matrix or vector by component, whose fields are checked by its reader.
-        "Value": lambda value: _is_array(value) or (_is_mapping(value) and value.get("kind") in READERS),
-        "Solution": _is_mapping,  # ``Solution.from_fields`` goes on
-        "Status": _is_mapping,
-        "AnyStrategy": _is_mapping,
+        "Value": lambda value: (
+            _is_array(value) or (isinstance(value, Mapping) and value.get("kind") in READERS)
+        ),
+        # ``Solution.from_fields``, ``_restored_field`` go on.
+        **dict.fromkeys(("Solution", "Status", "AnyStrategy"), lambda value: isinstance(value, Mapping)),
     }
 )
 _MAPPING, _TUPLE = re.compile(r"Mapping\[str, (.*)\]"), re.compile(r"tuple\[(.*), \.\.\.\]")
 
 
 def _fits(annotation: str, value: Any) -> bool:
+    """Whether a plain value fits the annotation of its field, a text."""
     if inner := _MAPPING.fullmatch(annotation):
         return isinstance(value, Mapping) and all(_fits(inner[1], each) for each in value.values())
     if inner := _TUPLE.fullmatch(annotation):
@@ -256,10 +262,10 @@ def build(cls: type[Class], fields: Mapping[str, Any]) -> Class:
     """The dataclass with these fields, each checked against its declaration and restored."""
     declared = {f.name: str(f.type) for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
     check_kinds(fields, declared)
-    return cls(**{name: _restored(declared.get(name, ""), value) for name, value in fields.items()})
+    return cls(**{name: _restored_field(declared.get(name, ""), value) for name, value in fields.items()})
 
 
-def _restored(annotation: str, value: Any) -> Any:
+def _restored_field(annotation: str, value: Any) -> Any:
     """The value of a field with this annotation, from a plain one that fits."""
     if annotation == "Status":
         return build(Status, value)
@@ -304,8 +310,8 @@ def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, 
 FORMAT = 1
 RECORD = "record.json"
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-LONGEST = 2**26  # bytes of the record
-LARGEST = 4 * MEMORY_LIMIT  # bytes of all arrays
+MOST_RECORD_BYTES = 2**26
+MOST_BYTES = 4 * MEMORY_LIMIT  # of all arrays together
 # Raised where a file is of another kind, cut short or changed (zipfile: RuntimeError for an encrypted member
 # and its subclass NotImplementedError for an unknown method; numpy: SyntaxError and TokenError for a header),
 # or where its values do not fit together.
@@ -336,6 +342,7 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(value: dict[str, Any]) -> Any:
+    """A float that ``_encode`` made a text; any other object as it is."""
     return float(value["float"]) if value.keys() == {"float"} else value
 
 
@@ -390,8 +397,8 @@ def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
         with zipfile.ZipFile(path) as archive:
             members = [(m.filename.removesuffix(".npy"), m.file_size) for m in archive.infolist()]
             sizes = dict(members)
-            if sizes[RECORD] > LONGEST or sum(sizes.values()) > LARGEST:
-                limits = f"{LONGEST / 2**30:g} GiB of record and {LARGEST / 2**30:g} GiB in all"
+            if sizes[RECORD] > MOST_RECORD_BYTES or sum(sizes.values()) > MOST_BYTES:
+                limits = f"{MOST_RECORD_BYTES / 2**30:g} GiB of record and {MOST_BYTES / 2**30:g} GiB in all"
                 raise ResultError(f"'{path}' declares more than {limits}")
             saved = parse_json(bytes(_array(archive, RECORD)).decode(), _decode)
             version, record = saved["format"], dict(saved["record"])

@@ -30,7 +30,10 @@ from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrateg
 def why_not_released(
     program: str, sensitivity: float, by_targets: bool, neighbours: Neighbours = ADD_REMOVE
 ) -> str:
-    """Why a strategy, or the noise of a covariance, of its own ``sensitivity`` is not released."""
+    """Why a strategy, or the noise of a covariance (``by_targets``), is not released.
+
+    sensitivity : that of the strategy as the author's program means it.
+    """
     has, changed = f"largest column norm {sensitivity:.10g}", "a row of a table changes"
     if neighbours != ADD_REMOVE:
         has, changed = f"sensitivity {sensitivity:.10g} to '{neighbours}'", "neighbours differ by"
@@ -93,6 +96,7 @@ FOR_TARGETS = " for targets"
 """The end of the name of a template whose weights followed the targets of the queries."""
 
 IN_FACTORS = "strategy in factors"  # the kind of a file with the strategy of a template
+# The fields of a template's solution.
 OF_TEMPLATES = (
     *("template", "strategy", "error", "rmse", "error_bound", "bound_from", "seconds", "workload_hash"),
 )

@@ -270,5 +270,5 @@ def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
 
 
 def _height(at: LogWeights, barrier: float) -> float:
-    """What steps raise: D with the barrier."""
+    """D with the barrier, which steps raise."""
     return at.lower + barrier * float(at.p.sum() + at.q.sum())

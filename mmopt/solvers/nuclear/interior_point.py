@@ -153,9 +153,8 @@ def _under(lower: Array, right: Array, turned: bool = False) -> Array:
 def triangle(like: Array, count: int) -> Triangle:
     """A triangle of zeros with ``count`` rows, of the library and kind of an array."""
     xp = namespace(like)
-    ends = [min(start + PANEL_ROWS, count) for start in range(0, max(count, 1), PANEL_ROWS)]
-    starts = range(0, max(count, 1), PANEL_ROWS)
-    return Triangle(tuple(xp.zeros((b - a, b), dtype=like.dtype) for a, b in zip(starts, ends, strict=True)))
+    spans = ((start, min(start + PANEL_ROWS, count)) for start in range(0, max(count, 1), PANEL_ROWS))
+    return Triangle(tuple(xp.zeros((end - start, end), dtype=like.dtype) for start, end in spans))
 
 
 Sums = Callable[[float, float], list[tuple[float, float]]]  # as ``exponentials``

@@ -38,7 +38,7 @@ from mmopt.solvers.nuclear.interior_point import curvature, many_exponentials
 from mmopt.solvers.nuclear.problem_and_iterates import Iterate, iterate
 from mmopt.solvers.nuclear.programs_and_points import FORMS
 from mmopt.solvers.weighting_kernel import SHIPPED
-from mmopt.testing.problem_registry import Figure, Problem, Random, known_figures, meets, problems_named
+from mmopt.testing.problem_registry import Problem, Random, known_figures, meets, problems_named
 from mmopt.workloads import Workload
 
 PLACES_SHOWN = 6  # places that are listed beside the reason of a skip
@@ -354,14 +354,6 @@ def of_gap(trial: Trial, solution: Solution) -> Iterator[Wrong]:
         if is_stated != reached:
             words = f"gap {part.gap:.1e} at tolerance {tolerance:.1e}, '{part.status.stop}'"
             yield f"gap of {part.program}", "'gap reached' if and only if it is", words
-
-
-def of_known(interval: Interval, figures: Sequence[Figure]) -> Iterator[Wrong]:
-    """Whether the known figures of the optimum agree with the interval."""
-    for figure in figures:
-        if not meets(figure, interval.low, interval.high):
-            what = {"exact": "to hold", "upper": "to reach down to", "lower": "to reach up to"}[figure.kind]
-            yield figure.source, f"{what} {figure.value:.10g}", str(interval)
 
 
 def closeness(program: Program, one: Interval, other: Interval) -> Iterator[Wrong]:
@@ -694,7 +686,13 @@ class Work:
         figures = known_figures(trial.program, trial.problem, trial.workload)
         if not figures:
             yield "nothing is known of the optimum"
-        yield from of_known(trial.interval(solution), figures)
+        interval = trial.interval(solution)
+        for figure in figures:
+            if not meets(figure, interval.low, interval.high):
+                what = {"exact": "to hold", "upper": "to reach down to", "lower": "to reach up to"}[
+                    figure.kind
+                ]
+                yield figure.source, f"{what} {figure.value:.10g}", str(interval)
 
     def conic_route(self, trial: Trial, solution: Solution) -> Verdict:
         """Compare with the program itself (not its formulation), solved by a conic solver."""
