@@ -522,7 +522,7 @@ def _checked(
 
 
 COLUMNS, ROWS = "columns", "rows"
-HINT = (
+POINT_HINT = (
     f"expected the variables by name, or '{COLUMNS}' (x) and '{ROWS}' (y, optional) of the exported problem"
 )
 
@@ -553,7 +553,7 @@ def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[
             )
     missing = [name for name in chosen if name not in given]
     if missing:
-        raise OptionError(f"the point has no '{missing[0]}', which '{program.name}' chooses", hint=HINT)
+        raise OptionError(f"the point has no '{missing[0]}', which '{program.name}' chooses", hint=POINT_HINT)
     values = {name: _numbers(f"'{name}'", given[name]) for name in chosen}
     for name, value in values.items():
         if value.shape != chosen[name]:
@@ -567,7 +567,7 @@ def _from_columns(instance: Instance, given: Mapping[str, Any]) -> tuple[dict[st
     """Variables and multipliers from columns, and rows, of an exported problem; errors as ``given_point``."""
     others = [name for name in given if name not in (COLUMNS, ROWS)]
     if others:
-        raise OptionError(f"the point has '{others[0]}' beside '{COLUMNS}'", hint=HINT)
+        raise OptionError(f"the point has '{others[0]}' beside '{COLUMNS}'", hint=POINT_HINT)
     x = _numbers(f"'{COLUMNS}'", given[COLUMNS]).reshape(-1)
     y = _numbers(f"'{ROWS}'", given[ROWS]).reshape(-1) if ROWS in given else None
     variables, multipliers = led_from_columns(instance, x, y)
@@ -602,7 +602,7 @@ def _contents(path: Path) -> Any:
         reason = str(error).split("\n", maxsplit=1)[0]
         raise OptionError(f"the file '{path}' for the point is not {kind}: {reason}") from None
     if not isinstance(point, dict):
-        raise OptionError(f"the file '{path}' for the point holds no object of names", hint=HINT)
+        raise OptionError(f"the file '{path}' for the point holds no object of names", hint=POINT_HINT)
     return point
 
 
@@ -613,7 +613,7 @@ def _numbers(what: str, value: Any) -> Array:
     except ValueError:  # lists of unequal length
         array = np.asarray(None)
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise OptionError(f"{what} of the point is no array of finite numbers", hint=HINT)
+        raise OptionError(f"{what} of the point is no array of finite numbers", hint=POINT_HINT)
     return array.astype(np.float64)
 
 

@@ -90,7 +90,7 @@ class Objective:
 
 # Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
 # and all ranges over 64 to 2048 cells; None: random rows.
-ORDER: tuple[tuple[int, float] | None, ...] = (
+START_ORDER: tuple[tuple[int, float] | None, ...] = (
     (16, 0.3),
     (20, 0.3),
     None,
@@ -105,9 +105,9 @@ ORDER: tuple[tuple[int, float] | None, ...] = (
     None,
     (8, 0.3),
 )
-SHARES = (16, 24, 12)  # cells for each random row, in turn
+CELLS_PER_ROW = (16, 24, 12)  # cells for each random row, in turn
 FEW_CELLS = 64  # up to so many cells every third random start has all rows that there may be
-NOISE = 1e-2  # added to starts with symmetries, from which a gradient does not lead away
+START_NOISE = 1e-2  # added to starts with symmetries, from which a gradient does not lead away
 
 
 @dataclass(frozen=True)
@@ -131,17 +131,17 @@ def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterat
 
     def noisy(rows: Array) -> Array:
         """The rows without their symmetries."""
-        return np.asarray(rows + NOISE * rng.random(rows.shape))
+        return np.asarray(rows + START_NOISE * rng.random(rows.shape))
 
     yield StartRows("total", noisy(np.full((1, n), 0.3)))
     rows = np.zeros((0, n)) if queries is None else _counts(queries)
     if 0 < len(rows) <= most:
         yield StartRows("queries", noisy(0.3 * rows))
     number = 0
-    for entry in itertools.chain(ORDER, itertools.repeat(None)):
+    for entry in itertools.chain(START_ORDER, itertools.repeat(None)):
         if entry is None:
             number += 1
-            wanted = most if n <= FEW_CELLS and number % 3 == 0 else round(n / SHARES[number % 3])
+            wanted = most if n <= FEW_CELLS and number % 3 == 0 else round(n / CELLS_PER_ROW[number % 3])
             yield StartRows(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
             continue
         size, weight = entry
@@ -167,11 +167,12 @@ def _counts(queries: Array) -> Array:
     return np.asarray(rows / rows.max(axis=1, keepdims=True, initial=0.0))
 
 
-ENOUGH, AGREE = 3, 5e-3  # so many starts at least; errors that differ by less, relatively, agree
-KEPT = 3  # of so many starts one is followed after each round
-FIRST, SECOND = 60, 240  # quasi-Newton steps of the first two rounds
+# So many starts at least; errors that differ by less, relatively, agree.
+FEWEST_STARTS, AGREEMENT = 3, 5e-3
+STARTS_PER_FOLLOWED = 3  # of so many starts one is followed after each round
+FIRST_STEPS, SECOND_STEPS = 60, 240  # quasi-Newton steps of the first two rounds
 # Cells up to which there are so many starts, and so many steps in a round between and in the last one.
-SIZES = ((512, 18, 200, 1000), (2048, 9, 200, 300), (math.inf, 4, 80, 60))
+STARTS_AND_STEPS = ((512, 18, 200, 1000), (2048, 9, 200, 300), (math.inf, 4, 80, 60))
 FEWEST_BLOCKS = 128  # blocks that are left where cells are merged, at least
 LARGEST_BLOCK = ((1024, 4), (math.inf, 8))  # cells in a block, up to so many cells
 ALIKE_CELLS = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
@@ -216,7 +217,7 @@ class _Way:
 
 def default_starts(n: int) -> int:
     """The number of starts by default."""
-    return next(count for size, count, *_ in SIZES if n <= size)
+    return next(count for size, count, *_ in STARTS_AND_STEPS if n <= size)
 
 
 def rounds(gram: Array) -> list[tuple[int, int]]:
@@ -233,8 +234,8 @@ def rounds(gram: Array) -> list[tuple[int, int]]:
         and apart <= ALIKE_CELLS * float(np.sum(diagonal))
     ):
         block *= 2
-    between, last = next((steps, end) for size, _, steps, end in SIZES if n <= size)
-    plan = [(block, FIRST), (block, SECOND)]
+    between, last = next((steps, end) for size, _, steps, end in STARTS_AND_STEPS if n <= size)
+    plan = [(block, FIRST_STEPS), (block, SECOND_STEPS)]
     while block > 2:
         block //= 2
         plan.append((block, between))
@@ -278,14 +279,14 @@ def search(
             if way.block != block:
                 ways[i], taken = _descend(objective, way, min(steps, limit - used), clock)
                 used += taken
-            if may_agree and place == 0 and i + 1 >= ENOUGH:
+            if may_agree and place == 0 and i + 1 >= FEWEST_STARTS:
                 least, second = heapq.nsmallest(2, range(i + 1), key=lambda at: ways[at].value)
-                if ways[second].value > ways[least].value * (1.0 + AGREE):
+                if ways[second].value > ways[least].value * (1.0 + AGREEMENT):
                     continue
                 # Two agree: where the best is near its end, too, no more is started.
-                further, taken = _descend(objective, ways[least], min(SECOND, limit - used), clock)
+                further, taken = _descend(objective, ways[least], min(SECOND_STEPS, limit - used), clock)
                 used, may_agree = used + taken, False
-                if further.value >= ways[least].value * (1.0 - AGREE):
+                if further.value >= ways[least].value * (1.0 - AGREEMENT):
                     count = i + 1
                     del ways[count:]
                 ways[least] = further
@@ -298,7 +299,7 @@ def search(
         yield SearchState(best.rows, best.value, count, tuple(values.values()), used, stop)
         if stop:
             return
-        ways = ways[: -(-len(ways) // KEPT)]
+        ways = ways[: -(-len(ways) // STARTS_PER_FOLLOWED)]
 
 
 def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tuple[_Way, int]:

@@ -106,7 +106,7 @@ TOLERANCE = 1e-2
 
 DESIGNS_TO_FALL = 60  # designs in which the gap has to fall by a tenth
 ARRAYS = 24  # of the size of the components that are held
-SHARES = (0.0, 1e-9, 1e-7, 1e-5)  # of another measure that are tried
+UNIFORM_SHARES = (0.0, 1e-9, 1e-7, 1e-5)  # of the uniform measure, that are tried in turn
 SHARE_OF_PROOF = 0.3  # of a time limit
 LOOKS_OF_PROOF = 5.0  # of the first look: components up to 647 and up to 1,939 took 6 and 4, to the result
 SECONDS_AT_LEAST, SECONDS_OF_CUBES = 3.0, 1.8e-8
@@ -284,9 +284,9 @@ def _prices(cells: SectorCells, measure: Mixture, mass: float) -> Measure:
     bound is concave in the measure: a share of another one costs no more than that share of it.
     """
     uniform = Mixture(np.array([measure.total]), tuple(shares[None] for shares in cells.rows.uniform))
-    for share in SHARES:
+    for share in UNIFORM_SHARES:
         mixed = measure.scaled(1.0 - share).joined(uniform.scaled(share)) if share else measure
         prices = Measure(cells, mixed.scaled(mass / mixed.total))
-        if max(prices.moments.offs) <= max(share, SHARES[1]):
+        if max(prices.moments.offs) <= max(share, UNIFORM_SHARES[1]):
             break
     return prices

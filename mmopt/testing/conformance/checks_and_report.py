@@ -687,12 +687,10 @@ class Work:
         if not figures:
             yield "nothing is known of the optimum"
         interval = trial.interval(solution)
+        words = {"exact": "to hold", "upper": "to reach down to", "lower": "to reach up to"}
         for figure in figures:
             if not meets(figure, interval.low, interval.high):
-                what = {"exact": "to hold", "upper": "to reach down to", "lower": "to reach up to"}[
-                    figure.kind
-                ]
-                yield figure.source, f"{what} {figure.value:.10g}", str(interval)
+                yield figure.source, f"{words[figure.kind]} {figure.value:.10g}", str(interval)
 
     def conic_route(self, trial: Trial, solution: Solution) -> Verdict:
         """Compare with the program itself (not its formulation), solved by a conic solver."""
