@@ -103,8 +103,7 @@ def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
     unknowns = variables(instance.checked, instance.sizes())
     if name is not None:
         row = name if isinstance(name, SolverRow) else solver_row(name, [k.name for k in KERNELS])
-        missing = missing_cones(row, needed)
-        if missing:
+        if missing := missing_cones(row, needed):
             able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
             raise UnsuitableError(
                 f"'{instance.program.name}' does not work with {row.name}: "
