@@ -1,6 +1,6 @@
 """Queries solved by sets of attributes: a feasible point of the program, saved, verified and gone on from.
 
-Guards split_symmetric.py, solve_plan.py, solve_convex.py, recheck.py
+Guards split_symmetric.py, solve_plan.py, solve_convex.py, recheck.py, recheck_by_component.py
 and set_strategy.py (queries that are not measured).
 """
 
