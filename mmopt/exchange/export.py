@@ -45,7 +45,7 @@ from mmopt.request import WorkloadLike, default_program
 from mmopt.solvers import refuse_too_large, solver_row
 from mmopt.solvers.conic_problem import ConeBlock, ConicProblem, Handover, conic_problem, hand_over, led_back
 
-Entry = tuple[int, int, float]
+Entry = tuple[int, int, float]  # row, column, coefficient
 
 ROOT = math.sqrt(2.0)
 NEIGHBOURS = 2  # doubles on either side of a quotient by √2; their product with √2 may be the coefficient
@@ -81,6 +81,7 @@ def psd_entries(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, 
 
 
 def _without_root(value: float) -> float:
+    """A double whose product with √2 is the value, if there is one: that of the shortest decimal."""
     quotient = value / ROOT
     near = [quotient]
     for end in (-math.inf, math.inf):
@@ -98,11 +99,11 @@ def column_names(problem: ConicProblem) -> Sequence[str]:
 
 
 CBF_CONES = frozenset({"zero", "nonnegative", "second-order", "psd", "exponential", "power"})
-WORDS = {"zero": "L=", "nonnegative": "L+", "second-order": "Q", "exponential": "EXP"}
+CBF_WORDS = {"zero": "L=", "nonnegative": "L+", "second-order": "Q", "exponential": "EXP"}
 
 
 def cbf_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
-    """The file's lines; ``head`` becomes its comment. A program that maximizes is written as such (MAX)."""
+    """The lines of a CBF file; ``head`` becomes its comment. A program that maximizes is written so (MAX)."""
     n = problem.A.shape[1]
     blocks = problem.cones.blocks
     scalar = [block for block in blocks if block.kind != "psd"]
@@ -123,7 +124,7 @@ def cbf_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
         yield from ("CON", f"{sum(block.end - block.first for block in scalar)} {len(scalar)}")
         powers = 0
         for block in scalar:
-            word = WORDS.get(block.kind) or f"@{powers}:POW"
+            word = CBF_WORDS.get(block.kind) or f"@{powers}:POW"
             powers += block.kind == "power"
             yield f"{word} {block.end - block.first}"
         yield ""
@@ -162,18 +163,18 @@ def _part(name: str, lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
 
 
 MPS_CONES = frozenset({"zero", "nonnegative"})
-LETTERS = {"zero": "E", "nonnegative": "L"}
+MPS_LETTERS = {"zero": "E", "nonnegative": "L"}
 
 
 def mps_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
-    """The file's lines; ``head`` becomes its comment."""
+    """The lines of an MPS file; ``head`` becomes its comment."""
     turned = ["the program maximizes: its value is minus the optimum here"]
     yield from (
         f"* {line}" for line in (*head, *turned * (problem.sense == "maximize"), *column_names(problem))
     )
     yield from ("NAME mmopt", "ROWS", " N COST")
     for block in problem.cones.blocks:
-        yield from (f" {LETTERS[block.kind]} R{row}" for row in range(block.first, block.end))
+        yield from (f" {MPS_LETTERS[block.kind]} R{row}" for row in range(block.first, block.end))
     yield "COLUMNS"
     columns = sp.csc_array(problem.A)
     for j, cost in enumerate(problem.c):
@@ -198,7 +199,7 @@ def mps_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
 
 
 def npz_bytes(problem: ConicProblem, head: Sequence[str]) -> bytes:
-    """The file's bytes; ``head`` becomes ``about``."""
+    """The bytes of an npz file; ``head`` becomes ``about``."""
     a = problem.A
     arrays: dict[str, Any] = {
         f.name: np.asarray(getattr(problem.cones, f.name)) for f in fields(problem.cones)
@@ -218,7 +219,7 @@ SDPA_CONES = frozenset({"zero", "nonnegative", "second-order", "psd"})
 
 
 def sdpa_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
-    """The file's lines; ``head`` becomes its comment."""
+    """The lines of an SDPA file; ``head`` becomes its comment."""
     n = problem.A.shape[1]
     linear = 2 * problem.cones.zero + problem.cones.nonnegative
     wide = [block for block in problem.cones.blocks if block.kind in ("second-order", "psd")]
@@ -237,10 +238,12 @@ def sdpa_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
 
 
 def _side(block: ConeBlock) -> int:
+    """The side of the psd matrix that stands for a cone in an SDPA file."""
     return 2 if block.kind == "second-order" and block.size == 3 else block.size
 
 
 def _conventions(problem: ConicProblem) -> Iterator[str]:
+    """A line of the comment on sign and constant of the objective, where the format has no place for them."""
     sign = "-" if problem.sense == "maximize" else ""
     offset = f" + {number(problem.offset)}" if problem.offset else ""
     if sign or offset:
@@ -272,18 +275,17 @@ def _matrix(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, int,
             else:
                 yield 0, row - block.first, column, value
         return
-    for (i, j), column, value in _pair(problem, block):
-        yield i, j, column, value
+    yield from _pair(problem, block)
 
 
-def _pair(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[tuple[int, int], int, float]]:
-    """[[t + u1, u2], [u2, t - u1]]: sums of two rows, an entry for each column."""
+def _pair(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, int, int, float]]:
+    """``_matrix`` of a cone (t, u) with two numbers u: [[t + u1, u2], [u2, t - u1]], made of sums of rows."""
     sums: dict[tuple[tuple[int, int], int], float] = {}
     signs = {0: (((0, 0), 1.0), ((1, 1), 1.0)), 1: (((0, 0), 1.0), ((1, 1), -1.0)), 2: (((0, 1), 1.0),)}
     for row, column, value in entries(problem, block):
         for place, sign in signs[row - block.first]:
             sums[place, column] = sums.get((place, column), 0.0) + sign * value
-    yield from ((place, column, value) for (place, column), value in sums.items() if value != 0)
+    yield from ((*place, column, value) for (place, column), value in sums.items() if value != 0)
 
 
 @dataclass(frozen=True)
@@ -293,7 +295,7 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     takes: frozenset[str]
-    written: Callable[[ConicProblem, Sequence[str]], Iterator[str] | bytes]
+    writer: Callable[[ConicProblem, Sequence[str]], Iterator[str] | bytes]
     quadratic: bool = False
 
 
@@ -360,7 +362,7 @@ def export(
             f"which has no {' and no '.join(lacking)} cone",
             hint=f"these can say it: {', '.join(able)}",
         )
-    written = form.written(problem, _head(instance))
+    written = form.writer(problem, _head(instance))
     return Exported(form.name, written if isinstance(written, bytes) else "\n".join(written) + "\n", problem)
 
 
@@ -435,10 +437,12 @@ def _instance(
 
 
 def _handed(instance: Instance, *, quadratic: bool) -> Handover:
+    """The instance's problem handed over for SCS, whose order of rows a ``ConicProblem`` has."""
     return hand_over(lower(instance), "SCS", quadratic=quadratic)
 
 
 def _head(instance: Instance) -> list[str]:
+    """The lines at the head of a file: the program, the workload, and how a point is judged."""
     program, workload = instance.program, instance.workload
     about = (
         f"{program.name}: {program.title}",

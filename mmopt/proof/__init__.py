@@ -3,8 +3,8 @@
 - ``certify.py``: ``mmopt.certify``: a strategy, a point or multipliers from anywhere, repaired, charged and
   bounded
 - ``verify.py``: ``mmopt.verify``: a saved solution rechecked, figure by figure; products factor by factor
-- ``recheck.py``: the figures of one solution, recomputed from its variables, multipliers or factors, also by
-  component
+- ``recheck.py``: the figures of one solution, recomputed from its variables, multipliers or factors
+- ``recheck_by_component.py``: the same for values by component, put onto the components of the workload
 """
 
 from mmopt.proof.certify import certify, program_for

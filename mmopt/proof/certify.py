@@ -28,7 +28,7 @@ from mmopt.driver.accepted_inputs import (
 )
 from mmopt.driver.bound_and_inner_point import moved_inside
 from mmopt.driver.judge.adopt_strategy import adopt, adopting_programs, check_adopts, row_parameter
-from mmopt.driver.judge.assemble_solution import Ending, assemble_solution
+from mmopt.driver.judge.assemble_solution import Ending, assemble_solution, combine_factors
 from mmopt.driver.judge.derived_bound import Derived, level_above, line_bounds
 from mmopt.driver.judge.score_and_meaning import (
     FEASIBLE,
@@ -50,21 +50,21 @@ from mmopt.driver.judge.violations_and_nearby_points import asymmetric, undefine
 from mmopt.driver.remarks import objective_remarks
 from mmopt.driver.solve_and_tune import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived_bound
-from mmopt.driver.task_and_plan import Report, SolvePlan, Task
+from mmopt.driver.task_and_plan import FEW_CELLS, Report, SolvePlan, Task, plan_in_factors
 from mmopt.errors import Error, OptionError, SolverError, TooLargeError, suggest
 from mmopt.exchange import led_from_columns
 from mmopt.installation_and_files import parse_json
-from mmopt.language import Program, check
+from mmopt.language import Checked, Program, check
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import deadline
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import Kronecker
 from mmopt.numerics.outward import rounded
-from mmopt.proof.verify import certified_product, plan_of_product
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, default_program
 from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver
-from mmopt.strategies import Strategy, as_dense, normalise
+from mmopt.strategies import ProductStrategy, Strategy, as_dense, normalise
 from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import read_array
 
@@ -89,7 +89,7 @@ def check_feasible(instance: Instance, point: Candidate, what: str = "strategy")
     )
 
 
-def kept(
+def scaled_as_given(
     strategy: Strategy, instance: Instance, env: Mapping[str, Any], multipliers: Mapping[str, Array]
 ) -> tuple[Strategy, float] | None:
     """The strategy as given, scaled, and its factor, where the repaired point means that strategy.
@@ -111,7 +111,7 @@ def kept(
 
 
 def _aligned(new: Array, old: Array) -> tuple[float, float]:
-    """How far ``new`` is from the nearest multiple of ``old``, relatively, and the factor."""
+    """How far ``new`` is from the nearest multiple of ``old``, relatively, and the multiple's factor."""
     norm = float(np.vdot(old, old))
     factor = float(np.vdot(new, old)) / norm if norm > 0 else 0.0
     size = float(np.linalg.norm(new))
@@ -143,7 +143,6 @@ def changes(
 
 # Up to this gap no program is solved for better multipliers, unless the caller gives a tolerance.
 TOLERANCE = 1e-6
-_WORDS = {False: "strategy", True: "point"}  # the kind of the argument, by whether it is a point
 
 
 def program_for(workload: Workload, norm: int | None = None) -> tuple[str, str]:
@@ -237,42 +236,47 @@ def certify(
     if point is not None and not (strategy is covariance is basis is norm is None):
         raise OptionError("a point and a strategy are given, expected one of them")
     given = None if point is not None else open_strategy(strategy, workload, norm)
-    brought = norm_of(given)
-    if norm is not None and brought not in (None, norm):
+    given_norm = norm_of(given)
+    if norm is not None and given_norm not in (None, norm):
         raise OptionError(
-            f"the strategy has norm {brought}, and norm {norm} is asked for", hint="pass its matrix alone"
+            f"the strategy has norm {given_norm}, and norm {norm} is asked for", hint="pass its matrix alone"
         )
-    norm = brought if norm is None else norm
+    norm = given_norm if norm is None else norm
     if program is None:
         program = program_for(workload, norm)[0]
     program = as_program(program)
     parsed = program if isinstance(program, Program) else Program.load(program)
-    passed, came, keeps = dict(multipliers or {}), None, point is not None
+    word = "strategy" if point is None else "point"
+    passed, given_strategy, is_kept = dict(multipliers or {}), None, point is not None
     if point is None:
         check_adopts(parsed, norm)
         named = named_givens(givens, parsed, workload)
         plan = plan_of_product(check(parsed), workload, given, passed, named)
         if plan is not None:
-            of_solve: dict[str, Any] = {
-                "solve": solve,
-                "solver": solver,
-                "time_limit": time_limit,
-                "progress": progress,
-            }
-            each = partial(certify, program=parsed, norm=norm, givens=givens, **of_solve)
             least = (overrides.get("tolerance", TOLERANCE) / len(plan.parts)) if solve else None
-            product = certified_product(plan, given, passed, partial(each, tolerance=least))
+            each = partial(
+                certify,
+                program=parsed,
+                norm=norm,
+                givens=givens,
+                solve=solve,
+                solver=solver,
+                tolerance=least,
+                time_limit=time_limit,
+                progress=progress,
+            )
+            product = certified_product(plan, given, passed, each)
             return with_total(replace(product, options=overrides), started)
-        came = checked_strategy(workload, given, covariance, basis, parsed.meaning.norm)
-        named = {**row_parameter(parsed, came), **named_givens(givens, parsed, workload)}
+        given_strategy = checked_strategy(workload, given, covariance, basis, parsed.meaning.norm)
+        named = {**row_parameter(parsed, given_strategy), **named_givens(givens, parsed, workload)}
         instance = bind(parsed, workload, named)
-        came = replace(came, neighbours=instance.neighbours)
-        keeps = parsed.meaning.kind == "strategy"
-        values = adopt(instance, normalise(came) if keeps else came)
+        given_strategy = replace(given_strategy, neighbours=instance.neighbours)
+        is_kept = parsed.meaning.kind == "strategy"
+        values = adopt(instance, normalise(given_strategy) if is_kept else given_strategy)
     else:
         instance = bind(parsed, workload, named_givens(givens, parsed, workload))
-        values, brought_along = given_point(instance, point)
-        passed = {**brought_along, **passed}
+        values, multipliers_along = given_point(instance, point)
+        passed = {**multipliers_along, **passed}
     judge = instance  # whose certificate bounds the program
     if instance.program.certificate is None and instance.program.bound == "l2_strategy":
         judge = bind(Program.load("l2_strategy"), instance.workload)
@@ -288,25 +292,29 @@ def certify(
     refuse_unread(judge.checked, as_solver(solver), {})
     try:
         best = repaired = candidate(instance, values)
-        if came is None and FEASIBLE < best.after <= SLIGHT and may_move(instance):
+        if given_strategy is None and FEASIBLE < best.after <= SLIGHT and may_move(instance):
             best = repaired = moved_inside(instance, best, Clock(np.inf), TOLERANCE)
-        if keeps and (as_given := scored(instance, values)).is_feasible:
+        if is_kept and (as_given := scored(instance, values)).is_feasible:
             best = as_given
     except np.linalg.LinAlgError:
-        message = f"the {_WORDS[came is None]} gives no point of '{parsed.name}' that can be repaired"
+        message = f"the {word} gives no point of '{parsed.name}' that can be repaired"
         raise OptionError(message, hint="is it very badly scaled?") from None
-    check_feasible(instance, best, _WORDS[came is None])
-    strategy = meant_by(instance, best, passed) if came is None else came
+    check_feasible(instance, best, word)
+    strategy = meant_by(instance, best, passed) if given_strategy is None else given_strategy
     evaluated = time.monotonic()
     proof = _Proof(judge)
-    ask = (lambda judge: Task(SolvePlan(judge), as_solver(solver), overrides, progress)) if solve else None
+    task_for = (
+        (lambda judge: Task(SolvePlan(judge), as_solver(solver), overrides, progress)) if solve else None
+    )
     with deadline(time_limit):
-        proof.seek(instance, best, strategy, passed, ask, overrides.get("tolerance", TOLERANCE))
+        proof.seek(instance, best, strategy, passed, task_for, overrides.get("tolerance", TOLERANCE))
     bounded = time.monotonic()
     is_direct = proof.judge is instance
     multipliers = proof.multipliers if is_direct else {}
-    same = None if came is None else kept(came, instance, best.env, multipliers)
-    if came is None:
+    scaled = (
+        None if given_strategy is None else scaled_as_given(given_strategy, instance, best.env, multipliers)
+    )
+    if given_strategy is None:
         remarks = [] if best is not repaired else missed_as_given(instance, values)
         if meant_by(instance, best, multipliers) is None:
             raise OptionError(
@@ -314,7 +322,7 @@ def certify(
                 hint=f"add them to the point, by their names or as '{ROWS}'",
             )
     else:
-        remarks = changes(instance, came, values, best, None if same is None else same[1])
+        remarks = changes(instance, given_strategy, values, best, None if scaled is None else scaled[1])
     much = SAME * abs(best.objective) * (1.0 if parsed.sense == "minimize" else -1.0)
     if improves(repaired.objective, best.objective - much, parsed.sense):
         remarks.append(f"completed by the program's repair its objective would be {repaired.objective:.10g}")
@@ -334,18 +342,18 @@ def certify(
         solve=bounded - evaluated,
         multipliers=multipliers,
         warnings=(*remarks, *proof.remarks),
-        measured=None if same is None else same[0],
+        measured=None if scaled is None else scaled[0],
         starts=() if is_direct else tuple(proof.multipliers.values()),
     )
     if passed and instance.program.certificate is None and is_direct:
-        ending = with_given(instance, best, ending, passed, is_last=ask is None)
+        ending = with_given(instance, best, ending, passed, is_last=task_for is None)
         gap = gap_of(
             instance.checked, ending.objective, None if ending.derived is None else ending.derived.bound
         )
-        ask = None if gap is not None and gap <= overrides.get("tolerance", TOLERANCE) else ask
-    if ask is not None:
+        task_for = None if gap is not None and gap <= overrides.get("tolerance", TOLERANCE) else task_for
+    if task_for is not None:
         read = ending.derived
-        ending = with_derived_bound(ask(instance), best, ending, started)
+        ending = with_derived_bound(task_for(instance), best, ending, started)
         ending = replace(ending, derived=better_of(instance, read, ending.derived))
     solution = assemble_solution(instance, best.env, ending)
     solution = replace(solution, warnings=(*objective_remarks(instance, solution), *solution.warnings))
@@ -368,10 +376,13 @@ class _Proof:
         point: Candidate,
         strategy: Strategy | None,
         passed: Mapping[str, Any],
-        ask: Callable[[Instance], Task] | None,
+        task_for: Callable[[Instance], Task] | None,
         tolerance: float,
     ) -> None:
-        """Take the best bound at multipliers of point, caller, strategy and, where ``ask`` is, a solver."""
+        """Take the best bound at multipliers of the point, the caller, the strategy and a solve.
+
+        task_for : makes the task of the solve; None for no solve.
+        """
         judge = self.judge
         if judge.program.certificate is None:
             if passed and judge.program.problem_class != "convex":
@@ -382,13 +393,14 @@ class _Proof:
             self.offer(offered, origin)
         gap = gap_of(instance.checked, point.objective, self.bound)
         if (
-            ask is not None
+            task_for is not None
             and judge.program.problem_class == "convex"
             and not (gap is not None and gap <= tolerance)
         ):
-            self.solve(ask(judge))
+            self.solve(task_for(judge))
 
     def offer(self, multipliers: Mapping[str, Any], origin: str) -> None:
+        """Take the bound at these multipliers if it is better than the best so far."""
         bound = bound_of(self.judge, multipliers)
         if bound is not None and (
             self.bound is None or improves(self.bound, bound, self.judge.program.sense)
@@ -493,6 +505,7 @@ def better_of(instance: Instance, one: Derived | None, other: Derived | None) ->
 
 
 def _unproved(ending: Ending, why: str) -> Ending:
+    """The ending with a warning that the multipliers given prove nothing, and why."""
     warning = (
         f"the multipliers given prove no bound by the lines: {why}; without solve=False a solve may prove one"
     )
@@ -510,7 +523,7 @@ def _checked(
 
 
 COLUMNS, ROWS = "columns", "rows"
-HINT = (
+POINT_HINT = (
     f"expected the variables by name, or '{COLUMNS}' (x) and '{ROWS}' (y, optional) of the exported problem"
 )
 
@@ -525,7 +538,7 @@ def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[
     OptionError : a file that cannot be read, an unknown or missing name, no numbers, another shape, or a
         matrix that is declared symmetric or psd and is not symmetric.
     """
-    given = _read(Path(point)) if isinstance(point, str | Path) else point
+    given = _contents(Path(point)) if isinstance(point, str | Path) else point
     if not isinstance(given, Mapping):
         given = {COLUMNS: given}
     program, sizes = instance.program, instance.sizes()
@@ -541,7 +554,7 @@ def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[
             )
     missing = [name for name in chosen if name not in given]
     if missing:
-        raise OptionError(f"the point has no '{missing[0]}', which '{program.name}' chooses", hint=HINT)
+        raise OptionError(f"the point has no '{missing[0]}', which '{program.name}' chooses", hint=POINT_HINT)
     values = {name: _numbers(f"'{name}'", given[name]) for name in chosen}
     for name, value in values.items():
         if value.shape != chosen[name]:
@@ -552,9 +565,10 @@ def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[
 
 
 def _from_columns(instance: Instance, given: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Variables and multipliers from columns, and rows, of an exported problem; errors as ``given_point``."""
     others = [name for name in given if name not in (COLUMNS, ROWS)]
     if others:
-        raise OptionError(f"the point has '{others[0]}' beside '{COLUMNS}'", hint=HINT)
+        raise OptionError(f"the point has '{others[0]}' beside '{COLUMNS}'", hint=POINT_HINT)
     x = _numbers(f"'{COLUMNS}'", given[COLUMNS]).reshape(-1)
     y = _numbers(f"'{ROWS}'", given[ROWS]).reshape(-1) if ROWS in given else None
     variables, multipliers = led_from_columns(instance, x, y)
@@ -572,7 +586,7 @@ def _keys(instance: Instance) -> set[str]:
     return {m.key for m in program.multipliers}
 
 
-def _read(path: Path) -> Any:
+def _contents(path: Path) -> Any:
     """The contents of a file; a vector of columns for a .npy or .csv file."""
     suffix = path.suffix.lower()
     if suffix not in (".json", ".npz"):
@@ -589,17 +603,18 @@ def _read(path: Path) -> Any:
         reason = str(error).split("\n", maxsplit=1)[0]
         raise OptionError(f"the file '{path}' for the point is not {kind}: {reason}") from None
     if not isinstance(point, dict):
-        raise OptionError(f"the file '{path}' for the point holds no object of names", hint=HINT)
+        raise OptionError(f"the file '{path}' for the point holds no object of names", hint=POINT_HINT)
     return point
 
 
 def _numbers(what: str, value: Any) -> Array:
+    """An array of finite numbers; ``what`` names it in the error about anything else."""
     try:
         array = np.asarray(value)
     except ValueError:  # lists of unequal length
         array = np.asarray(None)
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise OptionError(f"{what} of the point is no array of finite numbers", hint=HINT)
+        raise OptionError(f"{what} of the point is no array of finite numbers", hint=POINT_HINT)
     return array.astype(np.float64)
 
 
@@ -622,3 +637,37 @@ def missed_as_given(instance: Instance, values: Mapping[str, Array]) -> list[str
         return []
     off = rounded(worst.amount, 2, up=True, layout="e")
     return [f"as given the point {worst.missed(instance, off)}: it was repaired"]
+
+
+def plan_of_product(
+    checked: Checked,
+    workload: Workload,
+    given: Any,
+    multipliers: Mapping[str, Any],
+    givens: Mapping[str, Any],
+) -> SolvePlan | None:
+    """The plan by which a strategy is certified in factors.
+
+    None where the strategy, the workload or the multipliers are no product, or the cells few.
+    """
+    is_product = isinstance(given, ProductStrategy) and given.sizes == workload.domain.shape
+    is_product = is_product and all(isinstance(value, Kronecker) for value in multipliers.values())
+    return plan_in_factors(checked, workload, givens) if is_product and workload.n > FEW_CELLS else None
+
+
+def certified_product(
+    plan: SolvePlan,
+    given: Any,
+    multipliers: Mapping[str, Kronecker],
+    certify: Callable[..., Solution],
+) -> Solution:
+    """Certify each factor by ``certify``, and combine them."""
+    parts = [{key: v.parts[at] for key, v in multipliers.items()} for at in range(len(plan.parts))]
+    factors = {
+        name: certify(part.instance.workload, factor, multipliers=parts[at])
+        for at, ((name, part), factor) in enumerate(zip(plan.factors.items(), given.factors, strict=True))
+    }
+    warnings = tuple(f"factor '{name}': {text}" for name, s in factors.items() for text in s.warnings)
+    return replace(
+        combine_factors(plan.instance.workload.hash, factors), reductions=(plan.split,), warnings=warnings
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.driver.judge.assemble_solution import combine_factors
 from mmopt.driver.solve_and_tune import solve_closed, solve_procedure
-from mmopt.driver.task_and_plan import FEW_CELLS, SolvePlan, Task, plan_in_factors
+from mmopt.driver.task_and_plan import SolvePlan, Task, plan_in_factors
 from mmopt.errors import OptionError, ResultError
 from mmopt.language import Checked, Program, program_names
 from mmopt.numerics.component_arrays import Kronecker
@@ -20,7 +20,6 @@ from mmopt.proof.recheck import CheckRows, Recheck, feasible_or_not, recheck_tem
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Check, Solution, Verification
 from mmopt.results.verification import shown
-from mmopt.strategies import ProductStrategy
 from mmopt.workloads import Workload
 
 FIGURES = {
@@ -62,19 +61,21 @@ def recheck_product(
         holds = rows.below(name, factor_rows) and holds
     if not holds:
         return
-    made = combine_factors(work.workload.hash, s.steps)
-    rows.same("values", stated, _values(s) == _values(made), "those of the factors")
-    agree = same_arrays(*(one.strategy.fields()["factors"]["0"] for one in (s, made)))
+    whole = combine_factors(work.workload.hash, s.steps)
+    rows.same("values", stated, _values(s) == _values(whole), "those of the factors")
+    agree = same_arrays(*(one.strategy.fields()["factors"]["0"] for one in (s, whole)))
     rows.same("strategy", repr(s.strategy), agree, "that of the factors")
-    words = feasible_or_not(made.status.feasible)
-    rows.add("feasible", feasible_or_not(s.status.feasible), words, s.status.feasible == made.status.feasible)
+    words = feasible_or_not(whole.status.feasible)
+    rows.add(
+        "feasible", feasible_or_not(s.status.feasible), words, s.status.feasible == whole.status.feasible
+    )
     for field, what in FIGURES.items():
         holds = field != "error_bound" or s.error_bound <= s.error
-        rows.figure(field, getattr(s, field), partial(getattr, made, field), holds, what)
-    work.gap(made.gap)
-    work.grades((made.objective_grade, made.bound_grade, made.error_grade, made.error_bound_grade))
+        rows.figure(field, getattr(s, field), partial(getattr, whole, field), holds, what)
+    work.gap(whole.gap)
+    work.grades((whole.objective_grade, whole.bound_grade, whole.error_grade, whole.error_bound_grade))
     work.status()
-    is_same = s.has_strategy == made.has_strategy and s.derived_bound is None and not s.derived_from
+    is_same = s.has_strategy == whole.has_strategy and s.derived_bound is None and not s.derived_from
     rows.same("has_strategy", str(s.has_strategy), is_same, "as of the factors")
 
 
@@ -83,40 +84,6 @@ def _values(s: Solution) -> list[tuple[str, tuple[int, ...]]]:
     alone = ("error_multipliers", "covariance", "basis")
     named = [*s.variables.items(), *s.multipliers.items(), *((name, getattr(s, name)) for name in alone)]
     return [(name, tuple(map(id, v.parts))) for name, v in named if isinstance(v, Kronecker)]
-
-
-def plan_of_product(
-    checked: Checked,
-    workload: Workload,
-    given: Any,
-    multipliers: Mapping[str, Any],
-    givens: Mapping[str, Any],
-) -> SolvePlan | None:
-    """The plan by which a strategy is certified in factors.
-
-    None where the strategy, the workload or the multipliers are no product, or the cells few.
-    """
-    is_product = isinstance(given, ProductStrategy) and given.sizes == workload.domain.shape
-    is_product = is_product and all(isinstance(value, Kronecker) for value in multipliers.values())
-    return plan_in_factors(checked, workload, givens) if is_product and workload.n > FEW_CELLS else None
-
-
-def certified_product(
-    plan: SolvePlan,
-    given: Any,
-    multipliers: Mapping[str, Kronecker],
-    certify: Callable[..., Solution],
-) -> Solution:
-    """Certify each factor, and combine them."""
-    parts = [{key: v.parts[at] for key, v in multipliers.items()} for at in range(len(plan.parts))]
-    factors = {
-        name: certify(part.instance.workload, factor, multipliers=parts[at])
-        for at, ((name, part), factor) in enumerate(zip(plan.factors.items(), given.factors, strict=True))
-    }
-    warnings = tuple(f"factor '{name}': {text}" for name, s in factors.items() for text in s.warnings)
-    return replace(
-        combine_factors(plan.instance.workload.hash, factors), reductions=(plan.split,), warnings=warnings
-    )
 
 
 # Fields on which no claim rests: they are the history of the result.
@@ -250,9 +217,8 @@ def _checks(
     """The checks of one solution, up to the first after which no comparison is possible."""
     work = Recheck(s, workload)
     rows = work.rows
-    if not rows.add(
-        "workload", _short(s.workload_hash), _short(workload.hash), s.workload_hash == workload.hash
-    ):
+    stated, actual = (f"{text[:16]}…" for text in (s.workload_hash, workload.hash))
+    if not rows.add("workload", stated, actual, s.workload_hash == workload.hash):
         return rows.checks
     if expected is None and s.program in program_names():
         expected, is_what = Program.load(s.program), "the program that is shipped under this name"
@@ -263,15 +229,15 @@ def _checks(
     if checked is None or (instance := work.instance(checked)) is None:
         return rows.checks
     with blas_threads(instance.largest()):
-        _recomputed(work, instance)
+        _check_figures(work, instance)
     return rows.checks
 
 
-def _recomputed(work: Recheck, instance: Instance) -> None:
-    """Check everything that follows from the program with its givens."""
+def _check_figures(work: Recheck, instance: Instance) -> None:
+    """Check everything that follows from the program with its givens, and recompute it."""
     s, rows = work.solution, work.rows
     if not instance.program.choose:
-        _again(work, instance)
+        _check_evaluated_again(work, instance)
     else:
         if (point := work.point(instance)) is not None:
             work.objective(instance, point)
@@ -279,13 +245,19 @@ def _recomputed(work: Recheck, instance: Instance) -> None:
             rows.add(
                 "steps", ", ".join(s.steps), f"a {instance.program.problem_class} program has none", False
             )
-    says = instance.program.meaning.kind != "none"
-    if not (says and s.has_strategy):
-        rows.add("has_strategy", str(s.has_strategy), str(says), s.has_strategy == says, "says a strategy")
+    has_meaning = instance.program.meaning.kind != "none"
+    if not (has_meaning and s.has_strategy):
+        rows.add(
+            "has_strategy",
+            str(s.has_strategy),
+            str(has_meaning),
+            s.has_strategy == has_meaning,
+            "says a strategy",
+        )
     work.costs(scaled=instance.program.meaning.kind == "strategy")
 
 
-def _again(work: Recheck, instance: Instance) -> None:
+def _check_evaluated_again(work: Recheck, instance: Instance) -> None:
     """Check a closed form by evaluating it again, or a procedure by combining its steps again."""
     s, rows = work.solution, work.rows
     if s.variables:
@@ -318,9 +290,10 @@ def _again(work: Recheck, instance: Instance) -> None:
 
 
 def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Task], Solution]:
-    """A function in place of a solver: it returns the saved step, verified against the task."""
+    """A function in place of a solver, which answers with the steps that wait, one after the other."""
 
     def solved(task: Task) -> Solution:
+        """The next saved step as the answer to this task, if it holds and its givens are the procedure's."""
         inner = task.instance
         if not waiting:
             raise ResultError(f"a step that solves '{inner.program.name}' is missing")
@@ -337,7 +310,3 @@ def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Tas
         return replace(step, seconds={"compile": 0.0, "solve": 0.0})
 
     return solved
-
-
-def _short(text: str) -> str:
-    return f"{text[:16]}…"

@@ -39,6 +39,7 @@ from mmopt.solvers import (
     known_as,
     memory_limit,
     missing_cones,
+    predicted,
     sector_kernel,
 )
 from mmopt.workloads import Workload
@@ -166,7 +167,7 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
     else:
         needed, unknowns = cones(instance.checked, sizes), variables(instance.checked, sizes)
     predictions: list[tuple[str, bool, tuple[str, ...], Forecast]]
-    predictions = [(claim.name, True, (), claim.forecast(instance)) for claim in claims(instance)]
+    predictions = [(claim.name, True, (), predicted(instance, claim)) for claim in claims(instance)]
     predictions += [
         (row.name, row.is_installed, tuple(missing_cones(row, needed)), forecast(row, needed, unknowns))
         for row in (() if is_searched else SOLVERS)

@@ -1,6 +1,7 @@
 """Solutions and their certificates: frozen data, printed, saved, loaded. No programs, no solvers.
 
 - ``solution.py``: ``Solution``: a strategy and its certificate; in factors for products
+- ``status_and_grade.py``: how a solve ended, and what a figure rests on
 - ``saved_fields.py``: dataclasses of results to .npz files and back, values by component among them
 - ``solution_rows_and_json.py``: a solution as rows of a table and as JSON
 - ``verification.py``: the outcome of a recheck
@@ -8,7 +9,6 @@
 """
 
 from mmopt.results.frame import Frame
-from mmopt.results.saved_fields import GRADES, Grade, Status, is_stop
 from mmopt.results.solution import (
     Solution,
     gap_between,
@@ -16,6 +16,7 @@ from mmopt.results.solution import (
     of_factors,
     why_not_released,
 )
+from mmopt.results.status_and_grade import GRADES, Grade, Status, is_stop
 from mmopt.results.verification import Check, Figure, Verification
 
 __all__ = [

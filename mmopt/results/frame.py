@@ -44,15 +44,15 @@ class Frame(Displayed):
     metadata: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        held = {name: np.asarray(values).view() for name, values in self.columns.items()}
-        shapes = {values.shape for values in held.values()}
+        views = {name: np.asarray(values).view() for name, values in self.columns.items()}
+        shapes = {values.shape for values in views.values()}
         if len(shapes) != 1 or len(next(iter(shapes))) != 1:
             raise OptionError(
                 f"a frame has columns of the shapes {sorted(shapes)}, expected vectors of one length"
             )
-        for values in held.values():
+        for values in views.values():
             values.flags.writeable = False
-        object.__setattr__(self, "columns", held)
+        object.__setattr__(self, "columns", views)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,6 +144,7 @@ def _plain(value: Any) -> Any:
 
 
 def _need(library: str) -> None:
+    """Raise OptionError where the library is not installed."""
     if importlib.util.find_spec(library) is None:
         raise OptionError(
             f"a {library} frame needs {library}, which is not installed", hint=f"pip install {library}"

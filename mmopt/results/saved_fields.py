@@ -1,8 +1,7 @@
 """Dataclasses of results to files and back, values by component among them.
 
 There is one way for all of them: fields as declared, in one .npz of plain arrays, of which one is the JSON of
-everything else. Nothing is pickled, so that opening a file runs nothing. ``Status`` says how a solve ended,
-in parts that do not imply each other, and ``Grade`` what a figure rests on.
+everything else. Nothing is pickled, so that opening a file runs nothing.
 
 Cells by component are saved as the symmetries of their attributes, from which the rest of their space is made
 again. Coordinates of queries are not saved, so that nothing on them can be lifted. For cells that are not
@@ -20,10 +19,9 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,85 +31,10 @@ from mmopt.limits import MEMORY_LIMIT
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level, Space, Split
 from mmopt.numerics.unlisted_cells import Measure
-from mmopt.reasons_to_stop import Stop
+from mmopt.results.status_and_grade import GRADES, Status
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint
-
-Grade = Literal["claimed", "estimated", "proved"]
-"""The grade of a figure.
-
-proved : evaluated with an error bound and rounded to the safe side; for a bound, also by a certificate that
-    is shipped with its proof. estimated : evaluated without an error bound. claimed : by a certificate of the
-    program's author, which feasible points have not refuted; or for givens that the caller passed in place of
-    the workload's queries or targets.
-
-A point is feasible at τ = 1e-10 when every line holds after each of its terms is changed by at most the part
-τ (like terms joined, an atom one term): an equality |r| <= τ Σ|terms|, an inequality g <= τ Σ|terms|, a psd
-line F + τ diag(m) psd, m_i = Σ|terms of F_ii|, its row 0 where m_i is. Misses are charged to the objective at
-the multipliers, and the objective is then proved only where every line is proved to hold.
-
-A bound is for the exact queries: it is charged for the rounding of their root, by the backward error of
-Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``numerics.arrays``); coordinates by orbit and
-singular values are taken to be right to 32 ε d^1.5. An objective is charged, too, and is estimated where the
-charge is more than 1e-6 of it or unknown; the bound of a program over given design queries is that of the
-root as rounded. A query counts as supported when at most 1e-9 of its length is outside the span of the
-strategy.
-"""
-
-GRADES: tuple[Grade, ...] = ("claimed", "estimated", "proved")  # the weakest first
-
-# All texts of ``Status.stop``.
-_WORDS = (Stop.REACHED, Stop.EVERY_STEP, Stop.LIFTED, Stop.FINISHED, Stop.CLOSED, Stop.CERTIFIED)
-_LIMIT = "|".join((Stop.MISSED, Stop.TIME, Stop.ITERATIONS, Stop.INTERRUPTED))
-_RANK = rf"({Stop.NO_RANK} (\(residual \S+\)|at a feasible point)|{Stop.RANK} in \d+ of \d+ starts)"
-_STOPS = re.compile(
-    rf"{'|'.join(_WORDS)}|({_LIMIT})|(({_LIMIT}), )?{_RANK}"
-    rf"|{Stop.LOCAL}, \d+ starts?(, \d+ followed)?(, spread \S+)?"
-)
-
-
-def weakest(*grades: Grade) -> Grade:
-    """The grade of a figure that is made of several: the weakest of theirs."""
-    return min(grades, key=GRADES.index)
-
-
-def is_stop(text: str) -> bool:
-    """Whether a solve can end with this text as its ``Status.stop``."""
-    return _STOPS.fullmatch(text) is not None
-
-
-@dataclass(frozen=True)
-class Status:
-    """The reason why a solve stopped; whether its point is feasible; whether its bound is valid.
-
-    stop : "gap reached", "gap not reached", "time limit", "iteration limit", "interrupted"; for a program of
-        class rank "rank reached in 3 of 5 starts" or "rank not reached (residual 3.1e-02)", with the least
-        residual of all rounds ("at a feasible point" where that is none), perhaps after one of the limits:
-        "time limit, rank not reached (…)".
-        "certified" for a strategy that was given.
-    feasible : whether every constraint holds after the repair (to rounding).
-    violation : largest relative violation of the solver's point before the repair.
-    bound_valid : whether the bound is proved, not claimed; False without one. In files of version 0.1.0:
-        whether there is a bound.
-    raw : the solver's word, to be looked up in its documentation.
-    """
-
-    stop: str
-    feasible: bool
-    violation: float
-    bound_valid: bool
-    raw: str
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether Ctrl-C ended the solve."""
-        return self.stop.startswith(Stop.INTERRUPTED)
-
-    def __str__(self) -> str:
-        point = "feasible" if self.feasible else "not feasible"
-        return f"{self.stop}; {point} (before repair off by {self.violation:.1e})"
-
 
 Value = Array | Split | Level | Measure | Kronecker
 Fields = dict[str, Any]
@@ -120,11 +43,13 @@ MATRIX, VECTOR, MEASURE = "matrix by component", "vector by orbit", "measure of 
 
 
 def _require(holds: Any) -> None:
+    """Raise ResultError where saved values do not fit together."""
     if not holds:
         raise ResultError("its values by component do not fit together")
 
 
 def _matrix(fields: Mapping[str, Any]) -> Split:
+    """A matrix by component from its saved fields."""
     rows, columns = _space(fields["rows"]), _space(fields["columns"])
     flat = np.asarray(fields["parts"], dtype=float)
     _require(rows.count == columns.count and np.array_equal(rows.multiplicities, columns.multiplicities))
@@ -135,18 +60,21 @@ def _matrix(fields: Mapping[str, Any]) -> Split:
 
 
 def _vector(fields: Mapping[str, Any]) -> Level:
+    """A vector by orbit of cells from its saved fields."""
     space, values = _space(fields["space"]), np.asarray(fields["values"], dtype=float)
     _require(space.sizes is not None and values.shape == space.sizes.shape)
     return Level(space, values)
 
 
 def _measure(fields: Mapping[str, Any]) -> Measure:
+    """A measure of cells from its saved fields."""
     factors = fields["factors"]
     matrices = tuple(np.asarray(factors[str(i)], dtype=float) for i in range(len(factors)))
     return Measure(_space(fields["space"]), Mixture(np.asarray(fields["weights"], dtype=float), matrices))
 
 
 def _plain_space(space: Space) -> Fields:
+    """A space as arrays and numbers."""
     if isinstance(space, Cells):
         attributes = space.joint.attributes
         return {
@@ -171,6 +99,7 @@ def _plain_space(space: Space) -> Fields:
 
 
 def _space(fields: Mapping[str, Any]) -> Space:
+    """A space from its saved fields."""
     dims = tuple(int(d) for d in fields["dims"])
     _require(all(d >= 0 for d in dims))
     if "attributes" in fields:
@@ -189,6 +118,7 @@ def _space(fields: Mapping[str, Any]) -> Space:
 
 
 def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
+    """The space of cells from the symmetries of their attributes."""
     classes = _cut(fields["classes"], fields["attributes"])
     mirrors = _cut(fields["mirrors"], fields["counts"])
     attributes = []
@@ -212,6 +142,7 @@ def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
 
 
 def _joined(arrays: Any) -> Any:
+    """One array of several, end to end."""
     return np.concatenate(list(arrays)) if arrays else np.zeros(0)
 
 
@@ -227,7 +158,7 @@ READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level | Measure]] = 
 """Readers of mappings, by kind; they raise ResultError or one of ``UNREADABLE`` where one does not fit."""
 
 
-Class = TypeVar("Class")
+Class = TypeVar("Class")  # of a result
 
 
 def plain(value: Any) -> Any:
@@ -256,7 +187,7 @@ def plain(value: Any) -> Any:
 
 
 def restored(value: Any) -> Any:
-    """The values by component that ``plain`` took apart, also inside mappings."""
+    """A value with those by component whole again that ``plain`` took apart, also inside mappings."""
     if not isinstance(value, Mapping):
         return value
     if value.get("kind") in READERS:
@@ -287,10 +218,6 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "fiu"
 
 
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
 # A word of an annotation -> whether a plain value fits.
 _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
     {
@@ -302,16 +229,18 @@ _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "Grade": lambda value: value in GRADES,
         "Array": _is_array,
         # An array, or a matrix or vector by component, whose fields are checked by its reader.
-        "Value": lambda value: _is_array(value) or (_is_mapping(value) and value.get("kind") in READERS),
-        "Solution": _is_mapping,  # ``Solution.from_fields`` goes on
-        "Status": _is_mapping,
-        "AnyStrategy": _is_mapping,
+        "Value": lambda value: (
+            _is_array(value) or (isinstance(value, Mapping) and value.get("kind") in READERS)
+        ),
+        # ``Solution.from_fields``, ``_restored_field`` go on.
+        **dict.fromkeys(("Solution", "Status", "AnyStrategy"), lambda value: isinstance(value, Mapping)),
     }
 )
 _MAPPING, _TUPLE = re.compile(r"Mapping\[str, (.*)\]"), re.compile(r"tuple\[(.*), \.\.\.\]")
 
 
 def _fits(annotation: str, value: Any) -> bool:
+    """Whether a plain value fits the annotation of its field, a text."""
     if inner := _MAPPING.fullmatch(annotation):
         return isinstance(value, Mapping) and all(_fits(inner[1], each) for each in value.values())
     if inner := _TUPLE.fullmatch(annotation):
@@ -334,10 +263,10 @@ def build(cls: type[Class], fields: Mapping[str, Any]) -> Class:
     """The dataclass with these fields, each checked against its declaration and restored."""
     declared = {f.name: str(f.type) for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
     check_kinds(fields, declared)
-    return cls(**{name: _restored(declared.get(name, ""), value) for name, value in fields.items()})
+    return cls(**{name: _restored_field(declared.get(name, ""), value) for name, value in fields.items()})
 
 
-def _restored(annotation: str, value: Any) -> Any:
+def _restored_field(annotation: str, value: Any) -> Any:
     """The value of a field with this annotation, from a plain one that fits."""
     if annotation == "Status":
         return build(Status, value)
@@ -382,8 +311,8 @@ def unpack(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> dict[str, 
 FORMAT = 1
 RECORD = "record.json"
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-LONGEST = 2**26  # bytes of the record
-LARGEST = 4 * MEMORY_LIMIT  # bytes of all arrays
+MOST_RECORD_BYTES = 2**26
+MOST_BYTES = 4 * MEMORY_LIMIT  # of all arrays together
 # Raised where a file is of another kind, cut short or changed (zipfile: RuntimeError for an encrypted member
 # and its subclass NotImplementedError for an unknown method; numpy: SyntaxError and TokenError for a header),
 # or where its values do not fit together.
@@ -414,6 +343,7 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(value: dict[str, Any]) -> Any:
+    """A float that ``_encode`` made a text; any other object as it is."""
     return float(value["float"]) if value.keys() == {"float"} else value
 
 
@@ -468,8 +398,8 @@ def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
         with zipfile.ZipFile(path) as archive:
             members = [(m.filename.removesuffix(".npy"), m.file_size) for m in archive.infolist()]
             sizes = dict(members)
-            if sizes[RECORD] > LONGEST or sum(sizes.values()) > LARGEST:
-                limits = f"{LONGEST / 2**30:g} GiB of record and {LARGEST / 2**30:g} GiB in all"
+            if sizes[RECORD] > MOST_RECORD_BYTES or sum(sizes.values()) > MOST_BYTES:
+                limits = f"{MOST_RECORD_BYTES / 2**30:g} GiB of record and {MOST_BYTES / 2**30:g} GiB in all"
                 raise ResultError(f"'{path}' declares more than {limits}")
             saved = parse_json(bytes(_array(archive, RECORD)).decode(), _decode)
             version, record = saved["format"], dict(saved["record"])

@@ -21,19 +21,8 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level
 from mmopt.numerics.outward import rounded
 from mmopt.results import solution_rows_and_json
-from mmopt.results.saved_fields import (
-    UNREADABLE,
-    Grade,
-    Status,
-    Value,
-    build,
-    pack,
-    plain,
-    read_npz,
-    unpack,
-    weakest,
-    write_npz,
-)
+from mmopt.results.saved_fields import UNREADABLE, Value, build, pack, plain, read_npz, unpack, write_npz
+from mmopt.results.status_and_grade import Grade, Status, weakest
 from mmopt.results.verification import as_text
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrategy, as_dense
 
@@ -41,7 +30,10 @@ from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrateg
 def why_not_released(
     program: str, sensitivity: float, by_targets: bool, neighbours: Neighbours = ADD_REMOVE
 ) -> str:
-    """Why a strategy, or the noise of a covariance, of its own ``sensitivity`` is not released."""
+    """Why a strategy, or the noise of a covariance (``by_targets``), is not released.
+
+    sensitivity : that of the strategy as the author's program means it.
+    """
     has, changed = f"largest column norm {sensitivity:.10g}", "a row of a table changes"
     if neighbours != ADD_REMOVE:
         has, changed = f"sensitivity {sensitivity:.10g} to '{neighbours}'", "neighbours differ by"
@@ -104,6 +96,7 @@ FOR_TARGETS = " for targets"
 """The end of the name of a template whose weights followed the targets of the queries."""
 
 IN_FACTORS = "strategy in factors"  # the kind of a file with the strategy of a template
+# The fields of a template's solution.
 OF_TEMPLATES = (
     *("template", "strategy", "error", "rmse", "error_bound", "bound_from", "seconds", "workload_hash"),
 )

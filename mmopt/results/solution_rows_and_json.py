@@ -24,8 +24,8 @@ from mmopt.strategies import (
 Solution = Any  # whose file imports this one
 
 
-# Fields of a summary that a program without a strategy lacks
-OF_STRATEGIES = (
+# Fields of a summary that a program without a strategy lacks.
+OF_STRATEGY = (
     *("error", "error_grade", "error_bound", "error_bound_grade", "error_gap", "error_gap_grade"),
     *("own_sensitivity", "sensitivity", "privacy_cost", "profile", "rmse", "components"),
 )
@@ -37,7 +37,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
     """The rows of a table, (name, text), the most important first."""
     s, up = solution, solution.sense == "minimize"
     if s.template:
-        errors = error_rows(s, by=f", by {s.bound_from}")
+        errors = error_rows(s, bound_by=f", by {s.bound_from}")
         return [("template", s.template), ("strategy", repr(s.strategy)), *errors]
     bound, whose, side = (
         "no bound",
@@ -106,19 +106,22 @@ def _derived_rows(s: Solution, up: bool) -> list[tuple[str, str]]:
     return [("derived bound", f"{_figure(s.derived_bound, up=not up)}   ({basis})")]
 
 
-def error_rows(s: Solution, scaled: str = "", by: str = "") -> list[tuple[str, str]]:
-    """The rows of a strategy's error, its bound and its gap; ``scaled`` and ``by`` are remarks on the two."""
+def error_rows(s: Solution, scaled: str = "", bound_by: str = "") -> list[tuple[str, str]]:
+    """The rows of a strategy's error, its bound and its gap.
+
+    scaled, bound_by : remarks on the error and on the bound.
+    """
     total, bound = rounded(s.error, 10, up=True), rounded(s.error_bound, 10, up=False)
     return [
         ("total error", f"{total}   ({s.error_grade}; at unit noise and sensitivity 1{scaled})"),
-        ("error bound", f"{bound}   ({s.error_bound_grade}; over all strategies{by})"),
+        ("error bound", f"{bound}   ({s.error_bound_grade}; over all strategies{bound_by})"),
         ("error gap", f"{rounded(s.error_gap, 2, up=True, layout='e')}   ({s.error_gap_grade})"),
         ("rmse", f"{rounded(s.rmse, 6, up=True)}   (per query, unweighted; at unit noise)"),
     ]
 
 
 def _few(steps: Mapping[str, Solution]) -> dict[str, Solution]:
-    """The steps; only the last one of a step that was repeated often."""
+    """The steps to show: of one that was repeated often only the last."""
     names = {step: step.partition(" ")[0] for step in steps}  # without the number of a repetition
     repeats = Counter(names.values())
     return {
@@ -142,6 +145,7 @@ def levels(value: Value) -> tuple[Array, Array]:
 
 
 def _privacy_rows(s: Solution) -> list[tuple[str, str]]:
+    """The rows of privacy cost and profile, for a program with a covariance."""
     cost = s.privacy_cost
     rho = rounded(cost**2 / 2, 6, up=True)
     first = ("privacy cost", f"Δ = {rounded(cost, 6, up=True)}, ρ = Δ²/2 = {rho}")
@@ -234,7 +238,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "workload": s.workload_hash,
         "steps": {name: step.summary() for name, step in s.steps.items()},
     }
-    return fields if s.has_strategy else {name: v for name, v in fields.items() if name not in OF_STRATEGIES}
+    return fields if s.has_strategy else {name: v for name, v in fields.items() if name not in OF_STRATEGY}
 
 
 def _profile(s: Solution) -> Any:
@@ -246,6 +250,7 @@ def _profile(s: Solution) -> Any:
 
 
 def _components(s: Solution) -> dict[str, int] | None:
+    """The sizes of a strategy by component; None for any other."""
     if not isinstance(s.strategy, ComponentStrategy):
         return None
     cells = s.strategy.cells
@@ -261,5 +266,5 @@ def _solver_words(solution: Solution) -> str:
 
 
 def finite(number: float | int | bool | str | None) -> float | int | bool | str | None:
-    """JSON has no infinity."""
+    """The value for JSON, which has no infinity: None in its place."""
     return None if isinstance(number, float) and not np.isfinite(number) else number

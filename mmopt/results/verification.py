@@ -8,8 +8,16 @@ from typing import Any
 from mmopt.display_base_classes import Tabular
 
 Figure = float | str | None
-# Rows about a strategy, not shown where the program has none: its place is taken by the cells one by one
-OF_STRATEGIES = ("strategy", "sensitivity", "own_sensitivity", "error", "error_bound", "rmse", "has_strategy")
+# Rows about a strategy: not shown where the program has none, as the cells one by one stand in for it.
+ROWS_OF_STRATEGY = (
+    "strategy",
+    "sensitivity",
+    "own_sensitivity",
+    "error",
+    "error_bound",
+    "rmse",
+    "has_strategy",
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class Verification(Tabular):
     def shown(self) -> tuple[Check, ...]:
         """The checks to show: those of a strategy only where there is one, or where one fails."""
         is_none = any(row.what == "has_strategy" and row.stated == "False" for row in self.rows)
-        hidden = OF_STRATEGIES if is_none else ()
+        hidden = ROWS_OF_STRATEGY if is_none else ()
         return tuple(row for row in self.rows if not (row.holds and {row.what, row.field} & {*hidden}))
 
     def verdict(self) -> str:
@@ -108,7 +116,7 @@ def shown(figure: Figure) -> str:
 
 
 def _plain(figure: Figure) -> Figure:
-    """JSON has no infinity."""
+    """A figure for JSON, which has no infinity: a text in its place."""
     return repr(figure) if isinstance(figure, float) and not math.isfinite(figure) else figure
 
 

@@ -1,9 +1,9 @@
 """The solvers: kernels of our own, and open conic solvers through cvxpy. None is trusted.
 
-- ``solver_protocol.py``: the options, points and clock that all solvers share
-- ``table_of_kernels.py``: the kernels, each claiming its programs; and which solver takes a program
-- ``table_of_solvers.py``: the table of conic solvers, those of cvxpy beyond it, and forecasts
-- ``conic_solvers.py``: conic solvers: run through cvxpy, point by point, and what they print
+- ``options_points_and_clock.py``: the options, points and clock that all solvers share
+- ``choice_and_forecast.py``: which solver takes a program, and the memory and time that it needs
+- ``table_of_kernels.py``: the kernels, each claiming its programs
+- ``conic_solvers.py``: the table of conic solvers, and how each is run and what it prints
 - ``conic_problem.py``: the compiled problem as plain data, and bounds proved by its multipliers
 - ``function_solver.py``: a solver of one's own, a function of that
 - ``nuclear/``: the kernel of the L2 programs
@@ -15,36 +15,23 @@
 - ``softmax_kernel.py``: the kernel of softmax_step
 """
 
-from mmopt.solvers.conic_problem import Proof, prove
-from mmopt.solvers.conic_solvers import run
-from mmopt.solvers.solver_protocol import Clock, Iteration, Options, Pace, Point, Vectors, total
-from mmopt.solvers.table_of_kernels import (
-    KERNELS,
-    Claim,
-    Kernel,
+from mmopt.solvers.choice_and_forecast import (
+    Forecast,
     SolverLike,
     as_solver,
     choose_solver,
-    claims,
     conic_solver,
-    is_claimed,
-    is_kernel,
-    known_as,
-    predicted,
-    solver_name,
-)
-from mmopt.solvers.table_of_solvers import (
-    LBFGS,
-    SOLVERS,
-    Forecast,
-    SolverRow,
     forecast,
     memory_limit,
-    missing_cones,
+    predicted,
     quickest,
     refuse_too_large,
-    solver_row,
+    solver_name,
 )
+from mmopt.solvers.conic_problem import Proof, prove
+from mmopt.solvers.conic_solvers import LBFGS, SOLVERS, SolverRow, missing_cones, run, solver_row
+from mmopt.solvers.options_points_and_clock import Clock, Iteration, Options, Pace, Point, Vectors, total
+from mmopt.solvers.table_of_kernels import KERNELS, Claim, Kernel, claims, is_claimed, is_kernel, known_as
 
 __all__ = [
     "KERNELS",

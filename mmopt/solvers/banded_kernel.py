@@ -6,8 +6,8 @@ With unit columns L, A = L diag(√s) has the diagonal s = C.T @ v of X, and the
 the sum of v >= 0: no constraint is left but the sign of v. Error, gradient and gap cost O(n r b) by banded
 solves, for r queries.
 
-The bound at X: with Q = W X⁻¹ the program's Y is Q.T @ Q without its entries E in the band off the diagonal.
-Up to the square of E, which goes to zero, nuclear(W Y^½) is the error less tr(X E) / 2.
+**The bound at X.** With Q = W X⁻¹ the program's Y is Q.T @ Q without its entries E in the band off the
+diagonal. Up to the square of E, which goes to zero, nuclear(W Y^½) is the error less tr(X E) / 2.
 """
 
 import math
@@ -23,7 +23,7 @@ import scipy.optimize
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.linear_algebra import rank
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 
 PROGRAMS = ("banded_strategy",)
 
@@ -75,7 +75,7 @@ class Banded:
         return np.concatenate([np.zeros(int(self.places.sum())), np.full(count, 1.0 / count)])
 
     def factor(self, x: Array) -> tuple[Array, Array, Array, Array]:
-        """The bands (b, n) of A, of which row k has the entries k below the diagonal; those of L, s and v."""
+        """The bands (b, n) of A at a point, the bands of L, s and v; row k is k below the diagonal."""
         below, shares = np.split(x, [len(x) - len(self.cover)])
         lower = np.zeros((self.bands, self.n))
         lower[0] = 1.0
@@ -85,7 +85,7 @@ class Banded:
         return lower * (np.sqrt(diagonal) / lengths), lower, diagonal, shares
 
     def solved(self, factor: Array) -> tuple[Array, Array]:
-        """The transposes (n, r) of W A⁻¹ and of W X⁻¹."""
+        """The transposes (n, r) of W A⁻¹ and of W X⁻¹, from the bands of A."""
         half = _solve(factor, self.queries.T, "T")
         return half, _solve(factor, half, "N")
 
@@ -102,7 +102,7 @@ class Banded:
         return error * count, np.concatenate([count * by_lower[1:][self.places], by_shares])
 
     def gap(self, x: Array) -> tuple[float, float]:
-        """The objective, and nearly the program's own gap at the point."""
+        """The objective, and nearly the program's own gap, by **The bound at X** above."""
         factor, _, _, shares = self.factor(x)
         half, whole = self.solved(factor)
         error, count = float(np.square(half).sum()), float(shares.sum())
@@ -175,13 +175,14 @@ def _search(problem: Banded, pace: Pace) -> Iterator[KernelStep]:
         count += steps
         objective, gap = problem.gap(x)
         estimate = (objective, objective / (1.0 + gap))
-        made = partial(_point, problem, x, count, gap, estimate)
-        yield KernelStep(count, gap, estimate, made, done=not objective < before and gap > pace.wanted)
+        point = partial(_point, problem, x, count, gap, estimate)
+        yield KernelStep(count, gap, estimate, point, done=not objective < before and gap > pace.wanted)
 
 
 def _point(
     problem: Banded, x: Array, count: int, gap: float, estimate: tuple[float, float], stop: Stop | None
 ) -> Point:
+    """The point after so many steps: X and v of the program."""
     gram, shares = problem.gram(x)
     return Point(
         {"X": gram, "v": shares}, {}, count, f"gap {gap:.1e} by its own count", stop, estimate=estimate
@@ -199,14 +200,14 @@ def _steps(problem: Banded, x: Array, wanted: float, clock: Clock, most: float) 
         if clock.is_over or (is_counted and problem.gap(intermediate_result.x)[1] <= wanted):
             raise StopIteration
 
-    signs = np.full(len(x), -np.inf)
-    signs[len(x) - len(problem.cover) :] = LEAST_SHARE
+    least = np.full(len(x), -np.inf)
+    least[len(x) - len(problem.cover) :] = LEAST_SHARE
     result = scipy.optimize.minimize(
         problem.value,
         x,
         jac=True,
         method="L-BFGS-B",
-        bounds=scipy.optimize.Bounds(signs, np.inf),
+        bounds=scipy.optimize.Bounds(least, np.inf),
         callback=watch,
         options={
             "maxiter": int(most),

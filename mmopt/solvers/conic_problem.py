@@ -30,9 +30,9 @@ from scipy.sparse.linalg import lsqr
 from mmopt.compiler import Lowered
 from mmopt.errors import UnsuitableError
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.solvers.solver_protocol import Iteration, Options, Vectors
+from mmopt.solvers.options_points_and_clock import Iteration, Options, Vectors
 
-Named = tuple[dict[str, Array], dict[str, Array]]
+Named = tuple[dict[str, Array], dict[str, Array]]  # variables, and multipliers, by the program's names
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Handover:
 
     @np.errstate(all="ignore")  # numbers that are not finite are noticed where the point is judged
     def current(self) -> Named:
-        """The present values of the cvxpy problem."""
+        """The present values of the cvxpy problem: variables and multipliers by the program's names."""
         lowered = self.lowered
         variables = {
             n: np.array(v.value, dtype=float) for n, v in lowered.variables.items() if v.value is not None
@@ -326,7 +326,10 @@ def _inside(vectors: Vectors) -> Array | None:
 
 
 def _psd(entries: Array, side: int, solver: str) -> Array:
-    """A triangle, off-diagonal entries times √2: upper for Clarabel, lower for SCS, column by column."""
+    """The triangle of a psd matrix near the one of ``entries``: eigenvalues clipped, and lifted by rounding.
+
+    Column by column with off-diagonal entries times √2; the upper triangle for Clarabel, the lower for SCS.
+    """
     index = np.tril_indices(side) if solver == "CLARABEL" else np.triu_indices(side)
     weight = np.where(index[0] == index[1], 1.0, np.sqrt(2.0))
     matrix = np.zeros((side, side))

@@ -1,16 +1,23 @@
-"""Conic solvers: a cvxpy problem handed over as plain data, run by run, and named arrays back.
+"""The conic solvers: a table of them with their cones, and how each is run.
 
+**The table** is in order of preference. Solvers that are no rows of it may be named too, if cvxpy can call
+them. The cones that they take are cvxpy's own declaration. Where ``OPTIONS`` has their names for it they get
+the tolerance and the limit of iterations asked for; the rest run once, with their defaults, and refuse a
+limit.
+
+**Runs.** A cvxpy problem is handed over as plain data, run by run, and named arrays come back.
 Clarabel is an interior-point method, run with ever tighter tolerances (Goulart & Chen, Clarabel: an
 interior-point solver for conic programs with quadratic objectives, 2024). SCS is a first-order method, run in
 stretches (O'Donoghue, Chu, Parikh & Boyd, Conic optimization via operator splitting and homogeneous self-dual
 embedding, JOTA 2016). The others are called through cvxpy's own interface, ever tighter.
 
-Printed output is dropped, or kept and read where a printed table is the only report of the iterations. A line
-that cannot be read is left out: a solver that prints something else next year only loses rows.
+**Printed output** is dropped, or kept and read where a printed table is the only report of the iterations. A
+line that cannot be read is left out: a solver that prints something else next year only loses rows.
 """
 
 import csv
 import ctypes
+import importlib.util
 import io
 import logging
 import os
@@ -19,9 +26,9 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -30,13 +37,246 @@ from typing import Any, TextIO
 import numpy as np
 import scipy.sparse as sp
 
-from mmopt.compiler import Lowered
-from mmopt.errors import SolverError
+from mmopt.compiler import Cone, Lowered
+from mmopt.errors import OptionError, SolverError, suggest
+from mmopt.installation_and_files import version_of
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers.conic_problem import Handover, Named, conic_problem, hand_over, led_back
-from mmopt.solvers.function_solver import answers
-from mmopt.solvers.solver_protocol import Clock, Iteration, Options, Point, Vectors, total
-from mmopt.solvers.table_of_solvers import OPTIONS, SolverRow
+from mmopt.solvers.conic_problem import ConicProblem, Handover, Named, conic_problem, hand_over, led_back
+from mmopt.solvers.function_solver import KINDS, answers, imported, name_of
+from mmopt.solvers.options_points_and_clock import Clock, Iteration, Options, Point, Vectors, total
+
+LINEAR = frozenset({"zero", "nonnegative"})
+SOC = LINEAR | {"second-order"}
+PSD = LINEAR | {"psd"}
+CURVED = frozenset({"exponential", "power"})
+
+
+@dataclass(frozen=True)
+class SolverRow:
+    """One solver. ``tolerance`` is its default gap.
+
+    function : of a solver of one's own (``function_solver.py``). own_version : where there is no package.
+    quadratic : whether a quadratic objective is handed over as such, so that it needs no cone.
+    """
+
+    name: str
+    cvxpy: str
+    module: str
+    package: str
+    cones: frozenset[str]
+    method: str
+    tolerance: float
+    quadratic: bool = False
+    function: Callable[[ConicProblem], Any] | None = None
+    own_version: str = ""
+    reads: frozenset[str] = frozenset({"max_iterations"})  # of the options that not every solver reads
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_installed(self) -> bool:
+        return importlib.util.find_spec(self.module) is not None
+
+    @property
+    def version(self) -> str:
+        """The version of the module that runs; "" where it is not known."""
+        return version_of(self.module) if self.package else self.own_version
+
+
+SOLVERS: tuple[SolverRow, ...] = (
+    SolverRow("clarabel", "CLARABEL", "clarabel", "clarabel", SOC | PSD | CURVED, "interior point", 1e-6),
+    SolverRow("scs", "SCS", "scs", "scs", SOC | PSD | CURVED, "first order", 1e-4),
+    # CVXOPT's cone solver, which cvxpy calls, takes neither exponential nor power cones.
+    SolverRow("cvxopt", "CVXOPT", "cvxopt", "cvxopt", SOC | PSD, "interior point", 1e-6),
+    # QOCO takes no psd cone: of the shipped programs only query_weighting and eigen_design fit.
+    SolverRow("qoco", "QOCO", "qoco", "qoco", SOC, "interior point", 1e-6),
+    # SDPA takes no second-order cone.
+    SolverRow("sdpa", "SDPA", "sdpap", "sdpa-python", PSD, "interior point", 1e-6),
+)
+
+# Takes no cones: the search of programs of class smooth, by L-BFGS-B of scipy, with their gradients.
+LBFGS = SolverRow(
+    "lbfgs",
+    "",
+    "scipy",
+    "scipy",
+    frozenset(),
+    "quasi-Newton",
+    1e-6,
+    reads=frozenset({"max_iterations", "starts", "seed"}),
+)
+
+
+# By the name of a constraint of cvxpy, the kind of its cone.
+CVXPY_KINDS = {
+    "Zero": "zero",
+    "NonNeg": "nonnegative",
+    "SOC": "second-order",
+    "PSD": "psd",
+    "SvecPSD": "psd",
+    "ExpCone": "exponential",
+    "PowCone3D": "power",
+}
+MODULES = {"HIGHS": "highspy"}  # the module, where it has another name than the solver
+THROUGH = {"GLPK": "cvxopt", "GLPK_MI": "cvxopt"}  # the package that brings a solver without a version
+
+
+@dataclass(frozen=True)
+class OptionNames:
+    """A solver's names for our options; it always gets ``more``, and refuses tolerances below ``finest``."""
+
+    tolerance: tuple[str, ...]
+    max_iterations: str = ""
+    threads: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    finest: float = 0.0
+
+    def settings(self, tolerance: float, options: Options) -> dict[str, Any]:
+        """Settings by the solver's names."""
+        named = {self.max_iterations: options.max_iterations, self.threads: options.threads}
+        limits = {name: value for name, value in named.items() if name and value}
+        return {**self.more, **dict.fromkeys(self.tolerance, max(tolerance, self.finest)), **limits}
+
+
+# HiGHS and MOSEK have no limit of iterations for all of their methods.
+OPTIONS: Mapping[str, OptionNames] = MappingProxyType(
+    {
+        # The Cholesky solver of CVXOPT refuses problems with redundant rows, which ours have.
+        "CVXOPT": OptionNames(
+            ("abstol", "reltol", "feastol"), "max_iters", more={"max_iters": 200, "kktsolver": "robust"}
+        ),
+        "ECOS": OptionNames(("abstol", "reltol", "feastol"), "max_iters"),
+        "HIGHS": OptionNames(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), finest=1e-10),
+        "MOSEK": OptionNames(("eps",)),
+        "OSQP": OptionNames(("eps_abs", "eps_rel"), "max_iter", more={"max_iter": 200_000}),
+        "QOCO": OptionNames(("abstol", "reltol"), "max_iters"),
+        "SDPA": OptionNames(("epsilonStar", "epsilonDash"), "maxIteration", "numThreads", {"numThreads": 1}),
+    }
+)
+
+
+def cvxpy_row(name: str) -> SolverRow | None:
+    """A row for a solver of cvxpy that is not in the table; None where cvxpy does not know the name.
+
+    Raises
+    ------
+    SolverError : cvxpy knows it, and it is not installed.
+    """
+    from cvxpy.reductions.solvers import defines
+
+    cvxpy_name = name.upper()
+    interfaces = [
+        of[cvxpy_name] for of in (defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP) if cvxpy_name in of
+    ]
+    if not interfaces:
+        return None
+    able = [interface for interface in interfaces if interface.is_installed()]
+    if not able:
+        raise SolverError(
+            f"the solver '{cvxpy_name.lower()}' is not installed; cvxpy can call it where it is",
+            hint=_listed(()),
+        )
+    by = THROUGH.get(cvxpy_name, "cvxpy")
+    version = "" if cvxpy_name in THROUGH else version_of(MODULES.get(cvxpy_name, cvxpy_name.lower()))
+    names = {cone.__name__ for interface in able for cone in interface.SUPPORTED_CONSTRAINTS}
+    return SolverRow(
+        cvxpy_name.lower(),
+        cvxpy_name,
+        "cvxpy",
+        "",
+        frozenset(CVXPY_KINDS[name] for name in names & set(CVXPY_KINDS)),
+        "by cvxpy",
+        1e-6,
+        quadratic=any(interface.supports_quad_obj() for interface in able),
+        own_version=version or f"through {by} {version_of(by)}",
+        reads=frozenset(
+            {"max_iterations"} if cvxpy_name in OPTIONS and OPTIONS[cvxpy_name].max_iterations else ()
+        ),
+    )
+
+
+def installed_others() -> list[str]:
+    """The names of the solvers for which ``cvxpy_row`` has a row."""
+    from cvxpy.reductions.solvers import defines
+
+    names = {**defines.SOLVER_MAP_CONIC, **defines.SOLVER_MAP_QP}
+    rows = {row.cvxpy for row in SOLVERS}
+    return sorted(name.lower() for name in defines.INSTALLED_SOLVERS if name in names and name not in rows)
+
+
+def _listed(others: Sequence[str]) -> str:
+    """The installed solvers and those that pip installs; ``others`` are names of kernels."""
+    there = [*others, *(row.name for row in SOLVERS if row.is_installed)]
+    packages = [row.package for row in SOLVERS if not row.is_installed]
+    by_cvxpy = installed_others()
+    lines = [f"installed: {', '.join(there)}"]
+    lines += [f"through cvxpy: {', '.join(by_cvxpy)}"] if by_cvxpy else []
+    lines += [f"not installed: pip install {' '.join(packages)}"] if packages else []
+    return "\n  ".join([*lines, "a function of your own: module:function"])
+
+
+def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
+    """The row of a conic solver: of the table, of a function ``module:function``, or of another in cvxpy.
+
+    ``others`` are further names that the user may have meant.
+
+    Raises
+    ------
+    OptionError : another name; installed solvers and those that pip installs are listed.
+    SolverError : it is not installed, or the function's module cannot be imported.
+    """
+    if ":" in name:
+        return function_row(imported(name), name)
+    row = next((r for r in SOLVERS if r.name == name.lower()), None) or cvxpy_row(name)
+    if row is None:
+        near = suggest(name.lower(), [*others, *(r.name for r in SOLVERS), *installed_others()])
+        hint = near if near.startswith("did you mean") else _listed(others)
+        raise OptionError(f"there is no solver '{name}'", hint=hint)
+    if not row.is_installed:
+        raise SolverError(f"the solver '{row.name}' is not installed", hint=f"pip install {row.package}")
+    return row
+
+
+def function_row(function: Callable[[ConicProblem], Any], name: str = "") -> SolverRow:
+    """The row of a function, with the cones that it says it takes (all, where it says nothing).
+
+    Raises
+    ------
+    OptionError : its ``cones`` do not exist.
+    """
+    name = name or name_of(function)
+    taken = getattr(function, "cones", KINDS)
+    if not isinstance(taken, Collection) or isinstance(taken, str) or not set(taken) <= set(KINDS):
+        raise OptionError(
+            f"the cones of the solver '{name}' are {taken!r}, expected some of {', '.join(KINDS)}",
+            hint="for example function.cones = {'zero', 'nonnegative'}",
+        )
+    module = getattr(function, "__module__", None) or type(function).__module__
+    return SolverRow(
+        name,
+        "SCS",  # whose order of rows and triangles a ConicProblem has
+        module,
+        "",
+        frozenset(taken),
+        "a function",
+        1e-6,
+        quadratic=bool(getattr(function, "quadratic", False)),
+        function=function,
+        own_version=str(getattr(sys.modules.get(module), "__version__", "")),
+    )
+
+
+def missing_cones(row: SolverRow, cones: Sequence[Cone]) -> list[str]:
+    """The kinds of cone that a problem needs and the solver lacks.
+
+    Where a solver takes quadratic objectives, the hand-over decides whether that of the program is one.
+    """
+    needed = {(c.kind, c.origin) for c in cones}
+    if row.quadratic:
+        needed -= {("second-order", "objective")}
+    return sorted({kind for kind, _ in needed} - row.cones)
+
 
 # Of the gap asked for: the tolerances of one run after the other.
 CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
@@ -48,7 +288,7 @@ FIRST_STRETCH, STRETCH_GROWTH, MOST_ITERATIONS = 100, 1.5, 200_000
 STRETCH_TOLERANCE = 1e-5
 
 INFEASIBLE = {"PrimalInfeasible": Stop.INFEASIBLE, "DualInfeasible": Stop.UNBOUNDED}  # of Clarabel
-SIGINT, INACCURATE = -5, (-6, -7)  # of SCS
+SIGINT, INACCURATE = -5, (-6, -7)  # status numbers of SCS, as are those below
 FAILED = {
     **dict.fromkeys((-1, -6), Stop.UNBOUNDED),
     **dict.fromkeys((-2, -7), Stop.INFEASIBLE),
@@ -58,7 +298,7 @@ FAILED = {
 
 @dataclass(frozen=True)
 class _SolverRun:
-    """One run of a solver: its iterations, its word, and its result.
+    """One run of a solver: its iterations, its word ``raw``, and its result.
 
     named : gives variables and multipliers; None where they are not all finite numbers.
     stop : set where the solver says that there is no solution. is_last : no further run would help.
@@ -95,6 +335,7 @@ def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Gen
 
 
 def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
+    """Runs of Clarabel, each to a finer tolerance."""
     import clarabel
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
 
@@ -151,6 +392,7 @@ def _interrupts_later() -> Iterator[None]:
 
 
 def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
+    """Stretches of SCS, each longer than the one before and from where that ended."""
     import scs
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
 
@@ -317,19 +559,19 @@ def quiet_output(into: int | None = None) -> Iterator[None]:
     runtime = ctypes.CDLL(None if os.name == "posix" else "ucrtbase")
     sys.stdout.flush()
     runtime.fflush(None)
-    kept, other = os.dup(1), os.open(os.devnull, os.O_WRONLY) if into is None else os.dup(into)
+    standard, other = os.dup(1), os.open(os.devnull, os.O_WRONLY) if into is None else os.dup(into)
     try:
         os.dup2(other, 1)
         yield
     finally:
         runtime.fflush(None)  # a pipe is buffered: without this the text comes out later
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(standard, 1)
+        os.close(standard)
         os.close(other)
 
 
 class _Both(io.StringIO):
-    """Text that is kept and written on."""
+    """Text that is kept and also written to the stream ``on``."""
 
     def __init__(self, on: TextIO) -> None:
         super().__init__()

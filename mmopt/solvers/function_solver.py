@@ -220,6 +220,7 @@ def _checked(name: str, returned: Any, problem: ConicProblem, *, is_last: bool =
 
 
 def _vector(name: str, what: str, value: Any, length: int, of: str) -> Array:
+    """The vector ``what`` of an answer, x or y, checked; ``of``: the side of A that its length is of."""
     expected = f"as {what}, which is {length} numbers (A has {length} {of})"
     try:
         raw = np.asarray(value)
@@ -238,6 +239,7 @@ def _vector(name: str, what: str, value: Any, length: int, of: str) -> Array:
 
 
 def _described(value: Any) -> str:
+    """A value in words, for a message."""
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
     if isinstance(value, str):
@@ -251,4 +253,5 @@ def _described(value: Any) -> str:
 
 
 def _wrong(name: str, what: str) -> SolverError:
+    """The error about an answer that is not what is expected; ``what`` it did, in words."""
     return SolverError(f"the solver '{name}' {what}", hint=f"expected {EXPECTED}")

@@ -15,14 +15,14 @@ import numpy as np
 
 from mmopt.numerics.arrays import Array
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 
 STEPS_BETWEEN_GAPS = 10  # steps between two counts of the gap
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """A (p, n) after so many steps, with objective and bound by its own arithmetic."""
+    """A (p, n), ``columns``, after so many steps, with objective and bound by its own arithmetic."""
 
     columns: Array
     iterations: int
@@ -81,6 +81,7 @@ def approach(
         missed = price * float(np.square(rest).sum())
         away = near * float(np.square(moved).sum())
         slope = 2 * price * (reconstruction.T @ rest) - 2 * near * moved
+        # The dual norm of the slope, column by column: the most that a step within the balls can gain.
         pull = float(np.linalg.norm(slope, ord=math.inf if norm == 1 else 2, axis=0).sum())
         linear = 2 * price * float((rest * target).sum()) - 2 * near * float((moved * before).sum())
         bound = max(bound, fixed + linear - missed - away - pull)
@@ -153,5 +154,6 @@ def points(
 
 
 def _point(state: Approximation, stop: Stop | None) -> Point:
+    """The point of an approximation: A."""
     raw, estimate = f"gap {state.gap:.1e} by its own arithmetic", (state.objective, state.bound)
     return Point({"A": state.columns}, {}, state.iterations, raw, stop, estimate=estimate)

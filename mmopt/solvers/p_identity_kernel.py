@@ -32,7 +32,7 @@ import scipy.optimize
 
 from mmopt.numerics.arrays import Array
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers.solver_protocol import Clock, Options, Point
+from mmopt.solvers.options_points_and_clock import Clock, Options, Point
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,10 @@ class Objective:
         return np.asarray(np.repeat(t / np.sqrt(self.cells), self.cells.astype(int), axis=1))
 
     def value_and_gradient(self, t: Array) -> tuple[float, Array]:
-        """Total error at sensitivity 1 for unit noise, and its derivative by T (k, b)."""
+        """Total error at sensitivity 1 for unit noise, and its derivative by T (k, b).
+
+        By **Error and gradient** above: th is T D G D, ct and cth are C times T and times th.
+        """
         k = len(t)
         r = 1.0 / np.sqrt(self.cells)
         s = 1.0 + r * t.sum(axis=0)
@@ -81,13 +84,13 @@ class Objective:
         factor = scipy.linalg.cho_factor(small, lower=True, check_finite=False)
         ct = scipy.linalg.cho_solve(factor, t, check_finite=False)
         cth = scipy.linalg.cho_solve(factor, th, check_finite=False)
-        left = self.diagonal * s * s - np.einsum("ij,ij->j", th, ct)
-        return float(left.sum()), 2.0 * ((cth @ t.T) @ ct - cth + r * (left / s))
+        by_block = self.diagonal * s * s - np.einsum("ij,ij->j", th, ct)
+        return float(by_block.sum()), 2.0 * ((cth @ t.T) @ ct - cth + r * (by_block / s))
 
 
 # Cells of the smallest blocks and weight of all rows, in the order in which they proved good on prefix sums
 # and all ranges over 64 to 2048 cells; None: random rows.
-ORDER: tuple[tuple[int, float] | None, ...] = (
+START_ORDER: tuple[tuple[int, float] | None, ...] = (
     (16, 0.3),
     (20, 0.3),
     None,
@@ -102,9 +105,9 @@ ORDER: tuple[tuple[int, float] | None, ...] = (
     None,
     (8, 0.3),
 )
-SHARES = (16, 24, 12)  # cells for each random row, in turn
-FEW = 64  # up to so many cells every third random start has all rows that there may be
-NOISE = 1e-2  # added to starts with symmetries, from which a gradient does not lead away
+CELLS_PER_ROW = (16, 24, 12)  # cells for each random row, in turn
+FEW_CELLS = 64  # up to so many cells every third random start has all rows that there may be
+START_NOISE = 1e-2  # added to starts with symmetries, from which a gradient does not lead away
 
 
 @dataclass(frozen=True)
@@ -127,17 +130,18 @@ def starts(n: int, most: int, seed: int, queries: Array | None = None) -> Iterat
     rng = np.random.default_rng([seed, n])
 
     def noisy(rows: Array) -> Array:
-        return np.asarray(rows + NOISE * rng.random(rows.shape))
+        """The rows without their symmetries."""
+        return np.asarray(rows + START_NOISE * rng.random(rows.shape))
 
     yield StartRows("total", noisy(np.full((1, n), 0.3)))
     rows = np.zeros((0, n)) if queries is None else _counts(queries)
     if 0 < len(rows) <= most:
         yield StartRows("queries", noisy(0.3 * rows))
     number = 0
-    for entry in itertools.chain(ORDER, itertools.repeat(None)):
+    for entry in itertools.chain(START_ORDER, itertools.repeat(None)):
         if entry is None:
             number += 1
-            wanted = most if n <= FEW and number % 3 == 0 else round(n / SHARES[number % 3])
+            wanted = most if n <= FEW_CELLS and number % 3 == 0 else round(n / CELLS_PER_ROW[number % 3])
             yield StartRows(f"random {number}", rng.random((min(most, max(1, wanted)), n)))
             continue
         size, weight = entry
@@ -163,11 +167,12 @@ def _counts(queries: Array) -> Array:
     return np.asarray(rows / rows.max(axis=1, keepdims=True, initial=0.0))
 
 
-ENOUGH, AGREE = 3, 5e-3  # so many starts at least; errors that differ by less, relatively, agree
-KEPT = 3  # of so many starts one is followed after each round
-FIRST, SECOND = 60, 240  # quasi-Newton steps of the first two rounds
+# So many starts at least; errors that differ by less, relatively, agree.
+FEWEST_STARTS, AGREEMENT = 3, 5e-3
+STARTS_PER_FOLLOWED = 3  # of so many starts one is followed after each round
+FIRST_STEPS, SECOND_STEPS = 60, 240  # quasi-Newton steps of the first two rounds
 # Cells up to which there are so many starts, and so many steps in a round between and in the last one.
-SIZES = ((512, 18, 200, 1000), (2048, 9, 200, 300), (math.inf, 4, 80, 60))
+STARTS_AND_STEPS = ((512, 18, 200, 1000), (2048, 9, 200, 300), (math.inf, 4, 80, 60))
 FEWEST_BLOCKS = 128  # blocks that are left where cells are merged, at least
 LARGEST_BLOCK = ((1024, 4), (math.inf, 8))  # cells in a block, up to so many cells
 ALIKE_CELLS = 0.05  # squared difference of the columns of neighbouring cells, next to their squares
@@ -212,13 +217,14 @@ class _Way:
 
 def default_starts(n: int) -> int:
     """The number of starts by default."""
-    return next(count for size, count, *_ in SIZES if n <= size)
+    return next(count for size, count, *_ in STARTS_AND_STEPS if n <= size)
 
 
 def rounds(gram: Array) -> list[tuple[int, int]]:
     """Cells in a block and quasi-Newton steps of each round; cells are merged where neighbours are alike."""
     n = len(gram)
     diagonal = np.diag(gram)
+    # The squared differences of the columns of neighbouring cells, summed.
     apart = float(np.sum(diagonal[1:] + diagonal[:-1] - 2.0 * np.diag(gram, 1)))
     largest = next(block for size, block in LARGEST_BLOCK if n <= size)
     block = 1
@@ -228,8 +234,8 @@ def rounds(gram: Array) -> list[tuple[int, int]]:
         and apart <= ALIKE_CELLS * float(np.sum(diagonal))
     ):
         block *= 2
-    between, last = next((steps, end) for size, _, steps, end in SIZES if n <= size)
-    plan = [(block, FIRST), (block, SECOND)]
+    between, last = next((steps, end) for size, _, steps, end in STARTS_AND_STEPS if n <= size)
+    plan = [(block, FIRST_STEPS), (block, SECOND_STEPS)]
     while block > 2:
         block //= 2
         plan.append((block, between))
@@ -273,13 +279,14 @@ def search(
             if way.block != block:
                 ways[i], taken = _descend(objective, way, min(steps, limit - used), clock)
                 used += taken
-            if may_agree and place == 0 and i + 1 >= ENOUGH:
+            if may_agree and place == 0 and i + 1 >= FEWEST_STARTS:
                 least, second = heapq.nsmallest(2, range(i + 1), key=lambda at: ways[at].value)
-                if ways[second].value > ways[least].value * (1.0 + AGREE):
+                if ways[second].value > ways[least].value * (1.0 + AGREEMENT):
                     continue
-                further, taken = _descend(objective, ways[least], min(SECOND, limit - used), clock)
+                # Two agree: where the best is near its end, too, no more is started.
+                further, taken = _descend(objective, ways[least], min(SECOND_STEPS, limit - used), clock)
                 used, may_agree = used + taken, False
-                if further.value >= ways[least].value * (1.0 - AGREE):
+                if further.value >= ways[least].value * (1.0 - AGREEMENT):
                     count = i + 1
                     del ways[count:]
                 ways[least] = further
@@ -292,24 +299,25 @@ def search(
         yield SearchState(best.rows, best.value, count, tuple(values.values()), used, stop)
         if stop:
             return
-        ways = ways[: -(-len(ways) // KEPT)]
+        ways = ways[: -(-len(ways) // STARTS_PER_FOLLOWED)]
 
 
 def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tuple[_Way, int]:
-    """Take ``steps`` of L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) over the blocks; returns how many were taken.
+    """The way after ``steps`` of L-BFGS-B over the blocks (Byrd, Lu, Nocedal & Zhu 1995), and their number.
 
-    None is taken when the time is over: a start without a step keeps an infinite value.
+    None is taken when the time is over: a start without a step keeps an infinite value. A way that converges
+    notes its ``block``, the cells of one block.
     """
     if clock.is_over:
         return way, 0
     t = objective.merged(way.rows)
-    size, _ = objective.value_and_gradient(t)
+    first, _ = objective.value_and_gradient(t)
     if steps < 1:
-        return replace(way, rows=objective.spread(t), value=size), 0
+        return replace(way, rows=objective.spread(t), value=first), 0
 
     def scaled(x: Array) -> tuple[float, Array]:
         value, gradient = objective.value_and_gradient(x.reshape(t.shape))
-        return value / size, gradient.ravel() / size
+        return value / first, gradient.ravel() / first
 
     def watch(intermediate_result: scipy.optimize.OptimizeResult) -> None:
         if clock.is_over:
@@ -331,8 +339,8 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
         },
     )
     rows = objective.spread(np.asarray(optimum.x).reshape(t.shape))
-    ended = int(objective.cells[0]) if optimum.success else 0
-    return _Way(way.number, rows, float(optimum.fun) * size, ended), int(optimum.nit)
+    block = int(objective.cells[0]) if optimum.success else 0
+    return _Way(way.number, rows, float(optimum.fun) * first, block), int(optimum.nit)
 
 
 # Fitted on one thread of a shared core, to a factor of about three: prefix sums over 64, 256, 1024, 2048 and

@@ -5,10 +5,11 @@ the best strategy. The largest column of a strategy is only searched for here: t
 it, ``diag(X)`` by ``RowSpace.largest`` and the certificate by ``sectors.bounds``. Programs with a target for
 each query, and that of the largest variance, also search for shares of the queries.
 
-**Sets.** Strategies by sets of attributes are in closed form. With the rows of each set fixed,
-Σ_S E_S / x_S at Σ x_S = 1 is least at x_S ∝ √E_S. For the largest of the queries' Σ_S v_S / x_S relative to
-their targets E is that of weights of the queries, which are multiplied again and again by a power of their
-variances. Measure and weights of the bound are those that gave the rows (``strategies.set_strategy``).
+**Sets.** Strategies by sets of attributes are in closed form. With the rows of each set S fixed, x_S its
+share of the squared sensitivity and E_S its error at share 1, Σ_S E_S / x_S at Σ x_S = 1 is least at x_S ∝
+√E_S. For the largest of the queries' Σ_S v_S / x_S relative to their targets E is that of weights of the
+queries, which are multiplied again and again by a power of their variances. Measure and weights of the bound
+are those that gave the rows (``strategies.set_strategy``).
 """
 
 import math
@@ -29,12 +30,13 @@ from mmopt.sectors.bounds import best_measure_bound
 from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.mixture_search import QueryShares, with_root
 from mmopt.sectors.sector_cells import SectorCells
-from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 from mmopt.strategies.row_space_strategy import definite_parts
 from mmopt.strategies.set_strategy import SetCells, that_fit
 
 LEAST_SHARE = 1e-9  # of a set: one whose error is negligible next to the others is measured too
 STEPS, PATIENCE = 1000, 50  # of the weights of queries, and those in which the largest has to fall
+# The least fall of the largest that counts, relatively; the power of the variances in a step.
 FALL, POWER = 1e-4, 0.5
 
 
@@ -84,7 +86,10 @@ def _shares(errors: Array) -> tuple[Array, float]:
 def _design(
     measures: Sequence[Array], shares: Array, value: float, of_queries: Array | None = None
 ) -> Design:
-    """A design whose bound comes from the program's own evaluation: its value stands in for it here."""
+    """A design by sets; its value stands in for its bound, which comes from the program's own evaluation.
+
+    of_queries : the weights of the queries that the bound is at; None for total error.
+    """
     measure = Mixture(np.ones(1), tuple(each[None] for each in measures))
     return Design(measure, value, tuple(shares.reshape(-1, 1, 1)), value, value, of_queries)
 
@@ -92,17 +97,17 @@ def _design(
 RELATIVE = ("fitness_penalty", "fitness_hybrid")
 """Programs of alpha + beta, twice the root of the product at the best scale, and multipliers of ratios."""
 
-LARGEST = "minimax_variance"
+MINIMAX = "minimax_variance"
 """The program of the largest weighted variance: every query has the target 1."""
 
-PROGRAMS = ("l2_strategy", LARGEST, "fitness_for_use", "fitness_budget", *RELATIVE)
+PROGRAMS = ("l2_strategy", MINIMAX, "fitness_for_use", "fitness_budget", *RELATIVE)
 
 TOLERANCE = 1e-2
 """The default gap: a largest entry is proved, not only searched for."""
 
 DESIGNS_TO_FALL = 60  # designs in which the gap has to fall by a tenth
 ARRAYS = 24  # of the size of the components that are held
-SHARES = (0.0, 1e-9, 1e-7, 1e-5)  # of another measure that are tried
+UNIFORM_SHARES = (0.0, 1e-9, 1e-7, 1e-5)  # of the uniform measure, that are tried in turn
 SHARE_OF_PROOF = 0.3  # of a time limit
 LOOKS_OF_PROOF = 5.0  # of the first look: components up to 647 and up to 1,939 took 6 and 4, to the result
 SECONDS_AT_LEAST, SECONDS_OF_CUBES = 3.0, 1.8e-8
@@ -161,8 +166,10 @@ def _steps(program: str, env: Mapping[str, Any], reserve: "_Reserve") -> Iterato
 
 @dataclass
 class _Reserve:
-    """The time kept to prove a point: a share, and no less than so many times the first look at the cells,
-    which decomposes each component as the proof does several times.
+    """The time that is left to prove a point.
+
+    It is a share of the limit, and no less than ``LOOKS_OF_PROOF`` times the first look at the cells, which
+    decomposes each component as the proof does several times.
 
     first : seconds of that look, set when the reserve is first used.
     """
@@ -193,7 +200,7 @@ class _Reserve:
 def _point(program: str, env: Mapping[str, Any], design: Design, count: int, stop: Stop | None) -> Point:
     """The strategy, or N⁻¹ as the covariance of the basis; measure and shares at the scale of multipliers."""
     cells = _cells(env)
-    mass = design.bound if design.shares is None or program == LARGEST else 1.0
+    mass = design.bound if design.shares is None or program == MINIMAX else 1.0
     estimate: tuple[float, float | None] = _estimate(program, env, design)
     if isinstance(cells, SetCells):
         prices, parts = Measure(cells, design.measure.scaled(mass / design.measure.total)), design.parts
@@ -204,9 +211,9 @@ def _point(program: str, env: Mapping[str, Any], design: Design, count: int, sto
     values: dict[str, Any] = {"X": Split(cells, cells, parts)}
     multipliers: dict[str, Any] = {"sensitivity": prices}
     if design.shares is not None:
-        orbits = env["W" if program == LARGEST else "L"].rows
+        orbits = env["W" if program == MINIMAX else "L"].rows
         of_queries = design.shares / orbits.sizes
-        if program == LARGEST:
+        if program == MINIMAX:
             values["t"] = design.value
             multipliers["accuracy"] = Level(orbits, of_queries)
         else:
@@ -252,35 +259,35 @@ def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterato
         return designs(space, first=lambda: None if reserve.is_short() else cells.first_strategy)
     shares = _query_shares(program, env)
     if isinstance(cells, SetCells):
-        queries = env["W" if program == LARGEST else "L"]
+        queries = env["W" if program == MINIMAX else "L"]
         return iter([least_largest(cells, queries, shares.targets, shares.constant)])
     return target_designs(cells.rows, shares)
 
 
 def _query_shares(program: str, env: Mapping[str, Any]) -> QueryShares:
     """The queries with targets, and the weight of all variances."""
-    queries = env["W" if program == LARGEST else "L"]
+    queries = env["W" if program == MINIMAX else "L"]
     sizes = queries.rows.sizes
-    targets = np.ones(len(sizes)) if program == LARGEST else env["c"].values
+    targets = np.ones(len(sizes)) if program == MINIMAX else env["c"].values
     constant = float(env.get("total", 0.0)) / float(sizes @ targets)
     return QueryShares(queries.parts, queries.rows.labels, sizes, targets, constant)
 
 
 def _cells(env: Mapping[str, Any]) -> SectorCells | SetCells:
-    """The cells of the queries."""
+    """The space of the cells that the givens are over."""
     return env["B" if "B" in env else "W"].columns  # type: ignore[no-any-return]
 
 
 def _prices(cells: SectorCells, measure: Mixture, mass: float) -> Measure:
-    """The measure at a mass, with just enough of the uniform one that the moments' rounding is small next to
-    it.
+    """The measure at a mass, mixed with the least share of the uniform one that rounding allows.
 
-    The bound is concave in the measure: a share of another one costs no more than that share of it.
+    The moments' rounding is then small next to that share, or to the least one where none is mixed in. The
+    bound is concave in the measure: a share of another one costs no more than that share of it.
     """
     uniform = Mixture(np.array([measure.total]), tuple(shares[None] for shares in cells.rows.uniform))
-    for share in SHARES:
+    for share in UNIFORM_SHARES:
         mixed = measure.scaled(1.0 - share).joined(uniform.scaled(share)) if share else measure
         prices = Measure(cells, mixed.scaled(mass / mixed.total))
-        if max(prices.moments.offs) <= max(share, SHARES[1]):
+        if max(prices.moments.offs) <= max(share, UNIFORM_SHARES[1]):
             break
     return prices

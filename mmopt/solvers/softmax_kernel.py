@@ -10,7 +10,7 @@ maximum's own weighting of the privacy costs and q that of the variances. This d
 Newton's method follows it from soft maxima that are easy to the sharp ones asked for. (The paper's own
 method is Newton's with conjugate gradients on the covariance: Xiao et al., PVLDB 2021, Algorithms 1-3.)
 
-In logarithms x of the weights the Hessian is nearly -(Q + diag(y / t)), Q as in ``nuclear.ascent``.
+In logarithms x of the weights the Hessian is nearly -(Q + diag(y / t)), Q as in ``nuclear.interior_point``.
 Where a cell or query could cost nothing weights would fall without end, and with them digits: a logarithmic
 barrier holds them, as there.
 """
@@ -28,9 +28,10 @@ from scipy.special import logsumexp
 
 from mmopt.numerics.arrays import Array
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers.nuclear.ascent import exponentials
-from mmopt.solvers.nuclear.nuclear_problem import QueryComponent, care_for, conditioned, spectrum
-from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
+from mmopt.solvers.nuclear.interior_point import exponentials
+from mmopt.solvers.nuclear.problem_and_iterates import QueryComponent, spectrum
+from mmopt.solvers.nuclear.programs_and_points import care_for, conditioned
+from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 
 HESSIAN_ROWS = 512  # of the Hessian, formed at a time
 HESSIAN_RIDGE = 1e-14  # on a unit diagonal: its rounding
@@ -97,14 +98,18 @@ def state(soft: Soft, p: Array, q: Array) -> LogWeights:
 
 
 def _soft(t: float, values: Array) -> float:
+    """A soft maximum of the values, logsumexp(t v) / t."""
     return float(logsumexp(t * values)) / t
 
 
 def direction(soft: Soft, at: LogWeights, barrier: float) -> tuple[Array, Array]:
-    """Newton's step of the logarithms up D + barrier * Σ x, along which both sums of weights stay 1."""
+    """Newton's step up D + barrier * Σ x in the logarithms x, along which both sums of weights stay 1.
+
+    Returns the step of the cells and that of the queries; inside, queries stand before cells.
+    """
     m = len(at.q)
     logs = np.concatenate([at.q, at.p])
-    y = np.exp(logs)
+    y = np.exp(logs)  # the weights; t: the sharpness of the soft maximum that each belongs to
     t = np.concatenate([np.full(m, soft.queries), np.full(len(at.p), soft.cells)])
     slopes = y * (np.concatenate([at.variances, at.costs]) - logs / t)
     is_query = np.arange(len(y)) < m
@@ -162,7 +167,7 @@ def needs(program: str, env: Mapping[str, Any]) -> tuple[float, float]:
 
 PROGRAMS = ("softmax_step",)
 
-Search = Generator[tuple[LogWeights, str], float, None]
+Search = Generator[tuple[LogWeights, str], float, None]  # see ``search``
 
 SHARPNESS_GROWTH = 5.0  # of the sharpness from one stage to the next
 GAP_OF_STAGE = 0.02  # gap at which a stage ends
@@ -194,12 +199,13 @@ def points(
 
 
 def _steps(soft: Soft, basis: Array, pace: Pace) -> Iterator[KernelStep]:
+    """Steps of the search; until the maxima are the ones asked for, there is nothing to show."""
     iterates = search(soft)
     at, place = _silently(iterates, None)
     for count in itertools.count(1):
         estimate, gap = ((at.upper, at.lower), at.gap) if place != "way" else (None, math.inf)
-        made = partial(_point, basis, pace, at, count, estimate)
-        yield KernelStep(count, gap, estimate, made, done=place == "end")
+        point = partial(_point, basis, pace, at, count, estimate)
+        yield KernelStep(count, gap, estimate, point, done=place == "end")
         at, place = _silently(iterates, pace.wanted)
 
 
@@ -211,6 +217,7 @@ def _point(
     estimate: tuple[float, float] | None,
     stop: Stop | None,
 ) -> Point:
+    """The point of an iterate: its Σ, of a condition that floating point can take."""
     caring = care_for(pace.wanted, pace.is_first, basis.shape[1])
     (covariance,) = conditioned([basis @ at.noise], caring.condition)
     raw = f"gap {at.gap:.1e} by its own count"
@@ -263,4 +270,5 @@ def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
 
 
 def _height(at: LogWeights, barrier: float) -> float:
+    """D with the barrier, which steps raise."""
     return at.lower + barrier * float(at.p.sum() + at.q.sum())

@@ -1,21 +1,18 @@
-"""The kernels, each claiming its programs; and which solver takes a program.
+"""The table of kernels, each claiming its programs.
 
 Kernels are methods of our own for the problems of this field. A kernel names the shipped programs that it
 solves. It claims any program that has the tree of one of them under other names (a copy in a notebook,
 another formulation with the same lines) and no program that only has its name: with ``diag(X) <= 1`` edited
 it goes to a conic solver. The kernel's points are scored against the user's program, like those of any
 solver.
-
-A convex program is solved by a kernel that claims it, else by a conic solver by its forecast.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmopt.compiler import Instance, cones, variables
+from mmopt.compiler import Instance
 from mmopt.compiler.same_program import Renaming, match
-from mmopt.errors import OptionError, SolverError, UnsuitableError, whole
 from mmopt.installation_and_files import version
 from mmopt.language import Checked, shipped
 from mmopt.numerics.component_arrays import Split
@@ -28,24 +25,8 @@ from mmopt.solvers import (
     softmax_kernel,
     weighting_kernel,
 )
-from mmopt.solvers.function_solver import reference
-from mmopt.solvers.solver_protocol import Clock, Options, Point
-from mmopt.solvers.table_of_solvers import (
-    LBFGS,
-    SOLVERS,
-    Forecast,
-    SolverRow,
-    forecast,
-    function_row,
-    memory_limit,
-    missing_cones,
-    quickest,
-    refuse_too_large,
-    solver_row,
-    too_large,
-)
-
-BYTES_OF_ANY_SOLVE = 150e6  # bytes that any solve takes
+from mmopt.solvers.conic_solvers import SolverRow
+from mmopt.solvers.options_points_and_clock import Clock, Options, Point
 
 
 @dataclass(frozen=True)
@@ -167,11 +148,6 @@ class Claim:
                 multipliers={self._key(n): v for n, v in point.multipliers.items()},
             )
 
-    def forecast(self, instance: Instance) -> Forecast:
-        """Memory and time, to a factor of about three."""
-        memory, seconds = self.kernel.needs(self.program, self.givens(instance))
-        return Forecast(self.name, BYTES_OF_ANY_SOLVE + memory, seconds)
-
     def givens(self, instance: Instance) -> dict[str, Any]:
         """The instance's givens and lets under the shipped program's names, and the sizes of variables."""
         names, sizes = self.renaming.names, instance.sizes()
@@ -194,13 +170,13 @@ class Claim:
 
 
 def _implicit_queries(instance: Instance, left: Any, right: Any) -> Any:
-    """The queries, if ``left @ right`` is their representation in the basis and they need no memory."""
+    """The queries, if they are ``left @ right`` by the workload's own basis and need no memory; else None."""
     workload = instance.workload
-    taken = {d.source for d in instance.program.givens if d.name not in instance.passed}
+    sources = {d.source for d in instance.program.givens if d.name not in instance.passed}
     is_product = (
         workload.given_queries is not None
         and not isinstance(left, Split)
-        and {"workload.representation", "workload.basis"} <= taken
+        and {"workload.representation", "workload.basis"} <= sources
         and left is workload.representation
         and right is workload.basis
     )
@@ -245,94 +221,3 @@ def is_claimed(instance: Instance, solver: str | SolverRow | None, *, has_start:
 def is_kernel(solver: str | SolverRow | None) -> bool:
     """Whether ``solver`` is a kernel's name, or None for any solver."""
     return solver is None or (isinstance(solver, str) and solver.lower() in {k.name for k in KERNELS})
-
-
-SolverLike = str | Callable[..., Any] | None
-"""A caller's solver: a name, ``module:function``, or a function of one ``ConicProblem``."""
-
-
-def as_solver(solver: SolverLike) -> str | SolverRow | None:
-    """A name as it is, and the row of a function; OptionError for anything else."""
-    if solver is None or isinstance(solver, str):
-        return solver
-    if callable(solver):
-        return function_row(solver)
-    raise OptionError(
-        f"a {type(solver).__name__} is no solver",
-        hint="expected a name ('clarabel'), 'module:function', or a function of a ConicProblem",
-    )
-
-
-def solver_name(solver: SolverLike) -> str | None:
-    """The name by which another process finds a kernel, an installed solver or a function.
-
-    Errors as ``solver_row``, and OptionError for a function that it would not find.
-    """
-    row = as_solver(solver)
-    if isinstance(row, SolverRow):
-        return reference(row.function) if row.function is not None else row.name
-    if row is None or is_kernel(row) or row.lower() == LBFGS.name:
-        return None if row is None else row.lower()
-    return solver_row(row, [k.name for k in KERNELS]).name
-
-
-def choose_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow | Claim:
-    """The solver or kernel named; by default a kernel that claims the program, else the best conic solver.
-
-    Raises
-    ------
-    OptionError, SolverError : unknown, not installed, it lacks a cone, or the kernel does not claim it.
-    TooLargeError : the forecast does not fit into memory.
-    """
-    if not is_kernel(name):
-        return conic_solver(instance, name)
-    for claim in claims(instance):
-        if name is None or claim.name == str(name).lower():
-            w, needed = instance.workload, predicted(instance, claim)
-            if needed.memory > memory_limit():
-                hint = f"the workload has {whole(w.n)} cells and {w.m:,} queries; use fewer cells"
-                raise too_large(instance.program.name, needed, hint)
-            return claim
-    if name is None:
-        return conic_solver(instance, None)
-    raise UnsuitableError(
-        f"the kernel '{name}' does not know '{instance.program.name}' with what is given here",
-        hint="leave out the solver",
-    )
-
-
-def predicted(instance: Instance, row: SolverRow | Claim) -> Forecast:
-    """Memory and time of a solver on an instance."""
-    if isinstance(row, Claim):
-        return row.forecast(instance)
-    sizes = instance.sizes()
-    return forecast(row, cones(instance.checked, sizes), variables(instance.checked, sizes))
-
-
-def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
-    """The solver named, if it has the cones; else the first suitable one of the table.
-
-    Raises
-    ------
-    OptionError, SolverError : unknown, not installed, or it lacks a cone (named).
-    TooLargeError : the forecast does not fit into memory.
-    """
-    needed = cones(instance.checked, instance.sizes())
-    unknowns = variables(instance.checked, instance.sizes())
-    if name is not None:
-        row = name if isinstance(name, SolverRow) else solver_row(name, [k.name for k in KERNELS])
-        missing = missing_cones(row, needed)
-        if missing:
-            able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
-            raise UnsuitableError(
-                f"'{instance.program.name}' does not work with {row.name}: "
-                f"it must have the {' and the '.join(missing)} cone",
-                hint=f"these have it: {', '.join(able)}",
-            )
-    else:
-        rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
-        if not rows:
-            raise SolverError(f"no installed solver has all the cones that '{instance.program.name}' needs")
-        row = quickest(rows, needed, unknowns)
-    refuse_too_large(instance.program.name, row, needed, unknowns)
-    return row

@@ -32,7 +32,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.numerics.arrays import Array, Ints, panels
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, Options, Pace, Point
 
 # Added to the unit diagonal of the scaled Newton matrix, far below what matters: no pivot is then zero.
 NEWTON_RIDGE = 1e-15
@@ -134,16 +134,16 @@ def _scaled(system: Array, h: Array) -> tuple[Array, Array]:
 
 
 def better(one: WeightsAndPrices, other: WeightsAndPrices) -> WeightsAndPrices:
-    """The better side of each."""
+    """The better point and the better prices of two pairs."""
     point = one if one.objective <= other.objective else other
     prices = one if one.bound >= other.bound else other
     return WeightsAndPrices(point.u, prices.mu, point.objective, prices.bound)
 
 
-EXTRAPOLATION_DEPTH = 8
+EXTRAPOLATION_DEPTH = 8  # past steps that are combined
 MOST_CHANGE = 4.0  # change of a logarithm in one extrapolated step
 LOWEST_PRICE = -80.0  # a price is never less than this (its logarithm, next to the largest)
-EXTRAPOLATION_RIDGE = 1e-12
+EXTRAPOLATION_RIDGE = 1e-12  # relative to the trace
 
 
 def fixed_point(problem: Weighting, start: Array) -> Iterator[WeightsAndPrices]:
@@ -181,8 +181,8 @@ def _extrapolated(past: list[tuple[Array, Array]], weight: Array) -> Array:
     return np.clip(out, -MOST_CHANGE, MOST_CHANGE) if float(np.max(np.abs(out))) < 1e300 else step
 
 
-CENTRES = (1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 0.6)
-TO_BOUNDARY = 0.99
+CENTRES = (1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3, 0.6)  # the σ that are tried
+TO_BOUNDARY = 0.99  # part of the way to the boundary that a step goes at most
 LEAST_PRICE = 0.1  # a price starts at no less than this part of its place on the central path
 LOPSIDED = 1e-4  # the smallest product s·mu next to the mean; below it a step is judged worse
 
@@ -194,7 +194,10 @@ def curvature(problem: Weighting, u: Array, b: Array) -> Array:
 
 
 def interior(problem: Weighting, start: WeightsAndPrices) -> Iterator[WeightsAndPrices]:
-    """The best pair after each step, the start's first; ends when a step no longer moves."""
+    """The best pair after each step of second order, the start's first; ends when a step no longer moves.
+
+    For the letters see **Steps of second order** above.
+    """
     a, matrix = problem.power, problem.matrix
     cells = matrix.shape[1]
     inside = 1.0 - 0.5 * min(0.5, max(start.gap, 1e-12))
@@ -244,7 +247,7 @@ def _farthest(value: Array, move: Array) -> float:
     return TO_BOUNDARY / speed if speed > 0 else 1.0
 
 
-FEW, MANY = 10, 60
+LEAST_FIRST_ORDER, MOST_FIRST_ORDER = 10, 60  # steps of first order
 STEPS_WITHOUT_HALVING = 12  # second-order steps that may pass without the gap halving
 
 
@@ -255,7 +258,7 @@ def improve(problem: Weighting, start: WeightsAndPrices | None = None) -> Iterat
     """
     k, n = problem.matrix.shape
     # A dense second-order step costs about k/4 first-order ones.
-    count = min(max(k // 8, FEW), MANY) if start is None else 0
+    count = min(max(k // 8, LEAST_FIRST_ORDER), MOST_FIRST_ORDER) if start is None else 0
     best = start
     for best in itertools.islice(fixed_point(problem, np.full(n, 1.0 / n)), count):
         yield best
@@ -289,7 +292,7 @@ class WeightsPart:
 
 @dataclass(frozen=True)
 class Shipped:
-    """A shipped program.
+    """How a shipped program is made of problems of weights.
 
     parts : the independent problems in its givens and lets.
     weights, inverses : what it calls u and 1/u; "" where it does not choose them.
@@ -318,6 +321,8 @@ def _part(matrix: Callable[[], Array], c: Array, rows: Ints, power: int, share: 
 
 
 def _whole(power: int, design: str = "D") -> Callable[[Mapping[str, Any], float], list[WeightsPart]]:
+    """The parts of a program that is one problem: over the design queries D, or with S as M."""
+
     def parts(env: Mapping[str, Any], share: float) -> list[WeightsPart]:
         matrix = env["S"] if design == "S" else entrywise(env["D"], power)
         return [_part(lambda: matrix, env["c"], np.arange(len(matrix)), power, share)]
@@ -408,7 +413,10 @@ def points(
 
 @dataclass
 class _PartInProgress:
-    """One part on its way. While it rests it holds its state alone, from which the second order goes on."""
+    """One part on its way. While it rests it keeps its state alone, from which the second order goes on.
+
+    dual : whether the program chooses the prices. ended : nothing helps any more.
+    """
 
     part: WeightsPart
     dual: bool

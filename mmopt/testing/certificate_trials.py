@@ -87,7 +87,7 @@ def draw_givens(
 
 
 def draw_value(rng: np.random.Generator, d: Declaration, sizes: Mapping[str, int]) -> Array:
-    """A value of a declared kind and sign, of a size between 0.01 and 100."""
+    """A random value of a declared kind and sign, of a size between 0.01 and 100."""
     shape = d.shape(sizes)
     size = 10.0 ** rng.uniform(-2.0, 2.0)
     if d.kind == "psd":
@@ -116,7 +116,7 @@ def draw_multiplier(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 POINTS = 6  # random points of each instance, which the program repairs
-MULTIPLIERS = 12
+MULTIPLIERS = 12  # random multipliers of each instance
 ATTEMPTS = 20  # attempts to draw givens that meet the program's requirements
 UNREPAIRED_POINTS = 100  # points that are tried without the program's repair
 MOST_MISSED = 1e-13  # relative: points that miss a constraint by more are not compared
@@ -285,14 +285,14 @@ def _offered(
     program: Program, instance: Instance, givens: Mapping[str, Any], rng: np.random.Generator
 ) -> tuple[list[Candidate], list[dict[str, Array]], list[str]]:
     """Feasible points and multipliers: random ones, the solver's, and some near them; and remarks."""
-    bound = instance.program
-    stated, sizes = bound.multipliers, instance.sizes()
+    declared, sizes = instance.program.multipliers, instance.sizes()
     chooses = not program.steps  # the points of a procedure are those of its steps, and it has one result
     values: list[dict[str, Any]] = [
-        {d.name: draw_value(rng, d, sizes) for d in bound.choose} for _ in range(POINTS if chooses else 0)
+        {d.name: draw_value(rng, d, sizes) for d in instance.program.choose}
+        for _ in range(POINTS if chooses else 0)
     ]
     results: list[Candidate] = []
-    multipliers = [_random_multipliers(rng, stated, sizes) for _ in range(MULTIPLIERS)]
+    multipliers = [_random_multipliers(rng, declared, sizes) for _ in range(MULTIPLIERS)]
     remarks = []
     try:
         solution = solve(instance.workload, program, givens=givens, reduce=False)
@@ -307,8 +307,8 @@ def _offered(
         else:
             results.append(Candidate({}, {}, solution.objective, 0.0, 0.0))
         for spread in (0.0, *10.0 ** rng.uniform(-4.0, 0.0, size=MULTIPLIERS // 2)):
-            others = _random_multipliers(rng, stated, sizes)
-            multipliers.append(others | _near(rng, stated, solution.multipliers, spread))
+            others = _random_multipliers(rng, declared, sizes)
+            multipliers.append(others | _near(rng, declared, solution.multipliers, spread))
         starts = {"the solver's": solution.variables} if chooses else {}
         sought = SoughtPoints(instance, solution.multipliers, rng, UNREPAIRED_POINTS).points(starts)
         results += [point for _, point in sought if point.after <= MOST_MISSED]
@@ -342,20 +342,21 @@ def _bound_instance(
 
 
 def _random_multipliers(
-    rng: np.random.Generator, stated: Sequence[Multiplier], sizes: Mapping[str, int]
+    rng: np.random.Generator, declared: Sequence[Multiplier], sizes: Mapping[str, int]
 ) -> dict[str, Array]:
+    """Random multipliers by the certificate's names."""
     return {
         d.name: draw_multiplier(rng, d.shape(sizes)) if d.sign else draw_value(rng, d, sizes)
-        for d in [m.declaration for m in stated]
+        for d in [m.declaration for m in declared]
     }
 
 
 def _near(
-    rng: np.random.Generator, stated: Sequence[Multiplier], duals: Mapping[str, Any], spread: float
+    rng: np.random.Generator, declared: Sequence[Multiplier], duals: Mapping[str, Any], spread: float
 ) -> dict[str, Array]:
     """The solver's multipliers by the certificate's names, where there are any, or some near them."""
     out = {}
-    for m in stated:
+    for m in declared:
         if m.key in duals:
             dual = np.maximum(duals[m.key], 0.0) if m.declaration.sign else duals[m.key]
             out[m.declaration.name] = dual * np.exp(spread * rng.normal(size=dual.shape))
@@ -363,6 +364,7 @@ def _near(
 
 
 def _repaired(instance: Instance, values: Mapping[str, Array]) -> Candidate | None:
+    """The point after the program's repair; None where that fails or leaves it infeasible."""
     try:
         repaired = candidate(instance, values)
     except np.linalg.LinAlgError:  # too far off for the repair's arithmetic

@@ -36,19 +36,20 @@ EXAMPLE_4: tuple[tuple[int, ...], ...] = (
     (1, 1, 1, 1, -1, -1, -1, -1),
 )
 
+# Which of three attributes each marginal keeps.
 ONE_AND_TWO_WAY = tuple(kind for kind in itertools.product((0, 1), repeat=3) if 0 < sum(kind) < 3)
 
 
 def marginal_rows(sizes: Sequence[int], kinds: Sequence[Sequence[int]]) -> Array:
     """The marginals over a product of attributes, each kind a 1 for every attribute that is kept."""
 
-    def one(kind: Sequence[int]) -> Array:
+    def marginal(kind: Sequence[int]) -> Array:
         rows: Array = np.ones((1, 1))
         for size, kept in zip(sizes, kind, strict=True):
             rows = np.asarray(np.kron(rows, np.eye(size) if kept else np.ones((1, size))), dtype=float)
         return rows
 
-    return np.vstack([one(kind) for kind in kinds])
+    return np.vstack([marginal(kind) for kind in kinds])
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -177,19 +178,21 @@ def _products(*products: Sequence[Factor]) -> Workload:
     )
 
 
-def _root(n: int, power: int) -> int:
+def _side(n: int, power: int) -> int:
     """The side of a square or cube of about n cells, at least 2."""
     side: float = n ** (1 / power)
     return max(2, round(side))
 
 
 def _cube(n: int, rng: Random) -> Workload:
-    side, make = _root(n, 3), (factors.total, factors.identity)
+    """All one- and two-way marginals of a cube."""
+    side, make = _side(n, 3), (factors.total, factors.identity)
     return _products(*([make[kept](side) for kept in kind] for kind in ONE_AND_TWO_WAY))
 
 
 def _product(n: int, rng: Random) -> Workload:
-    side = _root(n, 2)
+    """Prefix sums of one attribute times all ranges of another."""
+    side = _side(n, 2)
     return _products([factors.prefix(side), factors.all_range(max(2, n // side))])
 
 
@@ -199,22 +202,26 @@ def _random_targets(rows: Array, rng: Random) -> Workload:
 
 
 def _predicates(n: int, rng: Random) -> Workload:
+    """Random subsets of the cells, none empty, with random targets."""
     rows = (rng.random((n, n)) < 0.5).astype(float)
     rows[~rows.any(axis=1), 0] = 1.0
     return _random_targets(rows, rng)
 
 
 def _rectangles(n: int, rng: Random) -> Workload:
-    side = _root(n, 2)
+    """Random rectangles with random targets, two for each cell."""
+    side = _side(n, 2)
     return _random_targets(rectangles(side, 2 * side**2, rng), rng)
 
 
 def _blocks(n: int, rng: Random) -> Workload:
+    """Prefix sums over one half of the cells, pairs of neighbours over the other."""
     half = n // 2
     return varied_targets(scipy.linalg.block_diag(np.tri(half), windows(n - half, min(2, n - half))))
 
 
 def _repeated_cells(n: int, rng: Random) -> Workload:
+    """Prefix sums of values, each of which has four cells."""
     values = max(1, n // 4)
     return varied_targets(np.tri(values)[:, np.arange(n) * values // n])
 
@@ -222,15 +229,17 @@ def _repeated_cells(n: int, rng: Random) -> Workload:
 def _problem(
     name: str, about: str, size: int, tags: str, build: Callable[[int, Random], Workload]
 ) -> Problem:
+    """A problem for every size; ``tags`` separated by commas."""
     return Problem(name, about, build, size, frozenset(tags.split(", ")))
 
 
 def _small(name: str, about: str, tags: str, rows: Callable[[], np.typing.ArrayLike]) -> Problem:
+    """A fixed problem: these rows, with varied targets."""
     size = int(np.shape(rows())[1])
     return replace(_problem(name, about, size, tags, lambda n, rng: varied_targets(rows())), fixed=True)
 
 
-LINE, RANDOM = "1-D, structured, equal targets", "random, targets"
+LINE, RANDOM = "1-D, structured, equal targets", "random, targets"  # tags
 
 PROBLEMS: tuple[Problem, ...] = (
     _problem("prefix", "prefix sums", 8, LINE, lambda n, rng: _products([factors.prefix(n)])),

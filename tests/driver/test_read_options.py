@@ -1,6 +1,6 @@
 """An option that nothing reads is refused by name before any work, and who reads it is said.
 
-Guards run_solver.py, table_of_solvers.py, accepted_inputs.py.
+Guards run_solver.py, conic_solvers.py, accepted_inputs.py.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Queries solved by sets of attributes: a feasible point of the program, saved, verified and gone on from.
 
-Guards symmetry_and_row_space.py, task_and_plan.py, solve_convex.py, recheck.py
+Guards symmetry_and_row_space.py, task_and_plan.py, solve_convex.py, recheck.py, recheck_by_component.py
 and set_strategy.py (queries that are not measured).
 """
 

@@ -1,6 +1,7 @@
 """Figures of a product in factors are those of the product over its cells.
 
-Guards proof/verify.py, split_blocks_and_factors.py; task_and_plan.py in what it plans in factors.
+Guards proof/verify.py, proof/certify.py, split_blocks_and_factors.py; task_and_plan.py in what it plans in
+factors.
 
 Guards solve_convex.py, assemble_solution.py.
 """
@@ -36,7 +37,7 @@ BY_KRONECKER = "Kronecker product: "
 @pytest.fixture(autouse=True)
 def _every_size_in_factors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small products too, so that the cells can be listed beside them."""
-    for module in (task_and_plan, sys.modules["mmopt.proof.verify"]):
+    for module in (task_and_plan, sys.modules["mmopt.proof.certify"]):
         monkeypatch.setattr(module, "FEW_CELLS", 1)
 
 

@@ -164,7 +164,7 @@ def test_a_format_that_cannot_say_it_names_one_that_can() -> None:
 
 
 def test_what_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.solvers.table_of_solvers.memory_limit", lambda: 1e6)
+    monkeypatch.setattr("mmopt.solvers.choice_and_forecast.memory_limit", lambda: 1e6)
     with pytest.raises(TooLargeError, match="'l2_strategy' with scs would need about"):
         export(TARGETS, "l2_strategy")
 

@@ -1,4 +1,7 @@
-"""A saved solution by component is rechecked on the workload's own components."""
+"""A saved solution by component is rechecked on the workload's own components.
+
+Guards recheck_by_component.py.
+"""
 
 from dataclasses import replace
 from typing import Any

@@ -14,7 +14,7 @@ from cvxpy.reductions.solvers import defines
 from mmopt import OptionError, SolverError, Workload, solve
 from mmopt.errors import UnsuitableError
 from mmopt.solvers import KERNELS, SOLVERS, solver_row
-from mmopt.solvers.table_of_solvers import cvxpy_row, installed_others
+from mmopt.solvers.conic_solvers import cvxpy_row, installed_others
 from tests.solvers.separate import separate
 
 PREFIX = Workload.from_matrix(np.tri(3))
@@ -61,7 +61,7 @@ def test_versions_are_of_the_package() -> None:
 
 
 def test_an_unknown_solver_lists_what_is_there_and_what_pip_installs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.solvers.table_of_solvers.installed_others", lambda: ["glpk", "highs"])
+    monkeypatch.setattr("mmopt.solvers.conic_solvers.installed_others", lambda: ["glpk", "highs"])
     find = importlib.util.find_spec
     monkeypatch.setattr(
         "importlib.util.find_spec", lambda name: None if name in ("qoco", "sdpap") else find(name)

@@ -1,6 +1,6 @@
 """A solver of one's own: it solves like any other, nothing of it is believed, and nonsense is named.
 
-Guards limits.py, table_of_solvers.py.
+Guards limits.py, conic_solvers.py.
 """
 
 import math

@@ -13,7 +13,7 @@ from mmopt import UnsuitableError, Workload, solve
 from mmopt.numerics.arrays import Array
 from mmopt.solvers import Clock
 from mmopt.solvers.p_identity_kernel import (
-    AGREE,
+    AGREEMENT,
     Objective,
     StartRows,
     default_starts,
@@ -93,7 +93,7 @@ def test_no_more_is_started_once_two_agree() -> None:
     gram = prefix(256)
     (*_, few), (*_, told) = search(gram, 64), search(gram, 64, count=18)
     assert few.count == 3 and told.count == default_starts(256) == 18
-    assert told.value <= few.value <= told.value * (1 + AGREE)
+    assert told.value <= few.value <= told.value * (1 + AGREEMENT)
     # HDMM's search ends at 5.1985.
     assert np.sqrt(few.value / 256) <= 5.18
     ends = np.random.default_rng(5).integers(0, 257, (64, 2))

@@ -2,7 +2,7 @@
 
 Nothing of a C library reaches standard output, where JSON is printed.
 
-Guards conic_solvers.py and solver_protocol.py.
+Guards conic_solvers.py and options_points_and_clock.py.
 """
 
 import ctypes

@@ -1,6 +1,6 @@
 """The law of the solvers: every row of the tables takes the cones and the options that it claims.
 
-Guards table_of_kernels.py, conic_solvers.py, table_of_solvers.py.
+Guards table_of_kernels.py, conic_solvers.py.
 """
 
 import ctypes

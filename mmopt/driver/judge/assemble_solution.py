@@ -39,7 +39,8 @@ from mmopt.numerics.component_arrays import Split, as_value
 from mmopt.numerics.outward import times_down, times_up
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Grade, Solution, Status, of_factors, why_not_released
-from mmopt.results.saved_fields import Value, weakest
+from mmopt.results.saved_fields import Value
+from mmopt.results.status_and_grade import weakest
 from mmopt.solvers import Options
 from mmopt.strategies import (
     ADD_REMOVE,

@@ -23,7 +23,7 @@ from mmopt.language import shipped
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.matrix_functions import eigh
 from mmopt.solvers import Clock, Options, nuclear, sector_kernel
-from mmopt.solvers.nuclear.nuclear_kernel import TYPICAL_ITERATIONS, needs
+from mmopt.solvers.nuclear.programs_and_points import TYPICAL_ITERATIONS, needs
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, ComponentStrategy, Neighbours, SetStrategy, Strategy
 from mmopt.workloads import Workload
 

@@ -23,7 +23,7 @@ from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.check.curvature_survey import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
-from mmopt.proof.recheck import instance_by_component
+from mmopt.proof.recheck_by_component import instance_by_component
 from mmopt.report.explain.compiled_and_solved_facts import compiled_facts, compiled_in_factors, solved_facts
 from mmopt.report.explain.explained_facts import (
     Facts,

@@ -28,7 +28,7 @@ from mmopt.language.typeset import Formula, Sentence
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level, Split, Unlisted, plain
 from mmopt.numerics.unlisted_cells import Measure, Spanned
-from mmopt.proof.recheck import placed_variables
+from mmopt.proof.recheck_by_component import placed_variables
 from mmopt.report.explain.explained_facts import (
     Compiled,
     GivenFacts,
@@ -46,8 +46,9 @@ from mmopt.report.solution_and_history_tables import orbit_label
 from mmopt.report.table_style import duration, figure
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import levels
+from mmopt.solvers.choice_and_forecast import MOST_SECONDS_INTERIOR
 from mmopt.solvers.conic_problem import hand_over
-from mmopt.solvers.table_of_solvers import MOST_SECONDS_INTERIOR, solver_row
+from mmopt.solvers.conic_solvers import solver_row
 from mmopt.symmetry.components import Cells
 
 MOST_ROWS_SHOWN = 6  # of a matrix that is shown whole, and most columns; entries of a vector that are shown

@@ -3,12 +3,12 @@
 
 Users may run these checks on their solvers; code that only our tests need is in tests/.
 
-- ``every_problem.py``: every problem of the registry put to a solver, with workloads transformed; the checks
-  of one solution and of the functions that kernels climb; the report of all
+- ``checks_and_report.py``: the checks of a solver on every problem of the registry: of each solution, of
+  workloads written in another way, of the derivatives of functions that kernels climb; and the report
 - ``__main__.py``: the same as ``python -m mmopt.testing.conformance --solver NAME``
 """
 
-from mmopt.testing.conformance.every_problem import (
+from mmopt.testing.conformance.checks_and_report import (
     CHECKS,
     Dual,
     Failure,

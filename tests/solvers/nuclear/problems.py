@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mmopt.solvers.nuclear.nuclear_problem import Iterate, NuclearProblem, QueryComponent, iterate, whole
+from mmopt.solvers.nuclear.problem_and_iterates import Iterate, NuclearProblem, QueryComponent, iterate, whole
 
 
 def plain(rng: np.random.Generator, *, targets: bool, rank: int | None = None) -> NuclearProblem:

@@ -1,6 +1,6 @@
 """fitness_level by the kernel: costs beside, settled cells, and agreement with the conic route.
 
-Guards nuclear_kernel.py.
+Guards programs_and_points.py.
 """
 
 from dataclasses import replace
@@ -12,9 +12,9 @@ from tolerances import GAP_INTERIOR
 
 from mmopt import Program, Workload, solve
 from mmopt.compiler import Instance, bind
-from mmopt.solvers.nuclear import nuclear_kernel
-from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.nuclear_problem import Iterate, NuclearProblem, whole
+from mmopt.solvers.nuclear import programs_and_points
+from mmopt.solvers.nuclear.interior_point import search
+from mmopt.solvers.nuclear.problem_and_iterates import Iterate, NuclearProblem, whole
 
 
 def level(w: Workload, tolerance: float = 1e-9) -> Instance:
@@ -97,4 +97,4 @@ def test_held_noise_that_leaves_nothing_of_a_target_is_named(rng: np.random.Gene
     left = np.asarray(env["open"]) > 0
     env["c"] = np.where(left, 1e-12, env["c"])
     with pytest.raises(ArithmeticError, match="leaves a query nothing of its target"):
-        nuclear_kernel.level_problem(env)
+        programs_and_points.level_problem(env)

@@ -6,10 +6,9 @@ import tolerances
 
 from mmopt import Workload, solve
 from mmopt.numerics.component_arrays import Level, Split
-from mmopt.solvers.nuclear import ascent as searching
-from mmopt.solvers.nuclear.ascent import fold_of
-from mmopt.solvers.nuclear.nuclear_kernel import FORMS
-from mmopt.solvers.nuclear.nuclear_problem import NuclearProblem, QueryComponent
+from mmopt.solvers.nuclear import interior_point as searching
+from mmopt.solvers.nuclear.problem_and_iterates import NuclearProblem, QueryComponent, fold_of
+from mmopt.solvers.nuclear.programs_and_points import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import marginals
 

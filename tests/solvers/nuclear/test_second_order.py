@@ -1,6 +1,6 @@
-"""Derivatives of the nuclear norm against finite differences, and the steps of ascent.py that they make.
+"""Derivatives of the nuclear norm against finite differences, and the steps that the kernel makes with them.
 
-Guards ``ascent.py``.
+Guards ``interior_point.py``.
 """
 
 import itertools
@@ -11,8 +11,8 @@ import pytest
 import tolerances
 from tolerances import ROUNDING
 
-from mmopt.solvers.nuclear import ascent as module, ascent as newton
-from mmopt.solvers.nuclear.ascent import (
+from mmopt.solvers.nuclear import interior_point as module, interior_point as newton
+from mmopt.solvers.nuclear.interior_point import (
     LEAST_TERM,
     Triangle,
     by_size,
@@ -21,7 +21,7 @@ from mmopt.solvers.nuclear.ascent import (
     many_exponentials,
     triangle,
 )
-from mmopt.solvers.nuclear.nuclear_problem import (
+from mmopt.solvers.nuclear.problem_and_iterates import (
     Iterate,
     NuclearProblem,
     bare,

@@ -1,6 +1,6 @@
 """Small singular values keep their digits, and what a kernel hands over is orthonormal and well-conditioned.
 
-Guards nuclear_problem.py and nuclear_kernel.py.
+Guards problem_and_iterates.py and programs_and_points.py.
 """
 
 import itertools
@@ -12,9 +12,9 @@ import tolerances
 from exact_arithmetic import orthogonal
 
 from mmopt import Workload, solve
-from mmopt.solvers.nuclear import nuclear_problem as module
-from mmopt.solvers.nuclear.nuclear_kernel import polar_of
-from mmopt.solvers.nuclear.nuclear_problem import conditioned, decomposed as from_vectors, iterate, whole
+from mmopt.solvers.nuclear import problem_and_iterates as module
+from mmopt.solvers.nuclear.problem_and_iterates import decomposed as from_vectors, iterate, whole
+from mmopt.solvers.nuclear.programs_and_points import conditioned, polar_of
 
 SHAPES = [(1, 1), (4, 4), (9, 5), (5, 9)]
 

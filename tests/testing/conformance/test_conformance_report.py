@@ -1,10 +1,10 @@
 """The report of a conformance check says what holds, what does not and what was not checked.
 
-Guards every_problem.py.
+Guards checks_and_report.py.
 """
 
 from mmopt.testing import Failure, Report, Skip
-from mmopt.testing.conformance.every_problem import NOTES_SHOWN, PLACES_SHOWN
+from mmopt.testing.conformance.checks_and_report import NOTES_SHOWN, PLACES_SHOWN
 
 
 def test_everything_in_words() -> None:

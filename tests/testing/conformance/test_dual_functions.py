@@ -1,6 +1,6 @@
 """Derivatives that are right pass, wrong ones are found.
 
-Guards every_problem.py.
+Guards checks_and_report.py.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import pytest
 from mmopt import Program, Workload
 from mmopt.testing import Dual
 from mmopt.testing.conformance import check_dual
-from mmopt.testing.conformance.every_problem import kernel_duals
+from mmopt.testing.conformance.checks_and_report import kernel_duals
 
 
 def nuclear(rows: np.ndarray, at: np.ndarray) -> Dual:

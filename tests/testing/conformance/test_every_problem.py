@@ -1,6 +1,6 @@
 """Conformance: good solvers pass, and for every check there is a broken one that fails it.
 
-Guards every_problem.py.
+Guards checks_and_report.py.
 """
 
 import zlib
@@ -13,7 +13,7 @@ import pytest
 
 from mmopt import OptionError, Program, Solution, SolverError, UnsuitableError, Workload, solve
 from mmopt.testing import Dual, conform
-from mmopt.testing.conformance.every_problem import TWISTS
+from mmopt.testing.conformance.checks_and_report import TWISTS
 
 Fake = Callable[..., Solution]
 
@@ -232,7 +232,7 @@ def test_a_workload_that_the_program_does_not_take() -> None:
 
 
 def test_larger_than_the_conic_route(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.testing.conformance.every_problem.CONIC", (("clarabel", 4), ("scs", 6)))
+    monkeypatch.setattr("mmopt.testing.conformance.checks_and_report.CONIC", (("clarabel", 4), ("scs", 6)))
     report = conform("clarabel", ["l2_strategy"], ["prefix"], n=7, checks=["conic route"])
     assert [skip.reason for skip in report.skips] == ["more than 6 cells"]
     assert conform("clarabel", ["l2_strategy"], ["prefix"], n=6, checks=["conic route"]).holds

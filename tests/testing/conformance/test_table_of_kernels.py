@@ -5,7 +5,7 @@ import pytest
 from mmopt.language import Program
 from mmopt.solvers import KERNELS
 from mmopt.testing import conform
-from mmopt.testing.conformance.every_problem import kernel_duals
+from mmopt.testing.conformance.checks_and_report import kernel_duals
 
 # Prefix sums, targets that differ, and what is not of full rank in one way or another.
 FEW = ["prefix", "random-ranges", "rank-deficient", "zero-columns", "two-queries-of-one-cell"]

@@ -1,6 +1,6 @@
 """The metamorphic cases: what they do to a workload, and when they say nothing.
 
-Guards every_problem.py.
+Guards checks_and_report.py.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 from mmopt import Program, Workload
 from mmopt.language import program_names
 from mmopt.testing import conform, problem
-from mmopt.testing.conformance.every_problem import RULES, TWISTS, Twist, why_not
+from mmopt.testing.conformance.checks_and_report import RULES, TWISTS, Twist, why_not
 
 
 def twist(name: str) -> Twist:

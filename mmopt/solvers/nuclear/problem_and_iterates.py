@@ -1,4 +1,4 @@
-"""The problem behind all L2 programs: the largest nuclear norm over weights of cells and of queries.
+"""The problem behind all L2 programs, a nuclear norm over weights, and iterates: its values at weights.
 
 For fixed multipliers the least Lagrangian of ``l2_strategy`` and of ``fitness_for_use`` is a nuclear norm,
 so both are the concave maximization of N(p, q) = ‖diag(√q) W diag(√p)‖∗ over cell weights p >= 0 of sum 1 and
@@ -13,13 +13,15 @@ Parts of one column are computed all at a time: their singular values are length
 rows t of such a part K = diag(√q) t √p has the one singular value √(p Σⱼ qⱼ tⱼ²), the left vector diag(√q) t
 √p / s and the right one 1. Marginals split into nothing else, thousands of them.
 
-Points have to fit into floating point (``conditioned``). Where queries or cells have slack the noise of least
-privacy cost may be arbitrarily large, and weights that go to zero make it so. Lowering
-the eigenvalues of Σ that are above t times the smallest keeps every target. With orthonormal B and p of sum
-1 it adds at most 1 / (t λ) to p @ costs, λ the smallest eigenvalue; the largest cost is at least 1 / (n λ).
-
 Singular values of the weighted queries are computed so that small ones are accurate relative to themselves,
 not only relative to the largest.
+
+**Folds.** Orbits of queries whose weights may be kept equal (of attributes with the same queries, say) are
+folded. On parts of one column N is Σ μ √(p Σⱼ qⱼ tⱼ²). Colour the parts and the orbits of queries until parts
+of one colour see the same numbers t² from each colour of queries, and queries from each colour of parts (an
+equitable partition). The mean of q over each colour then gives every part the mean over the parts of its
+colour, and as the root is concave N does not fall (as for linear programs: Grohe, Kersting, Mladenov & Selman
+2014, Dimension reduction via colour refinement). So a step has one unknown per colour.
 """
 
 import importlib
@@ -30,6 +32,7 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse
 from array_api_compat import array_namespace as namespace
@@ -37,7 +40,6 @@ from array_api_compat import array_namespace as namespace
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Ints, panels
 from mmopt.numerics.linear_algebra import eigen, graded
-from mmopt.numerics.matrix_functions import eigenvectors
 
 Array = Any  # of any library that follows the array API standard
 Env = Mapping[str, Any]
@@ -116,7 +118,7 @@ class Lines:
 
 
 def _sums(labels: Ints, entries: Array, count: int) -> Array:
-    """The sums of entries with the same label."""
+    """The sums (count,) of entries with the same label, for arrays of numpy."""
     return np.bincount(labels, entries, minlength=count).astype(np.float64, copy=False)
 
 
@@ -218,6 +220,7 @@ def placed(problem: NuclearProblem, library: str | None) -> NuclearProblem:
     where = {"device": device} if device else {}
 
     def put(array: Array) -> Array:
+        """The array made by the library; None stays None."""
         return None if array is None else make(np.asarray(array), **where)
 
     parts = tuple(
@@ -227,7 +230,7 @@ def placed(problem: NuclearProblem, library: str | None) -> NuclearProblem:
     return replace(problem, parts=parts, **fields)
 
 
-def back(array: Array) -> Array:
+def as_numpy(array: Array) -> Array:
     """An array of any library as numpy's; None stays None."""
     if array is None or isinstance(array, np.ndarray):
         return array
@@ -236,59 +239,6 @@ def back(array: Array) -> Array:
     if array_api_compat.is_torch_array(array):
         return array.detach().cpu().numpy()
     return np.asarray(array)
-
-
-LOSS_OF_GAP = 10.0  # over the gap wanted is t
-# With more of them than LOSS_OF_GAP times this t grows like their number: the loss is at most n / t
-CELLS_OF_LOSS = 16
-LARGEST_BARRIER = 1e10  # a larger t would leave less than half of the digits of the smallest eigenvalue
-
-
-@dataclass(frozen=True)
-class Care:
-    """The limits that rounding sets to a point.
-
-    even : whether X may be equalised. At the optimum X⁻¹ G X⁻¹ is diagonal, so that rounding of X hardly
-        changes its objective; at an equalised X near it that is not so.
-    condition : the largest condition of Σ.
-    """
-
-    even: bool
-    condition: float
-
-
-def care_for(wanted: float, is_first: bool, n: int) -> Care:
-    """The care for a gap and n cells: most at first, then the condition that a smaller gap needs."""
-    return Care(is_first, min(max(LOSS_OF_GAP, n / CELLS_OF_LOSS) / wanted, LARGEST_BARRIER))
-
-
-def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:
-    """R Rᵀ of each root R (k, r), r <= k, of numpy, the large eigenvalues lowered to a condition of them all.
-
-    Directions that a root does not reach get the largest eigenvalue.
-    """
-    xp = namespace(roots[0])
-    products = [root @ root.T for root in roots]
-    spectra = [xp.linalg.eigvalsh(product) for product in products]
-    largest = max(float(values[-1]) for values in spectra)
-    if min(float(values[0]) for values in spectra) * condition > largest:
-        return products
-    # From the roots, not from the products, whose small eigenvalues are lost in the rounding of the largest.
-    decompositions = []
-    for root in roots:
-        vectors = eigenvectors(products.pop(0))
-        values, _ = graded(root.T @ vectors, vectors)
-        decompositions.append((vectors, values[-min(root.shape) :]))
-    least = min(float(xp.min(values)) ** 2 for _, values in decompositions)
-    return [_product(left, values, condition * least) for left, values in decompositions]
-
-
-def _product(left: Array, values: Array, most: float) -> Array:
-    xp = namespace(left)
-    lowered = xp.full((left.shape[0],), most, dtype=left.dtype)
-    lowered[-values.shape[0] :] = xp.clip(values**2, None, most)
-    scaled = left * xp.sqrt(lowered)
-    return scaled @ scaled.T  # as numpy's product with the transpose it is exactly symmetric
 
 
 MOST_JACOBI_COLUMNS = 256  # columns up to which Jacobi's method costs little
@@ -416,8 +366,8 @@ def spectrum(part: QueryComponent, rank: int | None, p: Array, q: Array | None) 
     return Spectrum(values, vectors, other) if is_wide else Spectrum(values, other, vectors)
 
 
-def gathered(labels: Array, values: Array, count: int) -> Array:
-    """Sums of values by label, (count,)."""
+def sums_by_label(labels: Array, values: Array, count: int) -> Array:
+    """Sums of values by label, (count,), for arrays of any library."""
     xp = namespace(values)
     return xp.astype(xp.arange(count)[:, None] == labels[None, :], values.dtype) @ values
 
@@ -470,11 +420,11 @@ def iterate(
         spectra.append(decomposition)
         norm += part.multiplicity * float(xp.sum(decomposition.values))
         share = part.multiplicity * (decomposition.right**2 @ decomposition.values)
-        cost = cost + (share if problem.plain else gathered(part.cells, share, cost.shape[0]))
+        cost = cost + (share if problem.plain else sums_by_label(part.cells, share, cost.shape[0]))
         if variance is not None:
             share = part.multiplicity * (decomposition.left**2 @ decomposition.values)
             variance = variance + (
-                share if problem.plain else gathered(part.queries, share, variance.shape[0])
+                share if problem.plain else sums_by_label(part.queries, share, variance.shape[0])
             )
     cost = cost / norm
     wide = 1.0
@@ -500,12 +450,12 @@ def fetched(at: Iterate) -> Iterate:
     """The iterate with numpy's arrays."""
     return replace(
         at,
-        cells=back(at.cells),
-        queries=back(at.queries),
-        weights=back(at.weights),
-        spectra=tuple(Spectrum(back(s.values), back(s.left), back(s.right)) for s in at.spectra),
-        cost=back(at.cost),
-        variance=back(at.variance),
+        cells=as_numpy(at.cells),
+        queries=as_numpy(at.queries),
+        weights=as_numpy(at.weights),
+        spectra=tuple(Spectrum(as_numpy(s.values), as_numpy(s.left), as_numpy(s.right)) for s in at.spectra),
+        cost=as_numpy(at.cost),
+        variance=as_numpy(at.variance),
     )
 
 
@@ -543,3 +493,78 @@ def _equalised(
         scaled = (part.rows * xp.sqrt(xp.take(weights, part.cells))) @ decomposition.right
         total += part.multiplicity * float(xp.sum(scaled**2 / decomposition.values))
     return total
+
+
+# Of logarithms: numbers that only rounding tells apart count as equal. Bounds are of the numbers themselves.
+DIGITS_OF_LOGARITHMS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A problem over the colours of queries: ``labels`` (t,) the colour of each orbit, ``counts`` of each."""
+
+    problem: NuclearProblem
+    labels: Ints
+    counts: Array
+
+    def iterate(self, at: Iterate) -> Iterate:
+        """The iterate of the folded problem, the shares of a colour added up."""
+        queries, weights, variance = (
+            _sums(self.labels, shares, len(self.counts)) for shares in (at.queries, at.weights, at.variance)
+        )
+        return replace(at, queries=queries, weights=weights, variance=variance)
+
+    def spread(self, queries: Array | None) -> Array:
+        """Shares of colours as shares of orbits."""
+        assert queries is not None
+        return np.asarray((queries / self.counts)[self.labels])
+
+
+def fold_of(problem: NuclearProblem) -> Fold | None:
+    """The colours of a problem whose parts have one column each; None for another, or where all differ."""
+    lines = problem.lines
+    if lines is None or problem.others or lines.queries is None:
+        return None
+    floors = np.zeros_like(problem.targets) if problem.floors is None else problem.floors
+    queries = _numbered(_rounded(problem.targets), _rounded(floors))
+    parts = _numbered(_rounded(lines.multiplicities), lines.cells)
+    entries = _numbered(_rounded(lines.entries))
+    before, count = 0, int(queries.max()) + 1
+    while before < count:
+        parts = _numbered(parts, _seen(queries[lines.queries], entries, lines.rows, lines.count))
+        queries = _numbered(queries, _seen(parts[lines.rows], entries, lines.queries, len(queries)))
+        before, count = count, int(queries.max()) + 1
+    if count == len(queries):
+        return None
+    counts = np.bincount(queries).astype(np.float64)
+    coloured = tuple(replace(part, queries=queries[part.queries]) for part in problem.parts)
+    targets, floors = (np.bincount(queries, values) for values in (problem.targets, floors))
+    return Fold(
+        replace(problem, parts=coloured, targets=targets, floors=None if problem.floors is None else floors),
+        queries,
+        counts,
+    )
+
+
+def _rounded(values: Any) -> Array:
+    """Logarithms of magnitudes, rounded."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.round(np.log(np.abs(values)), DIGITS_OF_LOGARITHMS) + 0.0)
+
+
+def _numbered(*keys: npt.NDArray[Any]) -> Ints:
+    """A number for each different tuple of keys."""
+    out = np.zeros(len(keys[0]), dtype=np.int64)
+    for key in keys:
+        labels = np.unique(key, return_inverse=True)[1].reshape(-1)
+        out = np.unique(out * (int(labels.max()) + 1) + labels, return_inverse=True)[1].reshape(-1)
+    return out
+
+
+def _seen(colours: Ints, entries: Ints, places: Ints, count: int) -> npt.NDArray[np.uint64]:
+    """A random number for the colours with their entries that each place sees, whatever their order."""
+    pairs = _numbered(colours, entries)
+    drawn = np.random.default_rng(0).integers(2**63, size=int(pairs.max()) + 1, dtype=np.uint64)
+    out = np.zeros(count, dtype=np.uint64)
+    np.add.at(out, places, drawn[pairs])
+    return out

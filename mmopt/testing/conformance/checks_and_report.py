@@ -1,4 +1,4 @@
-"""Every problem of the registry put to a solver, and what is checked of its solutions.
+"""The checks that a solver has to pass on every problem of the registry, and the report of them.
 
 One call, ``conform``, tries a solver, a kernel or a reduction on every problem of the registry. The report
 lists failures one by one and skips by their reason, and counts the checks that hold.
@@ -34,11 +34,11 @@ from mmopt.proof import verify
 from mmopt.results import Solution
 from mmopt.solvers import Claim, claims
 from mmopt.solvers.banded_kernel import Banded
-from mmopt.solvers.nuclear.ascent import curvature, many_exponentials
-from mmopt.solvers.nuclear.nuclear_kernel import FORMS
-from mmopt.solvers.nuclear.nuclear_problem import Iterate, iterate
+from mmopt.solvers.nuclear.interior_point import curvature, many_exponentials
+from mmopt.solvers.nuclear.problem_and_iterates import Iterate, iterate
+from mmopt.solvers.nuclear.programs_and_points import FORMS
 from mmopt.solvers.weighting_kernel import SHIPPED
-from mmopt.testing.problem_registry import Figure, Problem, Random, known_figures, meets, problems_named
+from mmopt.testing.problem_registry import Problem, Random, known_figures, meets, problems_named
 from mmopt.workloads import Workload
 
 PLACES_SHOWN = 6  # places that are listed beside the reason of a skip
@@ -111,11 +111,13 @@ class Report:
 
 
 def _section(title: str, lines: Sequence[str], most: int | None = None) -> list[str]:
+    """A heading with the number of lines, and the first ``most`` of them; nothing where there are none."""
     shown = [f"  {line}" for line in lines[:most]] + ["  …"] * (most is not None and len(lines) > most)
     return [f"{title} ({len(lines)})", *shown] if lines else []
 
 
 def _by_reason(skips: Sequence[Skip]) -> list[str]:
+    """A line for each check and reason, with the first places that were skipped for it."""
     places: dict[tuple[str, str], list[str]] = {}
     for skip in skips:
         place = f"{skip.program} on {skip.problem}" if skip.problem else skip.program
@@ -128,10 +130,9 @@ def _by_reason(skips: Sequence[Skip]) -> list[str]:
 
 
 DIFFERENCE_STEP = 1e-3  # relative to each entry of the point, so that no entry changes its sign
-DIRECTIONS = 4
-SAME_DERIVATIVE = (
-    1e-6  # of the derivative along a direction, relative to the lengths of derivative and direction
-)
+DIRECTIONS = 4  # along which a derivative is compared
+# Difference of two derivatives along a direction that counts as rounding, relative to the lengths of both.
+SAME_DERIVATIVE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -153,8 +154,7 @@ class Dual:
 def check_dual(dual: Dual, rng: np.random.Generator) -> list[tuple[str, float, float]]:
     """The derivatives along random directions that finite differences contradict: name, expected, computed.
 
-    They are central differences with two steps, extrapolated (Richardson), so right to about 1e-9 where the
-    function is smooth within a thousandth of the point.
+    The differences are right to about 1e-9 where the function is smooth within a thousandth of the point.
     """
     wrong = list(_contradicted("derivative", dual.value, np.asarray(dual.gradient(dual.at)), dual.at, rng))
     if dual.hessian is not None:
@@ -169,7 +169,11 @@ def check_dual(dual: Dual, rng: np.random.Generator) -> list[tuple[str, float, f
 def _contradicted(
     what: str, function: Callable[[Array], Any], derivative: Array, at: Array, rng: np.random.Generator
 ) -> Iterator[tuple[str, float, float]]:
-    # A difference of two values cannot be better than the rounding of the values.
+    """Random directions along which differences of ``function`` contradict ``derivative``.
+
+    ``what``: which derivative, in words. Yields name, expected and computed, as ``check_dual``.
+    """
+    # A difference is no better than the rounding of its values: SAME_DERIVATIVE times this, 1e-12 of them.
     rounding = 1e-6 * float(np.linalg.norm(function(at)))
     for number in range(DIRECTIONS):
         drawn = rng.normal(size=at.shape)
@@ -184,6 +188,8 @@ def _contradicted(
 
 
 def _difference(function: Callable[[Array], Any], at: Array, direction: Array) -> Array:
+    """The derivative along a direction, by central differences with two steps, extrapolated (Richardson)."""
+
     def central(h: float) -> Any:
         return (np.asarray(function(at + h * direction)) - np.asarray(function(at - h * direction))) / (2 * h)
 
@@ -192,9 +198,9 @@ def _difference(function: Callable[[Array], Any], at: Array, direction: Array) -
 
 # -- functions of our kernels, as they compute them
 
-Duals = Callable[[Workload, Program], Dual | None]
+Duals = Callable[[Workload, Program], Dual | None]  # the function that is climbed; None where it is unknown
 
-WEIGHT_SPREAD = 0.5  # of the logarithms of weights around equal ones
+WEIGHT_SPREAD = 0.5  # most that the logarithms of weights differ from those of equal ones
 
 
 def kernel_duals(solver: object) -> Duals | None:
@@ -202,19 +208,19 @@ def kernel_duals(solver: object) -> Duals | None:
     if not isinstance(solver, str) or solver not in DUALS:
         return None
 
-    def duals(workload: Workload, program: Program) -> Dual | None:
+    def dual_of(workload: Workload, program: Program) -> Dual | None:
         instance = bind(program, workload)
         claim = next((c for c in claims(instance) if c.name == solver), None)
         return None if claim is None else DUALS[solver](claim, claim.givens(instance))
 
-    return duals
+    return dual_of
 
 
 def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     """2 N by the logarithms of the shares, those of queries before those of cells."""
     problem = FORMS[claim.program].problem(givens)
     ranks = [problem.parts[number].rank for number in problem.others]
-    t = 0 if problem.targets is None else len(problem.targets)
+    t = 0 if problem.targets is None else len(problem.targets)  # the number of shares of queries
 
     def at(x: Array) -> Iterate:
         return iterate(problem, ranks, np.exp(x[t:]), np.exp(x[:t]) if t else None)
@@ -266,8 +272,7 @@ DUALS: Mapping[str, Callable[[Claim, Mapping[str, Any]], Dual]] = MappingProxyTy
 )
 
 
-# What is wrong, the expected value, the value found.
-Wrong = tuple[str, str, str]
+Wrong = tuple[str, str, str]  # what is wrong, its expected value, and its actual one
 
 # Relative: two results of a procedure agree so far. Each step stops at a different gap, and no bound shows
 # how good the result is.
@@ -351,14 +356,6 @@ def of_gap(trial: Trial, solution: Solution) -> Iterator[Wrong]:
             yield f"gap of {part.program}", "'gap reached' if and only if it is", words
 
 
-def of_known(interval: Interval, figures: Sequence[Figure]) -> Iterator[Wrong]:
-    """Whether the known figures of the optimum agree with the interval."""
-    for figure in figures:
-        if not meets(figure, interval.low, interval.high):
-            what = {"exact": "to hold", "upper": "to reach down to", "lower": "to reach up to"}[figure.kind]
-            yield figure.source, f"{what} {figure.value:.10g}", str(interval)
-
-
 def closeness(program: Program, one: Interval, other: Interval) -> Iterator[Wrong]:
     """Whether intervals of one optimum have a common point; results of a procedure are close, too."""
     if not one.meets(other):
@@ -368,6 +365,7 @@ def closeness(program: Program, one: Interval, other: Interval) -> Iterator[Wron
 
 
 def _shown(figure: float | str | None) -> str:
+    """A figure with ten digits; words as they are."""
     return f"{figure:.10g}" if isinstance(figure, float) else str(figure)
 
 
@@ -413,31 +411,37 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Twist:
-    """A case: ``turn`` writes the workload in another way, which multiplies the optimum by ``factor``."""
+    """A metamorphic case: the same workload written in another way.
+
+    turn : writes it so. factor : the optimum then, over that of the workload as it was.
+    needs : whether it applies to programs with a rule; where it does not, ``reason`` says why.
+    """
 
     name: str
     turn: Callable[[Workload, Random], Workload]
     factor: Callable[[Rule], float] = lambda rule: 1.0
     needs: Callable[[Rule], bool] = lambda rule: True
-    reason: str = ""  # where the twist does not apply
+    reason: str = ""
 
 
-SCALE = 1e3
+SCALE = 1e3  # of the queries, in one of the cases
 
 
-def _queries(w: Workload, rng: Random) -> Workload:
+def _queries_in_another_order(w: Workload, rng: Random) -> Workload:
+    """The queries in a random order, some of them negated."""
     order, signs = rng.permutation(w.m), rng.choice([-1.0, 1.0], size=w.m)
     return Workload.from_matrix(signs[:, None] * w.queries[order], w.targets[order], w.weights[order])
 
 
-def _again(w: Workload, targets: Array) -> Workload:
-    """Every query twice, the second time with other targets."""
+def _queries_twice(w: Workload, targets: Array) -> Workload:
+    """Every query twice, the second time with these targets."""
     return Workload.from_matrix(
         np.vstack([w.queries, w.queries]), np.concatenate([w.targets, targets]), np.tile(w.weights, 2)
     )
 
 
 def _cells_twice(w: Workload, rng: Random) -> Workload:
+    """A quarter of the cells twice, each queried like its double, and one more cell that no query touches."""
     again = rng.permutation(w.n)[: max(1, w.n // 4)]
     return Workload.from_matrix(
         np.hstack([w.queries, w.queries[:, again], np.zeros((w.m, 1))]), w.targets, w.weights
@@ -449,7 +453,7 @@ TWISTS: tuple[Twist, ...] = (
         "cells in another order",
         lambda w, rng: Workload.from_matrix(w.queries[:, rng.permutation(w.n)], w.targets, w.weights),
     ),
-    Twist("queries in another order, some negated", _queries),
+    Twist("queries in another order, some negated", _queries_in_another_order),
     Twist(
         f"queries times {SCALE:g}",
         lambda w, rng: Workload.from_matrix(SCALE * w.queries, w.targets, w.weights),
@@ -461,10 +465,10 @@ TWISTS: tuple[Twist, ...] = (
         needs=lambda rule: rule.gram,
         reason="the program does not depend on the Gram matrix alone",
     ),
-    Twist("every query twice", lambda w, rng: _again(w, w.targets), factor=lambda rule: rule.twice),
+    Twist("every query twice", lambda w, rng: _queries_twice(w, w.targets), factor=lambda rule: rule.twice),
     Twist(
         "every query again with a looser target",
-        lambda w, rng: _again(w, w.targets * rng.uniform(1.0, 3.0, size=w.m)),
+        lambda w, rng: _queries_twice(w, w.targets * rng.uniform(1.0, 3.0, size=w.m)),
         needs=lambda rule: rule.twice == 1.0,
         reason="only programs whose targets are constraints ignore a looser one",
     ),
@@ -496,8 +500,7 @@ def why_not(twist: Twist, program: Program, workload: Workload) -> str:
 
 
 Solver = Callable[..., Solution]
-# The faults; a text is a reason why something was not checked.
-Verdict = Iterator[Wrong | str]
+Verdict = Iterator[Wrong | str]  # faults; a text is a reason why something was not checked
 
 OF_SOLUTION = {"file": of_file, "bound": of_bound, "gap": of_gap}
 CHECKS = (*OF_SOLUTION, "known", "conic route", "metamorphic", "derivatives")
@@ -683,7 +686,11 @@ class Work:
         figures = known_figures(trial.program, trial.problem, trial.workload)
         if not figures:
             yield "nothing is known of the optimum"
-        yield from of_known(trial.interval(solution), figures)
+        interval = trial.interval(solution)
+        words = {"exact": "to hold", "upper": "to reach down to", "lower": "to reach up to"}
+        for figure in figures:
+            if not meets(figure, interval.low, interval.high):
+                yield figure.source, f"{words[figure.kind]} {figure.value:.10g}", str(interval)
 
     def conic_route(self, trial: Trial, solution: Solution) -> Verdict:
         """Compare with the program itself (not its formulation), solved by a conic solver."""

@@ -1,4 +1,4 @@
-"""The kernel of the nuclear norm: the shipped programs that it solves, its start, its points and their cost.
+"""The shipped programs as problems of the nuclear norm, and the points and the cost of their kernel.
 
 **Programs** are problems of the nuclear norm, and its weights lead back to their points. With shares y of sum
 1 and N the norm: X = diag(p)^-½ V S Vᵀ diag(p)^-½ has the objective N and the largest diagonal entry
@@ -15,45 +15,34 @@ over p of sum 1 and q with (c - v) @ q = 1.
 Givens are arrays, or split into components (``mmopt.numerics.component_arrays``); points and multipliers are
 then too.
 
-**The start.** The kernel solves the problem on every fourth cell, or orbit of cells, first, and stretches the
-weights there to all cells. Cells that lie side by side are often treated much alike (ranges, prefixes,
-histograms of numbers), so that the weights of some tell those of all but for a factor, at a sixteenth of the
-cost or less. They are a start and no more; weights that jump from cell to cell are not used.
-
-Near the ends of an attribute the weights of the few are taken cell by cell, not stretched: there they change
-from cell to cell, in the same way however many cells there are.
-
-Stretched weights are then corrected. The few were started in the same way, from every fourth of them, so the
-error of stretching there can be computed; it changes little when the cells are four times as many, and is
-subtracted.
+**Points** have to fit into floating point (``conditioned``). Where queries or cells have slack the noise of
+least privacy cost may be arbitrarily large, and weights that go to zero make it so. Lowering the eigenvalues
+of Σ that are above t times the smallest keeps every target. With orthonormal B and p of sum 1 it adds at most
+1 / (t λ) to p @ costs, λ the smallest eigenvalue; the largest cost is at least 1 / (n λ).
 """
 
 import math
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace as namespace
-from numpy.typing import NDArray
 
 from mmopt.numerics.arrays import panels
 from mmopt.numerics.component_arrays import Level, Split, arrays_of
-from mmopt.numerics.matrix_functions import is_identity
-from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.nuclear_problem import (
+from mmopt.numerics.linear_algebra import graded
+from mmopt.numerics.matrix_functions import eigenvectors, is_identity
+from mmopt.solvers.nuclear.interior_point import coarse_start, search
+from mmopt.solvers.nuclear.problem_and_iterates import (
     Array,
-    Care,
     Env,
     Iterate,
     NuclearProblem,
     QueryComponent,
     Spectrum,
-    back,
     bare,
-    care_for,
-    conditioned,
     fetched,
     is_full,
     placed,
@@ -61,15 +50,71 @@ from mmopt.solvers.nuclear.nuclear_problem import (
     whole,
     whole_of,
 )
-from mmopt.solvers.solver_protocol import Clock, Options, Pace, Point
+from mmopt.solvers.options_points_and_clock import Clock, Options, Pace, Point
+
+# The condition t of a point (see **Points** above) is this over the gap wanted.
+LOSS_OF_GAP = 10.0
+# With more cells than LOSS_OF_GAP times this t grows like their number: the loss is at most n / t.
+CELLS_OF_LOSS = 16
+LARGEST_CONDITION = 1e10  # a larger t would leave less than half of the digits of the smallest eigenvalue
 
 
-def _left(env: Env) -> tuple[Array, Array]:
-    """Whether each query, and each cell, is left to be settled."""
+@dataclass(frozen=True)
+class Care:
+    """The limits that rounding sets to a point.
+
+    even : whether X may be equalised. At the optimum X⁻¹ G X⁻¹ is diagonal, so that rounding of X hardly
+        changes its objective; at an equalised X near it that is not so.
+    condition : the largest condition of Σ.
+    """
+
+    even: bool
+    condition: float
+
+
+def care_for(wanted: float, is_first: bool, n: int) -> Care:
+    """The care for a gap and n cells: most at first, then the condition that a smaller gap needs."""
+    return Care(is_first, min(max(LOSS_OF_GAP, n / CELLS_OF_LOSS) / wanted, LARGEST_CONDITION))
+
+
+def conditioned(roots: Sequence[Array], condition: float) -> list[Array]:
+    """R Rᵀ of each root R (k, r), r <= k, with large eigenvalues lowered.
+
+    They are lowered until the largest over the smallest, of all the products together, is at most
+    ``condition``. Directions that a root does not reach, as weights went to zero, get the largest eigenvalue:
+    the noise may be large there.
+    """
+    xp = namespace(roots[0])
+    products = [root @ root.T for root in roots]
+    spectra = [xp.linalg.eigvalsh(product) for product in products]
+    largest = max(float(values[-1]) for values in spectra)
+    if min(float(values[0]) for values in spectra) * condition > largest:
+        return products
+    # From the roots, not from the products, whose small eigenvalues are lost in the rounding of the largest.
+    decompositions = []
+    for root in roots:
+        vectors = eigenvectors(products.pop(0))
+        values, _ = graded(root.T @ vectors, vectors)
+        decompositions.append((vectors, values[-min(root.shape) :]))
+    least = min(float(xp.min(values)) ** 2 for _, values in decompositions)
+    return [_lowered(left, values, condition * least) for left, values in decompositions]
+
+
+def _lowered(left: Array, values: Array, most: float) -> Array:
+    """R Rᵀ from the singular vectors and values of R, with eigenvalues of at most ``most``."""
+    xp = namespace(left)
+    lowered = xp.full((left.shape[0],), most, dtype=left.dtype)
+    lowered[-values.shape[0] :] = xp.clip(values**2, None, most)
+    scaled = left * xp.sqrt(lowered)
+    return scaled @ scaled.T  # as numpy's product with the transpose it is exactly symmetric
+
+
+def _unsettled(env: Env) -> tuple[Array, Array]:
+    """Whether each query, and each cell, of ``fitness_level`` is left to be settled."""
     return env["open"] > 0, env["free"] > 0
 
 
-def _beyond(env: Env) -> tuple[Array, Array]:
+def _precision_and_rest(env: Env) -> tuple[Array, Array]:
     """H, the precision of the held noise, and J, which removes it from the basis: as in the program."""
     held, start = env["D"], env["S0"]
     xp = namespace(held)
@@ -79,8 +124,8 @@ def _beyond(env: Env) -> tuple[Array, Array]:
 
 def level_problem(env: Env) -> NuclearProblem:
     """The problem of the queries that are left, beyond the noise that is held."""
-    queries, cells = _left(env)
-    precision, rest = _beyond(env)
+    queries, cells = _unsettled(env)
+    precision, rest = _precision_and_rest(env)
     left, right = env["L"][queries, :], env["B"][:, cells]
     xp = namespace(left)
     slack = env["c"][queries] - xp.sum((left @ env["K"]) * left, axis=1)
@@ -94,7 +139,7 @@ def level_point(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> d
     xp = namespace(at.cells)
     variance = at.norm * float(xp.max(at.variance / at.weights))
     (spectrum,) = spectra_of(problem, at)
-    basis = _beyond(env)[1] @ env["B"][:, _left(env)[1]]
+    basis = _precision_and_rest(env)[1] @ env["B"][:, _unsettled(env)[1]]
     rows = (basis * xp.sqrt(at.cells / variance)) @ spectrum.right / xp.sqrt(spectrum.values)
     return {"alpha": at.upper, "P": conditioned([rows], care.condition)[0]}
 
@@ -102,7 +147,7 @@ def level_point(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> d
 def level_multipliers(env: Env, problem: NuclearProblem, at: Iterate) -> dict[str, Array]:
     """The multipliers; those of settled cells and queries are zero."""
     xp = namespace(at.cells)
-    queries, cells = _left(env)
+    queries, cells = _unsettled(env)
     privacy, accuracy = xp.zeros_like(env["free"]), xp.zeros_like(env["open"])
     privacy[cells] = at.cells
     accuracy[queries] = at.norm**2 * at.queries / problem.targets
@@ -128,7 +173,7 @@ class ProgramForm:
 
 
 def split(w: Split, targets: Level | None = None, ranks: list[int] | None = None) -> NuclearProblem:
-    """The problem of queries by component."""
+    """The problem of queries ``w`` by component, with the rank of each part where it is known."""
     cells, queries = w.columns, w.rows
     assert cells.labels is not None
     rows = [None] * cells.count if targets is None or queries.labels is None else list(queries.labels)
@@ -152,15 +197,15 @@ def all_queries(env: Env) -> NuclearProblem:
     return whole(w)
 
 
-def on(like: Array | Split, side: str, products: list[Array]) -> Array | Split:
-    """Square parts as a matrix on the rows or columns of a given."""
+def split_like(like: Array | Split, side: str, products: list[Array]) -> Array | Split:
+    """Square parts as a matrix on the rows or columns (``side``) of a given; a single part as it is."""
     if not isinstance(like, Split):
         return products[0]
     return Split(getattr(like, side), getattr(like, side), tuple(products))
 
 
-def level(like: Array | Split, side: str, values: Array) -> Array | Level:
-    """Values of the orbits as a vector over the rows or columns of a given."""
+def level_like(like: Array | Split, side: str, values: Array) -> Array | Level:
+    """Values of orbits as a vector over the rows or columns (``side``) of a given; unchanged for an array."""
     return Level(getattr(like, side), values) if isinstance(like, Split) else values
 
 
@@ -182,7 +227,7 @@ def strategy(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Valu
     scales = xp.sqrt(_scales(problem, at, care))
     pairs = zip(problem.parts, spectra_of(problem, at), strict=True)
     rows = [f.right * xp.sqrt(f.values) / xp.take(scales, part.cells)[:, None] for part, f in pairs]
-    return {"X": on(env["W"], "columns", [part @ part.T for part in rows])}
+    return {"X": split_like(env["W"], "columns", [part @ part.T for part in rows])}
 
 
 def _answered(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> list[Array]:
@@ -194,13 +239,15 @@ def _answered(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> lis
 
 
 def with_variances(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    """X, and u, the variance of each query."""
     (z,) = _answered(env, problem, at, care)
     return {**strategy(env, problem, at, care), "u": namespace(z).sum(z**2, axis=1)}
 
 
 def with_covariance(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    """X, and Y, the covariance of the answers."""
     covariances = [part @ part.T for part in _answered(env, problem, at, care)]
-    return {**strategy(env, problem, at, care), "Y": on(env["W"], "rows", covariances)}
+    return {**strategy(env, problem, at, care), "Y": split_like(env["W"], "rows", covariances)}
 
 
 def each_query(env: Env) -> NuclearProblem:
@@ -218,6 +265,7 @@ def _worst(at: Iterate) -> float:
 
 
 def with_largest(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    """X, and t, the largest variance."""
     return {**strategy(env, problem, at, care), "t": _worst(at)}
 
 
@@ -225,13 +273,14 @@ def balanced(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Valu
     """X times t, so that its diagonal and the variances are at most t."""
     t = math.sqrt(_worst(at))
     x = strategy(env, problem, at, care)["X"]
-    return {"X": on(env["W"], "columns", [t * part for part in arrays_of(x)]), "t": t}
+    return {"X": split_like(env["W"], "columns", [t * part for part in arrays_of(x)]), "t": t}
 
 
-Factor = Callable[[Env, Iterate], Any]
+ShareFactor = Callable[[Env, Iterate], Any]  # what shares are multiplied by to be multipliers
 
 
 def _one(env: Env, at: Iterate) -> float:
+    """No factor."""
     return 1.0
 
 
@@ -246,15 +295,20 @@ def _target(env: Env, at: Iterate) -> Array:
 
 
 def prices(
-    cells: str, queries: str | None = None, of_cells: Factor = _one, of_queries: Factor = _one
+    cells: str, queries: str | None = None, of_cells: ShareFactor = _one, of_queries: ShareFactor = _one
 ) -> Callable[[Env, NuclearProblem, Iterate], Values]:
-    """Multipliers by the names of their lines: shares times a factor; of queries only where they have any."""
+    """The function for ``ProgramForm.multipliers`` by the names of lines: shares times a factor.
+
+    cells, queries : the lines of the cells and of the queries; None where queries have no multipliers.
+    """
 
     def multipliers(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
         left, right = ("L", "B") if "B" in env else ("W", "W")
-        values = {cells: level(env[right], "columns", of_cells(env, at) * at.cells / problem.cells)}
+        values = {cells: level_like(env[right], "columns", of_cells(env, at) * at.cells / problem.cells)}
         if queries is not None:
-            values[queries] = level(env[left], "rows", at.queries / problem.targets * of_queries(env, at))
+            values[queries] = level_like(
+                env[left], "rows", at.queries / problem.targets * of_queries(env, at)
+            )
         return values
 
     return multipliers
@@ -265,7 +319,7 @@ QUERIES = "L @ B"
 GAP_OF_INVERTED = 1e-9  # gap for which a covariance that is only inverted has to be good
 
 
-def _square(env: Env) -> NuclearProblem:
+def _full_rank(env: Env) -> NuclearProblem:
     """``V``, of full row rank."""
     return split(env["V"]) if isinstance(env["V"], Split) else whole(env["V"])
 
@@ -275,7 +329,7 @@ def _product(left: Array, right: Array) -> Array:
     return left if is_identity(right) else left @ right
 
 
-def _targets(env: Env) -> NuclearProblem:
+def _targeted_queries(env: Env) -> NuclearProblem:
     """``L @ B``, or the queries equal to it; the rows of B are independent, those with a target span all."""
     left, right = env["L"], env["B"]
     if isinstance(left, Split):
@@ -285,23 +339,23 @@ def _targets(env: Env) -> NuclearProblem:
     return whole(env[QUERIES] if QUERIES in env else _product(left, right), env["c"], right.shape[0])
 
 
-def _with_all(env: Env) -> NuclearProblem:
+def _targets_and_total(env: Env) -> NuclearProblem:
     """``L @ B`` with targets and the weight of all variances."""
-    problem = _targets(env)
+    problem = _targeted_queries(env)
     assert problem.targets is not None
     total = float(namespace(problem.targets).sum(problem.targets))
     return replace(problem, floors=problem.targets * (float(env["total"]) / total))
 
 
-def _of_one(env: Env) -> NuclearProblem:
+def _unit_targets(env: Env) -> NuclearProblem:
     """``V``: queries divided by the roots of their targets, so that all targets are 1."""
     rows = _product(env["V"], env["B"])
     return whole(rows, namespace(rows).ones(rows.shape[0], dtype=rows.dtype), env["B"].shape[0])
 
 
-def _prices(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+def _dual_prices(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """The point at t = N², where 2 N √t - t is largest."""
-    return {"d": level(env["V"], "columns", at.norm**2 * at.cells / problem.cells)}
+    return {"d": level_like(env["V"], "columns", at.norm**2 * at.cells / problem.cells)}
 
 
 def _covariance(env: Env, problem: NuclearProblem, at: Iterate, scale: float, care: Care) -> Array | Split:
@@ -310,7 +364,7 @@ def _covariance(env: Env, problem: NuclearProblem, at: Iterate, scale: float, ca
     roots = xp.sqrt(scale * at.cells / problem.cells)
     triples = zip(arrays_of(env["B"]), problem.parts, spectra_of(problem, at), strict=True)
     rows = [(b * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
-    return on(env["B"], "rows", conditioned(rows, care.condition))
+    return split_like(env["B"], "rows", conditioned(rows, care.condition))
 
 
 def _largest(at: Iterate) -> tuple[float, float]:
@@ -319,12 +373,14 @@ def _largest(at: Iterate) -> tuple[float, float]:
     return at.norm * float(xp.max(at.cost / at.cells)), at.norm * float(xp.max(at.variance / at.weights))
 
 
-def _fit(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+def _at_targets(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    """Σ, scaled to its targets, and alpha, its largest cost."""
     cost, variance = _largest(at)
     return {"alpha": cost * variance, "Sigma": _covariance(env, problem, at, 1.0 / variance, care)}
 
 
-def _penalty(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+def _at_equal_terms(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    """Σ at the scale at which both terms of the objective are the same, and the terms alpha and beta."""
     cost, variance = _largest(at)
     scale = (cost / (at.norm * at.wide)) ** 0.5
     return {
@@ -334,13 +390,15 @@ def _penalty(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Valu
     }
 
 
-def _budget(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+def _at_budget(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+    """Σ, scaled to the budget, and excess, its largest variance relative to its target."""
     cost, variance = _largest(at)
     budget = float(env["budget"])
     return {"excess": cost * variance / budget, "Sigma": _covariance(env, problem, at, cost / budget, care)}
 
 
 def _root(env: Env, square: float) -> float:
+    """N, the objective in place of its square."""
     return math.sqrt(square)
 
 
@@ -354,13 +412,14 @@ def _per_budget(env: Env, at: Iterate) -> float:
     return (at.norm / float(env["budget"])) ** 2
 
 
-def _weights(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
+def _both_weights(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """The point; F is left to the repair, which has it in closed form."""
     k = env["B"].shape[0]
     return {"p": at.cells, "q": at.queries, "F": namespace(at.cells).zeros((k, k), dtype=at.cells.dtype)}
 
 
 def _precision(env: Env, problem: NuclearProblem, at: Iterate) -> Values:
+    """The multiplier of ``fidelity``: Σ⁻¹ at the weights."""
     covariance = _covariance(env, problem, at, 1.0, care_for(GAP_OF_INVERTED, False, problem.cells.shape[0]))
     return {"fidelity[0, 0]": namespace(covariance).linalg.inv(covariance)}
 
@@ -376,147 +435,25 @@ FORMS: Mapping[str, ProgramForm] = MappingProxyType(
         "gamma_f": ProgramForm(all_queries, balanced, prices("columns"), worth=_root),
         "gamma_2": ProgramForm(each_query, balanced, prices("columns", "rows"), worth=_root),
         "minimax_variance": ProgramForm(each_query, with_largest, prices("sensitivity", "accuracy")),
-        "l2_strategy_dual": ProgramForm(_square, _prices, lambda env, problem, at: {}, dual=True),
+        "l2_strategy_dual": ProgramForm(_full_rank, _dual_prices, lambda env, problem, at: {}, dual=True),
         "fitness_for_use": ProgramForm(
-            _targets, _fit, prices("privacy", "accuracy", of_queries=_squared_norm)
+            _targeted_queries, _at_targets, prices("privacy", "accuracy", of_queries=_squared_norm)
         ),
         "fitness_level": ProgramForm(level_problem, level_point, level_multipliers),
         "fitness_lmi": ProgramForm(
-            _targets, _fit, prices("privacy[1, 1]", "accuracy", of_queries=_squared_norm)
+            _targeted_queries, _at_targets, prices("privacy[1, 1]", "accuracy", of_queries=_squared_norm)
         ),
-        "fitness_penalty": ProgramForm(_targets, _penalty, RELATIVE, worth=_twice),
-        "fitness_hybrid": ProgramForm(_with_all, _penalty, RELATIVE, worth=_twice),
+        "fitness_penalty": ProgramForm(_targeted_queries, _at_equal_terms, RELATIVE, worth=_twice),
+        "fitness_hybrid": ProgramForm(_targets_and_total, _at_equal_terms, RELATIVE, worth=_twice),
         "fitness_budget": ProgramForm(
-            _targets,
-            _budget,
+            _targeted_queries,
+            _at_budget,
             prices("privacy", "accuracy", _per_budget, _target),
             worth=lambda env, square: square / float(env["budget"]),
         ),
-        "fitness_dual": ProgramForm(_of_one, _weights, _precision, dual=True, worth=_twice),
+        "fitness_dual": ProgramForm(_unit_targets, _both_weights, _precision, dual=True, worth=_twice),
     }
 )
-
-
-Logs = NDArray[np.float64]
-
-CELLS_APART = 4  # cells
-# Places from the beginning and from the end: cells that a reflection joins are five apart
-FIRST_PLACES, LAST_PLACES = 1, 3
-SEAM = 6  # of the few that lie where cells that are not four apart meet
-ENDS = 5, 8, 11, 16, 23, 32  # cells at each end, in turn; their mean bends less where an end begins
-FEWEST_CELLS = 256  # cells for which it pays
-FEWEST_OF_FEW = 64  # cells that may themselves be started from every fourth
-MISSED_AGAIN = 0.8  # of the error with a fourth of the cells, measured on prefixes and ranges
-COARSE_GAP = 2e-7  # of the coarse problem
-COARSE_STEPS = 8
-MOST_ROUGHNESS = 0.5  # largest root mean square of the steps of the logarithms of neighbouring weights
-
-
-def start(problem: NuclearProblem) -> Array | None:
-    """Shares of the orbits of cells, of sum 1, for total error; None where uniform ones will do."""
-    if problem.targets is not None or problem.lines is not None or problem.cells.shape[0] < FEWEST_CELLS:
-        return None
-    guess = _guess(problem)
-    return None if guess is None else _shares(problem, guess.mended)
-
-
-@dataclass(frozen=True)
-class _Guess:
-    """Logarithms of weights (n,): those of every fourth orbit stretched; then mended by the error of that."""
-
-    stretched: Logs
-    mended: Logs
-
-
-def _guess(problem: NuclearProblem) -> _Guess | None:
-    n = problem.cells.shape[0]
-    if n < FEWEST_OF_FEW:
-        return None
-    few = _every_fourth(problem)
-    if not any(bool(namespace(part.rows).any(part.rows != 0)) for part in few.parts):
-        return None  # no query has any of them
-    coarser = _guess(few)
-    iterates = search(few, None if coarser is None else (_shares(few, coarser.mended), None))
-    at = next(iterates)
-    for _ in range(COARSE_STEPS):
-        if at.gap <= COARSE_GAP:
-            break
-        at = iterates.send(COARSE_GAP)
-    logs = np.log(back(at.cells / few.cells))
-    if not float(np.sqrt(np.mean(np.diff(logs) ** 2))) <= MOST_ROUGHNESS:  # nor where a weight is zero
-        return None
-    stretched = _stretched(logs, n, logs)
-    missed = 0.0 if coarser is None else MISSED_AGAIN * _stretched(coarser.stretched - logs, n, logs)
-    return _Guess(stretched, stretched - missed)
-
-
-def _shares(problem: NuclearProblem, logs: Logs) -> Array:
-    """The shares of weights with these logarithms."""
-    xp = namespace(problem.cells)
-    shares = np.exp(logs) * back(problem.cells)
-    return xp.asarray(shares / shares.sum(), dtype=problem.cells.dtype)
-
-
-def _stretched(values: Logs, n: int, logs: Logs) -> Logs:
-    """Values at all of n places from those at every fourth; at the ends of the weights taken one for one."""
-    few = len(logs)
-    values = values.copy()
-    ends = []
-    for way in slice(None), slice(None, None, -1):
-        if _is_end(logs[way]):
-            ends.append(way)
-        else:
-            values[way][:SEAM] = 2 * values[way][SEAM] - values[way][2 * SEAM : SEAM : -1]
-    if n % CELLS_APART:
-        seam = min(SEAM, few // 8)
-        around = slice((few + 1) // 2 - seam, (few + 1) // 2 + seam)
-        values[around] = np.linspace(values[around][0], values[around][-1], 2 * seam)
-    inside = np.interp(np.arange(n), _places(n), values)
-    guesses = []
-    for size in [size for size in ENDS if size <= few // 3] or [few // 3]:
-        guesses.append(inside.copy())
-        for way in ends:
-            out, end = guesses[-1][way], values[way]
-            out[:size] = end[:size] + (out[size] - end[size])
-    return np.asarray(np.mean(guesses, axis=0))
-
-
-def _is_end(logs: Logs) -> bool:
-    """Whether weights change more over the first places than over as many after them.
-
-    They do not in the middle of an attribute, where the orbits of a reflection end.
-    """
-    near, far = min(SEAM, len(logs) // 8), len(logs) // 4
-    first, second, third = logs[[near, near + far, near + 2 * far]]
-    return bool(abs(second - first) > abs(third - second))
-
-
-def _places(n: int) -> NDArray[np.int64]:
-    """Every fourth of n places, counted from both ends: where the halves meet they may be further apart."""
-    left = np.arange(FIRST_PLACES, n, CELLS_APART)[: (n // CELLS_APART + 1) // 2]
-    right = np.arange(n - LAST_PLACES, -1, -CELLS_APART)[: n // CELLS_APART // 2]
-    return np.concatenate([left, right[::-1]])
-
-
-def _every_fourth(problem: NuclearProblem) -> NuclearProblem:
-    """The problem over every fourth orbit of cells."""
-    xp = namespace(problem.cells)
-    n = problem.cells.shape[0]
-    places = _places(n)
-    kept = xp.asarray(places)
-    if problem.plain:
-        return whole(xp.take(problem.parts[0].rows, kept, axis=1))
-    number = np.full(n, -1)
-    number[places] = np.arange(len(places))
-    numbers = xp.asarray(number)
-    parts = []
-    for part in problem.parts:
-        cells = xp.take(numbers, part.cells)
-        columns = xp.nonzero(cells >= 0)[0]
-        if columns.shape[0]:
-            rows = xp.take(part.rows, columns, axis=1)
-            parts.append(replace(part, rows=rows, cells=xp.take(cells, columns), rank=None))
-    return NuclearProblem(tuple(parts), xp.take(problem.cells, kept))
 
 
 # Fitted on one thread of a shared core, to a factor of about three: 4 iterations over 1024 cells 2 s, 15 over
@@ -551,7 +488,7 @@ def _shapes(env: Mapping[str, Any], has_targets: bool) -> list[tuple[int, int]]:
     return [(r if has_targets else min(r, s), s)]
 
 
-MISSING_RANK = 0.25  # of the smaller side may be missing in the rank
+MISSING_RANK = 0.25  # part of the smaller side that the rank may be less by
 
 
 def polar_of(problem: NuclearProblem, at: Iterate) -> Array | tuple[Array, ...] | None:
@@ -562,23 +499,25 @@ def polar_of(problem: NuclearProblem, at: Iterate) -> Array | tuple[Array, ...] 
     column, whose norm is a length: it would save nothing.
     """
     pairs = list(zip(problem.parts, at.spectra, strict=False))
-    if problem.lines is not None or any(_missing(p, f) > MISSING_RANK * min(p.rows.shape) for p, f in pairs):
+    if problem.lines is not None or any(_lacking(p, f) > MISSING_RANK * min(p.rows.shape) for p, f in pairs):
         return None
     polars = tuple(_polar(part, f, at.cells / problem.cells) for part, f in pairs)
     return polars[0] if problem.plain else polars
 
 
-def _missing(part: QueryComponent, spectrum: Spectrum) -> int:
+def _lacking(part: QueryComponent, spectrum: Spectrum) -> int:
+    """How much less the rank of a part is than its smaller side."""
     return int(min(part.rows.shape) - spectrum.values.shape[0])
 
 
 def _polar(part: QueryComponent, spectrum: Spectrum, p: Array) -> Array:
+    """The U Vᵀ of one part, completed where its rank is missing little; ``p``: the weights of cells."""
     left = spectrum.left
     if left is None:
         xp = namespace(p)
         left = (part.rows * xp.sqrt(xp.take(p, part.cells))) @ spectrum.right / spectrum.values
     polar = left @ spectrum.right.T
-    if missing := _missing(part, spectrum):
+    if missing := _lacking(part, spectrum):
         left_rest, right_rest = (_complement(vectors, missing) for vectors in (left, spectrum.right))
         for here in panels(len(polar)):
             polar[here] += left_rest[here] @ right_rest.T
@@ -609,7 +548,7 @@ def points(
     problem = form.problem(env)
     clock.handed_over = clock.elapsed
     here = placed(problem, options.arrays)
-    coarse = start(here)
+    coarse = coarse_start(here)
     search_on = search(here, None if coarse is None else (coarse, None))
     at = next(search_on)
     upper = lower = bare(at)
@@ -625,7 +564,7 @@ def points(
         if gap <= pace.wanted or stop:
             pair = (lower, upper) if form.dual else (upper, lower)
             caring = care_for(pace.wanted, pace.is_first, problem.cells.shape[0])
-            again = at.cells, at.queries
+            again = at.cells, at.queries  # where the search goes on
             # Memory: one iterate at a time is whole, and none while a point is scored.
             search_on.close()
             if pair[0].cells is not at.cells:

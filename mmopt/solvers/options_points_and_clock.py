@@ -173,14 +173,14 @@ class Point:
 
 @dataclass
 class Clock:
-    """Time left, and whether Ctrl-C was pressed: the best certified point so far is then kept."""
+    """The time left, and whether Ctrl-C was pressed: the best certified point so far is then the result."""
 
     limit: float
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
     compiling: bool = False  # whether no solver has begun, which could hand over a point
     handed_over: float = 0.0  # seconds until the solver had the problem: the rest of compiling
-    _before: Any = None
+    _before: Any = None  # the handler of Ctrl-C before
 
     def __enter__(self) -> Clock:
         if threading.current_thread() is threading.main_thread():
@@ -221,15 +221,16 @@ class Clock:
 
 
 class KernelStep(NamedTuple):
-    """One step of a kernel: its number, and the gap by its own count; ``made`` gives the point.
+    """One step of a kernel: its number, and the gap by its own count.
 
+    estimate : as of a ``Point``. point : makes the point, from the reason to stop or None.
     done : nothing more is in reach. stop : another reason to end here.
     """
 
     number: int
     gap: float
     estimate: tuple[float, float | None] | None
-    made: Callable[[Stop | None], Point]
+    point: Callable[[Stop | None], Point]
     done: bool = False
     stop: Stop | None = None
 
@@ -272,7 +273,7 @@ class Pace:
         for step in steps:
             stop = self.stop(step.number, done=step.done) or step.stop
             if stop or step.gap <= self.wanted:
-                yield step.made(stop)
+                yield step.point(stop)
                 if stop:
                     return
                 self.tighten()

@@ -1,8 +1,8 @@
 """The search: its two bounds, that it does not depend on how the problem is written, and where it starts.
 
-Guards ``ascent.py`` and ``start`` of ``nuclear_kernel.py``.
+Guards ``interior_point.py``.
 
-Guards nuclear_kernel.py.
+Guards programs_and_points.py.
 """
 
 import itertools
@@ -13,10 +13,10 @@ import pytest
 import tolerances
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.solvers.nuclear import ascent as module
-from mmopt.solvers.nuclear.ascent import search
-from mmopt.solvers.nuclear.nuclear_kernel import FEWEST_CELLS, FORMS, start
-from mmopt.solvers.nuclear.nuclear_problem import NuclearProblem, QueryComponent, whole
+from mmopt.solvers.nuclear import interior_point as module
+from mmopt.solvers.nuclear.interior_point import FEWEST_CELLS, coarse_start, search
+from mmopt.solvers.nuclear.problem_and_iterates import NuclearProblem, QueryComponent, whole
+from mmopt.solvers.nuclear.programs_and_points import FORMS
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Product, query_product
 from tests.solvers.nuclear.problems import by_parts, plain
@@ -121,7 +121,7 @@ def test_prefix_sums_start_close(subtests: pytest.Subtests) -> None:
     for n in [FEWEST_CELLS, 515]:
         with subtests.test(n=n):
             problem = whole(np.tri(n))
-            shares = start(problem)
+            shares = coarse_start(problem)
             assert shares is not None and shares.shape == (n,) and shares.min() > 0
             assert shares.sum() == pytest.approx(1.0, rel=tolerances.ROUNDING)
             near, far = next(search(problem, (shares, None))), next(search(problem))
@@ -132,7 +132,7 @@ def test_what_stretching_misses_is_taken_off() -> None:
     """A step of the fixed point from the start is enough for a gap of 1e-6."""
     for n in [600]:
         problem = whole(np.tri(n))
-        iterates = search(problem, (start(problem), None))
+        iterates = search(problem, (coarse_start(problem), None))
         next(iterates)
         assert iterates.send(1e-6).gap <= 1e-6
 
@@ -144,13 +144,13 @@ def test_the_middle_of_an_attribute_is_no_end() -> None:
     assert found is not None
     problem = FORMS["l2_strategy"].problem({"W": found.sources["workload.root"]})
     assert len(problem.cells) == n // 2
-    iterates = search(problem, (start(problem), None))
+    iterates = search(problem, (coarse_start(problem), None))
     first = next(iterates)
     assert first.gap < 1e-3 and iterates.send(1e-6).gap < 1e-5
 
 
 def test_no_start_where_it_would_not_help(rng: np.random.Generator) -> None:
-    assert start(whole(np.tri(FEWEST_CELLS - 1))) is None
-    assert start(whole(np.tri(FEWEST_CELLS), np.ones(FEWEST_CELLS))) is None
+    assert coarse_start(whole(np.tri(FEWEST_CELLS - 1))) is None
+    assert coarse_start(whole(np.tri(FEWEST_CELLS), np.ones(FEWEST_CELLS))) is None
     scales = np.exp(rng.normal(size=FEWEST_CELLS))
-    assert start(whole(np.eye(FEWEST_CELLS) * scales)) is None  # each cell has a weight of its own
+    assert coarse_start(whole(np.eye(FEWEST_CELLS) * scales)) is None  # each cell has a weight of its own

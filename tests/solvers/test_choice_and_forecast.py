@@ -1,7 +1,7 @@
-"""The table of solvers, the forecast, the choice between them, and what they are handed.
+"""The tables of solvers, the forecast, the choice between them, and what they are handed.
 
-Guards ``table_of_solvers.py``, ``solver_protocol.py``, ``table_of_kernels.py``, ``conic_solvers.py`` and
-``conic_problem.py``, whose numbers are read back in ``tests/exchange``.
+Guards ``choice_and_forecast.py``, ``options_points_and_clock.py``, ``table_of_kernels.py``,
+``conic_solvers.py`` and ``conic_problem.py``, whose numbers are read back in ``tests/exchange``.
 
 Guards sector_kernel.py.
 """

@@ -1,0 +1,83 @@
+"""``Status``, how a solve ended, in parts that do not imply each other; ``Grade``, what a figure rests on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from mmopt.reasons_to_stop import Stop
+
+Grade = Literal["claimed", "estimated", "proved"]
+"""The grade of a figure.
+
+proved : evaluated with an error bound and rounded to the safe side; for a bound, also by a certificate that
+    is shipped with its proof. estimated : evaluated without an error bound. claimed : by a certificate of the
+    program's author, which feasible points have not refuted; or for givens that the caller passed in place of
+    the workload's queries or targets.
+
+A point is feasible at τ = 1e-10 when every line holds after each of its terms is changed by at most the part
+τ (like terms joined, an atom one term): an equality |r| <= τ Σ|terms|, an inequality g <= τ Σ|terms|, a psd
+line F + τ diag(m) psd, m_i = Σ|terms of F_ii|, its row 0 where m_i is. Misses are charged to the objective at
+the multipliers, and the objective is then proved only where every line is proved to hold.
+
+A bound is for the exact queries: it is charged for the rounding of their root, by the backward error of
+Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``numerics.arrays``); coordinates by orbit and
+singular values are taken to be right to 32 ε d^1.5. An objective is charged, too, and is estimated where the
+charge is more than 1e-6 of it or unknown; the bound of a program over given design queries is that of the
+root as rounded. A query counts as supported when at most 1e-9 of its length is outside the span of the
+strategy.
+"""
+
+GRADES: tuple[Grade, ...] = ("claimed", "estimated", "proved")  # the weakest first
+
+# All texts of ``Status.stop``.
+_WORDS = (Stop.REACHED, Stop.EVERY_STEP, Stop.LIFTED, Stop.FINISHED, Stop.CLOSED, Stop.CERTIFIED)
+_LIMIT = "|".join((Stop.MISSED, Stop.TIME, Stop.ITERATIONS, Stop.INTERRUPTED))
+_RANK = rf"({Stop.NO_RANK} (\(residual \S+\)|at a feasible point)|{Stop.RANK} in \d+ of \d+ starts)"
+_STOPS = re.compile(
+    rf"{'|'.join(_WORDS)}|({_LIMIT})|(({_LIMIT}), )?{_RANK}"
+    rf"|{Stop.LOCAL}, \d+ starts?(, \d+ followed)?(, spread \S+)?"
+)
+
+
+def weakest(*grades: Grade) -> Grade:
+    """The grade of a figure that is made of several: the weakest of theirs."""
+    return min(grades, key=GRADES.index)
+
+
+def is_stop(text: str) -> bool:
+    """Whether a solve can end with this text as its ``Status.stop``."""
+    return _STOPS.fullmatch(text) is not None
+
+
+@dataclass(frozen=True)
+class Status:
+    """The reason why a solve stopped; whether its point is feasible; whether its bound is valid.
+
+    stop : "gap reached", "gap not reached", "time limit", "iteration limit", "interrupted"; for a program of
+        class rank "rank reached in 3 of 5 starts" or "rank not reached (residual 3.1e-02)", with the least
+        residual of all rounds ("at a feasible point" where that is none), perhaps after one of the limits:
+        "time limit, rank not reached (…)".
+        "certified" for a strategy that was given.
+    feasible : whether every constraint holds after the repair (to rounding).
+    violation : largest relative violation of the solver's point before the repair.
+    bound_valid : whether the bound is proved, not claimed; False without one. In files of version 0.1.0:
+        whether there is a bound.
+    raw : the solver's word, to be looked up in its documentation.
+    """
+
+    stop: str
+    feasible: bool
+    violation: float
+    bound_valid: bool
+    raw: str
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C ended the solve."""
+        return self.stop.startswith(Stop.INTERRUPTED)
+
+    def __str__(self) -> str:
+        point = "feasible" if self.feasible else "not feasible"
+        return f"{self.stop}; {point} (before repair off by {self.violation:.1e})"
