@@ -31,7 +31,7 @@ from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request import default_program
 from mmopt.results import Solution
 from mmopt.results.solution import FOR_TARGETS
-from mmopt.sectors.sector_cells import why_not_of_few
+from mmopt.sectors.cells_of_row_space import why_not_of_few
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 

@@ -33,7 +33,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Kronecker, Level, Measure, Space, Split
 from mmopt.reasons_to_stop import Stop
 from mmopt.resources import parse_json, write_whole
-from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint
 

@@ -1,32 +1,42 @@
-"""The row space of products of few attributes; values of an attribute that can be swapped form an orbit."""
+"""The row space of products of few attributes; values of an attribute that can be swapped form an orbit.
+
+**Queries** on a component are, up to rotation, a triangle R with RᵀR their Gram matrix. A product's rows are
+nonzero on the sectors inside its attributes only. So the factorisation goes from the largest sectors to the
+empty one (as multifrontal QR of sparse matrices: Davis, Direct Methods for Sparse Linear Systems, 2006,
+section 7): rows that touch a sector are stacked, one QR leaves as many rows as the sector has functions, and
+what remains touches later sectors only. Rows of pairs of attributes are never stacked with each other until
+little is left of them. No Gram matrix is formed.
+"""
 
 import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
 
-from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.limits import require_time
+from mmopt.numerics.arrays import EPS, Array, Ints, qr, rounding_of_qr
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.functions_of_few import (
     AttributeBasis,
     Coefficients,
     ProductCoefficients,
+    Sector,
     SectorComponent,
     basis_of,
     coefficients,
-    component_root,
     copies,
     orthonormal_functions,
     require_blocks,
 )
 from mmopt.sectors.largest_of_tables import Largest, largest_of_tables
-from mmopt.sectors.measures_and_profiles import (
+from mmopt.sectors.moments_and_column_lengths import (
     Mixture,
     ProfileFunctions,
     ProfileTables,
@@ -99,7 +109,7 @@ class RowSpace:
     def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
         """At least ‖Q_κ - exact‖₂ of each component, for the measure of rows divided by their exact sums.
 
-        The exact basis is any orthonormal one near the computed one. See ``measures_and_profiles.py``:
+        The exact basis is any orthonormal one near the computed one. See ``moments_and_column_lengths.py``:
         products of at most 2w moments of one attribute, and sums of them.
         """
         order = max(len(component.rests) + len(component.sectors[0]) for component in self.components)
@@ -318,3 +328,102 @@ def row_space_of(workload: Workload) -> RowSpace:
     rows = space.abstract(tuple(len(root) for root in roots))
     shape = tuple(basis.orbits for basis in bases)
     return RowSpace(space, Split(rows, space, roots), rounding, shape, bases, components, products)
+
+
+Rows = tuple[tuple[Sector, ...], Array]
+"""Rows that touch these sectors only, in the component's order, and their columns side by side."""
+
+LEAST_DIAGONAL = 1e-11
+"""Reciprocal condition number of a triangle below which its rank is looked at."""
+
+
+def component_root(
+    component: SectorComponent, products: Sequence[ProductCoefficients]
+) -> tuple[Array, float]:
+    """R (r, dim) of full row rank, r <= dim, with RᵀR the Gram matrix of the queries on the component.
+
+    Returned with at least ‖R - QᵀW‖ / ‖R‖ for the computed coefficients W and some orthonormal Q: each QR
+    adds its own rounding (``rounding_of_qr``) times rows that are no longer than all.
+
+    A triangle where the queries span the component. Else rows that are orthogonal, as long as the singular
+    values; those within rounding of zero are left out.
+    """
+    if component.dim == 1:
+        number = math.hypot(*(_number(component, products[at]) for at in component.products))
+        return np.array([[number]]), 4 * EPS
+    triangle, lost = _eliminated(
+        component, [_product_rows(component, products[at]) for at in component.products]
+    )
+    if len(triangle) == component.dim and scipy.linalg.lapack.dtrcon(triangle)[0] > LEAST_DIAGONAL:
+        return triangle, lost
+    _, lengths, directions = np.linalg.svd(triangle, full_matrices=False)
+    kept = lengths > 8 * component.dim * EPS * lengths.max(initial=0.0)
+    lost += 16 * component.dim**1.5 * EPS  # of the decomposition, and of the rows left out
+    return np.asarray(lengths[kept, None] * directions[kept]), lost
+
+
+def _number(component: SectorComponent, product: ProductCoefficients) -> float:
+    """The length of a product's coefficients on a component without contrasts."""
+    rests = dict(component.rests)
+    return product.scale * math.prod(
+        f.rests[rests[i]] if i in rests else f.constant for i, f in product.factors.items()
+    )
+
+
+def _product_rows(component: SectorComponent, product: ProductCoefficients) -> Rows:
+    """The rows of a product that has the component's rests: a Kronecker product over its attributes."""
+    rests = dict(component.rests)
+    scale = product.scale * math.prod(product.factors[i].rests[o] for i, o in component.rests)
+    free = sorted(i for i in product.factors if i not in rests)
+    flats = [product.factors[i].flat for i in free]
+    rows = reduce(np.kron, flats, np.full((1, 1), scale))
+    columns = np.arange(rows.shape[1]).reshape([flat.shape[1] for flat in flats])
+    parts: dict[Sector, Array] = {}
+    for has in itertools.product((False, True), repeat=len(free)):
+        if all(flat.shape[1] > 1 for flat, chosen in zip(flats, has, strict=True) if chosen):
+            sector = tuple(i for i, chosen in zip(free, has, strict=True) if chosen)
+            parts[sector] = rows[:, columns[tuple(slice(1, None) if chosen else 0 for chosen in has)].ravel()]
+    ordered = tuple(sorted(parts, key=component.sectors.index))
+    return ordered, np.hstack([parts[sector] for sector in ordered])
+
+
+def _eliminated(component: SectorComponent, rows: Sequence[Rows]) -> tuple[Array, float]:
+    """The stacked rows' triangle, one sector after the other, and the relative rounding of all steps."""
+    lost = 0.0
+    waiting: dict[Sector, list[Rows]] = {}
+    for block in rows:
+        waiting.setdefault(block[0][0], []).append(block)
+    triangles = []
+    for sector, width in zip(component.sectors, component.widths, strict=True):
+        require_time()
+        front = waiting.pop(sector, [])
+        touched, triangle = _front(component, front)
+        lost += rounding_of_qr(sum(len(block) for _, block in front), triangle.shape[1])
+        done = np.zeros((min(width, len(triangle)), component.dim))
+        ends = itertools.accumulate(component.widths[component.sectors.index(s)] for s in touched)
+        for s, end in zip(touched, ends, strict=True):
+            place = component.places[s]
+            done[:, place] = triangle[:width, end - (place.stop - place.start) : end]
+        triangles.append(done)
+        if len(triangle) > width:
+            waiting.setdefault(touched[1], []).append((touched[1:], triangle[width:, width:]))
+    return np.vstack(triangles), lost * 1.01
+
+
+def _front(component: SectorComponent, rows: Sequence[Rows]) -> Rows:
+    """All rows that touch a sector first, over the sectors that any of them touches, as a triangle."""
+    if not rows:
+        return (), np.zeros((0, 0))
+    touched = tuple(sorted({s for sectors, _ in rows for s in sectors}, key=component.sectors.index))
+    widths = [component.places[s].stop - component.places[s].start for s in touched]
+    starts = dict(zip(touched, itertools.accumulate(widths, initial=0), strict=False))
+    stacked = np.zeros((sum(len(block) for _, block in rows), sum(widths)))
+    top = 0
+    for sectors, block in rows:
+        left = 0
+        for s in sectors:
+            width = component.places[s].stop - component.places[s].start
+            stacked[top : top + len(block), starts[s] : starts[s] + width] = block[:, left : left + width]
+            left += width
+        top += len(block)
+    return touched, qr(stacked, overwrite=True)

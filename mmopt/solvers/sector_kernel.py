@@ -1,9 +1,9 @@
 """The kernel for queries of few of many attributes: measures of the cells, and weights of sets.
 
-**Measures** are found by ``sectors.best_design``. A design is the best measure so far, with its bound t², and
-the best strategy. The largest column of a strategy is only searched for here: the program's evaluation proves
-it, ``diag(X)`` by ``RowSpace.largest`` and the certificate by ``sectors.bounds``. Programs with a target for
-each query, and that of the largest variance, also search for shares of the queries.
+**Measures** are found by ``sectors.design_search``. A design is the best measure so far, with its bound t²,
+and the best strategy. The largest column of a strategy is only searched for here: the program's evaluation
+proves it, ``diag(X)`` by ``RowSpace.largest`` and the certificate by ``sectors.total_error_bounds``. Programs
+with a target for each query, and that of the largest variance, also search for shares of the queries.
 
 **Sets.** Strategies by sets of attributes are in closed form. With the rows of each set fixed,
 Σ_S E_S / x_S at Σ x_S = 1 is least at x_S ∝ √E_S. For the largest of the queries' Σ_S v_S / x_S relative to
@@ -23,11 +23,11 @@ from mmopt.limits import hard_limit, time_left
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.split_arrays import Level, Measure, Spanned, Split
 from mmopt.reasons_to_stop import Stop
-from mmopt.sectors.best_design import Design, designs, target_designs
-from mmopt.sectors.bounds import best_measure_bound
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.mixture_search import QueryShares, with_root
-from mmopt.sectors.sector_cells import SectorCells
+from mmopt.sectors.cells_of_row_space import RowSpaceCells
+from mmopt.sectors.design_search import Design, designs, target_designs
+from mmopt.sectors.mixtures_of_measures import QueryShares, with_root
+from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.total_error_bounds import best_measure_bound
 from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 from mmopt.strategies.row_space_strategy import definite_parts
 from mmopt.strategies.set_strategy import SetCells, that_fit
@@ -265,12 +265,12 @@ def _query_shares(program: str, env: Mapping[str, Any]) -> QueryShares:
     return QueryShares(queries.parts, queries.rows.labels, sizes, targets, constant)
 
 
-def _cells(env: Mapping[str, Any]) -> SectorCells | SetCells:
+def _cells(env: Mapping[str, Any]) -> RowSpaceCells | SetCells:
     """The cells of the queries."""
     return env["B" if "B" in env else "W"].columns  # type: ignore[no-any-return]
 
 
-def _prices(cells: SectorCells, measure: Mixture, mass: float) -> Measure:
+def _prices(cells: RowSpaceCells, measure: Mixture, mass: float) -> Measure:
     """The measure at a mass, with just enough of the uniform one that the moments' rounding is small next to
     it.
 

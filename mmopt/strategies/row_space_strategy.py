@@ -29,10 +29,10 @@ from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import gamma
 from mmopt.numerics.outward import root_up, times_up
 from mmopt.numerics.split_arrays import Space, Split
-from mmopt.sectors.functions_of_few import Rests
-from mmopt.sectors.queries_on_sectors import QueriesOnSectors, RestComponent, SectorLayout, active, sets_of
+from mmopt.sectors.cells_of_row_space import RowSpaceCells
+from mmopt.sectors.functions_of_few import Rests, all_subsets
 from mmopt.sectors.row_space import RowSpace
-from mmopt.sectors.sector_cells import SectorCells
+from mmopt.sectors.sector_layout_and_variances import QueriesOnSectors, RestComponent, SectorLayout
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
 from mmopt.strategies.set_strategy import SetCells, SetStrategy, padded, unpadded
 from mmopt.workloads import Dense, Implicit, Product, Workload
@@ -56,7 +56,7 @@ def measured_parts(rows: RowSpace, factors: Sequence[Array]) -> tuple[tuple[Rest
     labels = tuple(basis.symmetry.orbit_of for basis in rows.bases)
     components = []
     for component, core in zip(rows.components, cores, strict=True):
-        sets = sets_of(component.sectors)  # in the order of layouts
+        sets = all_subsets(component.sectors)  # in the order of layouts
         order = np.concatenate([np.arange(len(core))[component.places[one]] for one in sets])
         scale = math.sqrt(math.prod(rows.bases[i].size for i, _ in component.rests))
         layout = SectorLayout(labels, functions, sets)
@@ -250,19 +250,19 @@ class RowSpaceStrategy(StrategyOfFew):
 
 def _weigh(product: Product) -> Array:
     """(m,) the weights of a product's rows, without the weight of the product."""
-    factors = [product.factors[i] for i in active(product)]
+    factors = [product.factors[i] for i in product.looked_at]
     return kron([np.ones(1), *(np.ones(f.rows) if f.row_weights is None else f.row_weights for f in factors)])
 
 
 def strategy_on(factor: Split) -> RowSpaceStrategy | SetStrategy:
-    """The strategy with the matrix ``factor``, from any rows to ``SectorCells`` or ``SetCells``.
+    """The strategy with the matrix ``factor``, from any rows to ``RowSpaceCells`` or ``SetCells``.
 
     The squared column ‖C b‖² is the profile of CᵀC, which is rounded by γ |C|ᵀ |C|.
     """
     cells = factor.columns
     if isinstance(cells, SetCells):
         return replace(cells.unit, weights=np.array([float(np.linalg.norm(part)) for part in factor.parts]))
-    assert isinstance(cells, SectorCells)
+    assert isinstance(cells, RowSpaceCells)
     components, added = measured_parts(cells.rows, factor.parts)
     size = max(float(np.linalg.norm(part)) ** 2 for part in factor.parts)
     off = (gamma(max(map(len, factor.parts)) + 2) * size + added) * cells.longest

@@ -19,7 +19,7 @@ is.
 - The longest column of each B_S has length 1 here, and one cell has the longest columns of all sets, so that
   max diag(X) = Σ_S x_S.
 - W is not block-diagonal, and a bound from the E_S alone would be too high. The bound that a measure of the
-  cells proves is computed from the products of the workload (``sectors.bounds``).
+  cells proves is computed from the products of the workload (``sectors.total_error_bounds``).
 
 Every such X is a feasible point of the program over all cells, with the same objective there.
 
@@ -51,9 +51,9 @@ from mmopt.numerics.balls import Ball, exact
 from mmopt.numerics.outward import check_norm, column_norms, plus_up, root_up, times_up
 from mmopt.numerics.pseudoinverse import has_full_rank
 from mmopt.numerics.split_arrays import Moments, Space, Spanned, Split
-from mmopt.sectors.bounds import check_size, root_trace_below
-from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.residual_strategies import FewProduct, products_of_few, shared_designs, with_best_bases
+from mmopt.sectors.total_error_bounds import check_size, root_trace_below
 from mmopt.strategies.dense_strategy import normalise
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
 from mmopt.workloads import Dense, Implicit, Kron, Product, Scaled, Stack, Workload

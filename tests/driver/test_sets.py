@@ -23,7 +23,7 @@ from mmopt.driver.judge.proved_bounds import bound_in_form
 from mmopt.errors import TimeLimitError, TooLargeError
 from mmopt.numerics.split_arrays import Level, Measure, Split
 from mmopt.reasons_to_stop import Stop
-from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.strategies import RowSpaceStrategy, SetStrategy, Strategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
@@ -44,7 +44,7 @@ def few_are_many() -> Iterator[None]:
     """Cells that are not listed from a few on, and searches of few rounds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 20)
-        patch.setattr("mmopt.sectors.sector_cells.LARGEST_WORTHWHILE", 1.0)
+        patch.setattr("mmopt.sectors.cells_of_row_space.MOST_FUNCTIONS_PER_CELL", 1.0)
         patch.setattr("mmopt.strategies.set_strategy.ROUNDS", 2)
         # So few cells are never split, but here: their constraint matrix would be built.
         patch.setattr(import_module("mmopt.report.explain.as_compiled"), "MOST_ROWS", 100)

@@ -17,7 +17,7 @@ from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
 from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
 from mmopt.results.saved_fields import pack, plain, read_npz, restored_strategy, unpack, write_npz
-from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout
+from mmopt.sectors.sector_layout_and_variances import RestComponent, SectorLayout
 from mmopt.strategies import (
     FORMS,
     ComponentStrategy,

@@ -26,7 +26,7 @@ from mmopt.language.syntax.parse_expression import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.split_arrays import Level, Measure, Split
-from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.residual_strategies import FewProduct
 from mmopt.strategies import SetStrategy, set_strategy
 from mmopt.strategies.set_strategy import SetCells, _below, best_by_sets
@@ -334,7 +334,7 @@ def test_what_does_not_fit_together_is_taken_apart(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for most in (4, 1, 0):
-        monkeypatch.setattr("mmopt.sectors.bounds.LARGEST", most)
+        monkeypatch.setattr("mmopt.sectors.total_error_bounds.LARGEST", most)
         workload = asked(rng)
         cells = cells_of(rng, workload)
         mixture, d = product_measure(rng, cells)

@@ -116,7 +116,7 @@ def test_no_time_is_a_start(found: list[SetCells], monkeypatch: pytest.MonkeyPat
 
 def test_the_way_is_chosen_by_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The dearer search is for programs of each query's variance alone."""
-    monkeypatch.setattr("mmopt.sectors.sector_cells.LARGEST_WORTHWHILE", 1.0)
+    monkeypatch.setattr("mmopt.sectors.cells_of_row_space.MOST_FUNCTIONS_PER_CELL", 1.0)
     monkeypatch.setattr(set_strategy, "ROUNDS", 1)
     workload = ways((2, 3), target=1.0)
     for program, is_dear in (("l2_strategy", False), ("minimax_variance", True), ("fitness_for_use", True)):

@@ -62,7 +62,7 @@ from mmopt.privacy.rounding.integer_strategy import (
 )
 from mmopt.sectors.functions_of_few import Rests
 from mmopt.sectors.largest_of_tables import largest_of_tables
-from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout, change_of_functions
+from mmopt.sectors.sector_layout_and_variances import RestComponent, SectorLayout, change_of_functions
 from mmopt.strategies import ComponentStrategy, Neighbours, RowSpaceStrategy, as_dense
 from mmopt.symmetry.components import AttributePart, AttributeSymmetry, Chosen, Joint
 from mmopt.symmetry.find_symmetries import spanning_rows

@@ -1,6 +1,6 @@
 """Designs reach the optimum that the dense certificate proves, and each bound and value is what it says.
 
-Guards best_design.py and mixture_search.py.
+Guards design_search.py and mixtures_of_measures.py.
 """
 
 import itertools
@@ -11,9 +11,8 @@ import pytest
 from few_attributes import MIXED, few_ways
 from tolerances import PUBLISHED, SHAPE
 
-from mmopt.sectors.best_design import Design, Search, designs
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.mixture_search import (
+from mmopt.sectors.design_search import Design, Search, designs
+from mmopt.sectors.mixtures_of_measures import (
     PRODUCTS,
     best_on_simplex,
     columns_of,
@@ -23,6 +22,7 @@ from mmopt.sectors.mixture_search import (
     negative_log_t,
     spectrum,
 )
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.workloads.query_product import prefix
 

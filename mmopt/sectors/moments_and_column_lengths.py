@@ -44,7 +44,7 @@ import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import GROW, gamma
-from mmopt.sectors.functions_of_few import Sector, SectorComponent, sets_of
+from mmopt.sectors.functions_of_few import Sector, SectorComponent, all_subsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +250,7 @@ class ProfileFunctions:
     @cached_property
     def sets(self) -> tuple[Axes, ...]:
         """The sets of the tables and all their subsets, the empty one first."""
-        return sets_of(self.unions)
+        return all_subsets(self.unions)
 
     @cached_property
     def places(self) -> dict[Axes, slice]:

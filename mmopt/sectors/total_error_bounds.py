@@ -1,9 +1,5 @@
 """Proved lower bounds on the total error of every strategy, at products of measures.
 
-**Roots of the moments of a measure.** Let Q be the exact moments of a component, ‖Q - Q̃‖₂ <= off for the
-computed ones, and J the Cholesky factor of Q̃. With e at least ‖Q - J Jᵀ‖₂ and η at most the eigenvalues of J
-Jᵀ, (1 - e/η) J Jᵀ ⪯ Q ⪯ (1 + e/η) J Jᵀ.
-
 **A lower bound of tr K^½** for queries of few attributes. K = D^½ WᵀW D^½ with D = ⊗ diag(μᵢ), Σμᵢ = 1, and
 WᵀW = Σ over products of w ⊗ Gᵢ ⊗ 11ᵀ (the latter on all other attributes). At sensitivity 1 the total squared
 error of every strategy is at least (tr K^½)².
@@ -88,38 +84,8 @@ from scipy import linalg, optimize
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory, time_left
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.ball_functions import below_eigenvalues
-from mmopt.numerics.balls import GROW, exact, matmul, norm, sub
-from mmopt.numerics.split_arrays import Moments
-from mmopt.sectors.measures_and_profiles import Mixture
 from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
-from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads.blocks.combined_blocks import kron
-
-
-def moments_of(space: RowSpace, mixture: Mixture) -> Moments:
-    """Proved roots of the moments of a measure, whose weights need not have sum 1."""
-    computed = zip(space.moments(mixture), space.moments_rounding(mixture), strict=True)
-    pairs = [root_of_moments((q + q.T) / 2, off + 2 * EPS * float(np.linalg.norm(q))) for q, off in computed]
-    roots, offs = zip(*pairs, strict=True)
-    return Moments(roots, offs, space.mass(mixture))
-
-
-def root_of_moments(moments: Array, off: float) -> tuple[Array, float]:
-    """J (d, d) and e/η of one component, its moments symmetric; 0 and infinity where nothing is proved."""
-    nothing = np.zeros_like(moments), math.inf
-    if not (np.isfinite(moments).all() and math.isfinite(off)):
-        return nothing
-    if moments.shape == (1, 1):
-        value = float(moments[0, 0])
-        return (np.sqrt(moments), (off / value + 4 * EPS) * GROW) if value > off else nothing
-    lower, failed = linalg.lapack.dpotrf(moments, lower=1, clean=1)
-    if failed:
-        return nothing
-    wrong = (off + norm(sub(exact(moments), matmul(exact(lower), exact(lower.T))))) * GROW
-    least = below_eigenvalues(exact(moments), lower) - wrong
-    return (lower, wrong / least * GROW) if least > wrong else nothing
-
 
 STEP = 2.0  # h, between the logarithms of nodes
 REACH = 4.0  # of the last node above high, in logarithms
