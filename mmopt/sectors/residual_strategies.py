@@ -45,11 +45,6 @@ Measurements by the same rows everywhere can be rounded to integers without a bi
 Xᵢ⁻) over the products in sector S, the total (Σ √E_S)² has the derivative Σ_S (Σ √E / √E_S) w Π of the others
 in tr(Gᵢ Xᵢ⁻): so Xᵢ is the best strategy of a sum of Gram matrices, one attribute after the other. For an
 attribute with the same queries everywhere it is at once the best of all.
-
-**Weighted Fourier factorisations** are the best strategies that are diagonal in characters. The characters χ
-of ⊕ Z/dᵢ have modulus 1, so a strategy that measures each with a weight has the same squared length at every
-cell, and the least error is (Σ_χ √H_χχ)² with H_χχ = Σ over products w Π χ* Gᵢ χ / dᵢ² (arXiv 2512.21499). A
-baseline by name. Where a sector is one Kronecker product its best strategy is no worse.
 """
 
 import itertools
@@ -576,32 +571,3 @@ def _sum_of_grams(grams: Mapping[Key, Array], weights: Mapping[Key, float]) -> A
 def _design_cost(gram: Array, design: AttributeDesign) -> float:
     """tr(G X⁻)."""
     return float(np.vdot(gram, design.inverse))
-
-
-def asked_of_characters(workload: Workload) -> dict[tuple[int, ...], Array]:
-    """H_χχ of each sector, (d₁ - 1, d₂ - 1, …): the characters but the constant of each of its attributes.
-
-    Raises as ``products_of_few``; TooLargeError also for characters that do not fit in memory.
-    """
-    products = products_of_few(workload)
-    grams = {id(gram): gram for product in products for gram in product.grams}
-    spectra = {key: _spectrum(gram) for key, gram in grams.items()}
-    sizes = workload.domain.shape
-    terms = terms_by_sector(products, [np.full(size, 1 / size) for size in sizes])
-    require_memory(
-        (sum(math.prod(sizes[i] - 1 for i in sector) for sector in terms),), "characters of all sectors"
-    )
-    by_sector = {}
-    for sector, parts in terms.items():
-        diagonals = [
-            reduce(np.multiply.outer, [spectra[key] for _, key in keys], np.asarray(weight))
-            for keys, weight in parts.items()
-        ]
-        by_sector[sector] = np.asarray(sum(diagonals))
-    return by_sector
-
-
-def _spectrum(gram: Array) -> Array:
-    """χ* G χ / d² for each character but the constant, (d - 1,)."""
-    spectrum = np.fft.ifft(np.fft.fft(gram, axis=0), axis=1).diagonal().real / len(gram)
-    return np.asarray(np.maximum(spectrum[1:], 0.0))

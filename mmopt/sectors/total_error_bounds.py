@@ -79,11 +79,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from scipy import linalg, optimize
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory, time_left
 from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.ball_functions import nuclear
+from mmopt.numerics.balls import exact
 from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
 from mmopt.workloads.blocks.combined_blocks import kron
 
@@ -623,3 +626,46 @@ def _is_one_contrast(gram: Array) -> bool:
     d = len(gram)
     values = np.linalg.eigvalsh(contrast_gram(gram, np.full(d, 1 / d)))
     return d > 1 and bool(values[-1] > 0) and (d == 2 or bool(values[-2] <= RANK * values[-1]))
+
+
+def root_trace_in_parts(
+    products: Sequence[FewProduct], sizes: Sequence[int], measures: Sequence[Array], off: float
+) -> float:
+    """A lower bound on tr K^½ as ``root_trace_below``; products that do not fit in memory together are split.
+
+    (tr (K + L)^½)² is at least (tr K^½)² + (tr L^½)² of psd matrices (the Schatten quasi-norm of exponent ½
+    is superadditive on them), and of one product tr K^½ is a product over the attributes.
+    """
+    kept = products_that_fit(products, sizes)
+    squares = [root_trace_below(kept, measures, off) ** 2 if kept else 0.0]
+    alone = [product for product in products if product not in kept]
+    squares += [_root_trace_of_one(product, measures, off) ** 2 for product in alone]
+    return math.sqrt(math.fsum(squares)) * (1.0 - 16 * EPS)
+
+
+def _root_trace_of_one(product: FewProduct, measures: Sequence[Array], off: float) -> float:
+    """A lower bound on tr K^½ of one product."""
+    trace = math.sqrt(product.weight)
+    for i, gram in zip(product.attributes, product.grams, strict=True):
+        d, root = len(gram), np.sqrt(measures[i] / measures[i].sum())
+        scaled = root[:, None] * gram * root
+        values, vectors = scipy.linalg.eigh(scaled)
+        rows = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        # |√a - √b| <= √|a - b| of eigenvalues, which are as far apart as the matrices at most
+        wrong = float(np.linalg.norm(rows.T @ rows - scaled)) + (off + 16 * d * EPS) * float(scaled.trace())
+        low = float(nuclear(exact(rows)).lower) - d * math.sqrt(wrong)
+        trace *= max(low, 0.0) * (1.0 - 8 * EPS)
+    return trace
+
+
+def products_that_fit(products: Sequence[FewProduct], sizes: Sequence[int]) -> Sequence[FewProduct]:
+    """The products, without those of most attributes where a bound of all would not fit in memory."""
+    while products:
+        try:
+            check_size(products, sizes)
+        except TooLargeError:
+            most = max(len(product.attributes) for product in products)
+            products = [product for product in products if len(product.attributes) < most]
+        else:
+            break
+    return products

@@ -8,7 +8,7 @@ with a target for each query, and that of the largest variance, also search for 
 **Sets.** Strategies by sets of attributes are in closed form. With the rows of each set fixed,
 Σ_S E_S / x_S at Σ x_S = 1 is least at x_S ∝ √E_S. For the largest of the queries' Σ_S v_S / x_S relative to
 their targets E is that of weights of the queries, which are multiplied again and again by a power of their
-variances. Measure and weights of the bound are those that gave the rows (``strategies.set_strategy``).
+variances. Measure and weights of the bound are those that gave the rows (``strategies.set_search``).
 """
 
 import math
@@ -27,10 +27,10 @@ from mmopt.sectors.cells_of_row_space import RowSpaceCells
 from mmopt.sectors.design_search import Design, designs, target_designs
 from mmopt.sectors.mixtures_of_measures import QueryShares, with_root
 from mmopt.sectors.moments_and_column_lengths import Mixture
-from mmopt.sectors.total_error_bounds import best_measure_bound
+from mmopt.sectors.total_error_bounds import best_measure_bound, products_that_fit
 from mmopt.solvers.solver_protocol import Clock, KernelStep, Options, Pace, Point
 from mmopt.strategies.row_space_strategy import definite_parts
-from mmopt.strategies.set_strategy import SetCells, that_fit
+from mmopt.strategies.set_strategy_and_cells import SetCells
 
 LEAST_SHARE = 1e-9  # of a set: one whose error is negligible next to the others is measured too
 STEPS, PATIENCE = 1000, 50  # of the weights of queries, and those in which the largest has to fall
@@ -40,7 +40,7 @@ FALL, POWER = 1e-4, 0.5
 def least_total(cells: SetCells, root: Split) -> Design:
     """The best weights of the sets for the queries' total error."""
     shares, total = _shares(np.array([float(part[0, 0]) ** 2 for part in root.parts]))
-    products = that_fit(cells.products, cells.unit.sizes)
+    products = products_that_fit(cells.products, cells.unit.sizes)
     return _design(best_measure_bound(products, cells.measures, cells.gram_rounding)[1], shares, total)
 
 

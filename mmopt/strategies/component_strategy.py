@@ -14,7 +14,7 @@ from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, columns_of, frozen, l
 from mmopt.numerics.outward import not_below, root_up, rounded
 from mmopt.numerics.pseudoinverse import pseudo_factors
 from mmopt.numerics.split_arrays import Level, Split, lift
-from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE, StrategyForm, as_dense
+from mmopt.strategies.protocol_and_dense_strategy import SUPPORT_TOLERANCE, StrategyForm, as_dense
 from mmopt.symmetry.components import Cells, Key
 from mmopt.symmetry.find_symmetries import check_fit, mean_roots, query_rows
 from mmopt.workloads import Dense, Workload

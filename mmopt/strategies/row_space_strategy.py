@@ -34,7 +34,7 @@ from mmopt.sectors.functions_of_few import Rests, all_subsets
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.sector_layout_and_variances import QueriesOnSectors, RestComponent, SectorLayout
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
-from mmopt.strategies.set_strategy import SetCells, SetStrategy, padded, unpadded
+from mmopt.strategies.set_strategy_and_cells import SetCells, SetStrategy, padded, unpadded
 from mmopt.workloads import Dense, Implicit, Product, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
 

@@ -1,7 +1,7 @@
 """Queries solved by sets of attributes: a feasible point of the program, saved, verified and gone on from.
 
 Guards split_symmetric.py, solve_plan.py, solve_convex.py, recheck.py
-and set_strategy.py (queries that are not measured).
+and set_strategy_and_cells.py (queries that are not measured).
 """
 
 import json
@@ -45,7 +45,7 @@ def few_are_many() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mmopt.driver.solve_plan.MOST_CELLS", 20)
         patch.setattr("mmopt.sectors.cells_of_row_space.MOST_FUNCTIONS_PER_CELL", 1.0)
-        patch.setattr("mmopt.strategies.set_strategy.ROUNDS", 2)
+        patch.setattr("mmopt.strategies.set_search.ROUNDS", 2)
         # So few cells are never split, but here: their constraint matrix would be built.
         patch.setattr(import_module("mmopt.report.explain.as_compiled"), "MOST_ROWS", 100)
         yield

@@ -19,7 +19,8 @@ from mmopt.privacy.noise import GAUSSIAN, approximate_epsilon, continuous_gaussi
 from mmopt.privacy.rounding.integer_strategy import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
-from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy
+from mmopt.strategies.factor_strategies import ProductStrategy
+from mmopt.strategies.marginal_strategy import MarginalStrategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity

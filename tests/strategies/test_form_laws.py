@@ -1,7 +1,7 @@
 """The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix.
 
-Guards component_strategy.py, factor_strategies.py, privacy/rounding/integer_products.py
-and dense_strategy.py.
+Guards component_strategy.py, factor_strategies.py, marginal_strategy.py, privacy/rounding/integer_products.py
+and protocol_and_dense_strategy.py.
 """
 
 import itertools

@@ -22,7 +22,8 @@ multipliers d of the cells enter a bound by their moments B diag(d) Bᵀ alone. 
 can be swapped B splits into components as well. The kernels decide which programs are solved in this way.
 
 Where there is no time or room for that, or before it, strategies that measure sets of attributes one by one
-(``strategies.set_strategy``) are feasible points of the same program, in the space of one number a set.
+(``strategies.set_strategy_and_cells``) are feasible points of the same program, in the space of one number a
+set.
 
 This too leaves the workload as it is and changes the form of its arrays.
 """
@@ -55,7 +56,8 @@ from mmopt.sectors.cells_of_row_space import (
 from mmopt.sectors.residual_strategies import MOST_ATTRIBUTES as MOST_OF_SETS
 from mmopt.sectors.row_space import row_space_of
 from mmopt.strategies import SetStrategy, as_dense
-from mmopt.strategies.set_strategy import SetCells, best_by_sets, best_for_targets
+from mmopt.strategies.set_search import best_by_sets, best_for_targets
+from mmopt.strategies.set_strategy_and_cells import SetCells
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Workload
 

@@ -50,8 +50,9 @@ from mmopt.strategies import (
     UnionStrategy,
     normalise,
 )
-from mmopt.strategies.factor_strategies import energies, products_of, subsets, supersets, volumes
-from mmopt.strategies.set_strategy import strategy_by_sets
+from mmopt.strategies.factor_strategies import products_of
+from mmopt.strategies.marginal_strategy import energies, subsets, supersets, volumes
+from mmopt.strategies.set_search import strategy_by_sets
 from mmopt.workloads import Workload
 
 MOST_ATTRIBUTES = 16

@@ -16,27 +16,25 @@ from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.numerics.arrays import Array
 from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, largest_ratio
 from mmopt.strategies.baselines.attribute_baselines import (
-    Baseline,
-    BaselineDesign,
-    Parameter,
-    answers,
     buffered,
-    cells,
     greedy_h,
     hierarchical,
     quadtree,
     square_root,
     wavelet,
 )
+from mmopt.strategies.baselines.baseline_design import Baseline, BaselineDesign, Parameter, answers, cells
 from mmopt.strategies.baselines.marginal_baselines import (
     datacube,
     fourier,
-    many_unions,
-    not_marginals,
-    not_of_few,
-    not_of_marginals,
+    why_not_datacube,
+    why_not_marginals,
+)
+from mmopt.strategies.baselines.sector_baselines import (
     query_smasher,
     weighted_fourier,
+    why_not_by_sector,
+    why_not_residual_planner,
 )
 from mmopt.workloads import Kron, Workload
 
@@ -59,8 +57,8 @@ def _several_attributes(workload: Workload) -> str | None:
 
 
 def _other_queries_than_marginals(workload: Workload) -> str | None:
-    is_of_marginals = not_of_marginals(workload) is None
-    return "for marginals it is residual_planner" if is_of_marginals else not_of_few(workload)
+    is_of_marginals = why_not_residual_planner(workload) is None
+    return "for marginals it is residual_planner" if is_of_marginals else why_not_by_sector(workload)
 
 
 CATALOGUE: tuple[Baseline, ...] = (
@@ -138,7 +136,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Barak et al., PODS 2007, section 3",
         (1,),
         fourier,
-        reason_against=not_marginals,
+        reason_against=why_not_marginals,
     ),
     Baseline(
         "datacube",
@@ -146,7 +144,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Ding et al., SIGMOD 2011, section 4",
         (1,),
         datacube,
-        reason_against=many_unions,
+        reason_against=why_not_datacube,
         depends_on_norm=True,
     ),
     Baseline(
@@ -155,7 +153,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Xiao et al., NeurIPS 2023",
         (2,),
         query_smasher,
-        reason_against=not_of_marginals,
+        reason_against=why_not_residual_planner,
     ),
     Baseline(
         "query_smasher",
@@ -171,7 +169,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "arXiv 2512.21499",
         (2,),
         weighted_fourier,
-        reason_against=not_of_few,
+        reason_against=why_not_by_sector,
     ),
 )
 
