@@ -65,26 +65,26 @@ def why_not_of_few(workload: Workload, most: int = MOST_OF_A_ROW_SPACE) -> str:
         why = f"a query looks at {order} attributes, more than {most}"
         if sum(2 ** len(attributes) for attributes in sets) > MOST_SECTORS:
             return why
-        functions = _functions(workload, sets)
+        functions = _count_of_functions(workload, sets)
         gigabytes = whole(round(8 * functions**2 / 2**30))
         return f"{why}, and {whole(functions)} functions span its queries, a matrix of {gigabytes} GiB"
-    functions = _functions(workload, sets)
+    functions = _count_of_functions(workload, sets)
     if functions > MOST_FUNCTIONS_PER_CELL * workload.n:
         return f"its queries span {functions:,} functions of {workload.n:,} cells"
     return ""
 
 
-def _functions(workload: Workload, sets: set[tuple[int, ...]]) -> int:
+def _count_of_functions(workload: Workload, sets: set[tuple[int, ...]]) -> int:
     """Functions of the cells by which all queries of these attributes are spanned."""
     shape = workload.domain.shape
     return sum(math.prod(shape[i] - 1 for i in sector) for sector in all_subsets(sets))
 
 
-SECONDS_OF_LARGEST = 60.0
+SECONDS_OF_LARGEST = 60.0  # for the largest entry of a diagonal
 LEAST_SECONDS = 1.0  # when the time is over
 # A diagonal so near to a multiple of a proved one is not searched again; relative to its largest entry.
 NEAR_MULTIPLE = 1e-9
-MOST_PROVED = 8
+MOST_PROVED = 8  # largest entries that are remembered
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,16 +138,17 @@ class RowSpaceCells(Spanned):
         self._proved.append((tuple(parts), upper))
 
     def largest_entry(self, parts: Sequence[Array]) -> float:
-        largest = min((self._from(*entry, parts) for entry in self._proved), default=math.inf)
+        largest = min((self._from_multiple(*entry, parts) for entry in self._proved), default=math.inf)
         if not largest < math.inf:
             seconds = min(self.seconds, max(time_left(), LEAST_SECONDS))
             largest = self.rows.largest(parts, seconds).upper
             self.note(parts, largest)
         return largest
 
-    def _from(self, base: Sequence[Array], upper: float, parts: Sequence[Array]) -> float:
+    def _from_multiple(self, base: Sequence[Array], upper: float, parts: Sequence[Array]) -> float:
         """At least the largest entry, from that of ``base``; infinity where ``parts`` is no near multiple."""
         often, pairs = self.multiplicities, list(zip(base, parts, strict=True))
+        # The multiple by least squares: N = c N₀ + D, see above.
         size = float(often @ np.array([float(np.vdot(part, part)) for part, _ in pairs]))
         factor = float(often @ np.array([float(np.vdot(*pair)) for pair in pairs])) / size if size else 0.0
         if not 0 < factor < math.inf:
@@ -157,8 +158,8 @@ class RowSpaceCells(Spanned):
         return (factor * upper + off) * (1 + 4 * EPS) if off <= NEAR_MULTIPLE * factor * upper else math.inf
 
 
-# Of each component rows t, and the number of the orbit that each is of; sizes of the orbits, their targets.
 QueryOrbits = tuple[list[tuple[Array, Ints]], Array, Array]
+"""Of each component rows t, and the number of the orbit of each; sizes of the orbits; their targets."""
 
 
 def as_targets(workload: Workload) -> Workload:
@@ -183,7 +184,7 @@ def sources_with_targets(rows: RowSpace, cells: Space, workload: Workload) -> di
     if isinstance(orbits, str):
         return orbits
     inner = cells.abstract(cells.dims)
-    queries = _space(orbits, cells, workload)
+    queries = _space_of_queries(orbits, cells, workload)
     return {
         "workload.representation": Split(queries, inner, tuple(part for part, _ in orbits[0])),
         "workload.basis": Split(inner, cells, tuple(np.eye(d) for d in cells.dims)),
@@ -206,11 +207,13 @@ def matrix_of(rows: RowSpace, cells: Space, workload: Workload) -> Split | str:
         return orbits
     scales = 1.0 / np.sqrt(orbits[2])
     return Split(
-        _space(orbits, cells, workload), cells, tuple(part * scales[label, None] for part, label in orbits[0])
+        _space_of_queries(orbits, cells, workload),
+        cells,
+        tuple(part * scales[label, None] for part, label in orbits[0]),
     )
 
 
-def _space(orbits: QueryOrbits, cells: Space, workload: Workload) -> Space:
+def _space_of_queries(orbits: QueryOrbits, cells: Space, workload: Workload) -> Space:
     """The space of the queries, by orbits."""
     parts, sizes, _ = orbits
     return Space(
@@ -235,6 +238,7 @@ class _FactorOrbits:
 
     @staticmethod
     def of(basis: AttributeBasis, piece: Piece) -> "_FactorOrbits":
+        """The orbits of a factor's rows under the swaps of ``basis``."""
         orbits = row_orbits(basis.symmetry, piece)
         # Where a factor has weights of its rows, these tell them apart.
         scale = np.sqrt(orbits.targets / basis.size)
@@ -310,7 +314,7 @@ def moments_of(space: RowSpace, mixture: Mixture) -> Moments:
     computed = zip(space.moments(mixture), space.moments_rounding(mixture), strict=True)
     pairs = [root_of_moments((q + q.T) / 2, off + 2 * EPS * float(np.linalg.norm(q))) for q, off in computed]
     roots, offs = zip(*pairs, strict=True)
-    return Moments(roots, offs, space.mass(mixture))
+    return Moments(roots, offs, mixture.mass)
 
 
 def root_of_moments(moments: Array, off: float) -> tuple[Array, float]:

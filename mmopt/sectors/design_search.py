@@ -1,6 +1,6 @@
-"""The search for measures of the cells and for strategies, for queries of few attributes.
+"""The search for designs: a design is a measure of the cells, which gives a bound, and a strategy.
 
-Every measure has a bound, every strategy a total error; the best of each so far are kept.
+For queries of few attributes. Every strategy has a total error; the best of each so far are kept.
 
 **Total error.** First the best single product of measures: each measure is multiplied by the square of the
 mean of f given the attribute's value, which is 1 where nothing is to be gained. Then strategies whose f is
@@ -50,20 +50,20 @@ from mmopt.sectors.mixtures_of_measures import (
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import Profiles, RowSpace
 
-PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3
+PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3  # of one product of measures; the last rise of a mean of f above 1
 POWER = 2.0  # of the multiplicative steps: see **Level strategies** above
 LEAST_MEAN, LEAST_LOGARITHM = 1e-3, -60.0  # so that a value that no query looks at keeps some measure
-LEVEL_STEPS, LEVEL_PATIENCE = 80, 12
+LEVEL_STEPS, LEVEL_PATIENCE = 80, 12  # of level strategies: all steps, and those in turn without a gain
 LEVEL_SHARE = 0.02  # f - 1 at most this part of the gap counts as level
 LEVEL_FALL = 0.01  # of the gap in a step, for which it goes on
 MIXED_RISE = 0.02  # of the gap, that a mixture has to rise by for the next
 STARTS = 48  # cells that each search starts from, of each kind
 MOST_ADDED = 300  # columns a round
-MOST_COLUMNS = 3000
+MOST_COLUMNS = 3000  # in all
 LEAST_SHARE = 0.1  # of its weight that a column or an orbit keeps in a step
-DROPPED = 1e-11
-CLOSE = 1e-9
-ROUNDS = 20
+DROPPED = 1e-11  # a weight, and the largest change of weights in a step
+CLOSE = 1e-9  # a gap, and f - 1
+ROUNDS = 20  # for targets: of the product of measures and the shares in turn
 STEPS_A_ROUND = 3  # of the product of measures
 NEWTON_STEPS = 6  # of the shares, for moments that are held
 TARGETS_CLOSE = 1e-3  # of the largest slope to 1, from which the next step is worth more
@@ -73,13 +73,16 @@ LEAST_DEFINITE = 1e-12  # of the smallest eigenvalue to the largest
 
 # -- level strategies
 
-STEPS_MIXED = 10
-RIDGE = 1e-12
+STEPS_MIXED = 10  # that are remembered
+RIDGE = 1e-12  # of the trace of the changes' Gram matrix
 
 
 @dataclass(frozen=True, eq=False)
 class MixedSteps:
-    """The last places (v,) and the miss of each: the plain step from it, which is zero at the fixed point."""
+    """Anderson's mixing: the last places (v,) and the miss of each.
+
+    A miss is the plain step from the place, which is zero at the fixed point.
+    """
 
     places: tuple[Array, ...] = ()
     misses: tuple[Array, ...] = ()
@@ -151,7 +154,7 @@ def _smallest_ratio(strategy: MomentSpectrum) -> float:
 HeightOfCells = Callable[[Ints], Array]
 """f at cells (c, k)."""
 
-MOST_SWEEPS = 50
+MOST_SWEEPS = 50  # over all neighbours of cells
 PART_OF_EXCESS = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach
 
 
@@ -264,7 +267,10 @@ class Search:
     queries: QueryShares | None = None
 
     def cells(self, strategy: MomentSpectrum | _Given, measure: Mixture, last: Ints) -> tuple[Ints, Array]:
-        """Cells to which no neighbour is better, and their f, descending; from draws and the last cells."""
+        """Cells to which no neighbour is better, and their f, descending.
+
+        They are climbed to from draws by the measure, draws from all cells, and those of the last search.
+        """
         chosen = self.rng.choice(measure.count, STARTS, p=measure.weights / measure.weights.sum())
         drawn = [
             [self.rng.choice(measures.shape[1], p=measures[at] / measures[at].sum()) for at in chosen]
@@ -303,7 +309,10 @@ class Search:
         measure: Mixture | None = None,
         shares: Array | None = None,
     ) -> Design:
-        """The design with what is better: the bound of the measure and shares, the value by the heights."""
+        """The design with what is better: the bound of the measure and shares, the value by the heights.
+
+        ``heights``: f at long columns, descending.
+        """
         total = self.total(strategy)
         value = total * float(heights[0])
         if design is None:
@@ -330,7 +339,7 @@ class Search:
             at.columns, at.strategy, self.multiplicities, self.queries
         )
         place = np.concatenate([at.weights, at.shares])
-        gradient = at.strategy.total / 2.0 * slopes - curvature @ place
+        gradient = at.strategy.total / 2.0 * slopes - curvature @ place  # of t's second-order model at 0
         kept = LEAST_SHARE * place
         mass = (1.0 if self.queries is None else 2.0) * (1.0 - LEAST_SHARE)
         moved = kept + best_on_simplex(gradient + curvature @ kept, curvature, mass)
@@ -430,6 +439,7 @@ def level_designs(
     solved : the spectrum at moments.
     """
     profiles = search.space.profiles([measures[0] for measures in product.factors])
+    # ``since``: steps since the last gain; ``least``: the flattest f so far.
     cells, since, least = np.zeros((0, len(search.space.shape)), dtype=np.int64), 0, math.inf
     for step, strategy in enumerate(level_strategies(search.space, profiles, product, solved)):
         cells, heights = search.cells(strategy, product, cells)
@@ -457,6 +467,7 @@ def products_of_rising_t(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixt
             return
         miss = POWER * np.log(np.maximum(np.concatenate([mean[0] for mean in means]), LEAST_MEAN))
         steps = steps.with_step(np.log(np.concatenate([factor[0] for factor in measure.factors])), miss)
+        # The mixed step, the plain one, and one of power 1: the first by which t rises.
         for target in (steps.next(), steps.places[-1] + miss, steps.places[-1] + miss / POWER):
             new = _product_of(target, space.shape)
             better = spectrum(space, space.moments(new))
@@ -479,7 +490,7 @@ def added_cells(
 ) -> Ints:
     """Cells with large f that are not in the mixture: the local maxima, then those nearly as high."""
     more = high_neighbours(search.space.profile(strategy.parts), search.space.shape, cells, heights)
-    present = {
+    present = {  # all but the first product of the mixture are cells
         tuple(cell) for cell in np.stack([f.argmax(axis=1) for f in mixture.factors], axis=1)[1:].tolist()
     }
     candidates = dict.fromkeys(map(tuple, np.concatenate([cells[heights > 1.0 + CLOSE], more]).tolist()))

@@ -70,7 +70,7 @@ class AttributeBasis:
 
     def turned(self, coordinates: Array) -> Array:
         """(r, o) on the constant and the contrasts, from rows (r, o) on the orbits' unit vectors."""
-        return np.asarray(coordinates @ _turned(self.uniform))
+        return np.asarray(coordinates @ _reflection(self.uniform))
 
     def second_moments(self, measure: Array) -> Array:
         """(o, o) the means of products of two of ``functions`` under a measure (o,) of the orbits."""
@@ -101,14 +101,16 @@ class Coefficients:
 
 def orthonormal_functions(measure: Array) -> Array:
     """(o, o) values of the constant 1 and of o - 1 functions, orthonormal under a positive measure."""
-    values = _turned(measure) / np.sqrt(measure)[:, None]
+    values = _reflection(measure) / np.sqrt(measure)[:, None]
     values[:, 0] = 1.0
     return np.asarray(values)
 
 
-def _turned(measure: Array) -> Array:
-    """(o, o) orthogonal and symmetric, the first column the roots of the measure."""
-    # The reflection that exchanges the first unit vector and these roots.
+def _reflection(measure: Array) -> Array:
+    """(o, o) the reflection that exchanges the first unit vector and the roots of the measure.
+
+    Orthogonal and symmetric; these roots are its first column.
+    """
     normal = -np.sqrt(measure)
     normal[0] += 1.0
     length = float(normal @ normal)
@@ -138,7 +140,7 @@ def coefficients(basis: AttributeBasis, piece: Piece) -> Coefficients:
     if piece.kind == "identity":
         return Coefficients(scale * np.eye(basis.orbits), dict.fromkeys(several, float(scale)))
     root = piece.root()
-    # Whether every query gives all values the same is decided by the rows themselves.
+    # Whether all values are the same in every query is decided by the rows themselves: the root is rounded.
     if (root == root[:, :1]).all() and all((rows == rows[:, :1]).all() for rows in piece.blocks()):
         return Coefficients(np.array([[float(np.linalg.norm(root[:, 0]))]]), {})
     sums = symmetry.sums(root)
@@ -154,7 +156,7 @@ Looked = tuple[tuple[int, tuple[int, ...], bool], ...]
 """The attributes that a product looks at, each with the orbits of its rests and whether it has contrasts."""
 
 ARRAYS_AT_ONCE = 6
-"""Matrices of the size of the largest block that the work holds at the same time."""
+"""Matrices of the size of the largest component that the work has in memory at the same time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +231,7 @@ def components_of(
     ------
     TooLargeError : too many components.
     """
-    alike: dict[Looked, list[int]] = {}
+    alike: dict[Looked, list[int]] = {}  # products that look alike have the same components
     for at, product in enumerate(products):
         looked = tuple((i, tuple(f.rests), f.flat.shape[1] > 1) for i, f in sorted(product.factors.items()))
         alike.setdefault(looked, []).append(at)
@@ -239,8 +241,8 @@ def components_of(
         options = [[(), *(((i, o),) for o in orbits)] for i, orbits, _ in looked]
         for picked in itertools.product(*options):  # at most one orbit an attribute
             rests = tuple(itertools.chain.from_iterable(picked))
-            taken = {i for i, _ in rests}
-            free = [i for i, _, has_contrasts in looked if has_contrasts and i not in taken]
+            at_rest = {i for i, _ in rests}
+            free = [i for i, _, has_contrasts in looked if has_contrasts and i not in at_rest]
             sectors.setdefault(rests, set()).update(all_subsets([tuple(free)]))
             members.setdefault(rests, []).extend(numbers)
             if len(sectors) > MOST_COMPONENTS:
@@ -257,12 +259,13 @@ def components_of(
 def _component(
     bases: Sequence[AttributeBasis], rests: Rests, sectors: set[Sector], products: list[int]
 ) -> SectorComponent:
+    """A component of these sectors, in order; ``products``: the numbers of those that have all its rests."""
     ordered = tuple(sorted(sectors, key=lambda s: (-len(s), s)))
     widths = tuple(math.prod(bases[i].orbits - 1 for i in sector) for sector in ordered)
     return SectorComponent(rests, ordered, widths, tuple(products))
 
 
-def require_blocks(
+def components_that_fit(
     bases: Sequence[AttributeBasis], products: Sequence[ProductCoefficients]
 ) -> list[SectorComponent]:
     """``components_of``, if the matrices of the largest fit in memory.

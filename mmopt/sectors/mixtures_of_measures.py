@@ -95,11 +95,11 @@ def spectrum(space: RowSpace, moments: Sequence[Array]) -> MomentSpectrum:
     return MomentSpectrum(tuple(roots), tuple(turned), total, tuple(moments))
 
 
-PRODUCTS = 24
+PRODUCTS = 24  # of a mixture
 WAVES, HEIGHT = 4, 0.3  # of the logits that tell the parts apart to begin with
-LEAST_LOGIT = -40.0
+LEAST_LOGIT = -40.0  # to begin with
 FIRST_STEPS, STEPS = 10, 40  # before the first mixture, and between two
-REMEMBERED = 20
+REMEMBERED = 20  # steps, by L-BFGS
 LEAST_RISE = 1e-6  # of t² in so many steps
 
 
@@ -150,11 +150,13 @@ def negative_log_t(space: RowSpace, logits: Array) -> tuple[float, Array]:
 
 
 def _mixture(space: RowSpace, logits: Array) -> Mixture:
+    """The mixture of ``PRODUCTS`` products with these logits, in the order of ``negative_log_t``."""
     first, *each = np.split(logits, PRODUCTS * np.cumsum([1, *space.shape])[:-1])
     return Mixture(_softmax(first), tuple(_softmax(part.reshape(PRODUCTS, -1)) for part in each))
 
 
 def _softmax(logits: Array) -> Array:
+    """Measures of sum 1 along the last axis."""
     values = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
@@ -316,7 +318,11 @@ def integrals_and_curvature(
 
 
 def _curvature(squares: Array, seen: Array, roots: Array) -> Array:
-    """Σ_ab A_j[a, b] A_l[a, b] / (σ_a σ_b (σ_a + σ_b)), A of matrices and of squares of vectors."""
+    """Minus twice ∂²/∂w∂w of tr (R Q Rᵀ)^½, (J, J): see **Columns** above.
+
+    squares : (p, r, r) A of products with matrices. seen : (c, r) the vectors v of cells, whose A is v vᵀ.
+    roots : σ, ascending. Between cells 1 / (σ_a + σ_b) is the integral by steps of ``NODE_STEP``.
+    """
     count, cells = len(squares), len(seen)
     curvature = np.zeros((count + cells,) * 2)
     if count:
@@ -334,9 +340,9 @@ def _curvature(squares: Array, seen: Array, roots: Array) -> Array:
     return curvature
 
 
-MOST_STEPS = 60
-CLOSE = 1e-10
-CENTRING = 0.15
+MOST_STEPS = 60  # of the interior-point method
+CLOSE = 1e-10  # gap and misses at which it ends, relative
+CENTRING = 0.15  # of the mean product of x and dual, that a step aims at
 GROWTH = 10.0  # of a ridge that was too small
 BACK = 0.98  # part of the way to the boundary
 
@@ -354,11 +360,11 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
     shift = 0.0
     ridge = 1e-13 * float(np.abs(np.diag(curvature)).max(initial=0.0))
     for _ in range(MOST_STEPS):
-        off = slopes + curvature @ x + dual - shift
+        off = slopes + curvature @ x + dual - shift  # 0 at the best x; ``shift`` is the multiplier of Σx
         gap = float(x @ dual) / count
         if gap * count <= CLOSE * scale * mass and float(np.abs(off).max()) <= CLOSE * scale:
             break
-        factor, ridge = _factor(np.diag(dual / x) - curvature, ridge)
+        factor, ridge = _cholesky(np.diag(dual / x) - curvature, ridge)
         right = off + CENTRING * gap / x - dual
         one, moved = linalg.cho_solve(factor, np.column_stack([np.ones(count), right])).T
         change = float((moved.sum() + x.sum() - mass) / one.sum())
@@ -369,7 +375,7 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
     return np.asarray(x * (mass / x.sum()))
 
 
-def _factor(system: Array, ridge: float) -> tuple[tuple[Array, bool], float]:
+def _cholesky(system: Array, ridge: float) -> tuple[tuple[Array, bool], float]:
     """A Cholesky factor with as much of a ridge as rounding of the curvature needs, and the ridge."""
     while True:
         try:

@@ -67,7 +67,7 @@ from mmopt.sectors.functions_of_few import SectorComponent
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Implicit, Workload
 
-MOST_STEPS = 2000
+MOST_STEPS = 2000  # of ``attribute_design``
 STEP_POWER = 2.0
 """A value's multiplier is multiplied by the length there to this power: exact at once for orthogonal queries,
 and no slower than smaller powers on prefixes of 10 and 100 values (34 and 49 steps to a gap of 1e-10)."""
@@ -76,7 +76,7 @@ RANK = 1e-13
 LEAST_MEASURE = 1e-12
 """Least multiplier of a value: near zero the strategy would be a quotient of rounding errors."""
 LEAST_FACTOR = 1e-3  # least part of its multiplier that a value keeps in one step
-ARRAYS_AT_ONCE = 3
+ARRAYS_AT_ONCE = 3  # (d, d), in ``attribute_design``
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,11 +192,11 @@ def products_of_few(workload: Workload) -> tuple[FewProduct, ...]:
 
 
 def _contrasts(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[Key, Array]:
-    """The Gram matrices of contrasts; attributes of one base share them, and so designs."""
+    """By factor the Gram matrix of its contrasts; attributes of one base share them, and so designs."""
     keyed = {(i, id(gram)): gram for p in products for i, gram in zip(p.attributes, p.grams, strict=True)}
     distinct = {(key, bases[i].tobytes()): (gram, bases[i]) for (i, key), gram in keyed.items()}
-    made = {key: contrast_gram(*pair) for key, pair in distinct.items()}
-    return {(i, key): made[key, bases[i].tobytes()] for i, key in keyed}
+    contrasts = {key: contrast_gram(*pair) for key, pair in distinct.items()}
+    return {(i, key): contrasts[key, bases[i].tobytes()] for i, key in keyed}
 
 
 def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[tuple[int, ...], Terms]:
@@ -225,6 +225,7 @@ ROUNDS = 20
 """Most rounds over the attributes, where a sector is no Kronecker product."""
 ROUND_GAIN = 1e-9  # that a further round is worth
 ROUGH: Mapping[str, Any] = MappingProxyType({"gap": 1e-6, "steps": 10})
+"""Arguments of ``attribute_design`` while bases are searched for."""
 ROUGH_ROUNDS = 2
 
 
@@ -351,6 +352,7 @@ def _product_strategy(
 
 
 def _sum(weights: Array, grams: Array) -> Array:
+    """(d, d) the weighted sum of Gram matrices (t, d, d)."""
     return np.asarray(np.einsum("t,txy->xy", weights, grams))
 
 
@@ -405,14 +407,19 @@ def with_best_bases(
 
 
 def slopes_of_error(products: Sequence[FewProduct], strategy: ResidualStrategy) -> tuple[Array, ...]:
-    """(dᵢ,) an attribute: the derivative of the error in its base."""
+    """(dᵢ,) an attribute: the derivative of the error in its base, the designs as they are.
+
+    These are the best for the bases, so that their change does not matter.
+    """
     slopes = tuple(np.zeros(len(base)) for base in strategy.bases)
     spaces = {space.attributes: space for space in strategy.spaces}
     costs: dict[tuple[int, int, int], tuple[float, Array]] = {}
     for product in products:
         numbered = list(enumerate(product.attributes))
-        means = [
-            costs.setdefault((i, id(product.grams[at]), 0), _mean(product.grams[at], strategy.bases[i]))
+        means = [  # 0 in place of a design: the mean has none
+            costs.setdefault(
+                (i, id(product.grams[at]), 0), _mean_and_slope(product.grams[at], strategy.bases[i])
+            )
             for at, i in numbered
         ]
         for size in range(len(numbered) + 1):
@@ -424,7 +431,7 @@ def slopes_of_error(products: Sequence[FewProduct], strategy: ResidualStrategy) 
                 for (at, i), design in zip(chosen, space.designs, strict=True):
                     key = (i, id(product.grams[at]), id(design))
                     if key not in costs:
-                        costs[key] = _cost(product.grams[at], strategy.bases[i], design.inverse)
+                        costs[key] = _cost_and_slope(product.grams[at], strategy.bases[i], design.inverse)
                     parts[at] = costs[key]
                 # (Σ √E)² has the derivative Σ √E / √E_S in E_S, one over the sector's share
                 factor = product.weight / space.share
@@ -434,13 +441,13 @@ def slopes_of_error(products: Sequence[FewProduct], strategy: ResidualStrategy) 
     return slopes
 
 
-def _mean(gram: Array, base: Array) -> tuple[float, Array]:
+def _mean_and_slope(gram: Array, base: Array) -> tuple[float, Array]:
     """βᵀ G β and its derivative."""
     along = gram @ base
     return float(base @ along), 2 * along
 
 
-def _cost(gram: Array, base: Array, inverse: Array) -> tuple[float, Array]:
+def _cost_and_slope(gram: Array, base: Array, inverse: Array) -> tuple[float, Array]:
     """tr(Pᵀ G P X⁻) and its derivative in the base."""
     sums = inverse.sum(axis=1)
     slope = -2 * (gram @ (sums - base * sums.sum()))
@@ -453,10 +460,10 @@ PARTS = slice(0, 1), slice(1, None)
 
 def residual_parts(rows: RowSpace, strategy: ResidualStrategy) -> tuple[Array, ...]:
     """N (d, d) of each component."""
-    return tuple(_of_component(rows, component, strategy.spaces) for component in rows.components)
+    return tuple(_part_of_component(rows, component, strategy.spaces) for component in rows.components)
 
 
-def _of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[ResidualSpace]) -> Array:
+def _part_of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[ResidualSpace]) -> Array:
     """Blocks ⊗ of the strategies' coefficients on contrasts and constants, and their numbers on rests."""
     part = np.zeros((component.dim, component.dim))
     for space in spaces:
@@ -490,7 +497,7 @@ def _on_rest(rows: RowSpace, i: int, orbit: int, strategy: Array) -> float:
     return float(strategy[v, v] - strategy[v, w]) / rows.bases[i].size
 
 
-SHARED_ROUNDS = 20
+SHARED_ROUNDS = 20  # over the attributes of several queries
 SHARED_GAIN = 1e-6  # that a further round is worth
 LEAST_SHARE = 1e-9  # of a sector: one whose error is negligible next to the others is measured too
 
@@ -565,6 +572,7 @@ def _slopes(
 
 
 def _sum_of_grams(grams: Mapping[Key, Array], weights: Mapping[Key, float]) -> Array:
+    """The sum of the Gram matrices that have weights."""
     return np.asarray(sum(weight * grams[key] for key, weight in weights.items()))
 
 

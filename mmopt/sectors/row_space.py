@@ -21,7 +21,6 @@ import scipy.linalg
 
 from mmopt.limits import require_time
 from mmopt.numerics.arrays import EPS, Array, Ints, qr, rounding_of_qr
-from mmopt.numerics.balls import Ball
 from mmopt.numerics.split_arrays import Space, Split
 from mmopt.sectors.functions_of_few import (
     AttributeBasis,
@@ -31,9 +30,9 @@ from mmopt.sectors.functions_of_few import (
     SectorComponent,
     basis_of,
     coefficients,
+    components_that_fit,
     copies,
     orthonormal_functions,
-    require_blocks,
 )
 from mmopt.sectors.largest_of_tables import Largest, largest_of_tables
 from mmopt.sectors.moments_and_column_lengths import (
@@ -107,29 +106,27 @@ class RowSpace:
         )
 
     def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
-        """At least ‖Q_κ - exact‖₂ of each component, for the measure of rows divided by their exact sums.
+        """At least ‖Q_κ - exact‖₂ of each component.
 
-        The exact basis is any orthonormal one near the computed one. See ``moments_and_column_lengths.py``:
-        products of at most 2w moments of one attribute, and sums of them.
+        Exact are the moments of the measure whose factors are divided by their exact sums, in an orthonormal
+        basis near the computed one. An entry is made of at most 2 ``order`` moments of one attribute,
+        ``order`` the most attributes of a query: see **Rounding of moments** in
+        ``moments_and_column_lengths.py``.
         """
         order = max(len(component.rests) + len(component.sectors[0]) for component in self.components)
         products = products_rounding(mixture, order)
         basis = max(basis_rounding(each.functions.T, each.sizes.astype(np.float64)) for each in self.bases)
-        basis *= 1.0 + math.sqrt(len(self.bases))  # sectors that an attribute is in
+        basis *= 1.0 + math.sqrt(len(self.bases))  # 1 + √k: see there
         return tuple(component_rounding(moments, products, basis, order) for moments in self.moments(mixture))
 
     def takes(self, mixture: Mixture) -> bool:
-        """Whether it is a measure on these attributes."""
+        """Whether a mixture is over the orbits of these attributes."""
         return tuple(factor.shape[1] for factor in mixture.factors) == self.shape
-
-    def mass(self, mixture: Mixture) -> Ball:
-        """The exact mass of the measure that ``moments`` are of."""
-        total = mixture.total
-        return Ball(np.asarray(total), np.asarray(EPS * total))
 
     def _component_moments(
         self, component: SectorComponent, mixture: Mixture, scales: Array, are_cells: Mask, cells: Ints
     ) -> Array:
+        """Q_κ of a component; ``scales`` (J,): the weights times the squares of its rests."""
         if component.dim == 1:
             return np.array([[scales.sum()]])
         values = component.values(self.functions, cells)
@@ -289,12 +286,12 @@ def bases_and_products(
         for size, pieces in zip(sizes, columns, strict=True)
     )
     products = workload.products
-    rooted: list[Sequence[Workload | Implicit]] = [[workload]]
+    factors_of: list[Sequence[Workload | Implicit]] = [[workload]]  # a matrix is its own only factor
     if products is not None:
-        rooted = [product.weighed().factors for product in products]
+        factors_of = [product.weighed().factors for product in products]
     coefficients_of: dict[tuple[int, int], Coefficients] = {}
-    looks = []
-    for term, blocks in zip(terms, rooted, strict=True):
+    expressed = []
+    for term, blocks in zip(terms, factors_of, strict=True):
         factors, scale, lost = {}, math.sqrt(term.weight), 16 * EPS
         for i, piece in enumerate(term.pieces):
             if piece.kind == "total":
@@ -302,14 +299,14 @@ def bases_and_products(
             if (i, id(piece)) not in coefficients_of:
                 coefficients_of[i, id(piece)] = coefficients(bases[i], piece)
             factor = coefficients_of[i, id(piece)]
-            # Of the root; of sums over orbits, of the turn into the basis.
+            # Rounding of the root; of sums over orbits and of the turn into the basis.
             lost += blocks[i].root_rounding + (piece.size + 8) * math.sqrt(piece.size) * EPS
             if factor.is_constant:
                 scale *= factor.constant
             else:
                 factors[i] = factor
-        looks.append(ProductCoefficients(factors, scale, lost * 1.01))
-    return bases, tuple(looks)
+        expressed.append(ProductCoefficients(factors, scale, lost * 1.01))
+    return bases, tuple(expressed)
 
 
 def row_space_of(workload: Workload) -> RowSpace:
@@ -320,7 +317,7 @@ def row_space_of(workload: Workload) -> RowSpace:
     TooLargeError : a component, or their list, that does not fit in memory; before any of it is made.
     """
     bases, products = bases_and_products(workload)
-    components = tuple(require_blocks(bases, products))
+    components = tuple(components_that_fit(bases, products))
     roots, losses = zip(*(component_root(component, products) for component in components), strict=True)
     rounding = 1.01 * (max(product.rounding for product in products) + max(losses))
     often = np.array([float(copies(bases, component.rests)) for component in components])
@@ -349,7 +346,7 @@ def component_root(
     values; those within rounding of zero are left out.
     """
     if component.dim == 1:
-        number = math.hypot(*(_number(component, products[at]) for at in component.products))
+        number = math.hypot(*(_length_on_rests(component, products[at]) for at in component.products))
         return np.array([[number]]), 4 * EPS
     triangle, lost = _eliminated(
         component, [_product_rows(component, products[at]) for at in component.products]
@@ -362,7 +359,7 @@ def component_root(
     return np.asarray(lengths[kept, None] * directions[kept]), lost
 
 
-def _number(component: SectorComponent, product: ProductCoefficients) -> float:
+def _length_on_rests(component: SectorComponent, product: ProductCoefficients) -> float:
     """The length of a product's coefficients on a component without contrasts."""
     rests = dict(component.rests)
     return product.scale * math.prod(
@@ -390,7 +387,7 @@ def _product_rows(component: SectorComponent, product: ProductCoefficients) -> R
 def _eliminated(component: SectorComponent, rows: Sequence[Rows]) -> tuple[Array, float]:
     """The stacked rows' triangle, one sector after the other, and the relative rounding of all steps."""
     lost = 0.0
-    waiting: dict[Sector, list[Rows]] = {}
+    waiting: dict[Sector, list[Rows]] = {}  # by the first sector that they touch
     for block in rows:
         waiting.setdefault(block[0][0], []).append(block)
     triangles = []

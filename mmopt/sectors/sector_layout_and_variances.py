@@ -1,4 +1,4 @@
-"""Variances and answers of queries from matrices on a row space.
+"""Functions of sectors in one vector, and variances and answers of queries from matrices on them.
 
 **Layout.** An attribute has the constant 1 and further functions of its value; a *sector* is a set S of
 attributes, with one function of each attribute of S: the products are numbered in row-major order, sector
@@ -97,6 +97,7 @@ class SectorLayout:
         return sum(self._count(one) for one in self.sets)
 
     def _count(self, attributes: tuple[int, ...]) -> int:
+        """Number of functions of a sector."""
         return math.prod(len(self.functions[i]) for i in attributes)
 
     def place(self, attributes: tuple[int, ...]) -> Ints:
@@ -110,7 +111,7 @@ class SectorLayout:
         return places.ravel()
 
     def values(self, codes: Ints) -> Array:
-        """(r, c) all functions at cells (c, k) of values."""
+        """(r, c) all functions at cells (c, k), each a row of the attributes' values."""
         require_memory((self.size, len(codes)), "values of the functions of a row space")
         each = [
             functions[:, label[codes[:, i]]]
@@ -233,7 +234,7 @@ class QueriesOnSectors:
     layout: SectorLayout
     components: Mapping[Rests, RestComponent]
     _computed: dict[Hashable, Array] = field(init=False, repr=False, default_factory=dict)
-    _kept: dict[tuple[int, int, Implicit], AttributeRows] = field(
+    _rows_by_factor: dict[tuple[int, int, Implicit], AttributeRows] = field(
         init=False, repr=False, default_factory=dict
     )
 
@@ -255,24 +256,26 @@ class QueriesOnSectors:
             yield choice, tuple((i, o) for i, o in zip(which, choice, strict=True) if o is not None)
 
     def _rows_of(self, product: Product, which: tuple[int, ...]) -> list[AttributeRows]:
+        """A product's queries on each attribute that it looks at."""
         return [self._attribute_rows(i, product.factors[i].plain) for i in which]
 
     def _attribute_rows(self, i: int, factor: Implicit) -> AttributeRows:
+        """``layout.attribute_rows``, once for equal factors of attributes of one layout."""
         key = (id(self.layout.functions[i]), id(self.layout.labels[i]), factor)
-        if key not in self._kept:
-            self._kept[key] = self.layout.attribute_rows(i, factor)
-        return self._kept[key]
+        if key not in self._rows_by_factor:
+            self._rows_by_factor[key] = self.layout.attribute_rows(i, factor)
+        return self._rows_by_factor[key]
 
     def _variances_of(self, product: Product, which: tuple[int, ...]) -> Array:
         """The sum over components, computed together for rows that look at the same attributes."""
         each = self._rows_of(product, which)
         variances = np.zeros([len(queries.flat) for queries in each])
         for choice, rests in self._choices(which, each):
-            squares = [
+            squares = [  # squared lengths of the rows on rests; None where there is no rest
                 None if o is None else np.square(queries.rest[:, self.layout.labels[i] == o]).sum(axis=1)
                 for i, o, queries in zip(which, choice, each, strict=True)
             ]
-            options = [
+            options = [  # whether rows look at an attribute: those that do not have its constant alone
                 [True] if square is not None else sorted(set(queries.varies.tolist()))
                 for square, queries in zip(squares, each, strict=True)
             ]
@@ -325,16 +328,18 @@ class QueriesOnSectors:
         each, answers = self._rows_of(product, which), np.zeros(())
         for choice, rests in self._choices(which, each):
             free = [at for at, o in enumerate(choice) if o is None]
-            taken = [at for at, o in enumerate(choice) if o is not None]
+            at_rest = [at for at, o in enumerate(choice) if o is not None]
             seen = tuple(which[at] for at in free if each[at].varies.any())
             component = self.components.get(rests)
             if component is None or seen not in component.layout.starts:
                 raise OptionError("the strategy does not support the queries whose answers are asked")
             flats = [each[at].flat if which[at] in seen else each[at].flat[:, :1] for at in free]
-            within = [each[at].rest[:, members] for at, members in zip(taken, component.members, strict=True)]
+            within = [
+                each[at].rest[:, members] for at, members in zip(at_rest, component.members, strict=True)
+            ]
             matrices = [*flats, *within]
             table = sums[rests][component.layout.place(seen)].reshape(
                 [matrix.shape[1] for matrix in matrices]
             )
-            answers = answers + np.transpose(along(table, matrices), np.argsort([*free, *taken]))
+            answers = answers + np.transpose(along(table, matrices), np.argsort([*free, *at_rest]))
         return answers.ravel()

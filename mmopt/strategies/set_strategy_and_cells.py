@@ -38,7 +38,6 @@ import numpy as np
 from mmopt.errors import OptionError, ResultError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, owned
-from mmopt.numerics.balls import Ball
 from mmopt.numerics.outward import check_norm, column_norms, plus_up, root_up, times_up
 from mmopt.numerics.pseudoinverse import has_full_rank
 from mmopt.numerics.split_arrays import Moments, Space, Spanned, Split
@@ -441,8 +440,7 @@ class SetCells(Spanned):
 
     def moments(self, mixture: Mixture) -> Moments:
         """The mass alone: not the roots of the moments, only the trace that they lead to (``root_trace``)."""
-        total = math.fsum(mixture.weights)
-        return Moments((), (), Ball(np.asarray(total), np.asarray(EPS * total)))
+        return Moments((), (), mixture.mass)
 
     def root_trace(self, parts: Sequence[Array], mixture: Mixture) -> float:
         """A bound from 0 to ‖R diag(√d)‖∗ for the workload's root, or its queries with other weights,

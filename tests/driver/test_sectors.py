@@ -1,6 +1,7 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/sector_layout_and_variances.py, results/solution.py, strategies/row_space_strategy.py.
+Guards sectors/sector_layout_and_variances.py, sectors/cells_of_row_space.py, results/solution.py,
+strategies/row_space_strategy.py.
 """
 
 import json

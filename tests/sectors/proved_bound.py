@@ -37,7 +37,7 @@ def total_error_bound(space: RowSpace, mixture: Mixture) -> float:
     Q are the exact moments of the measure for which the floats of ``mixture`` stand, its rows divided by
     their sums; 0.0 where nothing is proved. A component of dimension d takes some five arrays (d, d).
     """
-    total = float(space.mass(mixture).upper)
+    total = float(mixture.mass.upper)
     if not 0 < total < math.inf:
         return 0.0
     found = space.moments(mixture)

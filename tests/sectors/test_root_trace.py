@@ -286,7 +286,7 @@ def test_the_logarithm_of_a_determinant_is_from_below(rng: np.random.Generator) 
 @pytest.mark.quick
 def test_the_sum_of_logarithms_is_below_the_root() -> None:
     low, high = 1e-30, 3.0
-    shifts, weights, slope = total_error_bounds._nodes(low, high)
+    shifts, weights, slope = total_error_bounds._logarithm_nodes(low, high)
     above = 0.0
     for x in [*np.exp(np.linspace(math.log(low) - 9, math.log(high), 999)).tolist(), high]:
         terms = (

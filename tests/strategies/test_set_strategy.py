@@ -1,8 +1,8 @@
 """Strategies by sets of attributes as a space: error, variances and longest column are those over the cells,
 and what a measure proves is below the nuclear norm there.
 
-Guards the use of a space's ``root_trace`` in language/atoms/component_forms.py, set_strategy_and_cells.py and
-compiler/reductions/split_symmetric.py, too.
+Guards the use of a space's ``root_trace`` in language/atoms/component_forms.py, set_strategy_and_cells.py,
+sectors/total_error_bounds.py and compiler/reductions/split_symmetric.py, too.
 """
 
 import itertools
