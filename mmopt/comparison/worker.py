@@ -59,7 +59,7 @@ from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import KERNELS, SOLVERS, memory_limit
 from mmopt.solvers.conic_problem import hand_over
-from mmopt.strategies.baselines import Evaluated, evaluate, read
+from mmopt.strategies.baselines import Evaluated, baseline_call, evaluate
 from mmopt.worker_start import FORKS, Ended, Worker
 from mmopt.workloads import Workload
 
@@ -581,7 +581,7 @@ def costs_of(run: Run, status: int, output: str) -> Costed:
         evaluated = run.answer.result
         return Costed(evaluated, {cost.norm: run.predicted(cost.norm) for cost in evaluated.costs})
     reason = _ending(run, status, output)[1]
-    return Costed(Evaluated(task.baseline, read(task.baseline).baseline.title, "", (), reason))
+    return Costed(Evaluated(task.baseline, baseline_call(task.baseline).baseline.title, "", (), reason))
 
 
 def _ending(run: Run, status: int, output: str) -> tuple[str, str, str]:

@@ -127,7 +127,7 @@ class RowSpaceCells(Spanned):
         return self.rows.longest
 
     def takes(self, mixture: Mixture) -> bool:
-        return self.rows.takes(mixture)
+        return tuple(factor.shape[1] for factor in mixture.factors) == self.rows.shape
 
     def moments(self, mixture: Mixture) -> Moments:
         return moments_of(self.rows, mixture)

@@ -170,13 +170,9 @@ MOST_ROUNDS = 50  # of the local search through all attributes
 
 def scattered(sizes: tuple[int, ...], count: int) -> Ints:
     """(count, k) cells spread over the domain: multiples of roots of primes, modulo 1 (Weyl 1916)."""
-    primes: list[int] = []
-    number = 2
-    while len(primes) < len(sizes):
-        if all(number % prime for prime in primes):
-            primes.append(number)
-        number += 1
-    places = np.outer(np.arange(1, count + 1), np.sqrt(np.array(primes, dtype=float))) % 1.0
+    primes = (n for n in itertools.count(2) if all(n % d for d in range(2, math.isqrt(n) + 1)))
+    roots = np.sqrt(np.fromiter(primes, dtype=float, count=len(sizes)))
+    places = np.outer(np.arange(1, count + 1), roots) % 1.0
     cells: Ints = np.minimum((places * sizes).astype(np.int64), np.array(sizes) - 1)
     return cells
 

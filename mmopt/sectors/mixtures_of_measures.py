@@ -38,9 +38,8 @@ to a thousandth then makes a curvature out of matrix products, however many cell
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -222,11 +221,8 @@ class QueryShares:
 
 def with_root(space: RowSpace, parts: Sequence[Array]) -> RowSpace:
     """The row space with queries (m, d) of each component for its root, up to rotation of their rows."""
-    changed = copy.copy(space)
     few = tuple(qr(part) if len(part) > part.shape[1] else part for part in parts)
-    root = Split(space.space.abstract(tuple(map(len, few))), space.space, few)
-    object.__setattr__(changed, "root", root)  # of a copy that is not yet shared
-    return changed
+    return replace(space, root=Split(space.space.abstract(tuple(map(len, few))), space.space, few))
 
 
 NODE_STEP = 1.0

@@ -529,14 +529,14 @@ def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> Sh
     designs = {
         i: attribute_design(_sum_of_grams(grams, dict.fromkeys(each, 1.0))) for i, each in keys.items()
     }
-    costs = {key: _design_cost(gram, designs[key[0]]) for key, gram in grams.items()}
+    costs = {key: float(np.vdot(gram, designs[key[0]].inverse)) for key, gram in grams.items()}  # tr(G X⁻)
     several = {i: each for i, each in keys.items() if len(each) > 1}
     roots = _roots_of_errors(sectors, costs)
     error = math.fsum(roots.values()) ** 2
     for _ in range(SHARED_ROUNDS if several else 0):
         for i, each in several.items():
             designs[i] = attribute_design(_sum_of_grams(grams, _slopes(sectors, costs, each)))
-            costs |= {key: _design_cost(grams[key], designs[i]) for key in each}
+            costs |= {key: float(np.vdot(grams[key], designs[i].inverse)) for key in each}
         roots = _roots_of_errors(sectors, costs)
         last, error = error, math.fsum(roots.values()) ** 2
         if error >= last * (1 - SHARED_GAIN) or time_left() <= 0:
@@ -574,8 +574,3 @@ def _slopes(
 def _sum_of_grams(grams: Mapping[Key, Array], weights: Mapping[Key, float]) -> Array:
     """The sum of the Gram matrices that have weights."""
     return np.asarray(sum(weight * grams[key] for key, weight in weights.items()))
-
-
-def _design_cost(gram: Array, design: AttributeDesign) -> float:
-    """tr(G X⁻)."""
-    return float(np.vdot(gram, design.inverse))

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from mmopt.limits import require_time
@@ -52,7 +51,7 @@ from mmopt.symmetry.attribute_queries import terms_of
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.workload import Workload
 
-Mask = npt.NDArray[np.bool_]
+Mask = np.typing.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +117,6 @@ class RowSpace:
         basis = max(basis_rounding(each.functions.T, each.sizes.astype(np.float64)) for each in self.bases)
         basis *= 1.0 + math.sqrt(len(self.bases))  # 1 + √k: see there
         return tuple(component_rounding(moments, products, basis, order) for moments in self.moments(mixture))
-
-    def takes(self, mixture: Mixture) -> bool:
-        """Whether a mixture is over the orbits of these attributes."""
-        return tuple(factor.shape[1] for factor in mixture.factors) == self.shape
 
     def _component_moments(
         self, component: SectorComponent, mixture: Mixture, scales: Array, are_cells: Mask, cells: Ints

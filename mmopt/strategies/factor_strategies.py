@@ -131,11 +131,12 @@ class ProductStrategy(FormByProducts):
     def squared_error(self, workload: Workload) -> float:
         """Σⱼ wⱼ Πᵢ tr(Gᵢⱼ (AᵢᵀAᵢ)⁺)."""
         products = products_of(workload.weighed, self.sizes)
-        return math.fsum(p.weight * error for p, error in zip(products, self._each(products), strict=True))
+        each = zip(products, self._sums_of_variances(products), strict=True)
+        return math.fsum(product.weight * error for product, error in each)
 
     def errors(self, workload: Workload) -> Array:
         """Total unweighted error of each product, (products,), at unit noise per unit of sensitivity."""
-        return self.sensitivity**2 * np.array(self._each(products_of(workload, self.sizes)))
+        return self.sensitivity**2 * np.array(self._sums_of_variances(products_of(workload, self.sizes)))
 
     def product_variances(self, product: Product) -> Array:
         """Products of the factors' variances."""
@@ -148,19 +149,19 @@ class ProductStrategy(FormByProducts):
         """Least-squares estimate (n,) of the data vector from noisy answers (p,): (A₁⁺ ⊗ … ⊗ A_d⁺) y."""
         return Kron([Dense(pinv(f.matrix)) for f in self.factors]).apply(noisy)
 
-    def _each(self, products: Sequence[Product]) -> list[float]:
+    def _sums_of_variances(self, products: Sequence[Product]) -> list[float]:
         """The sum of the variances of each product's queries."""
         return [math.prod(float(v.sum()) for v in self._factor_variances(product)) for product in products]
 
     def _factor_variances(self, product: Product) -> list[Array]:
         """Variances of the queries of each factor under the strategy's factor, at unit noise."""
         for i, factor in enumerate(product.factors):
-            if (i, factor) not in self._kept_variances:
-                self._kept_variances[i, factor] = self.factors[i].variances(one_attribute([(factor, 1.0)]))
-        return [self._kept_variances[place] for place in enumerate(product.factors)]
+            if (i, factor) not in self._variances_of:
+                self._variances_of[i, factor] = self.factors[i].variances(one_attribute([(factor, 1.0)]))
+        return [self._variances_of[place] for place in enumerate(product.factors)]
 
     @cached_property
-    def _kept_variances(self) -> dict[tuple[int, Factor], Array]:
+    def _variances_of(self) -> dict[tuple[int, Factor], Array]:
         return {}
 
     def fields(self) -> dict[str, Any]:
@@ -192,7 +193,7 @@ def one_attribute(factors: Sequence[tuple[Factor, float]]) -> Workload:
     return Workload.from_products(domain, [Product((factor,), weight=weight) for factor, weight in factors])
 
 
-LSMR_TOLERANCE = 1e-12
+LSMR_TOLERANCE = 1e-12  # of both of its tests, relative
 LSMR_STEPS = 10_000
 LSMR_SETTLED = (0, 1, 2, 4, 5)  # LSMR's reasons to stop that are not a failure
 
@@ -225,9 +226,6 @@ def least_squares(matrix: Implicit, noisy: Array, preconditioner: Implicit) -> A
             hint="the strategy is nearly singular; another template may be better conditioned",
         )
     return preconditioner.apply(np.asarray(result[0], dtype=np.float64))
-
-
-SMALLEST_FLOAT = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,7 +310,10 @@ class UnionStrategy(StrategyForm):
         # Rows of length about one: LSMR squares numbers, and these are the smaller the larger the noise is.
         equal = self.divided(max(sizes))
         scaled = (
-            [s * f.matrix / max(f.sensitivity, SMALLEST_FLOAT) for s, f in zip(sizes, factors, strict=True)]
+            [
+                s * f.matrix / max(f.sensitivity, np.finfo(float).tiny)
+                for s, f in zip(sizes, factors, strict=True)
+            ]
             for factors in zip(*(part.factors for part in self.parts), strict=True)
         )
         roots = [Dense(pseudo_factors(np.vstack(each) / max(sizes))[0]) for each in scaled]

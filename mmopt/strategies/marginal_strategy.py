@@ -200,6 +200,7 @@ def attributes_of(mask: int) -> tuple[int, ...]:
 
 
 def _mask(attributes: Iterable[int]) -> int:
+    """The bit mask of a set of attributes."""
     return sum(1 << i for i in attributes)
 
 

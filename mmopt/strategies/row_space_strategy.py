@@ -45,12 +45,14 @@ SPARE = 1e-3  # of what is added: it is more than rounding, and than what it add
 
 
 def measured_parts(rows: RowSpace, factors: Sequence[Array]) -> tuple[tuple[RestComponent, ...], float]:
-    """The measured components for C_κ (any number, d_κ) by component of ``rows``; the first has no rests.
+    """The measured components for ``factors``, C_κ (any number, d_κ) by component of ``rows``.
+
+    The first has no rests.
 
     Each of their N_κ = CᵀC exceeds the given one by at most the number returned in norm, outward; so a
     squared column length by at most this times the largest ‖b(x)‖².
     """
-    least = _least(rows.space, [float(np.square(factor).sum()) for factor in factors])
+    least = _least_added(rows.space, [float(np.square(factor).sum()) for factor in factors])
     cores, added = zip(*(_invertible(factor, least) for factor in factors), strict=True)
     functions = tuple(np.ascontiguousarray(table[:, 1:].T) for table in rows.functions)
     labels = tuple(basis.symmetry.orbit_of for basis in rows.bases)
@@ -69,7 +71,7 @@ def definite_parts(space: Space, parts: Sequence[Array]) -> tuple[Array, ...]:
 
     A kernel that applies this to N before any claim has the error of the measured strategy as its objective.
     """
-    least = (1.0 + SPARE) * _least(space, [float(np.trace(part)) for part in parts])
+    least = (1.0 + SPARE) * _least_added(space, [float(np.trace(part)) for part in parts])
     return tuple(
         part
         if np.linalg.eigvalsh(part)[:1].min(initial=np.inf) >= least
@@ -78,7 +80,7 @@ def definite_parts(space: Space, parts: Sequence[Array]) -> tuple[Array, ...]:
     )
 
 
-def _least(space: Space, sizes: Sequence[float]) -> float:
+def _least_added(space: Space, sizes: Sequence[float]) -> float:
     """The multiple of the identity added: ``ADDED`` of the mean squared column, per dimension, by traces."""
     return ADDED * float(space.multiplicities @ sizes) / float(space.multiplicities @ space.dims)
 
@@ -178,7 +180,7 @@ class RowSpaceStrategy(StrategyOfFew):
 
     def squared_error(self, workload: Workload) -> float:
         return math.fsum(
-            product.weight * float(_weigh(product) @ self._queries.variances(product) / self.scale**2)
+            product.weight * float(_row_weights(product) @ self._queries.variances(product) / self.scale**2)
             for product in products_of(workload, self.sizes)
         )
 
@@ -248,7 +250,7 @@ class RowSpaceStrategy(StrategyOfFew):
         return self._words(f"{self.p:,} queries of few of {len(self.layout.shape)} attributes")
 
 
-def _weigh(product: Product) -> Array:
+def _row_weights(product: Product) -> Array:
     """(m,) the weights of a product's rows, without the weight of the product."""
     factors = [product.factors[i] for i in product.looked_at]
     return kron([np.ones(1), *(np.ones(f.rows) if f.row_weights is None else f.row_weights for f in factors)])

@@ -198,14 +198,14 @@ class SetStrategy(StrategyOfFew):
         return PER_CONDITION * self.largest_condition
 
     @cached_property
-    def _kept(self) -> dict[tuple[int, Implicit], _Combined]:
+    def _combinations(self) -> dict[tuple[int, Implicit], _Combined]:
         return {}
 
     def _combined(self, i: int, factor: Implicit) -> _Combined:
         """A factor's queries in terms of the rows of attribute i."""
-        if (i, factor) not in self._kept:
-            self._kept[i, factor] = _combine(factor.matrix(), self.matrices[i], self.inverses[i])
-        return self._kept[i, factor]
+        if (i, factor) not in self._combinations:
+            self._combinations[i, factor] = _combine(factor.matrix(), self.matrices[i], self.inverses[i])
+        return self._combinations[i, factor]
 
     # -- estimates -------------------------------------------------------------------------------------
 
@@ -296,6 +296,7 @@ class _Combined:
 
 
 def _combine(queries: Array, matrix: Array, inverse: Array) -> _Combined:
+    """The queries as combinations of the constant and the rows of ``matrix``; what is rounding is 0."""
     coefficients = queries @ inverse
     base, inner = coefficients[:, :1], coefficients[:, 1:]
     part, sizes = inner @ matrix, np.square(queries).sum(axis=1)
@@ -308,6 +309,7 @@ def _combine(queries: Array, matrix: Array, inverse: Array) -> _Combined:
 
 
 def _inverse(matrix: Array) -> Array:
+    """(n, 1 + p) the pseudoinverse of [1; A]."""
     scales = np.ones(1 + len(matrix))
     scales[0] = _size(matrix)  # for independent rows the inverse undoes their scale
     return np.asarray(np.linalg.pinv(_with_constant(matrix)) * scales, dtype=np.float64)
@@ -319,6 +321,7 @@ def _with_constant(matrix: Array) -> Array:
 
 
 def _size(matrix: Array) -> float:
+    """The largest magnitude of the entries; 1 where there is none."""
     return float(np.abs(matrix).max(initial=0.0)) or 1.0
 
 

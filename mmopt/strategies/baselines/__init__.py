@@ -14,13 +14,13 @@ from mmopt.strategies.baselines.baseline_catalogue import (
     Cost,
     Evaluated,
     baseline,
+    baseline_call,
     baseline_names,
     baseline_strategy,
     baseline_words,
     design_rows,
     evaluate,
     is_baseline,
-    read,
 )
 from mmopt.strategies.baselines.baseline_design import Baseline, Parameter
 
@@ -33,11 +33,11 @@ __all__ = [
     "Evaluated",
     "Parameter",
     "baseline",
+    "baseline_call",
     "baseline_names",
     "baseline_strategy",
     "baseline_words",
     "design_rows",
     "evaluate",
     "is_baseline",
-    "read",
 ]

@@ -8,15 +8,14 @@ of its entries, prefix sums are answered by b(x) = 1 / ((1 - x) c(x)) from the m
 variance of n of them is Σ (n - i) b_i².
 """
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-import scipy.optimize
-import scipy.sparse
+from scipy import optimize, sparse
 
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints
@@ -68,6 +67,7 @@ def hierarchical(
 
 
 def _levels(size: int, branching: int, root: bool) -> Implicit:
+    """The hierarchy of an attribute, with the total or, where it is more than one cell, without it."""
     tree = Hierarchy(size, branching)
     if root or size == 1:
         return tree
@@ -85,18 +85,10 @@ def best_branching(size: int) -> int:
     """
 
     def cost(b: int) -> tuple[float, int]:
-        h = _height(size, b)
+        h = next(h for h in itertools.count(1) if b**h >= size)
         return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3, b
 
     return min(range(2, max(size, 2) + 1), key=cost)
-
-
-def _height(size: int, b: int) -> int:
-    """⌈log_b n⌉, at least 1."""
-    h = 1
-    while b**h < size:
-        h += 1
-    return h
 
 
 def wavelet(workload: Workload, norm: int) -> BaselineDesign:
@@ -112,6 +104,7 @@ def wavelet(workload: Workload, norm: int) -> BaselineDesign:
 
 
 def _haar(size: int) -> Implicit:
+    """The Haar wavelet of an attribute of any size, see ``wavelet``."""
     filled = 1 << (size - 1).bit_length()
     if filled == size:
         return Haar(size)
@@ -140,7 +133,7 @@ def quadtree(workload: Workload, norm: int, branching: int = 2) -> BaselineDesig
         counts = np.bincount(first, minlength=workload.n)
         blocks.append(_blocks(first, ~is_single))
         is_single = counts[first] == 1
-    return BaselineDesign(Sparse(scipy.sparse.csr_array(scipy.sparse.vstack(blocks))))
+    return BaselineDesign(Sparse(sparse.csr_array(sparse.vstack(blocks))))
 
 
 def _starts(size: int, branching: int) -> Iterator[Ints]:
@@ -151,11 +144,11 @@ def _starts(size: int, branching: int) -> Iterator[Ints]:
         yield at.copy()
 
 
-def _blocks(first: Ints, is_measured: npt.NDArray[np.bool_]) -> scipy.sparse.csr_array:
+def _blocks(first: Ints, is_measured: np.typing.NDArray[np.bool_]) -> sparse.csr_array:
     """A row for each block with cells to be measured, in the order of their first cells."""
     cells = np.flatnonzero(is_measured)
     blocks, rows = np.unique(first[cells], return_inverse=True)
-    return scipy.sparse.csr_array((np.ones(len(cells)), (rows, cells)), shape=(len(blocks), len(first)))
+    return sparse.csr_array((np.ones(len(cells)), (rows, cells)), shape=(len(blocks), len(first)))
 
 
 @dataclass(frozen=True)
@@ -182,8 +175,8 @@ def greedy_h(workload: Workload, norm: int) -> BaselineDesign:
     require_memory((2 * n - 1, n), "hierarchy of greedy_h")
     constant = same_throughout(workload)
     constant[0, n] = 0.0  # no block is above all cells
-    top = _weighed(workload.gram, np.eye(n), constant, (0, n), norm)
-    return BaselineDesign(Dense(np.array([*_rows(top, 1.0, n, norm)])))
+    top = _weighed_block(workload.gram, np.eye(n), constant, (0, n), norm)
+    return BaselineDesign(Dense(np.array([*_weighted_rows(top, 1.0, n, norm)])))
 
 
 def _halves(start: int, stop: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -233,17 +226,17 @@ def _add_same(
     return same
 
 
-def _weighed(
+def _weighed_block(
     gram: Array, inverse: Array, constant: dict[tuple[int, int], float], ends: tuple[int, int], norm: int
 ) -> _Block:
     """Weigh a block after its parts; ``inverse`` (n, n), at first the identity, becomes (AᵀA)⁻¹ on it."""
     if ends[1] - ends[0] == 1:
         return _Block(*ends)
-    first, second = (_weighed(gram, inverse, constant, half, norm) for half in _halves(*ends))
+    first, second = (_weighed_block(gram, inverse, constant, half, norm) for half in _halves(*ends))
     here = slice(*ends)
     block_inverse, block_gram = inverse[here, here], gram[here, here]
     v = block_inverse.sum(axis=1)
-    s = float(v.sum())
+    s = float(v.sum())  # the variance of the block's count by its parts
     error = float((block_inverse * block_gram).sum())
     along = float(v @ block_gram @ v) / s - constant[ends] * s
     z = best_share(error - constant[ends] * s - along, along, s, norm) if along > LEAST_SHARE * error else 0.0
@@ -268,7 +261,7 @@ def best_share(a: float, b: float, s: float, norm: int) -> float:
     return min([0.0, *real], key=lambda z: (1.0 + z) ** 2 * (a + b / (1.0 + s * z * z)))
 
 
-def _rows(block: _Block, share: float, n: int, norm: int) -> Iterator[Array]:
+def _weighted_rows(block: _Block, share: float, n: int, norm: int) -> Iterator[Array]:
     """The weighted rows, a block before its parts; ``share`` is the norm (squared) left for its columns."""
     entry = share * block.share / (1.0 + block.share) if block.parts else share
     if entry > 0:
@@ -276,11 +269,11 @@ def _rows(block: _Block, share: float, n: int, norm: int) -> Iterator[Array]:
         row[block.start : block.stop] = entry if norm == 1 else math.sqrt(entry)
         yield row
     for part in block.parts:
-        yield from _rows(part, share / (1.0 + block.share), n, norm)
+        yield from _weighted_rows(part, share / (1.0 + block.share), n, norm)
 
 
 LARGEST_LOGIT = 25.0  # of a decay, and logarithm of a weight, up or down
-LARGEST = 1e3  # in place of the logarithm of an error that is not finite
+LARGEST_LOSS = 1e3  # in place of the logarithm of an error that is not finite
 
 
 def square_root(workload: Workload, norm: int) -> BaselineDesign:
@@ -289,6 +282,7 @@ def square_root(workload: Workload, norm: int) -> BaselineDesign:
 
 
 def _filter(column: Array, detail: str = "") -> BaselineDesign:
+    """The lower-triangular Toeplitz rows with this first column."""
     require_memory((len(column), len(column)), "Toeplitz matrix")
     return BaselineDesign(Dense(toeplitz(column)), detail)
 
@@ -323,15 +317,15 @@ def buffered_column(n: int, buffers: int) -> Array:
         column, answers = _series(point, n)
         with np.errstate(over="ignore", invalid="ignore"):
             worth = float(np.square(column).sum() * (np.arange(n, 0, -1) @ np.square(answers)))
-        return min(math.log(worth), LARGEST) if worth < math.inf else LARGEST
+        return min(math.log(worth), LARGEST_LOSS) if worth < math.inf else LARGEST_LOSS
 
     start = np.concatenate([np.log((1.0 - rests) / rests), np.log(weights)])
-    best = scipy.optimize.minimize(
+    best = optimize.minimize(
         spread,
         start,
         jac="3-point",
         method="L-BFGS-B",
-        bounds=scipy.optimize.Bounds(-LARGEST_LOGIT, LARGEST_LOGIT),
+        bounds=optimize.Bounds(-LARGEST_LOGIT, LARGEST_LOGIT),
         options={"maxiter": 1000, "maxfun": 100_000, "ftol": 1e-13},
     )
     return _series(best.x, n)[0]

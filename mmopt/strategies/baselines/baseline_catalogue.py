@@ -39,7 +39,7 @@ from mmopt.strategies.baselines.sector_baselines import (
 from mmopt.workloads import Kron, Workload
 
 
-def _of_one_attribute(words: str) -> Callable[[Workload], str | None]:
+def _needs_one_attribute(words: str) -> Callable[[Workload], str | None]:
     """The reason against workloads on several attributes; ``words``: what the baseline does with one."""
 
     def reason(workload: Workload) -> str | None:
@@ -49,14 +49,16 @@ def _of_one_attribute(words: str) -> Callable[[Workload], str | None]:
     return reason
 
 
-_of_steps = _of_one_attribute("its steps are the cells of")
+_needs_steps = _needs_one_attribute("its steps are the cells of")
 
 
-def _several_attributes(workload: Workload) -> str | None:
+def _needs_several_attributes(workload: Workload) -> str | None:
+    """The reason against workloads on one attribute."""
     return "for one attribute it is hierarchical(branching=2)" if len(workload.domain.shape) < 2 else None
 
 
-def _other_queries_than_marginals(workload: Workload) -> str | None:
+def _needs_other_queries_than_marginals(workload: Workload) -> str | None:
+    """The reason against marginals, and why sectors are no baseline for other queries."""
     is_of_marginals = why_not_residual_planner(workload) is None
     return "for marginals it is residual_planner" if is_of_marginals else why_not_by_sector(workload)
 
@@ -101,7 +103,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Li et al., PVLDB 2014, section 5",
         (1,),
         greedy_h,
-        reason_against=_of_one_attribute("it splits"),
+        reason_against=_needs_one_attribute("it splits"),
         depends_on_norm=True,
     ),
     Baseline(
@@ -111,7 +113,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         (1,),
         quadtree,
         (Parameter("branching", int, 2, "parts of each attribute's blocks", least=2),),
-        reason_against=_several_attributes,
+        reason_against=_needs_several_attributes,
     ),
     Baseline(
         "square_root",
@@ -119,7 +121,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Fichtenberger et al., ICML 2023, section 3",
         (2,),
         square_root,
-        reason_against=_of_steps,
+        reason_against=_needs_steps,
     ),
     Baseline(
         "blt",
@@ -128,7 +130,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         (2,),
         buffered,
         (Parameter("buffers", int, 3, "numbers that are remembered from step to step", least=1),),
-        reason_against=_of_steps,
+        reason_against=_needs_steps,
     ),
     Baseline(
         "fourier",
@@ -161,7 +163,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "He et al., arXiv 2604.00868",
         (2,),
         query_smasher,
-        reason_against=_other_queries_than_marginals,
+        reason_against=_needs_other_queries_than_marginals,
     ),
     Baseline(
         "weighted_fourier",
@@ -206,7 +208,7 @@ def is_baseline(text: str) -> bool:
     return text.strip() in baseline_words() or is_call
 
 
-def read(text: str) -> Call:
+def baseline_call(text: str) -> Call:
     """The baseline that a text names; its values are Python's numbers, True, False and None.
 
     Raises
@@ -219,9 +221,9 @@ def read(text: str) -> Call:
         if given:
             raise OptionError(
                 f"'{head}' is short for '{ALIASES[head]}' and takes no parameters",
-                hint=f"write '{read(ALIASES[head]).baseline.name}' with the parameters",
+                hint=f"write '{baseline_call(ALIASES[head]).baseline.name}' with the parameters",
             )
-        return read(ALIASES[head])
+        return baseline_call(ALIASES[head])
     rows = {row.name: row for row in CATALOGUE}
     if head not in rows:
         raise OptionError(f"there is no baseline '{head}'", hint=suggest(head, baseline_words()))
@@ -238,6 +240,7 @@ def read(text: str) -> Call:
 
 
 def _parsed(text: str) -> tuple[str, list[tuple[str, int | None]]]:
+    """The name in a text, and its parameters; OptionError for another form."""
     try:
         match ast.parse(text.strip(), mode="eval").body:
             case ast.Name(id=name):
@@ -332,7 +335,7 @@ def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
 
     Errors as for ``baseline``.
     """
-    design = _design(_applied(read(text), workload), workload, norm)
+    design = _design_of(text, workload, norm)
     is_large = math.prod(design.rows.shape) > MOST_ENTRIES
     if is_large and isinstance(design.closed_form, MarginalStrategy):
         return design.closed_form
@@ -344,15 +347,16 @@ def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
 def design_rows(text: str, workload: Workload, norm: int = 2) -> Array:
     """The rows (p, n) of a baseline, to be weighted by a program; errors as for ``baseline``."""
     _check_arguments(text, workload)
-    return _design(_applied(read(text), workload), workload, norm).rows.matrix()
+    return _design_of(text, workload, norm).rows.matrix()
 
 
-def _applied(call: Call, workload: Workload) -> Call:
-    """The call unchanged; OptionError where the baseline does not apply."""
+def _design_of(text: str, workload: Workload, norm: int) -> BaselineDesign:
+    """The design of the baseline that a text names; OptionError where it does not apply."""
+    call = baseline_call(text)
     reason = call.baseline.reason_against(workload)
     if reason is not None:
         raise OptionError(f"the baseline '{call}' does not apply: {reason}")
-    return call
+    return _built(call, workload, norm)
 
 
 def _check_arguments(text: object, workload: object) -> None:
@@ -372,7 +376,7 @@ def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Ev
     ------
     OptionError : an unknown name or parameter, a bad value, or a norm other than 1 and 2.
     """
-    call = read(text)
+    call = baseline_call(text)
     title = call.baseline.title
     reason = call.baseline.reason_against(workload)
     if reason is not None:
@@ -394,16 +398,18 @@ def _ratio(design: BaselineDesign, workload: Workload) -> float | None:
         return None
 
 
-def _design(call: Call, workload: Workload, norm: int) -> BaselineDesign:
+def _built(call: Call, workload: Workload, norm: int) -> BaselineDesign:
+    """The design of a call."""
     design: BaselineDesign = call.baseline.build(workload, norm, **dict(call.given))
     return design
 
 
 def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tuple[Cost, str]]:
+    """For each norm the cost, and the choices for the workload in words."""
     plain = workload.unweighted
     for norm in norms:
         if norm == norms[0] or call.baseline.depends_on_norm:
-            design = _design(call, workload, norm)
+            design = _built(call, workload, norm)
             squared = design.errors.squared_error(workload)
             mean = (squared if plain is workload else design.errors.squared_error(plain)) / workload.m
             ratio = _ratio(design, workload)

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import scipy.optimize
 
 from mmopt.numerics.arrays import Array
@@ -13,7 +12,7 @@ from mmopt.strategies.baselines.baseline_design import BaselineDesign, Orthonorm
 from mmopt.strategies.marginal_strategy import volumes
 from mmopt.workloads import Dense, Kron, Stack, Workload
 
-Truths = npt.NDArray[np.bool_]
+Truths = np.typing.NDArray[np.bool_]
 
 
 MOST_OF_MARGINALS = 16
@@ -113,6 +112,7 @@ def datacube(workload: Workload, norm: int) -> BaselineDesign:
 
 
 def _name(mask: int, attributes: Sequence[str]) -> str:
+    """A marginal in words."""
     return " × ".join(name for i, name in enumerate(attributes) if mask >> i & 1) or "total"
 
 

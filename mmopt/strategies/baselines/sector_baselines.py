@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, reduce
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from mmopt.strategies.baselines.marginal_baselines import marginal_masks, real_f
 from mmopt.workloads import Dense, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
 from mmopt.workloads.blocks.range_blocks import Total
 
-MOST_CELLS = 2**16
+MOST_LISTED_CELLS = 2**16
 """Cells up to which the largest of all columns is computed; above, the largest of each sector are added."""
 MOST_PARTS = 10**6
 """The most parts of all sectors together, one for each attribute: more would take a minute to build."""
@@ -75,11 +75,13 @@ def query_smasher(workload: Workload, norm: int) -> BaselineDesign:
 
     @cache
     def roots(design: AttributeDesign) -> tuple[Array, Array]:
+        """The rows of a design, and the directions of its queries' variances in contrasts."""
         centred = design.inverse - design.inverse.mean(axis=0)
         centred -= centred.mean(axis=1)[:, None]
         return _root(design.strategy), _root(centred).T
 
     def measured(space: ResidualSpace) -> "_Measured":
+        """A sector with the rows of its designs."""
         rows, directions = zip(*map(roots, space.designs), strict=True) if space.designs else ((), ())
         dense = dict(zip(space.attributes, map(Dense, rows), strict=True))
         core = np.full((1,) * len(rows), 1 / space.share)
@@ -115,6 +117,7 @@ _Measured = tuple[Sector, Implicit, Array, Sequence[Array]]
 def _by_sector(
     measured: Iterable[_Measured], is_optimal: bool = True, is_each: bool = False
 ) -> BaselineDesign:
+    """The design of these sectors, one after the other; ``is_each``: as in ``_BySector``."""
     sectors, blocks, cores, directions = zip(*measured, strict=True)
     errors = _BySector(
         dict(zip(sectors, cores, strict=True)), dict(zip(sectors, directions, strict=True)), is_each
@@ -142,12 +145,10 @@ class _Sectors(Stack):
 
     def largest_power(self, norm: int) -> float:
         """The power of the largest column; over many cells an upper bound, the sum over the sectors."""
-        if self.size <= MOST_CELLS:
+        if self.size <= MOST_LISTED_CELLS:
             return float(self.column_powers(norm).max())
-        total = np.zeros(())
-        for block in self.blocks:
-            total = plus_up(total, np.asarray(block.largest_power(norm)))
-        return float(total)
+        powers = (np.asarray(block.largest_power(norm)) for block in self.blocks)
+        return float(reduce(plus_up, powers, np.zeros(())))
 
 
 class _Characters(Scaled):
@@ -203,7 +204,7 @@ class _BySector:
         self, products: Sequence[Product], squares_along: Callable[[Factor, Array, bool], Array]
     ) -> list[Array]:
         """The variances of each product's queries, from the squares by ``squares_along``."""
-        kept: dict[tuple[Factor, int], Array] = {}
+        kept: dict[tuple[Factor, int], Array] = {}  # by the identity of the direction
 
         def squares(factor: Factor, direction: Array, is_each: bool) -> Array:
             if (factor, id(direction)) not in kept:
@@ -225,20 +226,16 @@ class _BySector:
                 tensor = self.cores[sector].reshape([next(axes) if i in directions else 1 for i in looked_at])
                 for i in looked_at:
                     is_each = self.is_each and i in directions
-                    parts = squares_along(
-                        factors[i], directions.get(i, self._uniform(factors[i].size)), is_each
-                    )
+                    parts = squares_along(factors[i], directions.get(i, _uniform(factors[i].size)), is_each)
                     tensor = np.tensordot(tensor, parts, axes=([0], [1]))
                 total = total + tensor.ravel()
         return total
 
-    def _uniform(self, size: int) -> Array:
-        """The direction (size, 1) of a mean."""
-        return self._means.setdefault(size, np.full((size, 1), 1 / size))
 
-    @cached_property
-    def _means(self) -> dict[int, Array]:
-        return {}
+@cache
+def _uniform(size: int) -> Array:
+    """The direction (size, 1) of a mean; one array for each size: squares are remembered by its identity."""
+    return np.full((size, 1), 1 / size)
 
 
 def character_energies(workload: Workload) -> dict[tuple[int, ...], Array]:
@@ -254,14 +251,15 @@ def character_energies(workload: Workload) -> dict[tuple[int, ...], Array]:
     require_memory(
         (sum(math.prod(sizes[i] - 1 for i in sector) for sector in terms),), "characters of all sectors"
     )
-    by_sector = {}
-    for sector, parts in terms.items():
-        diagonals = [
-            reduce(np.multiply.outer, [spectra[key] for _, key in keys], np.asarray(weight))
-            for keys, weight in parts.items()
-        ]
-        by_sector[sector] = np.asarray(sum(diagonals))
-    return by_sector
+    return {
+        sector: np.asarray(
+            sum(
+                reduce(np.multiply.outer, [spectra[key] for _, key in keys], np.asarray(weight))
+                for keys, weight in parts.items()
+            )
+        )
+        for sector, parts in terms.items()
+    }
 
 
 def _spectrum(gram: Array) -> Array:
