@@ -227,7 +227,7 @@ def with_root(space: RowSpace, parts: Sequence[Array]) -> RowSpace:
 
 NODE_STEP = 1.0
 """Step of the trapezoidal rule for 1 / z = ∫ exp(u - z e^u) du: off by 2 |Γ(1 + 2πi)| of it, some 7e-4."""
-NODES_BEFORE, NODES_AFTER = 9.0, 2.5
+NODES_BEFORE, NODES_AFTER = 9.0, 2.5  # of u, below -log of the largest z and above -log of the least
 
 
 @dataclass(frozen=True, eq=False)

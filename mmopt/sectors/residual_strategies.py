@@ -226,7 +226,7 @@ ROUNDS = 20
 ROUND_GAIN = 1e-9  # that a further round is worth
 ROUGH: Mapping[str, Any] = MappingProxyType({"gap": 1e-6, "steps": 10})
 """Arguments of ``attribute_design`` while bases are searched for."""
-ROUGH_ROUNDS = 2
+ROUGH_ROUNDS = 2  # in place of ``ROUNDS`` then
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,6 +390,7 @@ def with_best_bases(
     least_left = (1.0 - SHARE_OF_TIME) * time_left()
 
     def loss(free: Array) -> tuple[float, Array]:
+        """The logarithm of the error at bases made of sum 1, and its derivatives."""
         if best and time_left() <= least_left < math.inf:
             raise _TimeIsOver
         bases = tuple(part + (1 - part.sum()) / len(part) for part in np.split(free, ends))

@@ -240,24 +240,25 @@ class QueriesOnSectors:
 
     def variances(self, product: Product) -> Array:
         """Variances (m,) of a product's queries; those of equal factors are computed once."""
-        which = product.looked_at
-        place = (which, tuple(product.factors[i].plain for i in which))
+        place = (product.looked_at, tuple(product.factors[i].plain for i in product.looked_at))
         if place not in self._computed:
-            self._computed[place] = self._variances_of(product, which)
+            self._computed[place] = self._variances_of(product)
         return self._computed[place]
 
-    def _choices(self, which: tuple[int, ...], each: list[AttributeRows]) -> Iterator[tuple[Choice, Rests]]:
+    def _choices(
+        self, looked_at: tuple[int, ...], each: list[AttributeRows]
+    ) -> Iterator[tuple[Choice, Rests]]:
         """The rests on which a product's queries are not all zero: one class of an attribute or none."""
         options: list[list[int | None]] = [
             [None, *np.unique(label[(queries.rest != 0).any(axis=0)]).tolist()]
-            for queries, label in zip(each, [self.layout.labels[i] for i in which], strict=True)
+            for queries, label in zip(each, [self.layout.labels[i] for i in looked_at], strict=True)
         ]
         for choice in itertools.product(*options):
-            yield choice, tuple((i, o) for i, o in zip(which, choice, strict=True) if o is not None)
+            yield choice, tuple((i, o) for i, o in zip(looked_at, choice, strict=True) if o is not None)
 
-    def _rows_of(self, product: Product, which: tuple[int, ...]) -> list[AttributeRows]:
+    def _rows_of(self, product: Product) -> list[AttributeRows]:
         """A product's queries on each attribute that it looks at."""
-        return [self._attribute_rows(i, product.factors[i].plain) for i in which]
+        return [self._attribute_rows(i, product.factors[i].plain) for i in product.looked_at]
 
     def _attribute_rows(self, i: int, factor: Implicit) -> AttributeRows:
         """``layout.attribute_rows``, once for equal factors of attributes of one layout."""
@@ -266,26 +267,26 @@ class QueriesOnSectors:
             self._rows_by_factor[key] = self.layout.attribute_rows(i, factor)
         return self._rows_by_factor[key]
 
-    def _variances_of(self, product: Product, which: tuple[int, ...]) -> Array:
+    def _variances_of(self, product: Product) -> Array:
         """The sum over components, computed together for rows that look at the same attributes."""
-        each = self._rows_of(product, which)
+        looked_at, each = product.looked_at, self._rows_of(product)
         variances = np.zeros([len(queries.flat) for queries in each])
-        for choice, rests in self._choices(which, each):
+        for choice, rests in self._choices(looked_at, each):
             squares = [  # squared lengths of the rows on rests; None where there is no rest
                 None if o is None else np.square(queries.rest[:, self.layout.labels[i] == o]).sum(axis=1)
-                for i, o, queries in zip(which, choice, each, strict=True)
+                for i, o, queries in zip(looked_at, choice, each, strict=True)
             ]
             options = [  # whether rows look at an attribute: those that do not have its constant alone
                 [True] if square is not None else sorted(set(queries.varies.tolist()))
                 for square, queries in zip(squares, each, strict=True)
             ]
+            free = [at for at, square in enumerate(squares) if square is None]
             for looks in itertools.product(*options):
-                rows = [
+                rows = [  # those that look so, and are not zero on the rests
                     np.flatnonzero(queries.varies == look if square is None else square)
                     for queries, look, square in zip(each, looks, squares, strict=True)
                 ]
-                free = [at for at, square in enumerate(squares) if square is None]
-                seen = tuple(which[at] for at in free if looks[at])
+                seen = tuple(looked_at[at] for at in free if looks[at])
                 parts = [each[at].flat[rows[at]] for at in free]
                 parts = [part if looks[at] else part[:, :1] for part, at in zip(parts, free, strict=True)]
                 value = self._lengths(rests, seen, parts).reshape(
@@ -324,16 +325,16 @@ class QueriesOnSectors:
         ------
         OptionError : a query that is on a component that is not there.
         """
-        which = product.looked_at
-        each, answers = self._rows_of(product, which), np.zeros(())
-        for choice, rests in self._choices(which, each):
+        looked_at = product.looked_at
+        each, answers = self._rows_of(product), np.zeros(())
+        for choice, rests in self._choices(looked_at, each):
             free = [at for at, o in enumerate(choice) if o is None]
             at_rest = [at for at, o in enumerate(choice) if o is not None]
-            seen = tuple(which[at] for at in free if each[at].varies.any())
+            seen = tuple(looked_at[at] for at in free if each[at].varies.any())
             component = self.components.get(rests)
             if component is None or seen not in component.layout.starts:
                 raise OptionError("the strategy does not support the queries whose answers are asked")
-            flats = [each[at].flat if which[at] in seen else each[at].flat[:, :1] for at in free]
+            flats = [each[at].flat if looked_at[at] in seen else each[at].flat[:, :1] for at in free]
             within = [
                 each[at].rest[:, members] for at, members in zip(at_rest, component.members, strict=True)
             ]

@@ -395,6 +395,7 @@ def _turned_products(
     turns: dict[tuple[int, int], _Turned] = {}
 
     def turned(i: int, gram: Array) -> _Turned | None:
+        """The factor of a Gram matrix of attribute i, once for equal ones; None where it is 0."""
         keep, v = supports[i]
         key = id(gram), keep.tobytes() + v.tobytes()
         if key not in factors:
@@ -530,6 +531,7 @@ def _product_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: l
     spot = np.concatenate(spots)
 
     def at(s: Array) -> tuple[Array, Array, Array]:
+        """``_Leaf.at``."""
         shift = s.reshape([-1] + [1] * k)
         sums: dict[Set, Array] = {(): weight / (values + shift) * weight}
         for i in reversed(range(k)):
@@ -591,6 +593,7 @@ def _dense_leaf(block: Array, coupling: Array) -> tuple[_Leaf, float]:
     off += 2 * math.sqrt(min(m, rows)) * of_product
 
     def at(s: Array) -> tuple[Array, Array, Array]:
+        """``_Leaf.at``."""
         blocks = np.array([(coupled / (values + shift)) @ coupled.T for shift in s])
         return blocks, blocks.trace(axis1=1, axis2=2), np.log1p(values / s[:, None]).sum(axis=1)
 
@@ -631,6 +634,7 @@ def best_measure_bound(
         start.append(next(alike, measure))
 
     def loss(share: float) -> float:
+        """Minus the bound with this share of the measures in ``mixed``, which ``bounds`` notes."""
         at = list(start)
         for i, measure in mixed.items():
             at[i] = (1 - share) / len(measure) + share * measure / measure.sum()

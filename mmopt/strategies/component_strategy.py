@@ -19,7 +19,7 @@ from mmopt.symmetry.components import Cells, Key
 from mmopt.symmetry.find_symmetries import check_fit, mean_roots, query_rows
 from mmopt.workloads import Dense, Workload
 
-# Components of more than this part of the cells cost more than the matrix for queries taken one by one.
+# Components of more than this part of the cells cost more than the matrix for queries one by one.
 LARGE_SHARE = 1 / 8
 SMALLER_HINT = "group values of the attributes, so that there are fewer cells"
 
@@ -155,6 +155,7 @@ class ComponentStrategy(StrategyForm):
 
     @cached_property
     def _sums_by_workload(self) -> dict[tuple[str, str], tuple[float, float, float]]:
+        """``_sums`` by hash and scale."""
         return {}
 
     def _sums(self, workload: Workload, scale: str) -> tuple[float, float, float]:

@@ -162,6 +162,7 @@ class ProductStrategy(FormByProducts):
 
     @cached_property
     def _variances_of(self) -> dict[tuple[int, Factor], Array]:
+        """Variances by attribute and factor."""
         return {}
 
     def fields(self) -> dict[str, Any]:
@@ -194,7 +195,7 @@ def one_attribute(factors: Sequence[tuple[Factor, float]]) -> Workload:
 
 
 LSMR_TOLERANCE = 1e-12  # of both of its tests, relative
-LSMR_STEPS = 10_000
+LSMR_STEPS = 10_000  # at most
 LSMR_SETTLED = (0, 1, 2, 4, 5)  # LSMR's reasons to stop that are not a failure
 
 

@@ -32,11 +32,12 @@ Kind = Literal["add-remove", "replace-one", "rows", "participation"]
 MOST_OF_A_PERSON = 2**20
 """The most rows or steps of one person, and steps between two, that exact integers have room for."""
 
+# What a workload file may say, for messages.
 _FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
 
-_OF_EACH = " of each "
+_OF_EACH = " of each "  # between a number of rows and the column that names the person
 
-_UNCHECKED = "that nobody has more is not checked"
+_UNCHECKED = "that nobody has more is not checked"  # in what ``words`` say of a person's rows
 
 
 class _Row(NamedTuple):

@@ -357,6 +357,7 @@ class Strategy(StrategyForm):
 
     @cached_property
     def _errors(self) -> dict[str, float]:
+        """``_error`` by hash of a workload."""
         return {}
 
     def supports(self, workload: Workload) -> bool:

@@ -144,6 +144,7 @@ class RowSpaceStrategy(StrategyOfFew):
 
     @cached_property
     def _queries(self) -> QueriesOnSectors:
+        """Variances and answers of queries on the components, at scale 1."""
         return QueriesOnSectors(self.layout, {one.rests: one for one in self.components})
 
     @property

@@ -72,13 +72,13 @@ def _rows(strategy: Array) -> Array:
     return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
 
 
-ROUNDS = 20
+ROUNDS = 20  # of bases and weights of the queries in turn
 FIRST_STEPS, STEPS = 40, 6  # of the search for bases, in the first round and in each further one
-POWER = 0.9
+POWER = 0.9  # of the mean variance, by which a weight is multiplied
 LEAST_WEIGHT = 1e-9  # of the largest of a factor's rows
 SHARE_OF_TIME = 0.3  # of the rest of a time limit
 
-Key = tuple[int, Implicit, int]
+FactorKey = tuple[int, Implicit, int]
 """An attribute, a factor on it, and the number of attributes of the product."""
 
 
@@ -86,13 +86,13 @@ Key = tuple[int, Implicit, int]
 class _WeightedQueries:
     """Queries with weights: one for each product (P,), and for each row of a factor, of sum 1.
 
-    keys : of the factors of each product, by its attributes.
+    keys : of the factors of each product, by its attributes. of_products, of_rows : the weights.
     """
 
     workload: Workload
-    keys: tuple[tuple[Key, ...], ...]
+    keys: tuple[tuple[FactorKey, ...], ...]
     of_products: Array
-    of_rows: dict[Key, Array]
+    of_rows: dict[FactorKey, Array]
 
     @staticmethod
     def evenly(workload: Workload) -> "_WeightedQueries":
@@ -123,7 +123,7 @@ class _WeightedQueries:
 
     def moved(self, variances: Sequence[Array]) -> "_WeightedQueries":
         """The queries with more weight where the variances (by product, as ``weights``) are large."""
-        sums: dict[Key, list[Array]] = defaultdict(list)
+        sums: dict[FactorKey, list[Array]] = defaultdict(list)
         means = []
         for factors, weights, variance in zip(self.keys, self.weights, variances, strict=True):
             means.append(float((weights * variance).sum() / weights.sum()))

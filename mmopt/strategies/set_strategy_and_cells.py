@@ -199,6 +199,7 @@ class SetStrategy(StrategyOfFew):
 
     @cached_property
     def _combinations(self) -> dict[tuple[int, Implicit], _Combined]:
+        """By attribute and factor what ``_combined`` returns."""
         return {}
 
     def _combined(self, i: int, factor: Implicit) -> _Combined:

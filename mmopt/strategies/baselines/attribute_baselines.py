@@ -85,6 +85,7 @@ def best_branching(size: int) -> int:
     """
 
     def cost(b: int) -> tuple[float, int]:
+        """The cost, and b to choose the least of equals."""
         h = next(h for h in itertools.count(1) if b**h >= size)
         return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3, b
 
@@ -314,6 +315,7 @@ def buffered_column(n: int, buffers: int) -> Array:
     weights = spacing * np.sqrt(rests * (1.0 - rests)) / math.pi
 
     def spread(point: Array) -> float:
+        """The logarithm of the total error at logits and logarithms of weights."""
         column, answers = _series(point, n)
         with np.errstate(over="ignore", invalid="ignore"):
             worth = float(np.square(column).sum() * (np.arange(n, 0, -1) @ np.square(answers)))

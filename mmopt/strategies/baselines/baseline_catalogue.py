@@ -43,6 +43,7 @@ def _needs_one_attribute(words: str) -> Callable[[Workload], str | None]:
     """The reason against workloads on several attributes; ``words``: what the baseline does with one."""
 
     def reason(workload: Workload) -> str | None:
+        """The reason against a workload."""
         count = len(workload.domain.shape)
         return f"{words} one attribute, the workload has {count}" if count > 1 else None
 

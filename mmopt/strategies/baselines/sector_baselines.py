@@ -75,7 +75,7 @@ def query_smasher(workload: Workload, norm: int) -> BaselineDesign:
 
     @cache
     def roots(design: AttributeDesign) -> tuple[Array, Array]:
-        """The rows of a design, and the directions of its queries' variances in contrasts."""
+        """The rows of a design, and D (d, k) with D Dᵀ the covariance of its estimates on contrasts."""
         centred = design.inverse - design.inverse.mean(axis=0)
         centred -= centred.mean(axis=1)[:, None]
         return _root(design.strategy), _root(centred).T
@@ -207,6 +207,7 @@ class _BySector:
         kept: dict[tuple[Factor, int], Array] = {}  # by the identity of the direction
 
         def squares(factor: Factor, direction: Array, is_each: bool) -> Array:
+            """``squares_along``, once for each factor and direction."""
             if (factor, id(direction)) not in kept:
                 kept[factor, id(direction)] = squares_along(factor, direction, is_each)
             return kept[factor, id(direction)]
