@@ -230,7 +230,10 @@ def _add_same(
 def _weighed_block(
     gram: Array, inverse: Array, constant: dict[tuple[int, int], float], ends: tuple[int, int], norm: int
 ) -> _Block:
-    """Weigh a block after its parts; ``inverse`` (n, n), at first the identity, becomes (AᵀA)⁻¹ on it."""
+    """Weigh a block after its parts; ``inverse`` (n, n), at first the identity, becomes (AᵀA)⁻¹ on it.
+
+    ``constant``: by ``same_throughout``, the part of the error that is left to the blocks above.
+    """
     if ends[1] - ends[0] == 1:
         return _Block(*ends)
     first, second = (_weighed_block(gram, inverse, constant, half, norm) for half in _halves(*ends))
@@ -239,7 +242,7 @@ def _weighed_block(
     v = block_inverse.sum(axis=1)
     s = float(v.sum())  # the variance of the block's count by its parts
     error = float((block_inverse * block_gram).sum())
-    along = float(v @ block_gram @ v) / s - constant[ends] * s
+    along = float(v @ block_gram @ v) / s - constant[ends] * s  # the part of the error that the count lowers
     z = best_share(error - constant[ends] * s - along, along, s, norm) if along > LEAST_SHARE * error else 0.0
     # AᵀA becomes c (AᵀA + q 1 1ᵀ), c = (1 + z)⁻² or (1 + z)⁻¹; its inverse by Sherman and Morrison.
     q = z**2 if norm == 1 else z
@@ -279,10 +282,10 @@ LARGEST_LOSS = 1e3  # in place of the logarithm of an error that is not finite
 
 def square_root(workload: Workload, norm: int) -> BaselineDesign:
     """The square root of the matrix of prefix sums: c(x) = (1 - x)^(-1/2)."""
-    return _filter(root_column(workload.n))
+    return _toeplitz_design(root_column(workload.n))
 
 
-def _filter(column: Array, detail: str = "") -> BaselineDesign:
+def _toeplitz_design(column: Array, detail: str = "") -> BaselineDesign:
     """The lower-triangular Toeplitz rows with this first column."""
     require_memory((len(column), len(column)), "Toeplitz matrix")
     return BaselineDesign(Dense(toeplitz(column)), detail)
@@ -299,7 +302,7 @@ def buffered(workload: Workload, norm: int, buffers: int = 3) -> BaselineDesign:
     Dvijotham, McMahan, Pillutla, Steinke, Thakurta: FOCS 2024. The decays θ and weights ω are those of the
     least total error of n prefix sums that a quasi-Newton search finds from the decays of a geometric series.
     """
-    return _filter(buffered_column(workload.n, buffers), f"{buffers} buffer{'s' * (buffers > 1)}")
+    return _toeplitz_design(buffered_column(workload.n, buffers), f"{buffers} buffer{'s' * (buffers > 1)}")
 
 
 def buffered_column(n: int, buffers: int) -> Array:
