@@ -363,7 +363,9 @@ class Search:
                 break
         return at.shares, at.strategy
 
-    def columns(self, design: Design, mixture: Mixture, shares: Array, cells: Ints) -> Iterator[Design]:
+    def designs_with_cells(
+        self, design: Design, mixture: Mixture, shares: Array, cells: Ints
+    ) -> Iterator[Design]:
         """Designs from cells added to products of measures, and all weights and shares made the best."""
         at = self.weighed(columns_of(self.space, mixture), mixture.weights, shares)
         while True:
@@ -428,7 +430,7 @@ def designs(
             yield design
             if 0.0 < rise < MIXED_RISE * design.gap:
                 break
-        yield from search.columns(design, product, np.zeros(0), cells)
+        yield from search.designs_with_cells(design, product, np.zeros(0), cells)
 
 
 def level_designs(
@@ -534,4 +536,4 @@ def target_designs(space: RowSpace, queries: QueryShares, seed: int = 0) -> Iter
 
     for design in level_designs(search, design, measure, solved):  # noqa: B020 - as above
         yield design
-    yield from search.columns(design, measure, of_product, cells)
+    yield from search.designs_with_cells(design, measure, of_product, cells)

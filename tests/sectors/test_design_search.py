@@ -66,7 +66,7 @@ def test_bounds_on_the_total_error_have_no_shares_of_queries() -> None:
     space = row_space_of(few_ways((6,) * 3, (1, 2), prefix, weights=False))
     search, first = Search(space, np.random.default_rng(0)), next(designs(space))
     nowhere = np.zeros((0, len(space.shape)), dtype=np.int64)
-    later = list(itertools.islice(search.columns(first, first.measure, np.zeros(0), nowhere), 4))
+    later = list(itertools.islice(search.designs_with_cells(first, first.measure, np.zeros(0), nowhere), 4))
     assert later[-1].bound > first.bound and all(design.shares is None for design in later)
 
 
