@@ -1,7 +1,8 @@
 """The cells of a row space, a space on which programs are evaluated; neither cells nor orbits are listed.
 
 Its coordinates are the functions of the cells that the queries are made of, by component. Not every workload
-is worth such a space: ``why_not_of_few`` says why not.
+is worth such a space: ``why_not_of_few`` says why not. What programs are given there, the queries with their
+targets and the roots of the moments of measures, is made here, too.
 
 A program needs the largest entry of a diagonal several times: of a point, of it repaired, of it rounded to a
 symmetric matrix, of a factor. These are nearly multiples of each other, and the bound of one serves the next:
@@ -158,6 +159,8 @@ class RowSpaceCells(Spanned):
         return (factor * upper + off) * (1 + 4 * EPS) if off <= NEAR_MULTIPLE * factor * upper else math.inf
 
 
+# -- queries with targets
+
 QueryOrbits = tuple[list[tuple[Array, Ints]], Array, Array]
 """Of each component rows t, and the number of the orbit of each; sizes of the orbits; their targets."""
 
@@ -214,7 +217,7 @@ def matrix_of(rows: RowSpace, cells: Space, workload: Workload) -> Split | str:
 
 
 def _space_of_queries(orbits: QueryOrbits, cells: Space, workload: Workload) -> Space:
-    """The space of the queries, by orbits."""
+    """The queries of ``workload`` as a space, orbit by orbit."""
     parts, sizes, _ = orbits
     return Space(
         cells.multiplicities,
@@ -254,8 +257,8 @@ class _FactorOrbits:
 def _orbits_of(rows: RowSpace, workload: Workload, targets: Sequence[float]) -> QueryOrbits | str:
     """The rows of the products that ``rows`` is the space of, with their targets; or why they are not known.
 
-    An orbit is one of rows for each attribute of a product, its row t one for each factor multiplied. The
-    weight of a product is one divided by its target.
+    An orbit of a product is one orbit of rows of each factor, its row t the product of theirs. The weight of
+    a product is one divided by its target.
     """
     _, terms = terms_of(workload, with_targets=False)
     looked = [{i: p for i, p in enumerate(term.pieces) if p.kind != "total"} for term in terms]
@@ -307,6 +310,9 @@ def _on_component(
                 each.append(orbits.flat[:, 1:] if i in sector else orbits.flat[:, :1])
         rows[:, place] = kron(each)
     return rows
+
+
+# -- moments of measures
 
 
 def moments_of(space: RowSpace, mixture: Mixture) -> Moments:
