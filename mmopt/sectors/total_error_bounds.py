@@ -79,7 +79,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from scipy import linalg, optimize
 
 from mmopt.errors import TooLargeError
@@ -99,6 +98,7 @@ NONE = 1e-200  # of the largest measure, or weight: smaller ones are left out
 MOST_LOST = 1e-3  # of a factor: with more nothing is proved
 
 Set = tuple[int, ...]
+"""Attributes, ascending; or marks, 0 or 1, of those that a subset has."""
 Support = tuple[np.typing.NDArray[np.bool_], Array]
 """A mask of the values of an attribute that have a measure, and v (d,) on these."""
 Terms = list[tuple[tuple[Array, ...], float]]
@@ -307,7 +307,7 @@ def _support(measure: Array) -> Support:
 
 
 def _sets(products: Sequence[FewProduct], supports: Sequence[Support]) -> dict[Set, Terms]:
-    """Products by the set of their attributes, ascending; of one value an attribute is but a weight."""
+    """Products by the set of their attributes, ascending; one of one value only changes the weight."""
     sets: dict[Set, Terms] = defaultdict(list)
     for product in products:
         weight = product.weight
@@ -677,7 +677,7 @@ def _root_trace_of_one(product: FewProduct, measures: Sequence[Array], off: floa
     for i, gram in zip(product.attributes, product.grams, strict=True):
         d, root = len(gram), np.sqrt(measures[i] / measures[i].sum())
         scaled = root[:, None] * gram * root
-        values, vectors = scipy.linalg.eigh(scaled)
+        values, vectors = linalg.eigh(scaled)
         rows = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         # |√a - √b| <= √|a - b| of eigenvalues, which are as far apart as the matrices at most
         wrong = float(np.linalg.norm(rows.T @ rows - scaled)) + (off + 16 * d * EPS) * float(scaled.trace())

@@ -47,10 +47,8 @@ SPARE = 1e-3  # of what is added: it is more than rounding, and than what it add
 def measured_parts(rows: RowSpace, factors: Sequence[Array]) -> tuple[tuple[RestComponent, ...], float]:
     """The measured components for ``factors``, C_κ (any number, d_κ) by component of ``rows``.
 
-    The first has no rests.
-
-    Each of their N_κ = CᵀC exceeds the given one by at most the number returned in norm, outward; so a
-    squared column length by at most this times the largest ‖b(x)‖².
+    The first has no rests. Each of their N_κ = CᵀC exceeds the given one by at most the number returned in
+    norm, outward; so a squared column length by at most this times the largest ‖b(x)‖².
     """
     least = _least_added(rows.space, [float(np.square(factor).sum()) for factor in factors])
     cores, added = zip(*(_invertible(factor, least) for factor in factors), strict=True)
