@@ -12,7 +12,7 @@ import numpy as np
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.component_arrays import Space, Split
 from mmopt.sectors.largest_of_tables import Largest
-from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f

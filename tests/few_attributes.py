@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.workloads import Attribute, Domain, Workload
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
 from mmopt.workloads.query_product import Product, identity, predicates, prefix, total

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mmopt.sectors.queries_on_sectors import RestComponent, SectorLayout, sets_of
+from mmopt.sectors.functions_of_few import all_subsets
+from mmopt.sectors.sector_layout_and_variances import RestComponent, SectorLayout
 from mmopt.strategies import RowSpaceStrategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
@@ -28,7 +29,9 @@ def layout(rng: np.random.Generator, sizes: Sequence[int], sets: Sequence[tuple[
     """Sectors of random functions, the same ones on attributes of one size."""
     functions = {n: rng.normal(size=(n - 1, n)) for n in sizes}
     labels = {n: np.arange(n) for n in sizes}
-    return SectorLayout(tuple(labels[n] for n in sizes), tuple(functions[n] for n in sizes), sets_of(sets))
+    return SectorLayout(
+        tuple(labels[n] for n in sizes), tuple(functions[n] for n in sizes), all_subsets(sets)
+    )
 
 
 def pairs(rng: np.random.Generator, k: int, d: int) -> SectorLayout:
@@ -42,7 +45,7 @@ def with_rests(rng: np.random.Generator) -> tuple[RowSpaceStrategy, Workload]:
     functions = (np.zeros((0, 1)), rng.normal(size=(1, 2)), rng.normal(size=(1, 2)))
 
     def component(rests: tuple[tuple[int, int], ...], *sets: tuple[int, ...]) -> RestComponent:
-        own = SectorLayout(labels, functions, sets_of(sets))
+        own = SectorLayout(labels, functions, all_subsets(sets))
         matrix = np.eye(own.size) + rng.uniform(-0.3, 0.3, (own.size, own.size))
         return RestComponent(rests, own, matrix)
 

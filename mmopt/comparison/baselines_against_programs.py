@@ -21,7 +21,7 @@ from mmopt.language import program_names, shipped
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import Options
 from mmopt.strategies import privacy_cost
-from mmopt.strategies.baselines import NOISE_NAMES, Cost, Evaluated, baseline_names, read
+from mmopt.strategies.baselines import NOISE_NAMES, Cost, Evaluated, baseline_call, baseline_names
 from mmopt.workloads import Workload
 
 BOUNDING_PROGRAM = "fitness_for_use"  # its bounds are bounds on the square of the privacy cost
@@ -275,7 +275,7 @@ def baseline_factors(
     ContradictionError : a baseline with less error, or less privacy cost, than a certified bound.
     SolverError : no process can be started.
     """
-    chosen = [str(read(name)) for name in (baseline_names() if names is None else names)]
+    chosen = [str(baseline_call(name)) for name in (baseline_names() if names is None else names)]
     Options(time_limit=time_limit)
     size = limit_in_bytes(memory_limit)
     for solution in (o.solution for o in outcomes if o.solution is not None):
@@ -305,7 +305,7 @@ def baseline_factors(
             if begin is not None and not processes.interrupted:
                 begin(task.baseline)
             if processes.interrupted:
-                title = read(task.baseline).baseline.title
+                title = baseline_call(task.baseline).baseline.title
                 factors.append(
                     Factors(task.baseline, title, reason="not evaluated: the comparison was interrupted")
                 )

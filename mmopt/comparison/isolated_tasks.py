@@ -37,7 +37,7 @@ from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import memory_limit
-from mmopt.strategies.baselines import NOISE_NAMES, Evaluated, read
+from mmopt.strategies.baselines import NOISE_NAMES, Evaluated, baseline_call
 
 
 def limit_in_bytes(gib: float | None) -> int | None:
@@ -254,7 +254,7 @@ def costs_of(run: Run, status: int, output: str) -> Costed:
         evaluated = run.answer.result
         return Costed(evaluated, {cost.norm: run.predicted(cost.norm) for cost in evaluated.costs})
     reason = _ending(run, status, output)[1]
-    return Costed(Evaluated(task.baseline, read(task.baseline).baseline.title, "", (), reason))
+    return Costed(Evaluated(task.baseline, baseline_call(task.baseline).baseline.title, "", (), reason))
 
 
 def _ending(run: Run, status: int, output: str) -> tuple[str, str, str]:

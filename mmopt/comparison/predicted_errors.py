@@ -19,7 +19,7 @@ from mmopt.privacy.rounding.measured_integers import check_type
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE, Neighbours, StrategyForm, largest_ratio, privacy_cost
-from mmopt.strategies.baselines import Cost, baseline_strategy, read
+from mmopt.strategies.baselines import Cost, baseline_call, baseline_strategy
 from mmopt.workloads import Workload
 
 SLACK = 1e-6  # relative: an epsilon at which targets hold before a strategy is rounded to integers
@@ -132,7 +132,7 @@ def predicted_baseline(workload: Workload, name: str, cost: Cost, stated: Stated
             return Predicted(reason="what it measures does not tell the answers")
         form = baseline_strategy(name, workload, cost.norm)
         planned = plan(workload, form, stated.privacy, stated.neighbours)
-        rmse = _of_a_row(planned) if read(name).baseline.name == ON_ANSWERS else planned.rmse
+        rmse = _of_a_row(planned) if baseline_call(name).baseline.name == ON_ANSWERS else planned.rmse
         ratio = None if cost.privacy_cost is None else (cost.privacy_cost / cost.sensitivity) ** 2
         return Predicted(rmse, _cost(workload, form, ratio, noise, stated))
 

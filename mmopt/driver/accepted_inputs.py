@@ -35,7 +35,7 @@ from mmopt.solvers import (
 )
 from mmopt.strategies import Strategy, StrategyForm, as_dense
 from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
-from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE
+from mmopt.strategies.protocol_and_dense_strategy import SUPPORT_TOLERANCE
 from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import SUFFIXES, read_array
 

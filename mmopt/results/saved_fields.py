@@ -32,7 +32,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level, Space, Split
 from mmopt.numerics.unlisted_cells import Measure
 from mmopt.results.status_and_grade import GRADES, Status
-from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint
 

@@ -10,13 +10,14 @@ and W = L B the queries.
 - Multipliers of the cells, d ≥ 0, enter a bound by their moments Q = B diag(d) Bᵀ alone: ‖L Q^½‖∗² / Σd.
   Products of measures of the attributes, mixtures of these and single cells have moments in closed form.
 
-- ``row_space.py``: this space, values of an attribute swapped where they can be
-- ``functions_of_few.py``: what it is made of: functions of attributes, and the queries in them
-- ``measures_and_profiles.py``: measures on the cells, their moments, and squared lengths of columns
+- ``row_space.py``: this space, values of an attribute swapped where they can be; the queries in it
+- ``functions_of_few.py``: what it is made of: functions of attributes, products of them by component
+- ``moments_and_column_lengths.py``: measures on the cells, their moments, and squared lengths of columns
 - ``largest_of_tables.py``: the largest squared length, proved
-- ``mixture_search.py``, ``best_design.py``: measures and strategies, better and better
-- ``bounds.py``: lower bounds on the total error
+- ``mixtures_of_measures.py``: bounds and strategies of mixtures of products of measures
+- ``design_search.py``: the search for measures and strategies, better and better
+- ``total_error_bounds.py``: lower bounds on the total error of every strategy
 - ``residual_strategies.py``: strategies by sets of attributes, also where one matrix would be too large
-- ``queries_on_sectors.py``: variances and answers of queries
-- ``sector_cells.py``: the cells of a row space, on which programs are evaluated without listing them
+- ``sector_layout_and_variances.py``: functions of sectors in one vector; variances and answers of queries
+- ``cells_of_row_space.py``: the cells of a row space, on which programs are evaluated without listing them
 """

@@ -1,4 +1,4 @@
-"""Functions of few attributes: bases, products, and the queries in them.
+"""Functions of few attributes: bases, products of them by component, and coefficients of queries.
 
 **One attribute.** An attribute has d values, in o orbits of values that can be swapped in every query, s of
 them in one orbit. Its functions, orthonormal under the uniform probability on the values, are
@@ -14,28 +14,19 @@ rest and any other function.
 **Products.** A component of the row space has a rest on each attribute of a set T, and on the others products
 of one contrast of each attribute of a set U, its *sector*. Sectors come from the largest sets to the empty
 one, the last; in a sector the last attribute's contrast varies fastest.
-
-**Queries** on a component are, up to rotation, a triangle R with RᵀR their Gram matrix. A product's rows are
-nonzero on the sectors inside its attributes only. So the factorisation goes from the largest sectors to the
-empty one (as multifrontal QR of sparse matrices: Davis, Direct Methods for Sparse Linear Systems, 2006,
-section 7): rows that touch a sector are stacked, one QR leaves as many rows as the sector has functions, and
-what remains touches later sectors only. Rows of pairs of attributes are never stacked with each other until
-little is left of them. No Gram matrix is formed.
 """
 
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 
 import numpy as np
-import scipy.linalg
 
 from mmopt.errors import TooLargeError
-from mmopt.limits import fits_memory, require_time
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.linear_algebra import qr, rounding_of_qr
+from mmopt.limits import fits_memory
+from mmopt.numerics.arrays import Array, Ints
 from mmopt.symmetry.attribute_queries import Piece, interchangeable
 from mmopt.symmetry.components import MOST_COMPONENTS, AttributeSymmetry
 from mmopt.workloads.blocks.implicit_matrix import refine
@@ -79,7 +70,7 @@ class AttributeBasis:
 
     def turned(self, coordinates: Array) -> Array:
         """(r, o) on the constant and the contrasts, from rows (r, o) on the orbits' unit vectors."""
-        return np.asarray(coordinates @ _turned(self.uniform))
+        return np.asarray(coordinates @ _reflection(self.uniform))
 
     def second_moments(self, measure: Array) -> Array:
         """(o, o) the means of products of two of ``functions`` under a measure (o,) of the orbits."""
@@ -110,14 +101,16 @@ class Coefficients:
 
 def orthonormal_functions(measure: Array) -> Array:
     """(o, o) values of the constant 1 and of o - 1 functions, orthonormal under a positive measure."""
-    values = _turned(measure) / np.sqrt(measure)[:, None]
+    values = _reflection(measure) / np.sqrt(measure)[:, None]
     values[:, 0] = 1.0
     return np.asarray(values)
 
 
-def _turned(measure: Array) -> Array:
-    """(o, o) orthogonal and symmetric, the first column the roots of the measure."""
-    # The reflection that exchanges the first unit vector and these roots.
+def _reflection(measure: Array) -> Array:
+    """(o, o) the reflection that exchanges the first unit vector and the roots of the measure.
+
+    Orthogonal and symmetric; these roots are its first column.
+    """
     normal = -np.sqrt(measure)
     normal[0] += 1.0
     length = float(normal @ normal)
@@ -147,7 +140,7 @@ def coefficients(basis: AttributeBasis, piece: Piece) -> Coefficients:
     if piece.kind == "identity":
         return Coefficients(scale * np.eye(basis.orbits), dict.fromkeys(several, float(scale)))
     root = piece.root()
-    # Whether every query gives all values the same is decided by the rows themselves.
+    # Whether all values are the same in every query is decided by the rows themselves: the root is rounded.
     if (root == root[:, :1]).all() and all((rows == rows[:, :1]).all() for rows in piece.blocks()):
         return Coefficients(np.array([[float(np.linalg.norm(root[:, 0]))]]), {})
     sums = symmetry.sums(root)
@@ -163,7 +156,7 @@ Looked = tuple[tuple[int, tuple[int, ...], bool], ...]
 """The attributes that a product looks at, each with the orbits of its rests and whether it has contrasts."""
 
 ARRAYS_AT_ONCE = 6
-"""Matrices of the size of the largest block that the work holds at the same time."""
+"""Matrices of the size of the largest component that the work has in memory at the same time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +214,8 @@ class SectorComponent:
         return values
 
 
-def sets_of(attributes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """All subsets of these sets of attributes, each once: small ones first, then by number."""
+def all_subsets(attributes: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """All subsets of the given sets of attributes, each once: small ones first, then by number."""
     subsets = {
         part for one in attributes for w in range(len(one) + 1) for part in itertools.combinations(one, w)
     }
@@ -238,7 +231,7 @@ def components_of(
     ------
     TooLargeError : too many components.
     """
-    alike: dict[Looked, list[int]] = {}
+    alike: dict[Looked, list[int]] = {}  # products that look alike have the same components
     for at, product in enumerate(products):
         looked = tuple((i, tuple(f.rests), f.flat.shape[1] > 1) for i, f in sorted(product.factors.items()))
         alike.setdefault(looked, []).append(at)
@@ -248,9 +241,9 @@ def components_of(
         options = [[(), *(((i, o),) for o in orbits)] for i, orbits, _ in looked]
         for picked in itertools.product(*options):  # at most one orbit an attribute
             rests = tuple(itertools.chain.from_iterable(picked))
-            taken = {i for i, _ in rests}
-            free = [i for i, _, has_contrasts in looked if has_contrasts and i not in taken]
-            sectors.setdefault(rests, set()).update(sets_of([tuple(free)]))
+            at_rest = {i for i, _ in rests}
+            free = [i for i, _, has_contrasts in looked if has_contrasts and i not in at_rest]
+            sectors.setdefault(rests, set()).update(all_subsets([tuple(free)]))
             members.setdefault(rests, []).extend(numbers)
             if len(sectors) > MOST_COMPONENTS:
                 raise TooLargeError(
@@ -266,12 +259,13 @@ def components_of(
 def _component(
     bases: Sequence[AttributeBasis], rests: Rests, sectors: set[Sector], products: list[int]
 ) -> SectorComponent:
+    """A component of these sectors, in order; ``products``: the numbers of those that have all its rests."""
     ordered = tuple(sorted(sectors, key=lambda s: (-len(s), s)))
     widths = tuple(math.prod(bases[i].orbits - 1 for i in sector) for sector in ordered)
     return SectorComponent(rests, ordered, widths, tuple(products))
 
 
-def require_blocks(
+def components_that_fit(
     bases: Sequence[AttributeBasis], products: Sequence[ProductCoefficients]
 ) -> list[SectorComponent]:
     """``components_of``, if the matrices of the largest fit in memory.
@@ -311,102 +305,3 @@ def blocks_fit(bases: Sequence[AttributeBasis], products: Sequence[ProductCoeffi
 def copies(bases: Sequence[AttributeBasis], rests: Rests) -> int:
     """The number of times that the row space contains a component: the product of s - 1 over its rests."""
     return math.prod(int(bases[i].sizes[o]) - 1 for i, o in rests)
-
-
-Rows = tuple[tuple[Sector, ...], Array]
-"""Rows that touch these sectors only, in the component's order, and their columns side by side."""
-
-LEAST_DIAGONAL = 1e-11
-"""Reciprocal condition number of a triangle below which its rank is looked at."""
-
-
-def component_root(
-    component: SectorComponent, products: Sequence[ProductCoefficients]
-) -> tuple[Array, float]:
-    """R (r, dim) of full row rank, r <= dim, with RᵀR the Gram matrix of the queries on the component.
-
-    Returned with at least ‖R - QᵀW‖ / ‖R‖ for the computed coefficients W and some orthonormal Q: each QR
-    adds its own rounding (``rounding_of_qr``) times rows that are no longer than all.
-
-    A triangle where the queries span the component. Else rows that are orthogonal, as long as the singular
-    values; those within rounding of zero are left out.
-    """
-    if component.dim == 1:
-        number = math.hypot(*(_number(component, products[at]) for at in component.products))
-        return np.array([[number]]), 4 * EPS
-    triangle, lost = _eliminated(
-        component, [_product_rows(component, products[at]) for at in component.products]
-    )
-    if len(triangle) == component.dim and scipy.linalg.lapack.dtrcon(triangle)[0] > LEAST_DIAGONAL:
-        return triangle, lost
-    _, lengths, directions = np.linalg.svd(triangle, full_matrices=False)
-    kept = lengths > 8 * component.dim * EPS * lengths.max(initial=0.0)
-    lost += 16 * component.dim**1.5 * EPS  # of the decomposition, and of the rows left out
-    return np.asarray(lengths[kept, None] * directions[kept]), lost
-
-
-def _number(component: SectorComponent, product: ProductCoefficients) -> float:
-    """The length of a product's coefficients on a component without contrasts."""
-    rests = dict(component.rests)
-    return product.scale * math.prod(
-        f.rests[rests[i]] if i in rests else f.constant for i, f in product.factors.items()
-    )
-
-
-def _product_rows(component: SectorComponent, product: ProductCoefficients) -> Rows:
-    """The rows of a product that has the component's rests: a Kronecker product over its attributes."""
-    rests = dict(component.rests)
-    scale = product.scale * math.prod(product.factors[i].rests[o] for i, o in component.rests)
-    free = sorted(i for i in product.factors if i not in rests)
-    flats = [product.factors[i].flat for i in free]
-    rows = reduce(np.kron, flats, np.full((1, 1), scale))
-    columns = np.arange(rows.shape[1]).reshape([flat.shape[1] for flat in flats])
-    parts: dict[Sector, Array] = {}
-    for has in itertools.product((False, True), repeat=len(free)):
-        if all(flat.shape[1] > 1 for flat, chosen in zip(flats, has, strict=True) if chosen):
-            sector = tuple(i for i, chosen in zip(free, has, strict=True) if chosen)
-            parts[sector] = rows[:, columns[tuple(slice(1, None) if chosen else 0 for chosen in has)].ravel()]
-    ordered = tuple(sorted(parts, key=component.sectors.index))
-    return ordered, np.hstack([parts[sector] for sector in ordered])
-
-
-def _eliminated(component: SectorComponent, rows: Sequence[Rows]) -> tuple[Array, float]:
-    """The stacked rows' triangle, one sector after the other, and the relative rounding of all steps."""
-    lost = 0.0
-    waiting: dict[Sector, list[Rows]] = {}
-    for block in rows:
-        waiting.setdefault(block[0][0], []).append(block)
-    triangles = []
-    for sector, width in zip(component.sectors, component.widths, strict=True):
-        require_time()
-        front = waiting.pop(sector, [])
-        touched, triangle = _front(component, front)
-        lost += rounding_of_qr(sum(len(block) for _, block in front), triangle.shape[1])
-        done = np.zeros((min(width, len(triangle)), component.dim))
-        ends = itertools.accumulate(component.widths[component.sectors.index(s)] for s in touched)
-        for s, end in zip(touched, ends, strict=True):
-            place = component.places[s]
-            done[:, place] = triangle[:width, end - (place.stop - place.start) : end]
-        triangles.append(done)
-        if len(triangle) > width:
-            waiting.setdefault(touched[1], []).append((touched[1:], triangle[width:, width:]))
-    return np.vstack(triangles), lost * 1.01
-
-
-def _front(component: SectorComponent, rows: Sequence[Rows]) -> Rows:
-    """All rows that touch a sector first, over the sectors that any of them touches, as a triangle."""
-    if not rows:
-        return (), np.zeros((0, 0))
-    touched = tuple(sorted({s for sectors, _ in rows for s in sectors}, key=component.sectors.index))
-    widths = [component.places[s].stop - component.places[s].start for s in touched]
-    starts = dict(zip(touched, itertools.accumulate(widths, initial=0), strict=False))
-    stacked = np.zeros((sum(len(block) for _, block in rows), sum(widths)))
-    top = 0
-    for sectors, block in rows:
-        left = 0
-        for s in sectors:
-            width = component.places[s].stop - component.places[s].start
-            stacked[top : top + len(block), starts[s] : starts[s] + width] = block[:, left : left + width]
-            left += width
-        top += len(block)
-    return touched, qr(stacked, overwrite=True)

@@ -70,7 +70,7 @@ def size_of(array: Array) -> float:
 
 
 def along(array: Array, axes: Axes, within: Axes) -> Array:
-    """A table of some axes as one of more of them, of size 1 along the others."""
+    """A table of ``axes`` as one of all axes ``within``, of size 1 along those that it lacks."""
     shape = iter(array.shape)
     return array.reshape([next(shape) if axis in axes else 1 for axis in within])
 
@@ -81,17 +81,19 @@ def tables_of(shape: Sequence[int], tables: Mapping[Axes, Array], rounding: floa
     for axes, given in tables.items():
         kept = tuple(axis for axis in axes if shape[axis] > 1)
         parts.append((kept, np.asarray(given, dtype=float).reshape([shape[axis] for axis in kept])))
-    return _gathered(tuple(shape), parts, rounding=rounding)
+    return _summed_up(tuple(shape), parts, lost=rounding)
 
 
-def _gathered(
+def _summed_up(
     sizes: tuple[int, ...],
     parts: Iterable[tuple[Axes, Array]],
     constant: float = 0.0,
     lost: float = 0.0,
-    rounding: float = 0.0,
 ) -> TableSum:
-    """The sum of tables, perhaps several of the same attributes or of none, and of ``constant``."""
+    """The sum of tables, perhaps several of the same attributes or of none, and of ``constant``.
+
+    lost : at least how far the given parts are off already.
+    """
     arrays: dict[Axes, Array] = {}
     for axes, part in parts:
         if not axes:
@@ -102,7 +104,7 @@ def _gathered(
             lost += U * size_of(arrays[axes])
         else:
             arrays[axes] = part
-    return spread(TableSum(sizes, arrays, constant, rounding + lost))
+    return spread(TableSum(sizes, arrays, constant, lost))
 
 
 def spread(tables: TableSum) -> TableSum:
@@ -140,7 +142,7 @@ def fixed(tables: TableSum, axis: int, value: int) -> TableSum:
         for axes, array in tables.arrays.items()
     ]
     sizes = tuple(1 if other == axis else size for other, size in enumerate(tables.sizes))
-    return _gathered(sizes, parts, tables.constant, tables.lost)
+    return _summed_up(sizes, parts, tables.constant, tables.lost)
 
 
 def uppers(tables: TableSum, axis: int) -> Array:
@@ -163,18 +165,14 @@ def values_of(tables: TableSum, cells: Ints) -> Array:
     return sums
 
 
-MOST_ROUNDS = 50  # through all attributes
+MOST_ROUNDS = 50  # of the local search through all attributes
 
 
 def scattered(sizes: tuple[int, ...], count: int) -> Ints:
     """(count, k) cells spread over the domain: multiples of roots of primes, modulo 1 (Weyl 1916)."""
-    primes: list[int] = []
-    number = 2
-    while len(primes) < len(sizes):
-        if all(number % prime for prime in primes):
-            primes.append(number)
-        number += 1
-    places = np.outer(np.arange(1, count + 1), np.sqrt(np.array(primes, dtype=float))) % 1.0
+    primes = (n for n in itertools.count(2) if all(n % d for d in range(2, math.isqrt(n) + 1)))
+    roots = np.sqrt(np.fromiter(primes, dtype=float, count=len(sizes)))
+    places = np.outer(np.arange(1, count + 1), roots) % 1.0
     cells: Ints = np.minimum((places * sizes).astype(np.int64), np.array(sizes) - 1)
     return cells
 
@@ -292,23 +290,25 @@ def elimination(sets: Iterable[Axes], sizes: Sequence[int]) -> tuple[tuple[Axes,
 
 
 def largest_by_elimination(tables: TableSum, steps: Sequence[Axes]) -> tuple[float, Ints]:
-    """The largest sum, as floats add it up, and a cell (k,) of it; attributes of no table are 0."""
+    """The largest sum, as floats add it up, and a cell (k,) of it; attributes of no table are 0.
+
+    steps : of ``elimination``: an attribute, and those that share a table with it then.
+    """
     left = dict(enumerate(tables.arrays.items()))
-    held: list[dict[Axes, Array]] = []
+    buckets: list[dict[Axes, Array]] = []
     value = tables.constant
     for axis, *others in steps:
         numbers = [at for at, (axes, _) in left.items() if axis in axes]
-        bucket = [left.pop(at) for at in numbers]
-        held.append(_joined(bucket))
-        table = _summed((axis, *others), held[-1], tables.sizes).max(axis=0)
-        if others:
-            left[-len(held)] = (tuple(others), table)
+        buckets.append(_joined(left.pop(at) for at in numbers))
+        table = _summed((axis, *others), buckets[-1], tables.sizes).max(axis=0)
+        if others:  # the new table has a number below 0, as no given one has
+            left[-len(buckets)] = (tuple(others), table)
         else:
             value += float(table)
     cell = np.zeros(len(tables.sizes), dtype=np.int64)
-    for (axis, *_), bucket_of in zip(reversed(steps), reversed(held), strict=True):
+    for (axis, *_), bucket in zip(reversed(steps), reversed(buckets), strict=True):
         line = np.zeros(tables.sizes[axis])
-        for axes, array in bucket_of.items():
+        for axes, array in bucket.items():
             line += array[tuple(slice(None) if other == axis else cell[other] for other in axes)]
         cell[axis] = int(line.argmax())
     return value, cell
@@ -334,13 +334,13 @@ def _summed(axes: Sequence[int], arrays: Mapping[Axes, Array], sizes: Sequence[i
             out += np.expand_dims(_summed(short, lacking, sizes), at)
         else:
             for key, array in lacking.items():
-                out += _turned(array, key, axes)
+                out += _with_axes(array, key, axes)
     for key, array in left.items():
-        out += _turned(array, key, axes)
+        out += _with_axes(array, key, axes)
     return out
 
 
-def _turned(array: Array, key: Axes, axes: Sequence[int]) -> Array:
+def _with_axes(array: Array, key: Axes, axes: Sequence[int]) -> Array:
     """A table of ascending attributes as one of ``axes``, in their order, of size 1 along what it lacks."""
     kept = [axis for axis in axes if axis in key]
     return along(array.transpose([key.index(axis) for axis in kept]), tuple(kept), tuple(axes))
@@ -348,9 +348,9 @@ def _turned(array: Array, key: Axes, axes: Sequence[int]) -> Array:
 
 STARTS = 64  # of the local search
 EASY = 2e6  # entries of elimination up to which nothing is branched over
-ROUNDS_AT_FIRST, ROUNDS = 20, 2  # of moving, for the whole and for a part
+ROUNDS_AT_FIRST, ROUNDS = 20, 2  # of shifts, for the whole and for a part
 CLOSE = 1e-9  # a part whose bound exceeds the best value so far by less, relatively, is done
-LITTLE = 1e-2  # moving goes on while a round lowers the bound by this share of its distance to the best value
+LITTLE = 1e-2  # shifts go on while a round lowers the bound by this share of its distance to the best value
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,11 +45,6 @@ Measurements by the same rows everywhere can be rounded to integers without a bi
 Xᵢ⁻) over the products in sector S, the total (Σ √E_S)² has the derivative Σ_S (Σ √E / √E_S) w Π of the others
 in tr(Gᵢ Xᵢ⁻): so Xᵢ is the best strategy of a sum of Gram matrices, one attribute after the other. For an
 attribute with the same queries everywhere it is at once the best of all.
-
-**Weighted Fourier factorisations** are the best strategies that are diagonal in characters. The characters χ
-of ⊕ Z/dᵢ have modulus 1, so a strategy that measures each with a weight has the same squared length at every
-cell, and the least error is (Σ_χ √H_χχ)² with H_χχ = Σ over products w Π χ* Gᵢ χ / dᵢ² (arXiv 2512.21499). A
-baseline by name. Where a sector is one Kronecker product its best strategy is no worse.
 """
 
 import itertools
@@ -72,7 +67,7 @@ from mmopt.sectors.functions_of_few import SectorComponent
 from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Implicit, Workload
 
-MOST_STEPS = 2000
+MOST_STEPS = 2000  # of ``attribute_design``
 STEP_POWER = 2.0
 """A value's multiplier is multiplied by the length there to this power: exact at once for orthogonal queries,
 and no slower than smaller powers on prefixes of 10 and 100 values (34 and 49 steps to a gap of 1e-10)."""
@@ -81,7 +76,7 @@ RANK = 1e-13
 LEAST_MEASURE = 1e-12
 """Least multiplier of a value: near zero the strategy would be a quotient of rounding errors."""
 LEAST_FACTOR = 1e-3  # least part of its multiplier that a value keeps in one step
-ARRAYS_AT_ONCE = 3
+ARRAYS_AT_ONCE = 3  # (d, d), in ``attribute_design``
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,11 +192,11 @@ def products_of_few(workload: Workload) -> tuple[FewProduct, ...]:
 
 
 def _contrasts(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[Key, Array]:
-    """The Gram matrices of contrasts; attributes of one base share them, and so designs."""
+    """By factor the Gram matrix of its contrasts; attributes of one base share them, and so designs."""
     keyed = {(i, id(gram)): gram for p in products for i, gram in zip(p.attributes, p.grams, strict=True)}
     distinct = {(key, bases[i].tobytes()): (gram, bases[i]) for (i, key), gram in keyed.items()}
-    made = {key: contrast_gram(*pair) for key, pair in distinct.items()}
-    return {(i, key): made[key, bases[i].tobytes()] for i, key in keyed}
+    contrasts = {key: contrast_gram(*pair) for key, pair in distinct.items()}
+    return {(i, key): contrasts[key, bases[i].tobytes()] for i, key in keyed}
 
 
 def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> dict[tuple[int, ...], Terms]:
@@ -230,7 +225,8 @@ ROUNDS = 20
 """Most rounds over the attributes, where a sector is no Kronecker product."""
 ROUND_GAIN = 1e-9  # that a further round is worth
 ROUGH: Mapping[str, Any] = MappingProxyType({"gap": 1e-6, "steps": 10})
-ROUGH_ROUNDS = 2
+"""Arguments of ``attribute_design`` while bases are searched for."""
+ROUGH_ROUNDS = 2  # in place of ``ROUNDS`` then
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,6 +352,7 @@ def _product_strategy(
 
 
 def _sum(weights: Array, grams: Array) -> Array:
+    """(d, d) the weighted sum of Gram matrices (t, d, d)."""
     return np.asarray(np.einsum("t,txy->xy", weights, grams))
 
 
@@ -393,6 +390,7 @@ def with_best_bases(
     least_left = (1.0 - SHARE_OF_TIME) * time_left()
 
     def loss(free: Array) -> tuple[float, Array]:
+        """The logarithm of the error at bases made of sum 1, and its derivatives."""
         if best and time_left() <= least_left < math.inf:
             raise _TimeIsOver
         bases = tuple(part + (1 - part.sum()) / len(part) for part in np.split(free, ends))
@@ -410,14 +408,19 @@ def with_best_bases(
 
 
 def slopes_of_error(products: Sequence[FewProduct], strategy: ResidualStrategy) -> tuple[Array, ...]:
-    """(dᵢ,) an attribute: the derivative of the error in its base."""
+    """(dᵢ,) an attribute: the derivative of the error in its base, the designs as they are.
+
+    These are the best for the bases, so that their change does not matter.
+    """
     slopes = tuple(np.zeros(len(base)) for base in strategy.bases)
     spaces = {space.attributes: space for space in strategy.spaces}
     costs: dict[tuple[int, int, int], tuple[float, Array]] = {}
     for product in products:
         numbered = list(enumerate(product.attributes))
-        means = [
-            costs.setdefault((i, id(product.grams[at]), 0), _mean(product.grams[at], strategy.bases[i]))
+        means = [  # 0 in place of a design: the mean has none
+            costs.setdefault(
+                (i, id(product.grams[at]), 0), _mean_and_slope(product.grams[at], strategy.bases[i])
+            )
             for at, i in numbered
         ]
         for size in range(len(numbered) + 1):
@@ -429,7 +432,7 @@ def slopes_of_error(products: Sequence[FewProduct], strategy: ResidualStrategy) 
                 for (at, i), design in zip(chosen, space.designs, strict=True):
                     key = (i, id(product.grams[at]), id(design))
                     if key not in costs:
-                        costs[key] = _cost(product.grams[at], strategy.bases[i], design.inverse)
+                        costs[key] = _cost_and_slope(product.grams[at], strategy.bases[i], design.inverse)
                     parts[at] = costs[key]
                 # (Σ √E)² has the derivative Σ √E / √E_S in E_S, one over the sector's share
                 factor = product.weight / space.share
@@ -439,13 +442,13 @@ def slopes_of_error(products: Sequence[FewProduct], strategy: ResidualStrategy) 
     return slopes
 
 
-def _mean(gram: Array, base: Array) -> tuple[float, Array]:
+def _mean_and_slope(gram: Array, base: Array) -> tuple[float, Array]:
     """βᵀ G β and its derivative."""
     along = gram @ base
     return float(base @ along), 2 * along
 
 
-def _cost(gram: Array, base: Array, inverse: Array) -> tuple[float, Array]:
+def _cost_and_slope(gram: Array, base: Array, inverse: Array) -> tuple[float, Array]:
     """tr(Pᵀ G P X⁻) and its derivative in the base."""
     sums = inverse.sum(axis=1)
     slope = -2 * (gram @ (sums - base * sums.sum()))
@@ -458,10 +461,10 @@ PARTS = slice(0, 1), slice(1, None)
 
 def residual_parts(rows: RowSpace, strategy: ResidualStrategy) -> tuple[Array, ...]:
     """N (d, d) of each component."""
-    return tuple(_of_component(rows, component, strategy.spaces) for component in rows.components)
+    return tuple(_part_of_component(rows, component, strategy.spaces) for component in rows.components)
 
 
-def _of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[ResidualSpace]) -> Array:
+def _part_of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[ResidualSpace]) -> Array:
     """Blocks ⊗ of the strategies' coefficients on contrasts and constants, and their numbers on rests."""
     part = np.zeros((component.dim, component.dim))
     for space in spaces:
@@ -495,7 +498,7 @@ def _on_rest(rows: RowSpace, i: int, orbit: int, strategy: Array) -> float:
     return float(strategy[v, v] - strategy[v, w]) / rows.bases[i].size
 
 
-SHARED_ROUNDS = 20
+SHARED_ROUNDS = 20  # over the attributes of several queries
 SHARED_GAIN = 1e-6  # that a further round is worth
 LEAST_SHARE = 1e-9  # of a sector: one whose error is negligible next to the others is measured too
 
@@ -527,14 +530,14 @@ def shared_designs(products: Sequence[FewProduct], bases: Sequence[Array]) -> Sh
     designs = {
         i: attribute_design(_sum_of_grams(grams, dict.fromkeys(each, 1.0))) for i, each in keys.items()
     }
-    costs = {key: _design_cost(gram, designs[key[0]]) for key, gram in grams.items()}
+    costs = {key: float(np.vdot(gram, designs[key[0]].inverse)) for key, gram in grams.items()}  # tr(G X⁻)
     several = {i: each for i, each in keys.items() if len(each) > 1}
     roots = _roots_of_errors(sectors, costs)
     error = math.fsum(roots.values()) ** 2
     for _ in range(SHARED_ROUNDS if several else 0):
         for i, each in several.items():
             designs[i] = attribute_design(_sum_of_grams(grams, _slopes(sectors, costs, each)))
-            costs |= {key: _design_cost(grams[key], designs[i]) for key in each}
+            costs |= {key: float(np.vdot(grams[key], designs[i].inverse)) for key in each}
         roots = _roots_of_errors(sectors, costs)
         last, error = error, math.fsum(roots.values()) ** 2
         if error >= last * (1 - SHARED_GAIN) or time_left() <= 0:
@@ -570,38 +573,5 @@ def _slopes(
 
 
 def _sum_of_grams(grams: Mapping[Key, Array], weights: Mapping[Key, float]) -> Array:
+    """The sum of the Gram matrices that have weights."""
     return np.asarray(sum(weight * grams[key] for key, weight in weights.items()))
-
-
-def _design_cost(gram: Array, design: AttributeDesign) -> float:
-    """tr(G X⁻)."""
-    return float(np.vdot(gram, design.inverse))
-
-
-def asked_of_characters(workload: Workload) -> dict[tuple[int, ...], Array]:
-    """H_χχ of each sector, (d₁ - 1, d₂ - 1, …): the characters but the constant of each of its attributes.
-
-    Raises as ``products_of_few``; TooLargeError also for characters that do not fit in memory.
-    """
-    products = products_of_few(workload)
-    grams = {id(gram): gram for product in products for gram in product.grams}
-    spectra = {key: _spectrum(gram) for key, gram in grams.items()}
-    sizes = workload.domain.shape
-    terms = terms_by_sector(products, [np.full(size, 1 / size) for size in sizes])
-    require_memory(
-        (sum(math.prod(sizes[i] - 1 for i in sector) for sector in terms),), "characters of all sectors"
-    )
-    by_sector = {}
-    for sector, parts in terms.items():
-        diagonals = [
-            reduce(np.multiply.outer, [spectra[key] for _, key in keys], np.asarray(weight))
-            for keys, weight in parts.items()
-        ]
-        by_sector[sector] = np.asarray(sum(diagonals))
-    return by_sector
-
-
-def _spectrum(gram: Array) -> Array:
-    """χ* G χ / d² for each character but the constant, (d - 1,)."""
-    spectrum = np.fft.ifft(np.fft.fft(gram, axis=0), axis=1).diagonal().real / len(gram)
-    return np.asarray(np.maximum(spectrum[1:], 0.0))

@@ -1,32 +1,41 @@
-"""The row space of products of few attributes; values of an attribute that can be swapped form an orbit."""
+"""The row space of products of few attributes; values of an attribute that can be swapped form an orbit.
+
+**Queries** on a component are, up to rotation, a triangle R with RᵀR their Gram matrix. A product's rows are
+nonzero on the sectors inside its attributes only. So the factorisation goes from the largest sectors to the
+empty one (as multifrontal QR of sparse matrices: Davis, Direct Methods for Sparse Linear Systems, 2006,
+section 7): rows that touch a sector are stacked, one QR leaves as many rows as the sector has functions, and
+what remains touches later sectors only. Rows of pairs of attributes are never stacked with each other until
+little is left of them. No Gram matrix is formed.
+"""
 
 import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
-import numpy.typing as npt
+import scipy.linalg
 
+from mmopt.limits import require_time
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.balls import Ball
 from mmopt.numerics.component_arrays import Space, Split
+from mmopt.numerics.linear_algebra import qr, rounding_of_qr
 from mmopt.sectors.functions_of_few import (
     AttributeBasis,
     Coefficients,
     ProductCoefficients,
+    Sector,
     SectorComponent,
     basis_of,
     coefficients,
-    component_root,
+    components_that_fit,
     copies,
     orthonormal_functions,
-    require_blocks,
 )
 from mmopt.sectors.largest_of_tables import Largest, largest_of_tables
-from mmopt.sectors.measures_and_profiles import (
+from mmopt.sectors.moments_and_column_lengths import (
     Mixture,
     ProfileFunctions,
     ProfileTables,
@@ -43,7 +52,7 @@ from mmopt.symmetry.attribute_queries import terms_of
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.workload import Workload
 
-Mask = npt.NDArray[np.bool_]
+Mask = np.typing.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,29 +106,23 @@ class RowSpace:
         )
 
     def moments_rounding(self, mixture: Mixture) -> tuple[float, ...]:
-        """At least ‖Q_κ - exact‖₂ of each component, for the measure of rows divided by their exact sums.
+        """At least ‖Q_κ - exact‖₂ of each component.
 
-        The exact basis is any orthonormal one near the computed one. See ``measures_and_profiles.py``:
-        products of at most 2w moments of one attribute, and sums of them.
+        Exact are the moments of the measure whose factors are divided by their exact sums, in an orthonormal
+        basis near the computed one. An entry is made of at most 2 ``order`` moments of one attribute,
+        ``order`` the most attributes of a query: see **Rounding of moments** in
+        ``moments_and_column_lengths.py``.
         """
         order = max(len(component.rests) + len(component.sectors[0]) for component in self.components)
         products = products_rounding(mixture, order)
         basis = max(basis_rounding(each.functions.T, each.sizes.astype(np.float64)) for each in self.bases)
-        basis *= 1.0 + math.sqrt(len(self.bases))  # sectors that an attribute is in
+        basis *= 1.0 + math.sqrt(len(self.bases))  # 1 + √k: see there
         return tuple(component_rounding(moments, products, basis, order) for moments in self.moments(mixture))
-
-    def takes(self, mixture: Mixture) -> bool:
-        """Whether it is a measure on these attributes."""
-        return tuple(factor.shape[1] for factor in mixture.factors) == self.shape
-
-    def mass(self, mixture: Mixture) -> Ball:
-        """The exact mass of the measure that ``moments`` are of."""
-        total = mixture.total
-        return Ball(np.asarray(total), np.asarray(EPS * total))
 
     def _component_moments(
         self, component: SectorComponent, mixture: Mixture, scales: Array, are_cells: Mask, cells: Ints
     ) -> Array:
+        """Q_κ of a component; ``scales`` (J,): the weights times the squares of its rests."""
         if component.dim == 1:
             return np.array([[scales.sum()]])
         values = component.values(self.functions, cells)
@@ -279,12 +282,12 @@ def bases_and_products(
         for size, pieces in zip(sizes, columns, strict=True)
     )
     products = workload.products
-    rooted: list[Sequence[Workload | Implicit]] = [[workload]]
+    factors_of: list[Sequence[Workload | Implicit]] = [[workload]]  # a matrix is its own only factor
     if products is not None:
-        rooted = [product.weighed().factors for product in products]
+        factors_of = [product.weighed().factors for product in products]
     coefficients_of: dict[tuple[int, int], Coefficients] = {}
-    looks = []
-    for term, blocks in zip(terms, rooted, strict=True):
+    expressed = []
+    for term, blocks in zip(terms, factors_of, strict=True):
         factors, scale, lost = {}, math.sqrt(term.weight), 16 * EPS
         for i, piece in enumerate(term.pieces):
             if piece.kind == "total":
@@ -292,14 +295,14 @@ def bases_and_products(
             if (i, id(piece)) not in coefficients_of:
                 coefficients_of[i, id(piece)] = coefficients(bases[i], piece)
             factor = coefficients_of[i, id(piece)]
-            # Of the root; of sums over orbits, of the turn into the basis.
+            # Rounding of the root; of sums over orbits and of the turn into the basis.
             lost += blocks[i].root_rounding + (piece.size + 8) * math.sqrt(piece.size) * EPS
             if factor.is_constant:
                 scale *= factor.constant
             else:
                 factors[i] = factor
-        looks.append(ProductCoefficients(factors, scale, lost * 1.01))
-    return bases, tuple(looks)
+        expressed.append(ProductCoefficients(factors, scale, lost * 1.01))
+    return bases, tuple(expressed)
 
 
 def row_space_of(workload: Workload) -> RowSpace:
@@ -310,7 +313,7 @@ def row_space_of(workload: Workload) -> RowSpace:
     TooLargeError : a component, or their list, that does not fit in memory; before any of it is made.
     """
     bases, products = bases_and_products(workload)
-    components = tuple(require_blocks(bases, products))
+    components = tuple(components_that_fit(bases, products))
     roots, losses = zip(*(component_root(component, products) for component in components), strict=True)
     rounding = 1.01 * (max(product.rounding for product in products) + max(losses))
     often = np.array([float(copies(bases, component.rests)) for component in components])
@@ -318,3 +321,102 @@ def row_space_of(workload: Workload) -> RowSpace:
     rows = space.abstract(tuple(len(root) for root in roots))
     shape = tuple(basis.orbits for basis in bases)
     return RowSpace(space, Split(rows, space, roots), rounding, shape, bases, components, products)
+
+
+Rows = tuple[tuple[Sector, ...], Array]
+"""Rows that touch these sectors only, in the component's order, and their columns side by side."""
+
+LEAST_DIAGONAL = 1e-11
+"""Reciprocal condition number of a triangle below which its rank is looked at."""
+
+
+def component_root(
+    component: SectorComponent, products: Sequence[ProductCoefficients]
+) -> tuple[Array, float]:
+    """R (r, dim) of full row rank, r <= dim, with RᵀR the Gram matrix of the queries on the component.
+
+    Returned with at least ‖R - QᵀW‖ / ‖R‖ for the computed coefficients W and some orthonormal Q: each QR
+    adds its own rounding (``rounding_of_qr``) times rows that are no longer than all.
+
+    A triangle where the queries span the component. Else rows that are orthogonal, as long as the singular
+    values; those within rounding of zero are left out.
+    """
+    if component.dim == 1:
+        number = math.hypot(*(_length_on_rests(component, products[at]) for at in component.products))
+        return np.array([[number]]), 4 * EPS
+    triangle, lost = _eliminated(
+        component, [_product_rows(component, products[at]) for at in component.products]
+    )
+    if len(triangle) == component.dim and scipy.linalg.lapack.dtrcon(triangle)[0] > LEAST_DIAGONAL:
+        return triangle, lost
+    _, lengths, directions = np.linalg.svd(triangle, full_matrices=False)
+    kept = lengths > 8 * component.dim * EPS * lengths.max(initial=0.0)
+    lost += 16 * component.dim**1.5 * EPS  # of the decomposition, and of the rows left out
+    return np.asarray(lengths[kept, None] * directions[kept]), lost
+
+
+def _length_on_rests(component: SectorComponent, product: ProductCoefficients) -> float:
+    """The length of a product's coefficients on a component without contrasts."""
+    rests = dict(component.rests)
+    return product.scale * math.prod(
+        f.rests[rests[i]] if i in rests else f.constant for i, f in product.factors.items()
+    )
+
+
+def _product_rows(component: SectorComponent, product: ProductCoefficients) -> Rows:
+    """The rows of a product that has the component's rests: a Kronecker product over its attributes."""
+    rests = dict(component.rests)
+    scale = product.scale * math.prod(product.factors[i].rests[o] for i, o in component.rests)
+    free = sorted(i for i in product.factors if i not in rests)
+    flats = [product.factors[i].flat for i in free]
+    rows = reduce(np.kron, flats, np.full((1, 1), scale))
+    columns = np.arange(rows.shape[1]).reshape([flat.shape[1] for flat in flats])
+    parts: dict[Sector, Array] = {}
+    for has in itertools.product((False, True), repeat=len(free)):
+        if all(flat.shape[1] > 1 for flat, chosen in zip(flats, has, strict=True) if chosen):
+            sector = tuple(i for i, chosen in zip(free, has, strict=True) if chosen)
+            parts[sector] = rows[:, columns[tuple(slice(1, None) if chosen else 0 for chosen in has)].ravel()]
+    ordered = tuple(sorted(parts, key=component.sectors.index))
+    return ordered, np.hstack([parts[sector] for sector in ordered])
+
+
+def _eliminated(component: SectorComponent, rows: Sequence[Rows]) -> tuple[Array, float]:
+    """The stacked rows' triangle, one sector after the other, and the relative rounding of all steps."""
+    lost = 0.0
+    waiting: dict[Sector, list[Rows]] = {}  # by the first sector that they touch
+    for block in rows:
+        waiting.setdefault(block[0][0], []).append(block)
+    triangles = []
+    for sector, width in zip(component.sectors, component.widths, strict=True):
+        require_time()
+        front = waiting.pop(sector, [])
+        touched, triangle = _front(component, front)
+        lost += rounding_of_qr(sum(len(block) for _, block in front), triangle.shape[1])
+        done = np.zeros((min(width, len(triangle)), component.dim))
+        ends = itertools.accumulate(component.widths[component.sectors.index(s)] for s in touched)
+        for s, end in zip(touched, ends, strict=True):
+            place = component.places[s]
+            done[:, place] = triangle[:width, end - (place.stop - place.start) : end]
+        triangles.append(done)
+        if len(triangle) > width:
+            waiting.setdefault(touched[1], []).append((touched[1:], triangle[width:, width:]))
+    return np.vstack(triangles), lost * 1.01
+
+
+def _front(component: SectorComponent, rows: Sequence[Rows]) -> Rows:
+    """All rows that touch a sector first, over the sectors that any of them touches, as a triangle."""
+    if not rows:
+        return (), np.zeros((0, 0))
+    touched = tuple(sorted({s for sectors, _ in rows for s in sectors}, key=component.sectors.index))
+    widths = [component.places[s].stop - component.places[s].start for s in touched]
+    starts = dict(zip(touched, itertools.accumulate(widths, initial=0), strict=False))
+    stacked = np.zeros((sum(len(block) for _, block in rows), sum(widths)))
+    top = 0
+    for sectors, block in rows:
+        left = 0
+        for s in sectors:
+            width = component.places[s].stop - component.places[s].start
+            stacked[top : top + len(block), starts[s] : starts[s] + width] = block[:, left : left + width]
+            left += width
+        top += len(block)
+    return touched, qr(stacked, overwrite=True)

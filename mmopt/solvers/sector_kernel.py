@@ -1,15 +1,15 @@
 """The kernel for queries of few of many attributes: measures of the cells, and weights of sets.
 
-**Measures** are found by ``sectors.best_design``. A design is the best measure so far, with its bound t², and
-the best strategy. The largest column of a strategy is only searched for here: the program's evaluation proves
-it, ``diag(X)`` by ``RowSpace.largest`` and the certificate by ``sectors.bounds``. Programs with a target for
-each query, and that of the largest variance, also search for shares of the queries.
+**Measures** are found by ``sectors.design_search``. A design is the best measure so far, with its bound t²,
+and the best strategy. The largest column of a strategy is only searched for here: the program's evaluation
+proves it, ``diag(X)`` by ``RowSpace.largest`` and the certificate by ``sectors.total_error_bounds``. Programs
+with a target for each query, and that of the largest variance, also search for shares of the queries.
 
 **Sets.** Strategies by sets of attributes are in closed form. With the rows of each set S fixed, x_S its
 share of the squared sensitivity and E_S its error at share 1, Σ_S E_S / x_S at Σ x_S = 1 is least at x_S ∝
 √E_S. For the largest of the queries' Σ_S v_S / x_S relative to their targets E is that of weights of the
 queries, which are multiplied again and again by a power of their variances. Measure and weights of the bound
-are those that gave the rows (``strategies.set_strategy``).
+are those that gave the rows (``strategies.set_search``).
 """
 
 import math
@@ -25,14 +25,14 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Level, Split
 from mmopt.numerics.unlisted_cells import Measure, Spanned
 from mmopt.reasons_to_stop import Stop
-from mmopt.sectors.best_design import Design, designs, target_designs
-from mmopt.sectors.bounds import best_measure_bound
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.mixture_search import QueryShares, with_root
-from mmopt.sectors.sector_cells import SectorCells
+from mmopt.sectors.cells_of_row_space import RowSpaceCells
+from mmopt.sectors.design_search import Design, designs, target_designs
+from mmopt.sectors.mixtures_of_measures import QueryShares, with_root
+from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.total_error_bounds import best_measure_bound, products_that_fit
 from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 from mmopt.strategies.row_space_strategy import definite_parts
-from mmopt.strategies.set_strategy import SetCells, that_fit
+from mmopt.strategies.set_strategy_and_cells import SetCells
 
 LEAST_SHARE = 1e-9  # of a set: one whose error is negligible next to the others is measured too
 STEPS, PATIENCE = 1000, 50  # of the weights of queries, and those in which the largest has to fall
@@ -43,7 +43,7 @@ FALL, POWER = 1e-4, 0.5
 def least_total(cells: SetCells, root: Split) -> Design:
     """The best weights of the sets for the queries' total error."""
     shares, total = _shares(np.array([float(part[0, 0]) ** 2 for part in root.parts]))
-    products = that_fit(cells.products, cells.unit.sizes)
+    products = products_that_fit(cells.products, cells.unit.sizes)
     return _design(best_measure_bound(products, cells.measures, cells.gram_rounding)[1], shares, total)
 
 
@@ -273,12 +273,12 @@ def _query_shares(program: str, env: Mapping[str, Any]) -> QueryShares:
     return QueryShares(queries.parts, queries.rows.labels, sizes, targets, constant)
 
 
-def _cells(env: Mapping[str, Any]) -> SectorCells | SetCells:
+def _cells(env: Mapping[str, Any]) -> RowSpaceCells | SetCells:
     """The space of the cells that the givens are over."""
     return env["B" if "B" in env else "W"].columns  # type: ignore[no-any-return]
 
 
-def _prices(cells: SectorCells, measure: Mixture, mass: float) -> Measure:
+def _prices(cells: RowSpaceCells, measure: Mixture, mass: float) -> Measure:
     """The measure at a mass, mixed with the least share of the uniform one that rounding allows.
 
     The moments' rounding is then small next to that share, or to the least one where none is mixed in. The

@@ -2,12 +2,15 @@
 
 Each form is a row of ``FORMS`` and a file.
 
-- ``dense_strategy.py``: the protocol of strategies, and a strategy as a matrix
+- ``protocol_and_dense_strategy.py``: the protocol of strategies, and a strategy as a matrix
 - ``neighbours.py``: which tables are neighbours, and the sensitivity to such a set
 - ``component_strategy.py``: strategies on the components of the cells
 - ``row_space_strategy.py``: strategies on the row space of queries of few attributes
-- ``factor_strategies.py``: Kronecker products of strategies, unions of them, and weighted marginals
-- ``set_strategy.py``: sets of attributes one by one, over any number of cells; also as a space for programs
+- ``factor_strategies.py``: Kronecker products of strategies, and unions of them
+- ``marginal_strategy.py``: weighted marginals, and sums over sets of attributes
+- ``set_strategy_and_cells.py``: sets of attributes one by one, over any number of cells; also as a space for
+  programs
+- ``set_search.py``: the search for such strategies
 - ``baselines/``: strategies in use without optimising
 """
 
@@ -15,7 +18,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mmopt.strategies.component_strategy import ComponentStrategy
-from mmopt.strategies.dense_strategy import (
+from mmopt.strategies.factor_strategies import (
+    ProductStrategy,
+    StrategyOfFew,
+    UnionStrategy,
+    one_attribute,
+    products_of,
+)
+from mmopt.strategies.marginal_strategy import MarginalStrategy
+from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
+from mmopt.strategies.protocol_and_dense_strategy import (
     Strategy,
     StrategyForm,
     as_dense,
@@ -23,17 +35,8 @@ from mmopt.strategies.dense_strategy import (
     normalise,
     privacy_cost,
 )
-from mmopt.strategies.factor_strategies import (
-    MarginalStrategy,
-    ProductStrategy,
-    StrategyOfFew,
-    UnionStrategy,
-    one_attribute,
-    products_of,
-)
-from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.strategies.row_space_strategy import RowSpaceStrategy
-from mmopt.strategies.set_strategy import SetStrategy
+from mmopt.strategies.set_strategy_and_cells import SetStrategy
 
 __all__ = [
     "ADD_REMOVE",

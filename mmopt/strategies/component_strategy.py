@@ -14,13 +14,13 @@ from mmopt.numerics.arrays import MOST_CELLS, Array, Ints, columns_of, frozen
 from mmopt.numerics.component_arrays import Level, Split, lift
 from mmopt.numerics.linear_algebra import largest_singular_value, pseudo_factors
 from mmopt.numerics.outward import not_below, root_up, rounded
-from mmopt.strategies.dense_strategy import SUPPORT_TOLERANCE, StrategyForm, as_dense
+from mmopt.strategies.protocol_and_dense_strategy import SUPPORT_TOLERANCE, StrategyForm, as_dense
 from mmopt.symmetry.components import Cells, Key
 from mmopt.symmetry.queries_on_components import query_rows
 from mmopt.symmetry.workload_by_component import check_fit, mean_roots
 from mmopt.workloads import Dense, Workload
 
-# Components of more than this part of the cells cost more than the matrix for queries taken one by one.
+# Components of more than this part of the cells cost more than the matrix for queries one by one.
 LARGE_SHARE = 1 / 8
 SMALLER_HINT = "group values of the attributes, so that there are fewer cells"
 
@@ -141,7 +141,7 @@ class ComponentStrategy(StrategyForm):
             part = columns_of(rows, kept)
             yield part @ inverse, inverse, part @ null
 
-    def _of_rows(self, key: Key, rows: Array) -> tuple[Array, Array]:
+    def _squares_of_rows(self, key: Key, rows: Array) -> tuple[Array, Array]:
         """‖r A⁺‖² and ‖r - r A⁺A‖² of rows R (k, d) on a component, (k,) each; the multiplicity counts."""
         image_squares, missed = np.zeros(len(rows)), np.zeros(len(rows))
         for image, _, outside in self._images(key, rows):
@@ -155,20 +155,21 @@ class ComponentStrategy(StrategyForm):
         return often * image_squares, often * missed
 
     @cached_property
-    def _kept_sums(self) -> dict[tuple[str, str], tuple[float, float, float]]:
+    def _sums_by_workload(self) -> dict[tuple[str, str], tuple[float, float, float]]:
+        """``_sums`` by hash and scale."""
         return {}
 
     def _sums(self, workload: Workload, scale: str) -> tuple[float, float, float]:
         """‖R A⁺‖², ‖R - R A⁺A‖² and ‖R‖² of all queries at a scale of ``mean_roots``, once a workload."""
         place = (workload.hash, scale)
-        if place not in self._kept_sums:
+        if place not in self._sums_by_workload:
             variance = missed = length = 0.0
             for key, rows in mean_roots(self.cells.joint, workload, scale).items():
-                image, outside = self._of_rows(key, rows)
+                image, outside = self._squares_of_rows(key, rows)
                 variance, missed = variance + float(image.sum()), missed + float(outside.sum())
                 length += float(self.cells.joint.multiplicity(key)) * float(np.square(rows).sum())
-            self._kept_sums[place] = variance, missed, length
-        return self._kept_sums[place]
+            self._sums_by_workload[place] = variance, missed, length
+        return self._sums_by_workload[place]
 
     def supports(self, workload: Workload) -> bool:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
@@ -232,7 +233,7 @@ class ComponentStrategy(StrategyForm):
             require_memory((block.count, self.cells.largest), "list of queries up to symmetry")
             image_squares, missed, length = (np.zeros(block.count) for _ in range(3))
             for key, rows in block.parts():
-                squares = self._of_rows(key, rows)
+                squares = self._squares_of_rows(key, rows)
                 image_squares += squares[0]
                 missed += squares[1]
                 length += float(self.cells.joint.multiplicity(key)) * np.square(rows).sum(axis=1)

@@ -32,15 +32,12 @@ Kind = Literal["add-remove", "replace-one", "rows", "participation"]
 MOST_OF_A_PERSON = 2**20
 """The most rows or steps of one person, and steps between two, that exact integers have room for."""
 
+# What a workload file may say, for messages.
 _FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
 
-_WORDS = "in words 'rows 3', 'rows 3 of each person' (a column) or 'participation separation 4 at most 2'"
+_OF_EACH = " of each "  # between a number of rows and the column that names the person
 
-_UNITS = "{'rows': k} or {'column': name, 'rows': k}"
-
-_OF_EACH = " of each "
-
-_UNCHECKED = "that nobody has more is not checked"
+_UNCHECKED = "that nobody has more is not checked"  # in what ``words`` say of a person's rows
 
 
 class _Row(NamedTuple):
@@ -146,7 +143,11 @@ class Neighbours:
         >>> Neighbours.of({"participation": {"separation": 4, "at_most": 2}})
         Neighbours.of('participation separation 4 at most 2')
         """
-        wrong = OptionError(f"neighbours is {value!r}, expected {_FORMS}", hint=_WORDS)
+        wrong = OptionError(
+            f"neighbours is {value!r}, expected {_FORMS}",
+            hint="in words 'rows 3', 'rows 3 of each person' (a column) or "
+            "'participation separation 4 at most 2'",
+        )
         match value:
             case Neighbours():
                 return value
@@ -210,6 +211,7 @@ class Neighbours:
         return _ROWS[self.kind, bool(self.column)]
 
     def _filled(self, text: str) -> str:
+        """A text of ``_ROWS`` with the numbers and the column of this set in its places."""
         k, are = self.at_most, "is" if self.at_most == 1 else "are"
         return text.format(k=k, b=self.separation, rows=counted(k, "row"), are=are, column=self.column)
 
@@ -288,7 +290,7 @@ def unit_of(value: object) -> Neighbours:
     if isinstance(value, Neighbours):
         return value
     if not isinstance(value, Mapping) or set(value) not in ({"rows"}, {"column", "rows"}):
-        raise OptionError(f"unit is {value!r}, expected {_UNITS}")
+        raise OptionError(f"unit is {value!r}, expected {{'rows': k}} or {{'column': name, 'rows': k}}")
     column = value.get("column", "")
     if "column" in value and not (isinstance(column, str) and column):
         raise OptionError(f"'column' of unit is {column!r}, expected the name of a column")
@@ -296,6 +298,7 @@ def unit_of(value: object) -> Neighbours:
 
 
 def _of_words(words: list[str], wrong: OptionError) -> Neighbours:
+    """The set that these words name, but for a column; ``wrong`` is raised for others."""
     match words:
         case [("add-remove" | "replace-one") as kind]:
             return Neighbours(kind)

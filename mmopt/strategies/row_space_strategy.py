@@ -29,12 +29,12 @@ from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import gamma
 from mmopt.numerics.component_arrays import Space, Split
 from mmopt.numerics.outward import root_up, times_up
-from mmopt.sectors.functions_of_few import Rests
-from mmopt.sectors.queries_on_sectors import QueriesOnSectors, RestComponent, SectorLayout, active, sets_of
+from mmopt.sectors.cells_of_row_space import RowSpaceCells
+from mmopt.sectors.functions_of_few import Rests, all_subsets
 from mmopt.sectors.row_space import RowSpace
-from mmopt.sectors.sector_cells import SectorCells
+from mmopt.sectors.sector_layout_and_variances import QueriesOnSectors, RestComponent, SectorLayout
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
-from mmopt.strategies.set_strategy import SetCells, SetStrategy, padded, unpadded
+from mmopt.strategies.set_strategy_and_cells import SetCells, SetStrategy, padded, unpadded
 from mmopt.workloads import Dense, Implicit, Product, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
 
@@ -45,18 +45,18 @@ SPARE = 1e-3  # of what is added: it is more than rounding, and than what it add
 
 
 def measured_parts(rows: RowSpace, factors: Sequence[Array]) -> tuple[tuple[RestComponent, ...], float]:
-    """The measured components for C_κ (any number, d_κ) by component of ``rows``; the first has no rests.
+    """The measured components for ``factors``, C_κ (any number, d_κ) by component of ``rows``.
 
-    Each of their N_κ = CᵀC exceeds the given one by at most the number returned in norm, outward; so a
-    squared column length by at most this times the largest ‖b(x)‖².
+    The first has no rests. Each of their N_κ = CᵀC exceeds the given one by at most the number returned in
+    norm, outward; so a squared column length by at most this times the largest ‖b(x)‖².
     """
-    least = _least(rows.space, [float(np.square(factor).sum()) for factor in factors])
+    least = _least_added(rows.space, [float(np.square(factor).sum()) for factor in factors])
     cores, added = zip(*(_invertible(factor, least) for factor in factors), strict=True)
     functions = tuple(np.ascontiguousarray(table[:, 1:].T) for table in rows.functions)
     labels = tuple(basis.symmetry.orbit_of for basis in rows.bases)
     components = []
     for component, core in zip(rows.components, cores, strict=True):
-        sets = sets_of(component.sectors)  # in the order of layouts
+        sets = all_subsets(component.sectors)  # in the order of layouts
         order = np.concatenate([np.arange(len(core))[component.places[one]] for one in sets])
         scale = math.sqrt(math.prod(rows.bases[i].size for i, _ in component.rests))
         layout = SectorLayout(labels, functions, sets)
@@ -69,7 +69,7 @@ def definite_parts(space: Space, parts: Sequence[Array]) -> tuple[Array, ...]:
 
     A kernel that applies this to N before any claim has the error of the measured strategy as its objective.
     """
-    least = (1.0 + SPARE) * _least(space, [float(np.trace(part)) for part in parts])
+    least = (1.0 + SPARE) * _least_added(space, [float(np.trace(part)) for part in parts])
     return tuple(
         part
         if np.linalg.eigvalsh(part)[:1].min(initial=np.inf) >= least
@@ -78,7 +78,7 @@ def definite_parts(space: Space, parts: Sequence[Array]) -> tuple[Array, ...]:
     )
 
 
-def _least(space: Space, sizes: Sequence[float]) -> float:
+def _least_added(space: Space, sizes: Sequence[float]) -> float:
     """The multiple of the identity added: ``ADDED`` of the mean squared column, per dimension, by traces."""
     return ADDED * float(space.multiplicities @ sizes) / float(space.multiplicities @ space.dims)
 
@@ -142,6 +142,7 @@ class RowSpaceStrategy(StrategyOfFew):
 
     @cached_property
     def _queries(self) -> QueriesOnSectors:
+        """Variances and answers of queries on the components, at scale 1."""
         return QueriesOnSectors(self.layout, {one.rests: one for one in self.components})
 
     @property
@@ -178,7 +179,7 @@ class RowSpaceStrategy(StrategyOfFew):
 
     def squared_error(self, workload: Workload) -> float:
         return math.fsum(
-            product.weight * float(_weigh(product) @ self._queries.variances(product) / self.scale**2)
+            product.weight * float(_row_weights(product) @ self._queries.variances(product) / self.scale**2)
             for product in products_of(workload, self.sizes)
         )
 
@@ -248,21 +249,21 @@ class RowSpaceStrategy(StrategyOfFew):
         return self._words(f"{self.p:,} queries of few of {len(self.layout.shape)} attributes")
 
 
-def _weigh(product: Product) -> Array:
+def _row_weights(product: Product) -> Array:
     """(m,) the weights of a product's rows, without the weight of the product."""
-    factors = [product.factors[i] for i in active(product)]
+    factors = [product.factors[i] for i in product.looked_at]
     return kron([np.ones(1), *(np.ones(f.rows) if f.row_weights is None else f.row_weights for f in factors)])
 
 
 def strategy_on(factor: Split) -> RowSpaceStrategy | SetStrategy:
-    """The strategy with the matrix ``factor``, from any rows to ``SectorCells`` or ``SetCells``.
+    """The strategy with the matrix ``factor``, from any rows to ``RowSpaceCells`` or ``SetCells``.
 
     The squared column ‖C b‖² is the profile of CᵀC, which is rounded by γ |C|ᵀ |C|.
     """
     cells = factor.columns
     if isinstance(cells, SetCells):
         return replace(cells.unit, weights=np.array([float(np.linalg.norm(part)) for part in factor.parts]))
-    assert isinstance(cells, SectorCells)
+    assert isinstance(cells, RowSpaceCells)
     components, added = measured_parts(cells.rows, factor.parts)
     size = max(float(np.linalg.norm(part)) ** 2 for part in factor.parts)
     off = (gamma(max(map(len, factor.parts)) + 2) * size + added) * cells.longest

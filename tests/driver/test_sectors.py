@@ -1,6 +1,7 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/queries_on_sectors.py, results/solution.py, strategies/row_space_strategy.py.
+Guards sectors/sector_layout_and_variances.py, sectors/cells_of_row_space.py, results/solution.py,
+strategies/row_space_strategy.py.
 """
 
 import json
@@ -28,12 +29,11 @@ from mmopt.limits import hard_limit
 from mmopt.numerics.component_arrays import Split
 from mmopt.numerics.unlisted_cells import Measure
 from mmopt.results.saved_fields import pack, write_npz
-from mmopt.sectors import best_design
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.mixture_search import spectrum
-from mmopt.sectors.queries_on_sectors import as_targets
+from mmopt.sectors import design_search
+from mmopt.sectors.cells_of_row_space import RowSpaceCells, as_targets
+from mmopt.sectors.mixtures_of_measures import spectrum
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import row_space_of
-from mmopt.sectors.sector_cells import SectorCells
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
 from mmopt.strategies import RowSpaceStrategy
 from mmopt.strategies.row_space_strategy import strategy_on
@@ -124,7 +124,7 @@ def test_a_changed_file_is_refused(solved: tuple[Workload, Solution]) -> None:
 
 
 def in_sectors(workload: Workload) -> Instance:
-    cells = SectorCells.of(row_space_of(workload), workload)
+    cells = RowSpaceCells.of(row_space_of(workload), workload)
     found = on_row_space(shipped("l2_strategy"), workload, {}, cells)
     assert not isinstance(found, str)
     return found[0]
@@ -164,7 +164,7 @@ def test_targets_are_met_as_densely(rng: np.random.Generator, program: str, plai
         replace(p, target=1.0 + sum(f.kind != "total" for f in p.factors)) for p in plain.products or ()
     ]
     workload = Workload.from_products(plain.domain, products)
-    cells = SectorCells.of(row_space_of(as_targets(workload)), workload)
+    cells = RowSpaceCells.of(row_space_of(as_targets(workload)), workload)
     found = on_row_space(shipped(program), workload, {}, cells)
     assert not isinstance(found, str)
     instance, _ = found
@@ -223,7 +223,7 @@ def assert_as_densely(instance: Instance, program: str, optimum: Solution) -> No
 def test_targets_cost_what_they_cost_densely(plain: Workload, program: str, givens: dict[str, float]) -> None:
     workload = with_targets(plain)
     optimum = mmopt.solve(workload, program, givens=givens)
-    cells = SectorCells.of(row_space_of(as_targets(workload)), workload)
+    cells = RowSpaceCells.of(row_space_of(as_targets(workload)), workload)
     found = on_row_space(shipped(program), workload, givens, cells)
     assert not isinstance(found, str)
     assert_as_densely(found[0], program, optimum)
@@ -233,7 +233,7 @@ def test_targets_cost_what_they_cost_densely(plain: Workload, program: str, give
 @pytest.mark.parametrize("plain", PLAIN)
 def test_the_least_total_error_is_what_it_is_densely(plain: Workload) -> None:
     optimum = mmopt.solve(plain, "l2_strategy")
-    found = on_row_space(shipped("l2_strategy"), plain, {}, SectorCells.of(row_space_of(plain), plain))
+    found = on_row_space(shipped("l2_strategy"), plain, {}, RowSpaceCells.of(row_space_of(plain), plain))
     assert not isinstance(found, str)
     assert_as_densely(found[0], "l2_strategy", optimum)
 
@@ -247,7 +247,7 @@ def test_the_largest_variance_is_what_it_is_densely(plain: Workload) -> None:
     ]
     workload = Workload.from_products(plain.domain, products)
     optimum = mmopt.solve(workload, "minimax_variance")
-    cells = SectorCells.of(row_space_of(workload), workload)
+    cells = RowSpaceCells.of(row_space_of(workload), workload)
     found = on_row_space(shipped("minimax_variance"), workload, {}, cells)
     assert not isinstance(found, str)
     assert_as_densely(found[0], "minimax_variance", optimum)
@@ -358,9 +358,9 @@ def test_a_time_that_is_over_at_once_leaves_a_proved_point(
     """The cells are looked at once; where the proof of it would be too late, no known strategy is asked."""
     monkeypatch.setattr("mmopt.driver.task_and_plan._by_sets", lambda *a: "not by sets")
     looks, known = [], []
-    monkeypatch.setattr(best_design, "spectrum", lambda *a: looks.append(a) or spectrum(*a))
-    first = SectorCells.first_strategy.fget
-    monkeypatch.setattr(SectorCells, "first_strategy", property(lambda c: known.append(c) or first(c)))
+    monkeypatch.setattr(design_search, "spectrum", lambda *a: looks.append(a) or spectrum(*a))
+    first = RowSpaceCells.first_strategy.fget
+    monkeypatch.setattr(RowSpaceCells, "first_strategy", property(lambda c: known.append(c) or first(c)))
     for limit, asked in ((hard_limit, 1), (lambda seconds: seconds, 0)):
         monkeypatch.setattr(sector_kernel, "hard_limit", limit)
         solution = mmopt.solve(mixed, "l2_strategy", time_limit=1e-6)
@@ -397,7 +397,7 @@ def test_all_is_given_up_in_the_middle_of_a_proof(mixed: Workload, monkeypatch: 
 def test_a_near_multiple_is_not_searched_again(rng: np.random.Generator) -> None:
     workload = few_of_many(rng)
     rows = dense_sectors(workload)
-    cells = SectorCells.of(rows, workload)
+    cells = RowSpaceCells.of(rows, workload)
     half = rng.normal(size=(len(rows.basis),) * 2)
     gram = half @ half.T
     exact = rows.profile([gram]).max()

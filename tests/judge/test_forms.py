@@ -51,8 +51,8 @@ def of_few() -> Workload:
 def test_without_cells(form: type, tolerance: float, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Solved by sets of attributes and in the space of the queries; judged over all cells."""
     monkeypatch.setattr(task_and_plan, "MOST_CELLS", 10)
-    monkeypatch.setattr("mmopt.sectors.sector_cells.LARGEST_WORTHWHILE", 1.0)
-    monkeypatch.setattr("mmopt.strategies.set_strategy.ROUNDS", 1)
+    monkeypatch.setattr("mmopt.sectors.cells_of_row_space.MOST_FUNCTIONS_PER_CELL", 1.0)
+    monkeypatch.setattr("mmopt.strategies.set_search.ROUNDS", 1)
     workload = of_few()
     found = solve(workload, program, tolerance=tolerance)
     assert isinstance(found.strategy, form)

@@ -21,7 +21,8 @@ from mmopt.privacy.noise import GAUSSIAN
 from mmopt.privacy.rounding.measured_integers import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
-from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy
+from mmopt.strategies.factor_strategies import ProductStrategy
+from mmopt.strategies.marginal_strategy import MarginalStrategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity

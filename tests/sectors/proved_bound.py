@@ -5,7 +5,7 @@ Rounded down, from a measure's moments.
 With H = RᵀR by component and Q the moments of a measure d, t(Q) = Σ μ tr(R Q Rᵀ)^½ and t² / Σd is a bound.
 The trace of the root is monotone in Q (Löwner's theorem), so that what is below Q gives a bound too:
 
-- With Q ≥ (1 - e/η) J Jᵀ of ``bounds.py``, t ≥ √(1 - e/η) Σ μ ‖R J‖∗, the nuclear norm of a ball.
+- With Q ≥ (1 - e/η) J Jᵀ of ``cells_of_row_space.py``, t ≥ √(1 - e/η) Σ μ ‖R J‖∗, the nuclear norm of a ball.
   Of a component of dimension 1, t = ‖R‖ √(Q - e).
 - Where η is too small, a little of the uniform measure is mixed in: its moments are the identity. The bound
   of the mixture (1 - ε) d + ε · uniform is at least (1 - ε)² times that of d, t being concave.
@@ -23,8 +23,8 @@ import numpy as np
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.ball_functions import nuclear
 from mmopt.numerics.balls import GROW, exact, gamma, matmul
-from mmopt.sectors.bounds import root_of_moments
-from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors.cells_of_row_space import root_of_moments
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace
 
 ENOUGH = 1e-9  # a relative loss e/η for which nothing is mixed in
@@ -37,7 +37,7 @@ def total_error_bound(space: RowSpace, mixture: Mixture) -> float:
     Q are the exact moments of the measure for which the floats of ``mixture`` stand, its rows divided by
     their sums; 0.0 where nothing is proved. A component of dimension d takes some five arrays (d, d).
     """
-    total = float(space.mass(mixture).upper)
+    total = float(mixture.mass.upper)
     if not 0 < total < math.inf:
         return 0.0
     found = space.moments(mixture)

@@ -1,6 +1,6 @@
 """Queries by orbits: squares add up to the workload's, a variance is that of each query of an orbit.
 
-Guards queries_on_sectors.py.
+Guards cells_of_row_space.py.
 """
 
 import math
@@ -13,9 +13,8 @@ from dense_row_space import few_of_many, swapped
 from tolerances import SHAPE
 
 from mmopt.numerics.component_arrays import Level, Split
-from mmopt.sectors.queries_on_sectors import as_targets, matrix_of, sources_with_targets
+from mmopt.sectors.cells_of_row_space import RowSpaceCells, as_targets, matrix_of, sources_with_targets
 from mmopt.sectors.row_space import RowSpace, row_space_of
-from mmopt.sectors.sector_cells import SectorCells
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 
@@ -31,7 +30,7 @@ def workload(request: pytest.FixtureRequest, rng: np.random.Generator) -> Worklo
 @pytest.mark.draws(2)
 def test_squares_add_up_to_those_of_the_root(workload: Workload) -> None:
     rows = row_space_of(workload)
-    matrix = matrix_of(rows, SectorCells.of(rows, workload), workload)
+    matrix = matrix_of(rows, RowSpaceCells.of(rows, workload), workload)
     assert isinstance(matrix, Split)
     assert matrix.rows.total == workload.m
     assert matrix.rows.sizes is not None
@@ -46,7 +45,7 @@ def test_variances_are_those_of_each_query(workload: Workload, rng: np.random.Ge
     products = [replace(p, target=1.0 + 0.1 * at) for at, p in enumerate(workload.products or ())]
     asked = Workload.from_products(workload.domain, products)
     rows = row_space_of(as_targets(asked))
-    sources = sources_with_targets(rows, SectorCells.of(rows, asked), asked)
+    sources = sources_with_targets(rows, RowSpaceCells.of(rows, asked), asked)
     assert not isinstance(sources, str)
     queries, targets = sources["workload.representation"], sources["workload.targets"]
     assert isinstance(queries, Split)
@@ -93,6 +92,6 @@ def test_values_that_are_swapped_in_squares_alone_are_refused() -> None:
     turned = f.predicates(np.array([[3.0, 4.0], [4.0, -3.0]]))
     workload = Workload.from_products(domain_of(2, 3), [Product((turned, f.prefix(3)), target=2.0)])
     rows = row_space_of(as_targets(workload))
-    sources = sources_with_targets(rows, SectorCells.of(rows, workload), workload)
+    sources = sources_with_targets(rows, RowSpaceCells.of(rows, workload), workload)
     assert rows.bases[0].orbits == 1
     assert sources == "values can be swapped in the sum of the queries' squares, and not query by query"

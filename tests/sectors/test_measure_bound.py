@@ -1,6 +1,6 @@
 """The bound at a strategy's measures: figures, and what is mixed where measures say nothing.
 
-Guards bounds.py.
+Guards total_error_bounds.py.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import pytest
 from few_attributes import few_ways, up_to
 
 from mmopt.limits import deadline
-from mmopt.sectors import bounds
-from mmopt.sectors.bounds import best_measure_bound, root_trace_below
+from mmopt.sectors import total_error_bounds
 from mmopt.sectors.residual_strategies import best_residual_strategy, products_of_few
+from mmopt.sectors.total_error_bounds import best_measure_bound, root_trace_below
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
 from mmopt.workloads.query_product import all_range, predicates, prefix
 
@@ -43,7 +43,7 @@ def test_where_a_measure_says_nothing_one_is_searched(
         tried.append(root_trace_below(*arguments))
         return tried[-1]
 
-    monkeypatch.setattr(bounds, "root_trace_below", noted)
+    monkeypatch.setattr(total_error_bounds, "root_trace_below", noted)
 
     def predicate(d: int) -> Factor:
         return predicates(np.array([[1] * 2 + [0] * (d - 2)]), ["first"])
@@ -75,6 +75,6 @@ def test_measures_that_are_next_to_one_another_are_one(monkeypatch: pytest.Monke
     other, far = np.array([0.4 + 1e-6, 0.3 - 1e-6, 0.3]), np.array([0.3, 0.4, 0.3])
     _, found = best_measure_bound(products, [own, other, far])
     assert found[1] is own and found[2] is far
-    monkeypatch.setattr(bounds, "ALIKE", 0.0)
+    monkeypatch.setattr(total_error_bounds, "ALIKE", 0.0)
     _, found = best_measure_bound(products, [own, other, far])
     assert found[1] is other

@@ -1,6 +1,6 @@
 """Roots of moments are below all that the moments may be, and what they may be off by is charged.
 
-Guards sectors/measures_and_profiles.py, sectors/row_space.py, bounds.py.
+Guards sectors/moments_and_column_lengths.py, sectors/row_space.py, cells_of_row_space.py.
 """
 
 from fractions import Fraction
@@ -10,8 +10,13 @@ import pytest
 from few_attributes import few_ways
 
 from mmopt.numerics.arrays import EPS
-from mmopt.sectors.bounds import moments_of, root_of_moments
-from mmopt.sectors.measures_and_profiles import Mixture, basis_rounding, component_rounding, products_rounding
+from mmopt.sectors.cells_of_row_space import moments_of, root_of_moments
+from mmopt.sectors.moments_and_column_lengths import (
+    Mixture,
+    basis_rounding,
+    component_rounding,
+    products_rounding,
+)
 from mmopt.sectors.row_space import row_space_of
 from mmopt.workloads.query_product import identity
 

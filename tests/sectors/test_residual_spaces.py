@@ -15,7 +15,6 @@ from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.limits import deadline
 from mmopt.sectors.residual_strategies import (
     ResidualStrategy,
-    asked_of_characters,
     best_residual_strategy,
     products_of_few,
     residual_strategy,
@@ -23,6 +22,7 @@ from mmopt.sectors.residual_strategies import (
     slopes_of_error,
     strategy_at,
 )
+from mmopt.strategies.baselines.sector_baselines import character_energies
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, query_product as f
 from mmopt.workloads.query_product import all_range, identity, prefix, total
@@ -99,7 +99,10 @@ def test_rough_designs_are_near_the_best_and_hold(rng: np.random.Generator) -> N
     bases = tuple(rng.dirichlet(np.full(n, 5.0)) for n in sizes)
     best = strategy_at(products, bases)
     rough = strategy_at(products, bases, is_rough=True)
-    w, inverse = dense(workload), np.linalg.pinv(dense_strategy(rough, sizes), hermitian=True, rcond=1e-10)
+    w, inverse = (
+        dense(workload),
+        np.linalg.pinv(dense_strategy(rough, sizes), hermitian=True, rcond=1e-10),
+    )
     assert rough.error == pytest.approx(np.vdot(w.T @ w, inverse), rel=tolerances.FROM_SQUARES)
     assert dense_strategy(rough, sizes).diagonal().max() == pytest.approx(1, rel=tolerances.RECOMPUTED)
     # where a sector is no Kronecker product neither is the best of all
@@ -118,7 +121,7 @@ def test_two_values_keep_the_uniform_base(subtests: pytest.Subtests) -> None:
 
 def weighted_fourier_error(workload: Workload) -> float:
     """Total squared error at squared sensitivity 1."""
-    return sum(float(np.sqrt(asked).sum()) for asked in asked_of_characters(workload).values()) ** 2
+    return sum(float(np.sqrt(asked).sum()) for asked in character_energies(workload).values()) ** 2
 
 
 def test_no_error_is_below_the_bound_of_a_measure(rng: np.random.Generator) -> None:

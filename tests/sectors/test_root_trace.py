@@ -1,6 +1,6 @@
 """The bound is never above tr K^½ in 80 digits, and next to it, whatever products, measures and scales.
 
-Guards bounds.py.
+Guards total_error_bounds.py.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from flint import acb_mat, arb, ctx
 from mmopt.errors import TooLargeError
 from mmopt.limits import deadline
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.sectors import bounds
-from mmopt.sectors.bounds import root_trace_below
+from mmopt.sectors import total_error_bounds
 from mmopt.sectors.residual_strategies import FewProduct, products_of_few
+from mmopt.sectors.total_error_bounds import root_trace_below
 
 NEAR = 3e-4
 """Relative: twice the error of the trapezoid rule is 7e-5, and small roots below the first node are lost."""
@@ -222,9 +222,9 @@ def test_it_rests_on_no_decomposition(
     monkeypatch.setattr(scipy.linalg, "eigh", lambda matrix: spoil(eigh, matrix))
     for d in (3, 4, 5):
         v = np.sqrt(rng.dirichlet(np.ones(d)))
-        factor = bounds._factor(prefix(d), v, 32 * EPS)
+        factor = total_error_bounds._factor(prefix(d), v, 32 * EPS)
         assert factor is not None
-        matrix = bounds._turned(factor, factor).block
+        matrix = total_error_bounds._turned(factor, factor).block
         mine = sorted(np.linalg.eigvalsh(matrix))
         told = sorted(np.linalg.eigvalsh(np.ldexp(v[:, None] * prefix(d) * v, -factor.exponent)))
         apart = np.abs(np.subtract(mine, told)).sum() / factor.trace
@@ -247,7 +247,7 @@ def test_a_leaf_of_several_products_rests_on_none(
     for _ in range(10):
         rows = rng.normal(size=(3, 6))
         whole = rows.T @ rows  # of rank 3
-        leaf, off = bounds._dense_leaf(whole[2:, 2:], whole[:2, 2:])
+        leaf, off = total_error_bounds._dense_leaf(whole[2:, 2:], whole[:2, 2:])
         assert 0 < off < 1e-3
         for s in (1e-2, 1e-5, 1e-7, 1e-9):
             schur, _, log_det = leaf.at(np.array([s]))
@@ -266,7 +266,7 @@ def test_the_logarithm_of_a_determinant_is_from_below(rng: np.random.Generator) 
     for _ in range(20):
         rows = rng.integers(-9, 10, (4, n)).astype(float)
         hub = rows.T @ rows / 2**12
-        gram = bounds._Gram(np.asfortranarray(hub), [], n, 0, float(hub.trace()), 0.0, 0.0, 1)
+        gram = total_error_bounds._Gram(np.asfortranarray(hub), [], n, 0, float(hub.trace()), 0.0, 0.0, 1)
         small = [
             arb(2) ** -12 * value for value in roots([[arb(float(x)) for x in row] for row in rows @ rows.T])
         ]
@@ -286,7 +286,7 @@ def test_the_logarithm_of_a_determinant_is_from_below(rng: np.random.Generator) 
 @pytest.mark.quick
 def test_the_sum_of_logarithms_is_below_the_root() -> None:
     low, high = 1e-30, 3.0
-    shifts, weights, slope = bounds._nodes(low, high)
+    shifts, weights, slope = total_error_bounds._logarithm_nodes(low, high)
     above = 0.0
     for x in [*np.exp(np.linspace(math.log(low) - 9, math.log(high), 999)).tolist(), high]:
         terms = (
@@ -301,14 +301,14 @@ def test_the_sum_of_logarithms_is_below_the_root() -> None:
 
 
 def test_no_time_is_a_bound_from_the_first_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "AT_ONCE", 1)
+    monkeypatch.setattr(total_error_bounds, "AT_ONCE", 1)
     products = products_of_few(up_to((3, 3), 2))
     measures = [np.ones(3)] * 2
     best = root_trace_below(products, measures)
     with deadline(0.0):
         found = root_trace_below(products, measures)
     assert best / 100 < found < best * 0.9
-    monkeypatch.setattr(bounds, "AT_ONCE", 2**20)
+    monkeypatch.setattr(total_error_bounds, "AT_ONCE", 2**20)
     assert root_trace_below(products, measures) == pytest.approx(best, rel=1e-12)
 
 

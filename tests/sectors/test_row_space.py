@@ -1,6 +1,6 @@
 """The row space of products of few attributes is that of the dense matrix, whatever is asked of it.
 
-Guards sectors/row_space.py, sectors/functions_of_few.py and sectors/measures_and_profiles.py.
+Guards sectors/row_space.py, sectors/functions_of_few.py and sectors/moments_and_column_lengths.py.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from few_attributes import MIXED, few_ways, random_mixture
 from tolerances import FINE, PRINTED, SHAPE
 
 from mmopt.errors import TooLargeError
-from mmopt.sectors import functions_of_few
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.mixture_search import spectrum
+from mmopt.sectors import row_space
+from mmopt.sectors.mixtures_of_measures import spectrum
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.workloads.query_product import identity, predicates, prefix
 from tests.sectors.proved_bound import total_error_bound
@@ -210,7 +210,7 @@ def test_the_rounding_of_factors_and_of_their_triangles_is_charged(monkeypatch: 
     asked = few_ways((3, 4), (2,), [lambda _: factor, prefix])
     assert 0 < row_space_of(asked).root_rounding <= 1e-12
     with monkeypatch.context() as patch:
-        patch.setattr(functions_of_few, "rounding_of_qr", lambda *_: 1e-6)
+        patch.setattr(row_space, "rounding_of_qr", lambda *_: 1e-6)
         assert row_space_of(asked).root_rounding >= 1e-6
     for own in {id(f): f for product in asked.products for f in product.factors}.values():
         monkeypatch.setattr(own, "root_rounding", 1e-6)

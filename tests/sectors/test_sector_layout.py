@@ -1,6 +1,6 @@
 """Functions of sectors in one vector: their values, and queries as combinations of them.
 
-Guards queries_on_sectors.py.
+Guards sector_layout_and_variances.py.
 """
 
 import numpy as np
@@ -9,7 +9,8 @@ import tolerances
 from sector_strategies import layout, prefixes
 
 from mmopt.errors import OptionError
-from mmopt.sectors.queries_on_sectors import SectorLayout, active, sets_of
+from mmopt.sectors.functions_of_few import all_subsets
+from mmopt.sectors.sector_layout_and_variances import SectorLayout
 from mmopt.workloads.blocks.matrices_and_weights import Dense
 from mmopt.workloads.query_product import identity, predicates, prefix, total
 
@@ -25,9 +26,9 @@ def test_queries_are_combinations_of_functions(rng: np.random.Generator) -> None
         found = []
         for product in workload.products or ():
             rows = np.ones((1, 1))
-            for i in active(product):
+            for i in product.looked_at:
                 rows = np.kron(rows, own.attribute_rows(i, product.factors[i]).flat)
-            found.append(rows @ values[own.place(active(product))])
+            found.append(rows @ values[own.place(product.looked_at)])
         np.testing.assert_allclose(np.concatenate(found), workload.matrix, atol=tolerances.RECOMPUTED)
 
 
@@ -58,8 +59,8 @@ def test_a_small_difference_is_looked_at() -> None:
 
 
 def test_all_subsets_of_sets() -> None:
-    assert sets_of([(0, 2), (1,)]) == ((), (0,), (1,), (2,), (0, 2))
-    assert sets_of([]) == ()
+    assert all_subsets([(0, 2), (1,)]) == ((), (0,), (1,), (2,), (0, 2))
+    assert all_subsets([]) == ()
 
 
 def test_refused() -> None:

@@ -1,6 +1,6 @@
 """Designs for targets get better and are what they say; derivatives by shares are those of t.
 
-Guards sectors/sector_cells.py, mixture_search.py, best_design.py.
+Guards sectors/cells_of_row_space.py, mixtures_of_measures.py, design_search.py.
 """
 
 import numpy as np
@@ -8,27 +8,26 @@ import pytest
 from dense_row_space import ways
 from tolerances import SHAPE
 
-from mmopt.sectors.best_design import target_designs
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.mixture_search import (
+from mmopt.sectors.cells_of_row_space import RowSpaceCells, as_targets, sources_with_targets
+from mmopt.sectors.design_search import target_designs
+from mmopt.sectors.mixtures_of_measures import (
     QueryShares,
     columns_of,
     columns_of_cells,
     integrals_and_curvature,
     spectrum,
 )
-from mmopt.sectors.queries_on_sectors import as_targets, sources_with_targets
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
-from mmopt.sectors.sector_cells import SectorCells
 from mmopt.workloads import Workload
-from tests.sectors.test_best_design import CURVATURE, good_design
+from tests.sectors.test_design_search import CURVATURE, good_design
 
 STEP = 1e-5
 
 
 def asked_of(workload: Workload, beside: float = 0.0) -> tuple[RowSpace, QueryShares]:
     space = row_space_of(as_targets(workload))
-    found = sources_with_targets(space, SectorCells.of(space, workload), workload)
+    found = sources_with_targets(space, RowSpaceCells.of(space, workload), workload)
     assert not isinstance(found, str)
     queries, targets = found["workload.representation"], found["workload.targets"].values
     return space, QueryShares(queries.parts, queries.rows.labels, queries.rows.sizes, targets, beside)

@@ -1,6 +1,6 @@
 """Errors, sensitivities and privacy costs of a strategy matrix are what their definitions say.
 
-Guards dense_strategy.py.
+Guards protocol_and_dense_strategy.py.
 """
 
 import math

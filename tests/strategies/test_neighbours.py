@@ -1,6 +1,6 @@
 """Sets of neighbours: their words, and the sensitivity to each against all changes, one by one.
 
-Guards privacy/rounding/integer_arithmetic.py, dense_strategy.py.
+Guards privacy/rounding/integer_arithmetic.py, protocol_and_dense_strategy.py.
 """
 
 import itertools

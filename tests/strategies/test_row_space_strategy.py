@@ -1,6 +1,6 @@
 """Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
-Guards row_space_strategy.py, set_strategy.py and sectors/queries_on_sectors.py.
+Guards row_space_strategy.py, set_strategy_and_cells.py and sectors/sector_layout_and_variances.py.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ from sector_strategies import layout, near_identity, pairs, prefixes, strategy_o
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.privacy.rounding.measured_integers import WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.sectors.queries_on_sectors import RestComponent
+from mmopt.sectors.sector_layout_and_variances import RestComponent
 from mmopt.strategies import RowSpaceStrategy, SetStrategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.query_product import identity, predicates, prefix, total

@@ -1,8 +1,8 @@
 """Strategies by sets of attributes as a space: error, variances and longest column are those over the cells,
 and what a measure proves is below the nuclear norm there.
 
-Guards the use of a space's ``root_trace`` in language/atoms/component_forms.py, set_strategy.py and
-compiler/reductions/symmetry_and_row_space.py, too.
+Guards the use of a space's ``root_trace`` in language/atoms/component_forms.py, set_strategy_and_cells.py,
+sectors/total_error_bounds.py and compiler/reductions/symmetry_and_row_space.py, too.
 """
 
 import itertools
@@ -27,10 +27,12 @@ from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.component_arrays import Level, Split
 from mmopt.numerics.unlisted_cells import Measure
-from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.sectors import total_error_bounds
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.residual_strategies import FewProduct
-from mmopt.strategies import SetStrategy, set_strategy
-from mmopt.strategies.set_strategy import SetCells, _below, best_by_sets
+from mmopt.strategies import SetStrategy
+from mmopt.strategies.set_search import best_by_sets
+from mmopt.strategies.set_strategy_and_cells import SetCells, _below
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, query_product as f
 from mmopt.workloads.blocks.combined_blocks import RowWeighted
@@ -210,7 +212,7 @@ def test_the_rounding_of_gram_matrices_is_charged(
     workload = Workload.from_products(domain_of(3), [Product((f.predicates(rng.integers(1, 4, (90, 3))),))])
     cells, told = cells_of(rng, workload), []
     mixture, _ = product_measure(rng, cells)
-    monkeypatch.setattr(set_strategy, "root_trace_below", lambda *asked: told.append(asked[2]) or 7.0)
+    monkeypatch.setattr(total_error_bounds, "root_trace_below", lambda *asked: told.append(asked[2]) or 7.0)
     for parts in (cells.root.parts, cells.queries.parts):
         assert cells.root_trace(parts, mixture) == pytest.approx(7.0 * math.sqrt(3), rel=1e-14)
     assert len(told) == 2 and all((90 + 2) * EPS <= off <= 200 * EPS for off in told)
@@ -335,7 +337,7 @@ def test_what_does_not_fit_together_is_taken_apart(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for most in (4, 1, 0):
-        monkeypatch.setattr("mmopt.sectors.bounds.LARGEST", most)
+        monkeypatch.setattr("mmopt.sectors.total_error_bounds.LARGEST", most)
         workload = asked(rng)
         cells = cells_of(rng, workload)
         mixture, d = product_measure(rng, cells)
@@ -353,7 +355,7 @@ def test_a_product_that_stands_alone_is_proved(rng: np.random.Generator) -> None
         measure = rng.dirichlet(np.ones(4))
         product = FewProduct((0,), (rows.T @ rows,), 2.0)
         exact = math.sqrt(2.0) * nuclear(rows * np.sqrt(measure))
-        found = set_strategy._of_one(product, [measure], 16 * EPS)
+        found = total_error_bounds._root_trace_of_one(product, [measure], 16 * EPS)
         assert exact * (1 - 1e-5) <= found <= exact * (1 - 1e-9)
 
 

@@ -44,13 +44,13 @@ def compare(
         from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
         from mmopt.language import program_names
         from mmopt.report import comparison_report, write_convergence_chart
-        from mmopt.strategies.baselines import baseline_names, is_baseline, read
+        from mmopt.strategies.baselines import baseline_call, baseline_names, is_baseline
 
         options = options_for(time_limit=time_limit, verbose=verbose, **options)
         check_out(chart, "--chart", "gaps.svg")
         if no_baselines and baselines:
             raise OptionError("--baseline has no effect with --no-baselines", hint="leave one of them out")
-        calls = [] if no_baselines else [str(read(name)) for name in baselines or baseline_names()]
+        calls = [] if no_baselines else [str(baseline_call(name)) for name in baselines or baseline_names()]
         gaps = numbers_in(tolerance, "--tolerance")
         request = read_request(workload)
         stated = stated_in(request)

@@ -62,7 +62,7 @@ from mmopt.request import Request
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE
-from mmopt.strategies.baselines import CATALOGUE, baseline_names, evaluate, read
+from mmopt.strategies.baselines import CATALOGUE, baseline_call, baseline_names, evaluate
 from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import read_array
 from mmopt.workloads.workload import subworkloads
@@ -250,9 +250,11 @@ def tune(
 
 def baselines(*, workload: Path | None, names: list[str] | None, as_json: bool) -> None:
     """List the baselines, or what each costs for a workload."""
-    calls = [str(read(text)) for text in names or baseline_names()]
+    calls = [str(baseline_call(text)) for text in names or baseline_names()]
     if workload is None:
-        rows = [row for row in CATALOGUE if not names or row in {read(text).baseline for text in names}]
+        rows = [
+            row for row in CATALOGUE if not names or row in {baseline_call(text).baseline for text in names}
+        ]
         words = "'mmopt baselines WORKLOAD' tells what each costs."
         summaries = [
             {

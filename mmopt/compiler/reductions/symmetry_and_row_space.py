@@ -24,8 +24,8 @@ multipliers d of the cells enter a bound by their moments B diag(d) Bᵀ alone. 
 can be swapped B splits into components as well. The kernels decide which programs are solved in this way.
 
 **Sets of attributes.** Where there is no time or room for that, or before it, strategies that measure sets of
-attributes one by one (``strategies.set_strategy``) are feasible points of the same program, in the space of
-one number a set.
+attributes one by one (``strategies.set_strategy_and_cells``) are feasible points of the same program, in the
+space of one number a set.
 """
 
 import math
@@ -44,12 +44,20 @@ from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.number_systems import without_form
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.numerics.component_arrays import Level, Split, lift
-from mmopt.sectors.queries_on_sectors import as_targets, matrix_of, sources_with_targets
+from mmopt.sectors.cells_of_row_space import (
+    MOST_OF_A_ROW_SPACE,
+    SECONDS_OF_LARGEST,
+    RowSpaceCells,
+    as_targets,
+    matrix_of,
+    sources_with_targets,
+    why_not_of_few,
+)
 from mmopt.sectors.residual_strategies import MOST_ATTRIBUTES as MOST_OF_SETS
 from mmopt.sectors.row_space import row_space_of
-from mmopt.sectors.sector_cells import MOST_OF_A_ROW_SPACE, SECONDS_OF_LARGEST, SectorCells, why_not_of_few
 from mmopt.strategies import SetStrategy, as_dense
-from mmopt.strategies.set_strategy import SetCells, best_by_sets, best_for_targets
+from mmopt.strategies.set_search import best_by_sets, best_for_targets
+from mmopt.strategies.set_strategy_and_cells import SetCells
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Workload
 
@@ -170,7 +178,9 @@ def by_sectors(
     return (
         queries
         if isinstance(queries, str)
-        else on_row_space(checked, workload, givens, SectorCells.of(row_space_of(queries), queries, seconds))
+        else on_row_space(
+            checked, workload, givens, RowSpaceCells.of(row_space_of(queries), queries, seconds)
+        )
     )
 
 
@@ -246,7 +256,7 @@ def _weighted_queries(
 
 
 def on_row_space(
-    checked: Checked, workload: Workload, givens: Mapping[str, Any], cells: SectorCells
+    checked: Checked, workload: Workload, givens: Mapping[str, Any], cells: RowSpaceCells
 ) -> tuple[Instance, str] | str:
     """The program bound to a row space, and the line on its size; or why it is not."""
     wanted = {d.source for d in checked.program.givens}

@@ -49,16 +49,9 @@ from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_st
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity_kernel import StartRows, search
 from mmopt.strategies import MarginalStrategy, SetStrategy, Strategy, normalise
-from mmopt.strategies.factor_strategies import (
-    ProductStrategy,
-    UnionStrategy,
-    energies,
-    products_of,
-    subsets,
-    supersets,
-    volumes,
-)
-from mmopt.strategies.set_strategy import strategy_by_sets
+from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy, products_of
+from mmopt.strategies.marginal_strategy import energies, subsets, supersets, volumes
+from mmopt.strategies.set_search import strategy_by_sets
 from mmopt.workloads import Factor, Product, Workload
 from mmopt.workloads.blocks.implicit_matrix import refine
 

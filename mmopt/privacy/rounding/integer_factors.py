@@ -65,7 +65,7 @@ from mmopt.strategies import (
     one_attribute,
     products_of,
 )
-from mmopt.strategies.factor_strategies import attributes_of
+from mmopt.strategies.marginal_strategy import attributes_of
 from mmopt.workloads import Workload
 
 BITS = (30, 42)

@@ -1,11 +1,12 @@
 """Strategies in use without optimising: baselines by name, each with its source. No programs.
 
 - ``baseline_catalogue.py``: baselines by name, in the order in which they are listed
-- ``attribute_baselines.py``: cells and answers, trees of ranges, and noise filters for streams
-- ``marginal_baselines.py``: baselines for marginals and for queries of few attributes
+- ``baseline_design.py``: what a baseline is; noise on every cell, and on every answer
+- ``attribute_baselines.py``: trees of ranges, and noise filters for streams
+- ``marginal_baselines.py``: baselines for marginals
+- ``sector_baselines.py``: baselines for queries of few attributes, sector by sector
 """
 
-from mmopt.strategies.baselines.attribute_baselines import Baseline, Parameter
 from mmopt.strategies.baselines.baseline_catalogue import (
     ALIASES,
     CATALOGUE,
@@ -13,14 +14,15 @@ from mmopt.strategies.baselines.baseline_catalogue import (
     Cost,
     Evaluated,
     baseline,
+    baseline_call,
     baseline_names,
     baseline_strategy,
     baseline_words,
     design_rows,
     evaluate,
     is_baseline,
-    read,
 )
+from mmopt.strategies.baselines.baseline_design import Baseline, Parameter
 
 __all__ = [
     "ALIASES",
@@ -31,11 +33,11 @@ __all__ = [
     "Evaluated",
     "Parameter",
     "baseline",
+    "baseline_call",
     "baseline_names",
     "baseline_strategy",
     "baseline_words",
     "design_rows",
     "evaluate",
     "is_baseline",
-    "read",
 ]

@@ -1,7 +1,4 @@
-"""Baselines attribute by attribute: cells and answers, trees of ranges, and noise filters for streams.
-
-A design is the rows to be measured, kept implicit. The mechanisms without a design are noise on every cell,
-and noise on every answer.
+"""Baselines attribute by attribute: trees of ranges, and noise filters for streams.
 
 The trees are hierarchies, Haar wavelets, weighted trees, and trees that split several attributes. The filters
 are lower-triangular Toeplitz rows, made for prefix sums over one attribute.
@@ -11,52 +8,22 @@ of its entries, prefix sums are answered by b(x) = 1 / ((1 - x) c(x)) from the m
 variance of n of them is Σ (n - i) b_i².
 """
 
+import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
-import scipy.optimize
-import scipy.sparse
+from scipy import optimize, sparse
 
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.matrix_functions import toeplitz
 from mmopt.strategies import ProductStrategy, Strategy
+from mmopt.strategies.baselines.baseline_design import BaselineDesign
 from mmopt.workloads import Dense, Implicit, Kron, Product, Sparse, Workload
-from mmopt.workloads.blocks.range_blocks import Haar, Hierarchy, Identity, Ranges, levels, runs
-
-
-class Errors(Protocol):
-    """Errors of the queries at noise of unit variance, no sensitivity: any form of strategy has them."""
-
-    def squared_error(self, workload: Workload) -> float:
-        """‖W A⁺‖²_F, weighted; infinity where the rows do not determine the workload."""
-
-    def variances(self, workload: Workload) -> Array:
-        """The variance of each unweighted query (m,); infinity for one that the rows do not determine."""
-
-
-@dataclass(frozen=True, eq=False)
-class BaselineDesign:
-    """Rows to be measured for a workload.
-
-    rows : A (p, n), unscaled. detail : the choices for this workload, in words; may be empty.
-    closed_form : their errors on this workload without a matrix; None where A has to be formed.
-    """
-
-    rows: Implicit
-    detail: str = ""
-    closed_form: Errors | None = None
-
-    @cached_property
-    def errors(self) -> Errors:
-        """Errors on this workload; TooLargeError where A has to be formed and does not fit in memory."""
-        return Strategy(self.rows.matrix()) if self.closed_form is None else self.closed_form
+from mmopt.workloads.blocks.range_blocks import Haar, Hierarchy, Ranges, levels, runs
 
 
 def by_attribute(workload: Workload, blocks: Sequence[Implicit], detail: str = "") -> BaselineDesign:
@@ -67,96 +34,6 @@ def by_attribute(workload: Workload, blocks: Sequence[Implicit], detail: str = "
     if workload.products is not None:
         closed_form = ProductStrategy(tuple(Strategy(block.matrix()) for block in blocks))
     return BaselineDesign(Kron(blocks), detail, closed_form)
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter: name, kind (int or bool), default; least : of integers; about : in a few words."""
-
-    name: str
-    kind: type[int]
-    default: int | None
-    about: str
-    least: int | None = None
-
-    def __str__(self) -> str:
-        return f"{self.name}={self.default}"
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """A way to choose a strategy, without optimisation.
-
-    Parameters
-    ----------
-    name, title : for the command line, and in words.
-    source : paper and section.
-    norms : of columns, 1 for Laplace and 2 for Gaussian noise, in its paper; it is built for both.
-    build : workload, norm and parameters to a ``BaselineDesign``. TooLargeError where memory is short.
-    parameters : with their defaults.
-    reason_against : why it does not apply to a workload, or None.
-    shown : calls with parameters that are listed and compared by default, in addition to the name alone.
-    depends_on_norm : whether its rows differ between Laplace and Gaussian noise.
-    """
-
-    name: str
-    title: str
-    source: str
-    norms: tuple[int, ...]
-    build: Callable[..., BaselineDesign]
-    parameters: tuple[Parameter, ...] = ()
-    reason_against: Callable[[Workload], str | None] = lambda workload: None
-    shown: tuple[str, ...] = ()
-    depends_on_norm: bool = False
-
-
-def cells(workload: Workload, norm: int) -> BaselineDesign:
-    """Every cell by itself (input perturbation; Dwork, McSherry, Nissim, Smith: TCC 2006)."""
-    blocks = [Identity(size) for size in workload.domain.shape]
-    return BaselineDesign(blocks[0] if len(blocks) == 1 else Kron(blocks), closed_form=OrthonormalRows())
-
-
-class OrthonormalRows:
-    """Orthonormal rows that determine every query: W A⁺ = W Aᵀ is as long as W, row by row."""
-
-    def squared_error(self, workload: Workload) -> float:
-        if workload.products is None:
-            return math.fsum(workload.weights * workload.squared_norms())
-        return math.fsum(
-            product.weight
-            * math.prod(float(factor.squared_norms().sum()) for factor in product.weighed().factors)
-            for product in workload.products
-        )
-
-    def variances(self, workload: Workload) -> Array:
-        require_memory((workload.m,), "list of the queries' variances")
-        return workload.squared_norms()
-
-
-def answers(workload: Workload, norm: int) -> BaselineDesign:
-    """Every query of the workload unchanged, repeated ones repeatedly (Laplace or Gaussian mechanism)."""
-    return BaselineDesign(workload.implicit(weighted=False), closed_form=_OnAnswers())
-
-
-class _OnAnswers:
-    """Errors of the mechanism that answers with its measurements: the noise of each query.
-
-    Least squares on the same rows, as in every ``Strategy``, are never worse.
-    """
-
-    def squared_error(self, workload: Workload) -> float:
-        """The sum of the weights."""
-        if workload.products is None:
-            return math.fsum(workload.weights)
-        return math.fsum(
-            product.weight
-            * math.prod(f.rows if f.row_weights is None else f.row_weights.sum() for f in product.factors)
-            for product in workload.products
-        )
-
-    def variances(self, workload: Workload) -> Array:
-        require_memory((workload.m,), "list of the queries' variances")
-        return np.ones(workload.m)
 
 
 # -- trees and filters
@@ -190,6 +67,7 @@ def hierarchical(
 
 
 def _levels(size: int, branching: int, root: bool) -> Implicit:
+    """The hierarchy of an attribute, with the total or, where it is more than one cell, without it."""
     tree = Hierarchy(size, branching)
     if root or size == 1:
         return tree
@@ -207,18 +85,11 @@ def best_branching(size: int) -> int:
     """
 
     def cost(b: int) -> tuple[float, int]:
-        h = _height(size, b)
+        """The cost, and b to choose the least of equals."""
+        h = next(h for h in itertools.count(1) if b**h >= size)
         return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3, b
 
     return min(range(2, max(size, 2) + 1), key=cost)
-
-
-def _height(size: int, b: int) -> int:
-    """⌈log_b n⌉, at least 1."""
-    h = 1
-    while b**h < size:
-        h += 1
-    return h
 
 
 def wavelet(workload: Workload, norm: int) -> BaselineDesign:
@@ -234,6 +105,7 @@ def wavelet(workload: Workload, norm: int) -> BaselineDesign:
 
 
 def _haar(size: int) -> Implicit:
+    """The Haar wavelet of an attribute of any size, see ``wavelet``."""
     filled = 1 << (size - 1).bit_length()
     if filled == size:
         return Haar(size)
@@ -262,7 +134,7 @@ def quadtree(workload: Workload, norm: int, branching: int = 2) -> BaselineDesig
         counts = np.bincount(first, minlength=workload.n)
         blocks.append(_blocks(first, ~is_single))
         is_single = counts[first] == 1
-    return BaselineDesign(Sparse(scipy.sparse.csr_array(scipy.sparse.vstack(blocks))))
+    return BaselineDesign(Sparse(sparse.csr_array(sparse.vstack(blocks))))
 
 
 def _starts(size: int, branching: int) -> Iterator[Ints]:
@@ -273,11 +145,11 @@ def _starts(size: int, branching: int) -> Iterator[Ints]:
         yield at.copy()
 
 
-def _blocks(first: Ints, is_measured: npt.NDArray[np.bool_]) -> scipy.sparse.csr_array:
+def _blocks(first: Ints, is_measured: np.typing.NDArray[np.bool_]) -> sparse.csr_array:
     """A row for each block with cells to be measured, in the order of their first cells."""
     cells = np.flatnonzero(is_measured)
     blocks, rows = np.unique(first[cells], return_inverse=True)
-    return scipy.sparse.csr_array((np.ones(len(cells)), (rows, cells)), shape=(len(blocks), len(first)))
+    return sparse.csr_array((np.ones(len(cells)), (rows, cells)), shape=(len(blocks), len(first)))
 
 
 @dataclass(frozen=True)
@@ -304,8 +176,8 @@ def greedy_h(workload: Workload, norm: int) -> BaselineDesign:
     require_memory((2 * n - 1, n), "hierarchy of greedy_h")
     constant = same_throughout(workload)
     constant[0, n] = 0.0  # no block is above all cells
-    top = _weighed(workload.gram, np.eye(n), constant, (0, n), norm)
-    return BaselineDesign(Dense(np.array([*_rows(top, 1.0, n, norm)])))
+    top = _weighed_block(workload.gram, np.eye(n), constant, (0, n), norm)
+    return BaselineDesign(Dense(np.array([*_weighted_rows(top, 1.0, n, norm)])))
 
 
 def _halves(start: int, stop: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -355,19 +227,22 @@ def _add_same(
     return same
 
 
-def _weighed(
+def _weighed_block(
     gram: Array, inverse: Array, constant: dict[tuple[int, int], float], ends: tuple[int, int], norm: int
 ) -> _Block:
-    """Weigh a block after its parts; ``inverse`` (n, n), at first the identity, becomes (AᵀA)⁻¹ on it."""
+    """Weigh a block after its parts; ``inverse`` (n, n), at first the identity, becomes (AᵀA)⁻¹ on it.
+
+    ``constant``: by ``same_throughout``, the part of the error that is left to the blocks above.
+    """
     if ends[1] - ends[0] == 1:
         return _Block(*ends)
-    first, second = (_weighed(gram, inverse, constant, half, norm) for half in _halves(*ends))
+    first, second = (_weighed_block(gram, inverse, constant, half, norm) for half in _halves(*ends))
     here = slice(*ends)
     block_inverse, block_gram = inverse[here, here], gram[here, here]
     v = block_inverse.sum(axis=1)
-    s = float(v.sum())
+    s = float(v.sum())  # the variance of the block's count by its parts
     error = float((block_inverse * block_gram).sum())
-    along = float(v @ block_gram @ v) / s - constant[ends] * s
+    along = float(v @ block_gram @ v) / s - constant[ends] * s  # the part of the error that the count lowers
     z = best_share(error - constant[ends] * s - along, along, s, norm) if along > LEAST_SHARE * error else 0.0
     # AᵀA becomes c (AᵀA + q 1 1ᵀ), c = (1 + z)⁻² or (1 + z)⁻¹; its inverse by Sherman and Morrison.
     q = z**2 if norm == 1 else z
@@ -390,7 +265,7 @@ def best_share(a: float, b: float, s: float, norm: int) -> float:
     return min([0.0, *real], key=lambda z: (1.0 + z) ** 2 * (a + b / (1.0 + s * z * z)))
 
 
-def _rows(block: _Block, share: float, n: int, norm: int) -> Iterator[Array]:
+def _weighted_rows(block: _Block, share: float, n: int, norm: int) -> Iterator[Array]:
     """The weighted rows, a block before its parts; ``share`` is the norm (squared) left for its columns."""
     entry = share * block.share / (1.0 + block.share) if block.parts else share
     if entry > 0:
@@ -398,19 +273,20 @@ def _rows(block: _Block, share: float, n: int, norm: int) -> Iterator[Array]:
         row[block.start : block.stop] = entry if norm == 1 else math.sqrt(entry)
         yield row
     for part in block.parts:
-        yield from _rows(part, share / (1.0 + block.share), n, norm)
+        yield from _weighted_rows(part, share / (1.0 + block.share), n, norm)
 
 
 LARGEST_LOGIT = 25.0  # of a decay, and logarithm of a weight, up or down
-LARGEST = 1e3  # in place of the logarithm of an error that is not finite
+LARGEST_LOSS = 1e3  # in place of the logarithm of an error that is not finite
 
 
 def square_root(workload: Workload, norm: int) -> BaselineDesign:
     """The square root of the matrix of prefix sums: c(x) = (1 - x)^(-1/2)."""
-    return _filter(root_column(workload.n))
+    return _toeplitz_design(root_column(workload.n))
 
 
-def _filter(column: Array, detail: str = "") -> BaselineDesign:
+def _toeplitz_design(column: Array, detail: str = "") -> BaselineDesign:
+    """The lower-triangular Toeplitz rows with this first column."""
     require_memory((len(column), len(column)), "Toeplitz matrix")
     return BaselineDesign(Dense(toeplitz(column)), detail)
 
@@ -426,7 +302,7 @@ def buffered(workload: Workload, norm: int, buffers: int = 3) -> BaselineDesign:
     Dvijotham, McMahan, Pillutla, Steinke, Thakurta: FOCS 2024. The decays θ and weights ω are those of the
     least total error of n prefix sums that a quasi-Newton search finds from the decays of a geometric series.
     """
-    return _filter(buffered_column(workload.n, buffers), f"{buffers} buffer{'s' * (buffers > 1)}")
+    return _toeplitz_design(buffered_column(workload.n, buffers), f"{buffers} buffer{'s' * (buffers > 1)}")
 
 
 def buffered_column(n: int, buffers: int) -> Array:
@@ -442,18 +318,19 @@ def buffered_column(n: int, buffers: int) -> Array:
     weights = spacing * np.sqrt(rests * (1.0 - rests)) / math.pi
 
     def spread(point: Array) -> float:
+        """The logarithm of the total error at logits and logarithms of weights."""
         column, answers = _series(point, n)
         with np.errstate(over="ignore", invalid="ignore"):
             worth = float(np.square(column).sum() * (np.arange(n, 0, -1) @ np.square(answers)))
-        return min(math.log(worth), LARGEST) if worth < math.inf else LARGEST
+        return min(math.log(worth), LARGEST_LOSS) if worth < math.inf else LARGEST_LOSS
 
     start = np.concatenate([np.log((1.0 - rests) / rests), np.log(weights)])
-    best = scipy.optimize.minimize(
+    best = optimize.minimize(
         spread,
         start,
         jac="3-point",
         method="L-BFGS-B",
-        bounds=scipy.optimize.Bounds(-LARGEST_LOGIT, LARGEST_LOGIT),
+        bounds=optimize.Bounds(-LARGEST_LOGIT, LARGEST_LOGIT),
         options={"maxiter": 1000, "maxfun": 100_000, "ftol": 1e-13},
     )
     return _series(best.x, n)[0]

@@ -16,51 +16,52 @@ from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.numerics.arrays import Array
 from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, largest_ratio
 from mmopt.strategies.baselines.attribute_baselines import (
-    Baseline,
-    BaselineDesign,
-    Parameter,
-    answers,
     buffered,
-    cells,
     greedy_h,
     hierarchical,
     quadtree,
     square_root,
     wavelet,
 )
+from mmopt.strategies.baselines.baseline_design import Baseline, BaselineDesign, Parameter, answers, cells
 from mmopt.strategies.baselines.marginal_baselines import (
     datacube,
     fourier,
-    many_unions,
-    not_marginals,
-    not_of_few,
-    not_of_marginals,
+    why_not_datacube,
+    why_not_marginals,
+)
+from mmopt.strategies.baselines.sector_baselines import (
     query_smasher,
     weighted_fourier,
+    why_not_by_sector,
+    why_not_residual_planner,
 )
 from mmopt.workloads import Kron, Workload
 
 
-def _of_one_attribute(words: str) -> Callable[[Workload], str | None]:
+def _needs_one_attribute(words: str) -> Callable[[Workload], str | None]:
     """The reason against workloads on several attributes; ``words``: what the baseline does with one."""
 
     def reason(workload: Workload) -> str | None:
+        """The reason against a workload."""
         count = len(workload.domain.shape)
         return f"{words} one attribute, the workload has {count}" if count > 1 else None
 
     return reason
 
 
-_of_steps = _of_one_attribute("its steps are the cells of")
+_needs_steps = _needs_one_attribute("its steps are the cells of")
 
 
-def _several_attributes(workload: Workload) -> str | None:
+def _needs_several_attributes(workload: Workload) -> str | None:
+    """The reason against workloads on one attribute."""
     return "for one attribute it is hierarchical(branching=2)" if len(workload.domain.shape) < 2 else None
 
 
-def _other_queries_than_marginals(workload: Workload) -> str | None:
-    is_of_marginals = not_of_marginals(workload) is None
-    return "for marginals it is residual_planner" if is_of_marginals else not_of_few(workload)
+def _needs_other_queries_than_marginals(workload: Workload) -> str | None:
+    """The reason against marginals, and why sectors are no baseline for other queries."""
+    is_of_marginals = why_not_residual_planner(workload) is None
+    return "for marginals it is residual_planner" if is_of_marginals else why_not_by_sector(workload)
 
 
 CATALOGUE: tuple[Baseline, ...] = (
@@ -103,7 +104,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Li et al., PVLDB 2014, section 5",
         (1,),
         greedy_h,
-        reason_against=_of_one_attribute("it splits"),
+        reason_against=_needs_one_attribute("it splits"),
         depends_on_norm=True,
     ),
     Baseline(
@@ -113,7 +114,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         (1,),
         quadtree,
         (Parameter("branching", int, 2, "parts of each attribute's blocks", least=2),),
-        reason_against=_several_attributes,
+        reason_against=_needs_several_attributes,
     ),
     Baseline(
         "square_root",
@@ -121,7 +122,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Fichtenberger et al., ICML 2023, section 3",
         (2,),
         square_root,
-        reason_against=_of_steps,
+        reason_against=_needs_steps,
     ),
     Baseline(
         "blt",
@@ -130,7 +131,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         (2,),
         buffered,
         (Parameter("buffers", int, 3, "numbers that are remembered from step to step", least=1),),
-        reason_against=_of_steps,
+        reason_against=_needs_steps,
     ),
     Baseline(
         "fourier",
@@ -138,7 +139,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Barak et al., PODS 2007, section 3",
         (1,),
         fourier,
-        reason_against=not_marginals,
+        reason_against=why_not_marginals,
     ),
     Baseline(
         "datacube",
@@ -146,7 +147,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Ding et al., SIGMOD 2011, section 4",
         (1,),
         datacube,
-        reason_against=many_unions,
+        reason_against=why_not_datacube,
         depends_on_norm=True,
     ),
     Baseline(
@@ -155,7 +156,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "Xiao et al., NeurIPS 2023",
         (2,),
         query_smasher,
-        reason_against=not_of_marginals,
+        reason_against=why_not_residual_planner,
     ),
     Baseline(
         "query_smasher",
@@ -163,7 +164,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "He et al., arXiv 2604.00868",
         (2,),
         query_smasher,
-        reason_against=_other_queries_than_marginals,
+        reason_against=_needs_other_queries_than_marginals,
     ),
     Baseline(
         "weighted_fourier",
@@ -171,7 +172,7 @@ CATALOGUE: tuple[Baseline, ...] = (
         "arXiv 2512.21499",
         (2,),
         weighted_fourier,
-        reason_against=not_of_few,
+        reason_against=why_not_by_sector,
     ),
 )
 
@@ -208,7 +209,7 @@ def is_baseline(text: str) -> bool:
     return text.strip() in baseline_words() or is_call
 
 
-def read(text: str) -> Call:
+def baseline_call(text: str) -> Call:
     """The baseline that a text names; its values are Python's numbers, True, False and None.
 
     Raises
@@ -221,9 +222,9 @@ def read(text: str) -> Call:
         if given:
             raise OptionError(
                 f"'{head}' is short for '{ALIASES[head]}' and takes no parameters",
-                hint=f"write '{read(ALIASES[head]).baseline.name}' with the parameters",
+                hint=f"write '{baseline_call(ALIASES[head]).baseline.name}' with the parameters",
             )
-        return read(ALIASES[head])
+        return baseline_call(ALIASES[head])
     rows = {row.name: row for row in CATALOGUE}
     if head not in rows:
         raise OptionError(f"there is no baseline '{head}'", hint=suggest(head, baseline_words()))
@@ -240,6 +241,7 @@ def read(text: str) -> Call:
 
 
 def _parsed(text: str) -> tuple[str, list[tuple[str, int | None]]]:
+    """The name in a text, and its parameters; OptionError for another form."""
     try:
         match ast.parse(text.strip(), mode="eval").body:
             case ast.Name(id=name):
@@ -334,7 +336,7 @@ def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
 
     Errors as for ``baseline``.
     """
-    design = _design(_applied(read(text), workload), workload, norm)
+    design = _design_of(text, workload, norm)
     is_large = math.prod(design.rows.shape) > MOST_ENTRIES
     if is_large and isinstance(design.closed_form, MarginalStrategy):
         return design.closed_form
@@ -346,15 +348,16 @@ def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
 def design_rows(text: str, workload: Workload, norm: int = 2) -> Array:
     """The rows (p, n) of a baseline, to be weighted by a program; errors as for ``baseline``."""
     _check_arguments(text, workload)
-    return _design(_applied(read(text), workload), workload, norm).rows.matrix()
+    return _design_of(text, workload, norm).rows.matrix()
 
 
-def _applied(call: Call, workload: Workload) -> Call:
-    """The call unchanged; OptionError where the baseline does not apply."""
+def _design_of(text: str, workload: Workload, norm: int) -> BaselineDesign:
+    """The design of the baseline that a text names; OptionError where it does not apply."""
+    call = baseline_call(text)
     reason = call.baseline.reason_against(workload)
     if reason is not None:
         raise OptionError(f"the baseline '{call}' does not apply: {reason}")
-    return call
+    return _built(call, workload, norm)
 
 
 def _check_arguments(text: object, workload: object) -> None:
@@ -374,7 +377,7 @@ def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Ev
     ------
     OptionError : an unknown name or parameter, a bad value, or a norm other than 1 and 2.
     """
-    call = read(text)
+    call = baseline_call(text)
     title = call.baseline.title
     reason = call.baseline.reason_against(workload)
     if reason is not None:
@@ -396,16 +399,18 @@ def _ratio(design: BaselineDesign, workload: Workload) -> float | None:
         return None
 
 
-def _design(call: Call, workload: Workload, norm: int) -> BaselineDesign:
+def _built(call: Call, workload: Workload, norm: int) -> BaselineDesign:
+    """The design of a call."""
     design: BaselineDesign = call.baseline.build(workload, norm, **dict(call.given))
     return design
 
 
 def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tuple[Cost, str]]:
+    """For each norm the cost, and the choices for the workload in words."""
     plain = workload.unweighted
     for norm in norms:
         if norm == norms[0] or call.baseline.depends_on_norm:
-            design = _design(call, workload, norm)
+            design = _built(call, workload, norm)
             squared = design.errors.squared_error(workload)
             mean = (squared if plain is workload else design.errors.squared_error(plain)) / workload.m
             ratio = _ratio(design, workload)

@@ -1,41 +1,18 @@
-"""Baselines for marginals and for queries of few attributes.
+"""Baselines for marginals: the Fourier queries that they need, and BMAX of the data cube method."""
 
-For marginals: the Fourier queries that they need, and BMAX of the data cube method. For queries of few
-attributes, sector by sector: QuerySmasher, ResidualPlanner, weighted Fourier.
-
-A query ⊗ qᵢ has in sector S the part ⊗ over S of qᵢ less its mean, times the means of the others; a
-measurement of one sector is independent of the others, so variances add up over the sectors. No array is as
-large as the number of cells.
-"""
-
-import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import scipy.optimize
 
-from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import not_below, plus_up
-from mmopt.sectors.residual_strategies import (
-    MOST_ATTRIBUTES,
-    RANK,
-    AttributeDesign,
-    ResidualSpace,
-    asked_of_characters,
-    residual_strategy,
-)
 from mmopt.strategies import MarginalStrategy
-from mmopt.strategies.baselines.attribute_baselines import BaselineDesign, OrthonormalRows
-from mmopt.strategies.factor_strategies import volumes
-from mmopt.workloads import Dense, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
-from mmopt.workloads.blocks.range_blocks import Total
+from mmopt.strategies.baselines.baseline_design import BaselineDesign, OrthonormalRows
+from mmopt.strategies.marginal_strategy import volumes
+from mmopt.workloads import Dense, Kron, Stack, Workload
 
-Truths = npt.NDArray[np.bool_]
+Truths = np.typing.NDArray[np.bool_]
 
 
 MOST_OF_MARGINALS = 16
@@ -59,7 +36,7 @@ def marginal_masks(workload: Workload) -> list[int] | None:
     return [sum(1 << i for i, kind in enumerate(each) if kind == "identity") for each in kinds] or None
 
 
-def not_marginals(workload: Workload) -> str | None:
+def why_not_marginals(workload: Workload) -> str | None:
     """Why a baseline for marginals does not apply to a workload; None where it does."""
     if marginal_masks(workload) is None:
         return "the queries are not marginals: products of identities and totals"
@@ -69,9 +46,9 @@ def not_marginals(workload: Workload) -> str | None:
     return None
 
 
-def many_unions(workload: Workload) -> str | None:
+def why_not_datacube(workload: Workload) -> str | None:
     """Why ``datacube`` does not apply to a workload; None where it does."""
-    reason = not_marginals(workload)
+    reason = why_not_marginals(workload)
     if reason is None and len(candidates(sorted({*(marginal_masks(workload) or ())}))) > MOST_CANDIDATES:
         return f"more than {MOST_CANDIDATES} unions of asked marginals, too many to choose among"
     return reason
@@ -135,6 +112,7 @@ def datacube(workload: Workload, norm: int) -> BaselineDesign:
 
 
 def _name(mask: int, attributes: Sequence[str]) -> str:
+    """A marginal in words."""
     return " × ".join(name for i, name in enumerate(attributes) if mask >> i & 1) or "total"
 
 
@@ -196,212 +174,3 @@ def _greedy_cover(covers: Truths) -> list[int]:
         chosen.append(int(np.argmax(covers[left].sum(axis=0))))
         left &= ~covers[:, chosen[-1]]
     return chosen
-
-
-MOST_CELLS = 2**16
-"""Cells up to which the largest of all columns is computed; above, the largest of each sector are added."""
-MOST_PARTS = 10**6
-"""The most parts of all sectors together, one for each attribute: more would take a minute to build."""
-
-Sector = tuple[int, ...]
-
-
-def not_of_few(workload: Workload) -> str | None:
-    """Why sectors are no baseline for a workload; None where they are."""
-    if workload.products is None:
-        return "the queries are a matrix, not products over attributes"
-    sets = {product.looked_at for product in workload.products}
-    if (order := max(map(len, sets))) > MOST_ATTRIBUTES:
-        return f"a query looks at {order} attributes, more than {MOST_ATTRIBUTES}"
-    sectors = {
-        sector for one in sets for size in range(len(one) + 1) for sector in itertools.combinations(one, size)
-    }
-    if (parts := len(sectors) * len(workload.domain.shape)) > MOST_PARTS:
-        return (
-            f"{len(sectors):,} sectors over {len(workload.domain.shape)} attributes have {parts:,} parts; "
-            f"the limit is {MOST_PARTS:,}"
-        )
-    return None
-
-
-def not_of_marginals(workload: Workload) -> str | None:
-    """Why ResidualPlanner is no baseline for a workload; None where it is."""
-    if marginal_masks(workload) is None:
-        return "the queries are not marginals: products of identities and totals"
-    return not_of_few(workload)
-
-
-def query_smasher(workload: Workload, norm: int) -> BaselineDesign:
-    """Each sector at its own optimum, a product of strategies of its attributes; bases are uniform.
-
-    Where several products that are no multiples of each other have a part in a sector, the product of
-    strategies is the best one of a search.
-    """
-    residual = residual_strategy(workload)
-
-    @cache
-    def roots(design: AttributeDesign) -> tuple[Array, Array]:
-        centred = design.inverse - design.inverse.mean(axis=0)
-        centred -= centred.mean(axis=1)[:, None]
-        return _root(design.strategy), _root(centred).T
-
-    def measured(space: ResidualSpace) -> "_Measured":
-        rows, directions = zip(*map(roots, space.designs), strict=True) if space.designs else ((), ())
-        dense = dict(zip(space.attributes, map(Dense, rows), strict=True))
-        core = np.full((1,) * len(rows), 1 / space.share)
-        return space.attributes, Scaled(_block(dense, workload), math.sqrt(space.share)), core, directions
-
-    return _by_sector(map(measured, residual.spaces), residual.is_optimal)
-
-
-def weighted_fourier(workload: Workload, norm: int) -> BaselineDesign:
-    """Each character with a weight ∝ √ of its share in the queries; cosine and sine have the same."""
-    energies = asked_of_characters(workload)
-    total = math.fsum(float(np.sqrt(energy).sum()) for energy in energies.values())
-    sizes = workload.domain.shape
-    basis = {d: real_fourier(d)[1:] * math.sqrt(d) for d in {*sizes}}
-    measured: list[_Measured] = []
-    for sector, energy in energies.items():
-        # Rows are cosine and sine of frequency 1, of frequency 2, …; characters are in order of frequency.
-        order = np.ix_(*(np.arange(sizes[i] - 1) // 2 for i in sector))
-        weights = np.sqrt(energy[order] if sector else energy) / total
-        if not weights.any():
-            continue
-        rows = _block({i: Dense(basis[sizes[i]]) for i in sector}, workload)
-        core = np.divide(1.0, weights, where=weights > 0, out=np.zeros_like(weights))
-        directions = [basis[sizes[i]].T / sizes[i] for i in sector]
-        measured.append((sector, _Characters(rows, np.sqrt(weights).ravel()), core, directions))
-    return _by_sector(measured, is_each=True)
-
-
-_Measured = tuple[Sector, Implicit, Array, Sequence[Array]]
-"""A sector, its rows, and core and directions as in ``_BySector``."""
-
-
-def _by_sector(
-    measured: Iterable[_Measured], is_optimal: bool = True, is_each: bool = False
-) -> BaselineDesign:
-    sectors, blocks, cores, directions = zip(*measured, strict=True)
-    errors = _BySector(
-        dict(zip(sectors, cores, strict=True)), dict(zip(sectors, directions, strict=True)), is_each
-    )
-    detail = f"{len(blocks):,} sectors" + ("" if is_optimal else ", some by the best product found")
-    return BaselineDesign(_Sectors(blocks), detail, errors)
-
-
-def _block(rows: Mapping[int, Implicit], workload: Workload) -> Implicit:
-    """⊗ of these rows by attribute, sums over all other attributes."""
-    totals = {size: Total(size) for size in workload.domain.shape}
-    parts = [rows.get(i, totals[size]) for i, size in enumerate(workload.domain.shape)]
-    return parts[0] if len(parts) == 1 else Kron(parts)
-
-
-def _root(matrix: Array) -> Array:
-    """R (k, d) with RᵀR = ``matrix``, symmetric and psd, without directions that are only rounding."""
-    values, vectors = np.linalg.eigh(matrix)
-    kept = values > RANK * values[-1]
-    return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
-
-
-class _Sectors(Stack):
-    """The rows of all sectors."""
-
-    def largest_power(self, norm: int) -> float:
-        """The power of the largest column; over many cells an upper bound, the sum over the sectors."""
-        if self.size <= MOST_CELLS:
-            return float(self.column_powers(norm).max())
-        total = np.zeros(())
-        for block in self.blocks:
-            total = plus_up(total, np.asarray(block.largest_power(norm)))
-        return float(total)
-
-
-class _Characters(Scaled):
-    """Products of cosines and sines, each row with a scale."""
-
-    def largest_power(self, norm: int) -> float:
-        """For norm 2 the power of every column, cos² + sin² = 1; for norm 1 Σ scale · largest entry."""
-        if norm == 2:
-            total = float(np.square(self.scale).sum())
-        else:
-            parts = self.inner.parts if isinstance(self.inner, Kron) else (self.inner,)
-            largest = np.ones(1)
-            for part in parts:
-                largest = np.multiply.outer(largest, np.abs(part.matrix()).max(axis=1)).ravel()
-            total = float(self.scale @ largest)
-        return float(not_below(np.asarray(total), 2 * self.rows + 64))
-
-
-@dataclass(frozen=True, eq=False)
-class _BySector:
-    """Variances as sums over sectors: Σ_k core_k Π over the sector's attributes |q D|²_k Π of others' means².
-
-    cores : by sector, an axis for each attribute. directions : D (d, k) for each attribute; ``is_each``: each
-    column is an entry of the core's axis, else all together are one. Means are uniform ones.
-    """
-
-    cores: Mapping[Sector, Array]
-    directions: Mapping[Sector, Sequence[Array]]
-    is_each: bool = False
-
-    def squared_error(self, workload: Workload) -> float:
-        def sum_along(factor: Factor, direction: Array, is_each: bool) -> Array:
-            """The sum over the queries, (1, k)."""
-            squares = np.einsum("xk,xy,yk->k", direction, factor.gram(), direction, optimize=True)
-            return np.asarray((squares if is_each else squares.sum(keepdims=True))[None])
-
-        products = workload.products or ()
-        each = self._variances([product.weighed() for product in products], sum_along)
-        return math.fsum(p.weight * float(error[0]) for p, error in zip(products, each, strict=True))
-
-    def variances(self, workload: Workload) -> Array:
-        def rows_along(factor: Factor, direction: Array, is_each: bool) -> Array:
-            """One row a query, (q, k)."""
-            if is_each:
-                return np.square(factor.apply(direction.T)).T
-            return factor.squared_lengths(direction)[:, None]
-
-        require_memory((workload.m,), "list of the queries' variances")
-        plain = [product.unweighted() for product in workload.products or ()]
-        return np.concatenate(self._variances(plain, rows_along))
-
-    def _variances(
-        self, products: Sequence[Product], squares_along: Callable[[Factor, Array, bool], Array]
-    ) -> list[Array]:
-        """The variances of each product's queries, from the squares by ``squares_along``."""
-        kept: dict[tuple[Factor, int], Array] = {}
-
-        def squares(factor: Factor, direction: Array, is_each: bool) -> Array:
-            if (factor, id(direction)) not in kept:
-                kept[factor, id(direction)] = squares_along(factor, direction, is_each)
-            return kept[factor, id(direction)]
-
-        return [self._over_sectors(product, squares) for product in products]
-
-    def _over_sectors(self, product: Product, squares_along: Callable[[Factor, Array, bool], Array]) -> Array:
-        """The variances of a product's queries, from the squares by ``squares_along``; a sector at a time."""
-        looked_at, factors = product.looked_at, product.factors
-        total = np.zeros(1)
-        for size in range(len(looked_at) + 1):
-            for sector in itertools.combinations(looked_at, size):
-                if sector not in self.cores:  # no query has a part there
-                    continue
-                directions = dict(zip(sector, self.directions[sector], strict=True))
-                axes = iter(self.cores[sector].shape)
-                tensor = self.cores[sector].reshape([next(axes) if i in directions else 1 for i in looked_at])
-                for i in looked_at:
-                    is_each = self.is_each and i in directions
-                    parts = squares_along(
-                        factors[i], directions.get(i, self._uniform(factors[i].size)), is_each
-                    )
-                    tensor = np.tensordot(tensor, parts, axes=([0], [1]))
-                total = total + tensor.ravel()
-        return total
-
-    def _uniform(self, size: int) -> Array:
-        """The direction (size, 1) of a mean."""
-        return self._means.setdefault(size, np.full((size, 1), 1 / size))
-
-    @cached_property
-    def _means(self) -> dict[int, Array]:
-        return {}

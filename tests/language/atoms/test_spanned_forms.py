@@ -21,8 +21,8 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.component_arrays import Split
 from mmopt.numerics.unlisted_cells import Measure
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.sector_cells import SectorCells
+from mmopt.sectors.cells_of_row_space import RowSpaceCells
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.workloads import Workload
 
 
@@ -32,7 +32,7 @@ class Case:
     def __init__(self, rng: np.random.Generator) -> None:
         self.workload = few_of_many(rng)
         self.rows: DenseSectors = dense_sectors(self.workload)
-        self.cells = SectorCells.of(self.rows, self.workload)
+        self.cells = RowSpaceCells.of(self.rows, self.workload)
         root = self.rows.root
         self.root = Split(root.rows, self.cells, root.parts)
         half = rng.normal(size=(len(self.rows.basis),) * 2)

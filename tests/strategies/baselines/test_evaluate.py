@@ -1,6 +1,6 @@
 """Every baseline on many workloads: support, sensitivities, errors with and without a matrix; their names.
 
-Guards baseline_catalogue.py and attribute_baselines.py.
+Guards baseline_catalogue.py, baseline_design.py and attribute_baselines.py.
 """
 
 import itertools
@@ -20,11 +20,11 @@ from mmopt.strategies.baselines import (
     CATALOGUE,
     Evaluated,
     baseline,
+    baseline_call,
     baseline_names,
     baseline_words,
     evaluate,
     is_baseline,
-    read,
 )
 from mmopt.workloads import query_product as f
 from tests.strategies.asked import line, marginals_of, random_asked, with_targets
@@ -64,7 +64,7 @@ def test_errors_without_a_matrix_are_those_of_the_matrix(
 def check_errors(workload: Workload, norm: int) -> None:
     found = {one.name: one for one in evaluations(workload, (norm,))}
     for name in baseline_names():
-        reason = read(name).baseline.reason_against(workload)
+        reason = baseline_call(name).baseline.reason_against(workload)
         assert found[name].name == name and found[name].reason == reason
         if reason is not None:
             assert found[name].costs == ()
@@ -93,7 +93,7 @@ def test_only_what_says_so_depends_on_the_norm(rng: np.random.Generator) -> None
     """Other rows are built once and judged in both norms."""
     for _ in range(2):
         workload = random_asked(rng)
-        rows = {name: read(name).baseline for name in baseline_names()}
+        rows = {name: baseline_call(name).baseline for name in baseline_names()}
         same = [
             name for name, row in rows.items() if not (row.depends_on_norm or row.reason_against(workload))
         ]
@@ -206,21 +206,26 @@ def test_the_table_is_consistent() -> None:
     assert len({*names}) == len(names) and not {*names} & {*ALIASES}
     assert {*baseline_words()} == {*names, *ALIASES}
     for text in (*baseline_names(), *ALIASES.values()):
-        assert str(read(text)) == text
+        assert str(baseline_call(text)) == text
     for row in CATALOGUE:
         assert row.title and row.source and set(row.norms) <= {1, 2}
         assert len({parameter.name for parameter in row.parameters}) == len(row.parameters)
         # Every default may be written out.
         given = ", ".join(map(str, row.parameters))
-        assert read(f"{row.name}({given})").given == tuple((p.name, p.default) for p in row.parameters)
+        assert baseline_call(f"{row.name}({given})").given == tuple(
+            (p.name, p.default) for p in row.parameters
+        )
 
 
 def test_read() -> None:
-    call = read(" hierarchical( branching = 16, root=False )")
+    call = baseline_call(" hierarchical( branching = 16, root=False )")
     assert call.baseline.name == "hierarchical" and dict(call.given) == {"branching": 16, "root": False}
     assert str(call) == "hierarchical(branching=16, root=False)"
-    assert str(read("haar")) == "wavelet" and str(read("hierarchy")) == "hierarchical(branching=2)"
-    assert read("wavelet()") == read("wavelet")
+    assert (
+        str(baseline_call("haar")) == "wavelet"
+        and str(baseline_call("hierarchy")) == "hierarchical(branching=2)"
+    )
+    assert baseline_call("wavelet()") == baseline_call("wavelet")
 
 
 def test_what_counts_as_a_name() -> None:
@@ -265,5 +270,5 @@ def test_refusals(subtests: pytest.Subtests) -> None:
     for text, message in cases.items():
         with subtests.test(text):
             with pytest.raises(OptionError) as caught:
-                read(text)
+                baseline_call(text)
             assert (str(caught.value) + "\n").startswith(message)

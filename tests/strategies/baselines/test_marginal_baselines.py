@@ -1,6 +1,6 @@
 """The Fourier basis is orthonormal, and BMAX is the best of all sets of marginals.
 
-Guards attribute_baselines.py.
+Guards marginal_baselines.py.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """QuerySmasher, ResidualPlanner, weighted Fourier: published figures, closed forms, dense variances.
 
-Guards marginal_baselines.py.
+Guards sector_baselines.py.
 """
 
 import itertools
@@ -11,8 +11,8 @@ import pytest
 from few_attributes import up_to
 from tolerances import FINE, ROUNDING
 
-from mmopt.strategies.baselines import evaluate, read
-from mmopt.strategies.baselines.marginal_baselines import query_smasher, weighted_fourier
+from mmopt.strategies.baselines import baseline_call, evaluate
+from mmopt.strategies.baselines.sector_baselines import query_smasher, weighted_fourier
 from mmopt.testing.problem_registry import domain_of, marginals
 from mmopt.workloads import Product, Workload, query_product as f
 from tests.strategies.asked import line, marginals_of
@@ -85,7 +85,7 @@ def test_columns_over_many_cells_are_bounded(
     """The sum of the sectors' largest is no less than the largest sum, and for norm 2 hardly more."""
     workload, names = up_to((4, 3, 3), 2), ("query_smasher", "weighted_fourier")
     exact = [[cost.sensitivity for cost in evaluate(name, workload).costs] for name in names]
-    monkeypatch.setattr("mmopt.strategies.baselines.marginal_baselines.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.strategies.baselines.sector_baselines.MOST_LISTED_CELLS", 1)
     for name, (first, second) in zip(names, exact, strict=True):
         with subtests.test(name):
             bounds = [cost.sensitivity for cost in evaluate(name, workload).costs]
@@ -94,19 +94,19 @@ def test_columns_over_many_cells_are_bounded(
 
 
 def test_reasons_against(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.strategies.baselines.marginal_baselines.MOST_PARTS", 200)
+    monkeypatch.setattr("mmopt.strategies.baselines.sector_baselines.MOST_PARTS", 200)
     matrix = Workload.from_matrix(np.eye(3))
     of_nine = up_to((2,) * 9, 9, f.prefix, least=9)
     of_all = up_to((2,) * 9, 2)
     for name in ("query_smasher", "weighted_fourier"):
-        against = read(name).baseline.reason_against
+        against = baseline_call(name).baseline.reason_against
         assert against(matrix) == "the queries are a matrix, not products over attributes"
         assert against(of_nine) == "a query looks at 9 attributes, more than 8"
         assert against(of_all) == "46 sectors over 9 attributes have 414 parts; the limit is 200"
         assert against(line(f.prefix(4))) is None
-    assert read("residual_planner").baseline.reason_against(line(f.prefix(4))) == (
+    assert baseline_call("residual_planner").baseline.reason_against(line(f.prefix(4))) == (
         "the queries are not marginals: products of identities and totals"
     )
-    assert read("query_smasher").baseline.reason_against(marginals_of((2, 3), (0, 1))) == (
+    assert baseline_call("query_smasher").baseline.reason_against(marginals_of((2, 3), (0, 1))) == (
         "for marginals it is residual_planner"
     )

@@ -43,8 +43,8 @@ from functools import cached_property, reduce
 import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.balls import GROW, gamma
-from mmopt.sectors.functions_of_few import Sector, SectorComponent, sets_of
+from mmopt.numerics.balls import GROW, Ball, gamma
+from mmopt.sectors.functions_of_few import Sector, SectorComponent, all_subsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +67,11 @@ class Mixture:
     def total(self) -> float:
         """The mass, by the weights."""
         return math.fsum(self.weights)
+
+    @property
+    def mass(self) -> Ball:
+        """The exact mass of the measure whose factors are divided by their exact sums."""
+        return Ball(np.asarray(self.total), np.asarray(EPS * self.total))
 
     def times(self, weights: Array) -> Mixture:
         """The products with other weights; those of weight 0 are left out."""
@@ -107,7 +112,10 @@ def mixture_moments(component: SectorComponent, seconds: Mapping[int, Array], sc
 def _block(
     one: Sector, other: Sector, seconds: Mapping[int, Array], means: Mapping[int, Array], scales: Array
 ) -> Array:
-    """The moments of the functions of a sector with those of another."""
+    """The moments of the functions of a sector with those of another; arguments as for ``mixture_moments``.
+
+    ``means``: (J, o - 1) of each attribute the means of its contrasts.
+    """
     both = [i for i in one if i in other]
     arrays = [seconds[i][:, 1:, 1:] for i in both]
     arrays += [means[i] for sector in (one, other) for i in sector if i not in both]
@@ -125,7 +133,7 @@ def _block(
 
 
 def _joined(arrays: Sequence[Array], count: int) -> Array:
-    """(J, ·) the products of an entry of each array (J, …), product by product."""
+    """(J, ·) for each of the J products all products of an entry of each array (J, …)."""
     product = np.ones((count, 1))
     for array in arrays:
         product = np.einsum("ja,jb->jab", product, array.reshape(count, -1)).reshape(count, -1)
@@ -147,16 +155,19 @@ def basis_rounding(basis: Array, sizes: Array) -> float:
 def products_rounding(mixture: Mixture, order: int) -> float:
     """g: computed moments in the basis of floats are off by at most g √(Q[a, a] Q[b, b]) each.
 
-    order : attributes of a query, at most; an entry of the moments is made of twice as many at most.
+    order : w, the most attributes of a query; an entry is a product over twice as many at most.
     """
     most = max(f.shape[1] for f in mixture.factors)
     sums = [float(np.abs(f.sum(axis=1) - 1.0).max(initial=0.0)) for f in mixture.factors]
-    one = max(sums) + 2 * gamma(most + 2) + gamma(most + 6)
-    return float(np.expm1(2 * order * np.log1p(one)) + gamma(mixture.count + 2)) * GROW
+    each = max(sums) + 2 * gamma(most + 2) + gamma(most + 6)  # of the moments of one attribute: δ + γ
+    return float(np.expm1(2 * order * np.log1p(each)) + gamma(mixture.count + 2)) * GROW
 
 
 def component_rounding(moments: Array, products: float, basis: float, order: int) -> float:
-    """At least ‖Q̃ - Q‖₂ of a component, from g, and from ``basis``, (1 + √k) ‖Δ‖ of k attributes."""
+    """At least ‖Q̃ - Q‖₂ of a component's computed ``moments``: see **Rounding of moments** above.
+
+    products : g, by ``products_rounding``. basis : (1 + √k) ‖Δ‖ of k attributes. order : w.
+    """
     trace = float(np.trace(moments)) * (1.0 + products) + EPS * len(moments)
     norm = min(trace, float(np.abs(moments).sum(axis=1).max(initial=0.0)) + products * trace)
     return float(products * trace / (1.0 - products) + np.expm1(2 * order * np.log1p(basis)) * norm) * GROW
@@ -199,7 +210,7 @@ def _diagonal(array: Array, labels: Sequence[int], kept: Sequence[int]) -> Array
 
 
 def _at_orbits(part: Array, sector: Sector, functions: Sequence[Array]) -> Array:
-    """Coordinates (width, …) on the contrasts of a sector to (…, orbits of each attribute)."""
+    """Values (…, orbits of each attribute) of coordinates (width, …) on the contrasts of a sector."""
     contrasts = [functions[i][:, 1:] for i in sector]
     values = part.reshape([contrast.shape[1] for contrast in contrasts] + list(part.shape[1:]))
     for contrast in contrasts:  # the first axis goes and comes back as the last; further axes end up first
@@ -216,16 +227,19 @@ def at_cells(tables: ProfileTables, cells: Ints) -> Array:
 
 
 def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> list[Array]:
-    """(o,) an attribute: the mean of f under the product number ``at``, given the attribute's orbit."""
+    """(o,) an attribute: the mean of f given its orbit, under a product of a mixture.
+
+    factors : of the mixture. at : the product's number.
+    """
     means = [np.zeros(factor.shape[1]) for factor in factors]
-    whole = 0.0
+    total = 0.0
     for union, table in tables.items():
         measures = [factors[i][at] for i in union]
         mean = float(_mean(table, measures))
-        whole += mean
+        total += mean  # a table without the attribute has its mean whatever the orbit
         for axis, i in enumerate(union):
             means[i] += _mean(np.moveaxis(table, axis, 0), measures[:axis] + measures[axis + 1 :]) - mean
-    return [part + whole for part in means]
+    return [part + total for part in means]
 
 
 def _mean(table: Array, measures: Sequence[Array]) -> Array:
@@ -250,7 +264,7 @@ class ProfileFunctions:
     @cached_property
     def sets(self) -> tuple[Axes, ...]:
         """The sets of the tables and all their subsets, the empty one first."""
-        return sets_of(self.unions)
+        return all_subsets(self.unions)
 
     @cached_property
     def places(self) -> dict[Axes, slice]:
@@ -287,11 +301,13 @@ class ProfileFunctions:
 
 
 def _subsets(union: Axes) -> Iterable[tuple[Axes, tuple[bool, ...]]]:
+    """Each subset of a set of attributes, and whether it has each of them."""
     for has in itertools.product((False, True), repeat=len(union)):
         yield tuple(i for i, there in zip(union, has, strict=True) if there), has
 
 
 def _slices(has: Sequence[bool], keep: bool = False) -> tuple[slice | int, ...]:
+    """The contrasts of the attributes that a subset has, the constant of others, with ``keep`` as an axis."""
     return tuple(slice(1, None) if there else slice(0, 1) if keep else 0 for there in has)
 
 

@@ -1,10 +1,10 @@
-"""The search for measures of the cells and for strategies, for queries of few attributes.
+"""The search for designs: a design is a measure of the cells, which gives a bound, and a strategy.
 
-Every measure has a bound, every strategy a total error; the best of each so far are kept.
+For queries of few attributes. Every strategy has a total error; the best of each so far are kept.
 
 **Total error.** First the best single product of measures: each measure is multiplied by the square of the
 mean of f given the attribute's value, which is 1 where nothing is to be gained. Then strategies whose f is
-level, and mixtures of some products (both in ``mixture_search.py``). Then columns: cells where f is large are
+level, and mixtures of some products (``mixtures_of_measures.py``). Then columns: cells where f is large are
 added to the best product, and all weights change by a Newton step, to the best point on the simplex of the
 second-order model of t (fully corrective column generation, Wynn 1970 and Fedorov 1972 for designs).
 
@@ -12,56 +12,192 @@ second-order model of t (fully corrective column generation, Wynn 1970 and Fedor
 is worth its longest column times its largest variance relative to the target. First one product of measures
 and the shares are improved in turn, the shares by Newton steps; then level strategies, each at the best
 shares for its moments; then columns, and Newton steps of all weights together.
+
+**Level strategies** have columns of nearly equal length; their measures may be negative. At the best measure
+f(x) <= 1, with equality where it is positive, and in workloads of queries of few attributes that is at nearly
+all cells. So the equation f(x) = 1 for *all* x is solved, for a density of the few coordinates that f itself
+has (``RowSpace.profiles``): the f of a measure depends on these alone. The solution need not be a measure, so
+it bounds nothing; but its N is a strategy like any other, of total error max f · t².
+
+The step h ← h + 2 (f - 1) is that of the multiplicative algorithm d ← d f² (power 2 is the natural one for
+tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010) about a product of measures. Anderson's
+mixing of the last few steps reaches the fixed point sooner (Anderson, Iterative procedures for nonlinear
+integral equations, J. ACM 12, 1965; Walker and Ni, SIAM J. Numer. Anal. 49, 2011).
 """
 
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.linalg
 
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.matrix_functions import eigh, is_definite
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.mixture_search import (
+from mmopt.sectors.mixtures_of_measures import (
     Columns,
-    MixedSteps,
     MomentSpectrum,
     QueryShares,
-    Solved,
     best_on_simplex,
-    climbed_to_neighbours,
     columns_of,
     columns_of_cells,
-    high_neighbours,
     integrals_and_curvature,
-    level_strategies,
     mixtures_of_rising_t,
     spectrum,
 )
-from mmopt.sectors.row_space import RowSpace
+from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.row_space import Profiles, RowSpace
 
-PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3
-POWER = 2.0  # of the multiplicative steps (``mixture_search.py``)
+PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3  # of one product of measures; the last rise of a mean of f above 1
+POWER = 2.0  # of the multiplicative steps: see **Level strategies** above
 LEAST_MEAN, LEAST_LOGARITHM = 1e-3, -60.0  # so that a value that no query looks at keeps some measure
-LEVEL_STEPS, LEVEL_PATIENCE = 80, 12
+LEVEL_STEPS, LEVEL_PATIENCE = 80, 12  # of level strategies: all steps, and those in turn without a gain
 LEVEL_SHARE = 0.02  # f - 1 at most this part of the gap counts as level
 LEVEL_FALL = 0.01  # of the gap in a step, for which it goes on
 MIXED_RISE = 0.02  # of the gap, that a mixture has to rise by for the next
 STARTS = 48  # cells that each search starts from, of each kind
 MOST_ADDED = 300  # columns a round
-MOST_COLUMNS = 3000
+MOST_COLUMNS = 3000  # in all
 LEAST_SHARE = 0.1  # of its weight that a column or an orbit keeps in a step
-DROPPED = 1e-11
-CLOSE = 1e-9
-ROUNDS = 20
+DROPPED = 1e-11  # a weight, and the largest change of weights in a step
+CLOSE = 1e-9  # a gap, and f - 1
+ROUNDS = 20  # for targets: of the product of measures and the shares in turn
 STEPS_A_ROUND = 3  # of the product of measures
 NEWTON_STEPS = 6  # of the shares, for moments that are held
 TARGETS_CLOSE = 1e-3  # of the largest slope to 1, from which the next step is worth more
 LEAST_OF_QUERY = 1e-10  # so that every query is seen
 LEAST_DEFINITE = 1e-12  # of the smallest eigenvalue to the largest
+
+
+# -- level strategies
+
+STEPS_MIXED = 10  # that are remembered
+RIDGE = 1e-12  # of the trace of the changes' Gram matrix
+
+
+@dataclass(frozen=True, eq=False)
+class MixedSteps:
+    """Anderson's mixing: the last places (v,) and the miss of each.
+
+    A miss is the plain step from the place, which is zero at the fixed point.
+    """
+
+    places: tuple[Array, ...] = ()
+    misses: tuple[Array, ...] = ()
+
+    def with_step(self, place: Array, miss: Array) -> "MixedSteps":
+        """The steps with one more; the oldest is dropped."""
+        last = slice(1 - STEPS_MIXED, None)
+        return MixedSteps((*self.places[last], place), (*self.misses[last], miss))
+
+    def next(self) -> Array:
+        """The next place: a plain step from where the misses, were they linear, would be least."""
+        place, miss = self.places[-1], self.misses[-1]
+        if len(self.places) == 1:
+            return np.asarray(place + miss)
+        changes = np.array([miss - earlier for earlier in self.misses[:-1]])
+        steps = np.array([place - earlier for earlier in self.places[:-1]])
+        gram = changes @ changes.T
+        gram += RIDGE * np.trace(gram) * np.eye(len(gram))
+        return np.asarray(place + miss - np.linalg.solve(gram, changes @ miss) @ (steps + changes))
+
+
+Solved = Callable[[Sequence[Array]], MomentSpectrum]
+"""The spectrum at moments of a measure, which may be negative."""
+
+SHORTER = 0.5  # part of a step that is tried where the moments are not definite
+LEAST_ROOT = 1e-5  # of ``_smallest_ratio`` at the start: below it the step was too long
+FLAT = 1e-12  # of 2 (f - 1), root mean square
+
+
+def level_strategies(
+    space: RowSpace, profiles: Profiles, measure: Mixture, solved: Solved | None = None
+) -> Iterator[MomentSpectrum]:
+    """Strategies of ever flatter f, mostly; from the product under which profiles are orthonormal.
+
+    ``solved``: the spectrum at moments; by default that of the space's own queries. Ends where f is flat to
+    rounding.
+    """
+    moments, solved = space.moments(measure), solved or partial(spectrum, space)
+    strategy = solved(moments)
+    least = LEAST_ROOT * _smallest_ratio(strategy)
+    off = POWER * profiles.coordinates(strategy.parts)
+    off[0] -= POWER
+    place = np.zeros(len(off))
+    steps = MixedSteps().with_step(place, off)
+    while float(np.linalg.norm(off)) > FLAT:
+        target = steps.next()
+        while True:
+            added = profiles.moments(target)
+            mass = 1.0 + float(target[0])
+            # The moments have this total mass; where it is not positive the step was too long.
+            strategy = solved([(q + more) / mass for q, more in zip(moments, added, strict=True)])
+            if mass > 0.0 and _smallest_ratio(strategy) > least:
+                break
+            target = place + SHORTER * (target - place)
+        place = target
+        off = POWER * profiles.coordinates(strategy.parts)
+        off[0] -= POWER
+        steps = steps.with_step(place, off)
+        yield strategy
+
+
+def _smallest_ratio(strategy: MomentSpectrum) -> float:
+    """The smallest root, next to the largest of its component."""
+    return min(float(roots[0] / roots[-1]) for roots in strategy.roots if len(roots))
+
+
+# -- long columns
+
+HeightOfCells = Callable[[Ints], Array]
+"""f at cells (c, k)."""
+
+MOST_SWEEPS = 50  # over all neighbours of cells
+PART_OF_EXCESS = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach
+
+
+def nearby_cells(cells: Ints, shape: Sequence[int]) -> Ints:
+    """(c, Σ o, k) each cell with each value of each attribute in turn, itself k times among them."""
+    attributes = np.repeat(np.arange(len(shape)), shape)
+    values = np.concatenate([np.arange(count) for count in shape])
+    near = np.repeat(cells[:, None, :], len(values), axis=1)
+    near[:, np.arange(len(values)), attributes] = values
+    return near
+
+
+def climbed_to_neighbours(profile: HeightOfCells, shape: Sequence[int], cells: Ints) -> tuple[Ints, Array]:
+    """The cells (c, k) moved to the best neighbour until none is better; once each, and f, descending."""
+    best = np.unique(cells, axis=0)
+    heights = profile(best)
+    moving = np.ones(len(best), dtype=bool)
+    for _ in range(MOST_SWEEPS):
+        if not moving.any():
+            break
+        near = nearby_cells(best[moving], shape)
+        near_heights = profile(near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
+        at, highest = np.arange(len(near)), near_heights.argmax(axis=1)
+        rises = near_heights[at, highest] > heights[moving] * (1.0 + 1e-12)
+        which = np.flatnonzero(moving)
+        best[which] = near[at, highest]
+        heights[which] = np.maximum(near_heights[at, highest], heights[which])
+        moving[which] = rises
+        best, kept = np.unique(best, axis=0, return_index=True)
+        heights, moving = heights[kept], moving[kept]
+    order = np.argsort(-heights, kind="stable")
+    return best[order], heights[order]
+
+
+def high_neighbours(profile: HeightOfCells, shape: Sequence[int], cells: Ints, heights: Array) -> Ints:
+    """Neighbours at which f - 1 is above ``PART_OF_EXCESS`` of its largest in ``heights``; highest first."""
+    near = np.unique(nearby_cells(cells, shape).reshape(-1, cells.shape[1]), axis=0)
+    near_heights = profile(near)
+    high = near_heights > 1.0 + PART_OF_EXCESS * (float(heights.max()) - 1.0)
+    return np.asarray(near[high][np.argsort(-near_heights[high], kind="stable")])
+
+
+# -- the search
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +267,10 @@ class Search:
     queries: QueryShares | None = None
 
     def cells(self, strategy: MomentSpectrum | _Given, measure: Mixture, last: Ints) -> tuple[Ints, Array]:
-        """Cells to which no neighbour is better, and their f, descending; from draws and the last cells."""
+        """Cells to which no neighbour is better, and their f, descending.
+
+        They are climbed to from draws by the measure, draws from all cells, and those of the last search.
+        """
         chosen = self.rng.choice(measure.count, STARTS, p=measure.weights / measure.weights.sum())
         drawn = [
             [self.rng.choice(measures.shape[1], p=measures[at] / measures[at].sum()) for at in chosen]
@@ -170,7 +309,10 @@ class Search:
         measure: Mixture | None = None,
         shares: Array | None = None,
     ) -> Design:
-        """The design with what is better: the bound of the measure and shares, the value by the heights."""
+        """The design with what is better: the bound of the measure and shares, the value by the heights.
+
+        ``heights``: f at long columns, descending.
+        """
         total = self.total(strategy)
         value = total * float(heights[0])
         if design is None:
@@ -197,7 +339,7 @@ class Search:
             at.columns, at.strategy, self.multiplicities, self.queries
         )
         place = np.concatenate([at.weights, at.shares])
-        gradient = at.strategy.total / 2.0 * slopes - curvature @ place
+        gradient = at.strategy.total / 2.0 * slopes - curvature @ place  # of t's second-order model at 0
         kept = LEAST_SHARE * place
         mass = (1.0 if self.queries is None else 2.0) * (1.0 - LEAST_SHARE)
         moved = kept + best_on_simplex(gradient + curvature @ kept, curvature, mass)
@@ -221,7 +363,9 @@ class Search:
                 break
         return at.shares, at.strategy
 
-    def columns(self, design: Design, mixture: Mixture, shares: Array, cells: Ints) -> Iterator[Design]:
+    def designs_with_cells(
+        self, design: Design, mixture: Mixture, shares: Array, cells: Ints
+    ) -> Iterator[Design]:
         """Designs from cells added to products of measures, and all weights and shares made the best."""
         at = self.weighed(columns_of(self.space, mixture), mixture.weights, shares)
         while True:
@@ -286,7 +430,7 @@ def designs(
             yield design
             if 0.0 < rise < MIXED_RISE * design.gap:
                 break
-        yield from search.columns(design, product, np.zeros(0), cells)
+        yield from search.designs_with_cells(design, product, np.zeros(0), cells)
 
 
 def level_designs(
@@ -297,6 +441,7 @@ def level_designs(
     solved : the spectrum at moments.
     """
     profiles = search.space.profiles([measures[0] for measures in product.factors])
+    # ``since``: steps since the last gain; ``least``: the flattest f so far.
     cells, since, least = np.zeros((0, len(search.space.shape)), dtype=np.int64), 0, math.inf
     for step, strategy in enumerate(level_strategies(search.space, profiles, product, solved)):
         cells, heights = search.cells(strategy, product, cells)
@@ -324,6 +469,7 @@ def products_of_rising_t(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixt
             return
         miss = POWER * np.log(np.maximum(np.concatenate([mean[0] for mean in means]), LEAST_MEAN))
         steps = steps.with_step(np.log(np.concatenate([factor[0] for factor in measure.factors])), miss)
+        # The mixed step, the plain one, and one of power 1: the first by which t rises.
         for target in (steps.next(), steps.places[-1] + miss, steps.places[-1] + miss / POWER):
             new = _product_of(target, space.shape)
             better = spectrum(space, space.moments(new))
@@ -346,7 +492,7 @@ def added_cells(
 ) -> Ints:
     """Cells with large f that are not in the mixture: the local maxima, then those nearly as high."""
     more = high_neighbours(search.space.profile(strategy.parts), search.space.shape, cells, heights)
-    present = {
+    present = {  # all but the first product of the mixture are cells
         tuple(cell) for cell in np.stack([f.argmax(axis=1) for f in mixture.factors], axis=1)[1:].tolist()
     }
     candidates = dict.fromkeys(map(tuple, np.concatenate([cells[heights > 1.0 + CLOSE], more]).tolist()))
@@ -390,4 +536,4 @@ def target_designs(space: RowSpace, queries: QueryShares, seed: int = 0) -> Iter
 
     for design in level_designs(search, design, measure, solved):  # noqa: B020 - as above
         yield design
-    yield from search.columns(design, measure, of_product, cells)
+    yield from search.designs_with_cells(design, measure, of_product, cells)

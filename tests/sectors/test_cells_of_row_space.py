@@ -1,14 +1,14 @@
 """A bound on a diagonal's largest entry serves its near multiples, and stays proved.
 
-Guards sectors/residual_strategies.py.
+Guards cells_of_row_space.py and residual_strategies.py.
 """
 
 import numpy as np
 import pytest
 from dense_row_space import dense_sectors, few_of_many, swapped
 
+from mmopt.sectors.cells_of_row_space import RowSpaceCells
 from mmopt.sectors.row_space import row_space_of
-from mmopt.sectors.sector_cells import SectorCells
 
 
 @pytest.mark.quick
@@ -16,7 +16,7 @@ def test_a_near_multiple_has_no_larger_entry_than_is_said(rng: np.random.Generat
     for _ in range(4):
         workload = few_of_many(rng)
         rows = dense_sectors(workload)
-        cells = SectorCells.of(rows, workload)
+        cells = RowSpaceCells.of(rows, workload)
         half = rng.normal(size=(len(rows.basis),) * 2)
         gram = half @ half.T + len(half) * np.eye(len(half))
         upper = cells.largest_entry([gram])
@@ -35,7 +35,7 @@ def test_a_multiple_that_is_off_in_one_component_has_no_larger_entry() -> None:
     workload = swapped()
     rows = row_space_of(workload)
     orbits = np.array(list(np.ndindex(*rows.shape)))
-    cells = SectorCells.of(rows, workload)
+    cells = RowSpaceCells.of(rows, workload)
     for at in range(rows.space.count):
         parts = [np.eye(d) for d in rows.space.dims]
         upper = cells.largest_entry(parts)

@@ -1,6 +1,6 @@
 """Designs reach the optimum that the dense certificate proves, and each bound and value is what it says.
 
-Guards best_design.py and mixture_search.py.
+Guards design_search.py and mixtures_of_measures.py.
 """
 
 import itertools
@@ -11,9 +11,8 @@ import pytest
 from few_attributes import MIXED, few_ways
 from tolerances import PUBLISHED, SHAPE
 
-from mmopt.sectors.best_design import Design, Search, designs
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.mixture_search import (
+from mmopt.sectors.design_search import Design, Search, designs
+from mmopt.sectors.mixtures_of_measures import (
     PRODUCTS,
     best_on_simplex,
     columns_of,
@@ -23,6 +22,7 @@ from mmopt.sectors.mixture_search import (
     negative_log_t,
     spectrum,
 )
+from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.workloads.query_product import prefix
 
@@ -66,7 +66,7 @@ def test_bounds_on_the_total_error_have_no_shares_of_queries() -> None:
     space = row_space_of(few_ways((6,) * 3, (1, 2), prefix, weights=False))
     search, first = Search(space, np.random.default_rng(0)), next(designs(space))
     nowhere = np.zeros((0, len(space.shape)), dtype=np.int64)
-    later = list(itertools.islice(search.columns(first, first.measure, np.zeros(0), nowhere), 4))
+    later = list(itertools.islice(search.designs_with_cells(first, first.measure, np.zeros(0), nowhere), 4))
     assert later[-1].bound > first.bound and all(design.shares is None for design in later)
 
 

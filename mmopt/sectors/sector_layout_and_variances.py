@@ -1,4 +1,4 @@
-"""Variances and answers of queries from matrices on a row space.
+"""Functions of sectors in one vector, and variances and answers of queries from matrices on them.
 
 **Layout.** An attribute has the constant 1 and further functions of its value; a *sector* is a set S of
 attributes, with one function of each attribute of S: the products are numbered in row-major order, sector
@@ -10,13 +10,6 @@ which strategies are searched, or indicators of values, in which a release count
 frame of s of them, [x = v] - [x in the class] / s: with Gram matrix I - 1/s. A component has the rest of one
 class on each of a few attributes, and the sectors of others; a matrix on the latter is measured for every
 choice of values of the former.
-
-**Queries with targets** are given in the space that they span, orbit by orbit. Let ℓ_κ (d, copies) be the
-coefficients of a query on a component. The rows t of its orbit, the queries that permutations of
-values make of it, have the Gram matrix Σ ℓ_κ ℓ_κᵀ over the orbit, divided by the copies. Its variance under a
-covariance Σ_κ ⊗ I is Σ_κ μ_κ / size Σ_t t Σ_κ tᵀ, as in ``symmetry.workload_by_component``. An orbit is one
-of rows for each attribute, by permutations of its values, and t has one number for each rest. With nothing
-that can be swapped each query is its own orbit.
 """
 
 from __future__ import annotations
@@ -24,21 +17,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
-from mmopt.numerics.component_arrays import Level, Space, Split
-from mmopt.sectors.functions_of_few import AttributeBasis, Rests, SectorComponent, sets_of as sets_of
-from mmopt.sectors.row_space import RowSpace
-from mmopt.symmetry.attribute_queries import Piece, interchangeable, terms_of
-from mmopt.symmetry.workload_by_component import row_orbits
-from mmopt.workloads import Implicit, Product, Workload
+from mmopt.sectors.functions_of_few import Rests
+from mmopt.workloads import Implicit, Product
 from mmopt.workloads.blocks.combined_blocks import kron
 
 
@@ -109,6 +97,7 @@ class SectorLayout:
         return sum(self._count(one) for one in self.sets)
 
     def _count(self, attributes: tuple[int, ...]) -> int:
+        """Number of functions of a sector."""
         return math.prod(len(self.functions[i]) for i in attributes)
 
     def place(self, attributes: tuple[int, ...]) -> Ints:
@@ -122,7 +111,7 @@ class SectorLayout:
         return places.ravel()
 
     def values(self, codes: Ints) -> Array:
-        """(r, c) all functions at cells (c, k) of values."""
+        """(r, c) all functions at cells (c, k), each a row of the attributes' values."""
         require_memory((self.size, len(codes)), "values of the functions of a row space")
         each = [
             functions[:, label[codes[:, i]]]
@@ -179,11 +168,6 @@ def change_of_functions(layout: SectorLayout, other: SectorLayout) -> Array:
         start = layout.starts[one]
         change[start : start + len(block), other.place(one)] = block
     return change
-
-
-def active(product: Product) -> tuple[int, ...]:
-    """The attributes that a product does not sum over."""
-    return tuple(i for i, factor in enumerate(product.factors) if factor.kind != "total")
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,56 +234,59 @@ class QueriesOnSectors:
     layout: SectorLayout
     components: Mapping[Rests, RestComponent]
     _computed: dict[Hashable, Array] = field(init=False, repr=False, default_factory=dict)
-    _kept: dict[tuple[int, int, Implicit], AttributeRows] = field(
+    _rows_by_factor: dict[tuple[int, int, Implicit], AttributeRows] = field(
         init=False, repr=False, default_factory=dict
     )
 
     def variances(self, product: Product) -> Array:
         """Variances (m,) of a product's queries; those of equal factors are computed once."""
-        which = active(product)
-        place = (which, tuple(product.factors[i].plain for i in which))
+        place = (product.looked_at, tuple(product.factors[i].plain for i in product.looked_at))
         if place not in self._computed:
-            self._computed[place] = self._variances_of(product, which)
+            self._computed[place] = self._variances_of(product)
         return self._computed[place]
 
-    def _choices(self, which: tuple[int, ...], each: list[AttributeRows]) -> Iterator[tuple[Choice, Rests]]:
+    def _choices(
+        self, looked_at: tuple[int, ...], each: list[AttributeRows]
+    ) -> Iterator[tuple[Choice, Rests]]:
         """The rests on which a product's queries are not all zero: one class of an attribute or none."""
         options: list[list[int | None]] = [
             [None, *np.unique(label[(queries.rest != 0).any(axis=0)]).tolist()]
-            for queries, label in zip(each, [self.layout.labels[i] for i in which], strict=True)
+            for queries, label in zip(each, [self.layout.labels[i] for i in looked_at], strict=True)
         ]
         for choice in itertools.product(*options):
-            yield choice, tuple((i, o) for i, o in zip(which, choice, strict=True) if o is not None)
+            yield choice, tuple((i, o) for i, o in zip(looked_at, choice, strict=True) if o is not None)
 
-    def _rows_of(self, product: Product, which: tuple[int, ...]) -> list[AttributeRows]:
-        return [self._attribute_rows(i, product.factors[i].plain) for i in which]
+    def _rows_of(self, product: Product) -> list[AttributeRows]:
+        """A product's queries on each attribute that it looks at."""
+        return [self._attribute_rows(i, product.factors[i].plain) for i in product.looked_at]
 
     def _attribute_rows(self, i: int, factor: Implicit) -> AttributeRows:
+        """``layout.attribute_rows``, once for equal factors of attributes of one layout."""
         key = (id(self.layout.functions[i]), id(self.layout.labels[i]), factor)
-        if key not in self._kept:
-            self._kept[key] = self.layout.attribute_rows(i, factor)
-        return self._kept[key]
+        if key not in self._rows_by_factor:
+            self._rows_by_factor[key] = self.layout.attribute_rows(i, factor)
+        return self._rows_by_factor[key]
 
-    def _variances_of(self, product: Product, which: tuple[int, ...]) -> Array:
+    def _variances_of(self, product: Product) -> Array:
         """The sum over components, computed together for rows that look at the same attributes."""
-        each = self._rows_of(product, which)
+        looked_at, each = product.looked_at, self._rows_of(product)
         variances = np.zeros([len(queries.flat) for queries in each])
-        for choice, rests in self._choices(which, each):
-            squares = [
+        for choice, rests in self._choices(looked_at, each):
+            squares = [  # squared lengths of the rows on rests; None where there is no rest
                 None if o is None else np.square(queries.rest[:, self.layout.labels[i] == o]).sum(axis=1)
-                for i, o, queries in zip(which, choice, each, strict=True)
+                for i, o, queries in zip(looked_at, choice, each, strict=True)
             ]
-            options = [
+            options = [  # whether rows look at an attribute: those that do not have its constant alone
                 [True] if square is not None else sorted(set(queries.varies.tolist()))
                 for square, queries in zip(squares, each, strict=True)
             ]
+            free = [at for at, square in enumerate(squares) if square is None]
             for looks in itertools.product(*options):
-                rows = [
+                rows = [  # those that look so, and are not zero on the rests
                     np.flatnonzero(queries.varies == look if square is None else square)
                     for queries, look, square in zip(each, looks, squares, strict=True)
                 ]
-                free = [at for at, square in enumerate(squares) if square is None]
-                seen = tuple(which[at] for at in free if looks[at])
+                seen = tuple(looked_at[at] for at in free if looks[at])
                 parts = [each[at].flat[rows[at]] for at in free]
                 parts = [part if looks[at] else part[:, :1] for part, at in zip(parts, free, strict=True)]
                 value = self._lengths(rests, seen, parts).reshape(
@@ -338,168 +325,22 @@ class QueriesOnSectors:
         ------
         OptionError : a query that is on a component that is not there.
         """
-        which = active(product)
-        each, answers = self._rows_of(product, which), np.zeros(())
-        for choice, rests in self._choices(which, each):
+        looked_at = product.looked_at
+        each, answers = self._rows_of(product), np.zeros(())
+        for choice, rests in self._choices(looked_at, each):
             free = [at for at, o in enumerate(choice) if o is None]
-            taken = [at for at, o in enumerate(choice) if o is not None]
-            seen = tuple(which[at] for at in free if each[at].varies.any())
+            at_rest = [at for at, o in enumerate(choice) if o is not None]
+            seen = tuple(looked_at[at] for at in free if each[at].varies.any())
             component = self.components.get(rests)
             if component is None or seen not in component.layout.starts:
                 raise OptionError("the strategy does not support the queries whose answers are asked")
-            flats = [each[at].flat if which[at] in seen else each[at].flat[:, :1] for at in free]
-            within = [each[at].rest[:, members] for at, members in zip(taken, component.members, strict=True)]
+            flats = [each[at].flat if looked_at[at] in seen else each[at].flat[:, :1] for at in free]
+            within = [
+                each[at].rest[:, members] for at, members in zip(at_rest, component.members, strict=True)
+            ]
             matrices = [*flats, *within]
             table = sums[rests][component.layout.place(seen)].reshape(
                 [matrix.shape[1] for matrix in matrices]
             )
-            answers = answers + np.transpose(along(table, matrices), np.argsort([*free, *taken]))
+            answers = answers + np.transpose(along(table, matrices), np.argsort([*free, *at_rest]))
         return answers.ravel()
-
-
-# Of each component rows t, and the number of the orbit that each is of; sizes of the orbits, their targets.
-QueryOrbits = tuple[list[tuple[Array, Ints]], Array, Array]
-
-
-def as_targets(workload: Workload) -> Workload:
-    """The queries unweighted, each product with the weight 1 / target: swaps then keep targets, too."""
-    return Workload.from_products(
-        workload.domain, [replace(p.unweighted(), weight=1.0 / p.target) for p in workload.products or ()]
-    )
-
-
-def sources_with_targets(rows: RowSpace, cells: Space, workload: Workload) -> dict[str, Split | Level] | str:
-    """Sources of a workload with targets for programs, on ``cells`` of its row space; or why there are none.
-
-    rows : the row space of ``as_targets(workload)``.
-
-    Raises
-    ------
-    TooLargeError : more queries than fit in memory.
-    """
-    if not workload.has_all_targets:
-        return "queries without a target are not known there"
-    orbits = _orbits_of(rows, as_targets(workload), [p.target for p in workload.products or ()])
-    if isinstance(orbits, str):
-        return orbits
-    inner = cells.abstract(cells.dims)
-    queries = _space(orbits, cells, workload)
-    return {
-        "workload.representation": Split(queries, inner, tuple(part for part, _ in orbits[0])),
-        "workload.basis": Split(inner, cells, tuple(np.eye(d) for d in cells.dims)),
-        "workload.targets": Level(queries, orbits[2]),
-    }
-
-
-def matrix_of(rows: RowSpace, cells: Space, workload: Workload) -> Split | str:
-    """The queries, weighted, on ``cells`` of their row space ``rows``; or why they are not known.
-
-    A query of weight w is one times √w, as is one whose target is 1 / w divided by the root of its target.
-
-    Raises
-    ------
-    TooLargeError : more queries than fit in memory.
-    """
-    weighed = workload.weighed
-    orbits = _orbits_of(rows, weighed, [1.0 / p.weight for p in weighed.products or ()])
-    if isinstance(orbits, str):
-        return orbits
-    scales = 1.0 / np.sqrt(orbits[2])
-    return Split(
-        _space(orbits, cells, workload), cells, tuple(part * scales[label, None] for part, label in orbits[0])
-    )
-
-
-def _space(orbits: QueryOrbits, cells: Space, workload: Workload) -> Space:
-    """The space of the queries, by orbits."""
-    parts, sizes, _ = orbits
-    return Space(
-        cells.multiplicities,
-        tuple(len(part) for part, _ in parts),
-        labels=tuple(label for _, label in parts),
-        sizes=sizes,
-        total=workload.m,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _FactorOrbits:
-    """Orbits of the rows of a factor: how many rows each has, and t on each kind of function.
-
-    flat : (q, o) on the constant and the contrasts. rests : by orbit of values (q,).
-    """
-
-    counts: Array
-    flat: Array
-    rests: Mapping[int, Array]
-
-    @staticmethod
-    def of(basis: AttributeBasis, piece: Piece) -> _FactorOrbits:
-        orbits = row_orbits(basis.symmetry, piece)
-        # Where a factor has weights of its rows, these tell them apart.
-        scale = np.sqrt(orbits.targets / basis.size)
-        even = orbits.on_parts.rows.get(0, np.zeros((orbits.size, basis.orbits)))
-        parts = basis.symmetry.parts
-        return _FactorOrbits(
-            orbits.counts.astype(np.float64),
-            basis.turned(scale[:, None] * even),
-            {int(parts[k].labels[0]): scale * rows[:, 0] for k, rows in orbits.on_parts.rows.items() if k},
-        )
-
-
-def _orbits_of(rows: RowSpace, workload: Workload, targets: Sequence[float]) -> QueryOrbits | str:
-    """The rows of the products that ``rows`` is the space of, with their targets; or why they are not known.
-
-    An orbit is one of rows for each attribute of a product, its row t one for each factor multiplied. The
-    weight of a product is one divided by its target.
-    """
-    _, terms = terms_of(workload, with_targets=False)
-    looked = [{i: p for i, p in enumerate(term.pieces) if p.kind != "total"} for term in terms]
-    orbits: dict[tuple[int, int], _FactorOrbits] = {}
-    for i, piece in {(i, id(p)): (i, p) for pieces in looked for i, p in pieces.items()}.values():
-        basis = rows.bases[i]
-        is_swapped = basis.orbits < basis.size
-        if is_swapped and not _is_finer(basis.symmetry.classes, interchangeable(piece, by_rows=True)):
-            return "values can be swapped in the sum of the queries' squares, and not query by query"
-        orbits[i, id(piece)] = _FactorOrbits.of(basis, piece)
-    factors = [{i: orbits[i, id(p)] for i, p in pieces.items()} for pieces in looked]
-    counts = [kron([np.ones(1), *(f.counts for f in by_attribute.values())]) for by_attribute in factors]
-    starts = np.cumsum([0, *map(len, counts)])
-    entries = sum(
-        sum(len(counts[at]) for at in component.products) * component.dim for component in rows.components
-    )
-    require_memory((entries,), "queries in the space that they span")
-    parts = []
-    for component in rows.components:
-        stacked = np.vstack(
-            [_on_component(component, factors[at], rows.products[at].factors) for at in component.products]
-        )
-        labels = np.concatenate([np.arange(starts[at], starts[at + 1]) for at in component.products])
-        has_any = stacked.any(axis=1)
-        parts.append((stacked[has_any], labels[has_any]))
-    each = [np.full(len(sizes), target) for sizes, target in zip(counts, targets, strict=True)]
-    return parts, np.concatenate(counts), np.concatenate(each)
-
-
-def _is_finer(classes: Ints, coarse: Ints) -> bool:
-    """Whether each class is within one of the coarse ones."""
-    return len(np.unique(np.stack([classes, coarse], axis=1), axis=0)) == int(classes.max()) + 1
-
-
-def _on_component(
-    component: SectorComponent, factors: Mapping[int, _FactorOrbits], varying: Mapping[int, Any]
-) -> Array:
-    """(q, dim) rows t of the orbits of a product; ``varying``: attributes of which it tells values apart."""
-    rests = dict(component.rests)
-    rows = np.zeros((math.prod(len(orbits.counts) for orbits in factors.values()), component.dim))
-    for sector, place in component.places.items():
-        if not set(sector) <= set(varying):
-            continue
-        each = [np.ones((1, 1))]
-        for i, orbits in factors.items():
-            if i in rests:
-                each.append(orbits.rests.get(rests[i], np.zeros(len(orbits.counts)))[:, None])
-            else:
-                each.append(orbits.flat[:, 1:] if i in sector else orbits.flat[:, :1])
-        rows[:, place] = kron(each)
-    return rows

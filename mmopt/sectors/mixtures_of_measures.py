@@ -34,25 +34,13 @@ is concave and homogeneous of degree ½, and in the eigenvectors U and roots σ 
 
 A cell's Q_j is a square v vᵀ (``RowSpace.vectors``). Between cells 1 / (x + y) = Σ_q g_q e^{-(x + y) s_q}
 to a thousandth then makes a curvature out of matrix products, however many cells there are.
-
-**Level strategies** have columns of nearly equal length; their measures may be negative. At the best measure
-f(x) <= 1, with equality where it is positive, and in workloads of queries of few attributes that is at nearly
-all cells. So the equation f(x) = 1 for *all* x is solved, for a density of the few coordinates that f itself
-has (``RowSpace.profiles``): the f of a measure depends on these alone. The solution need not be a measure, so
-it bounds nothing; but its N is a strategy like any other, of total error max f · t².
-
-The step h ← h + 2 (f - 1) is that of the multiplicative algorithm d ← d f² (power 2 is the natural one for
-tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010) about a product of measures. Anderson's
-mixing of the last few steps reaches the fixed point sooner (Anderson, Iterative procedures for nonlinear
-integral equations, J. ACM 12, 1965; Walker and Ni, SIAM J. Numer. Anal. 49, 2011).
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg, optimize
@@ -62,8 +50,8 @@ from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.component_arrays import Split
 from mmopt.numerics.linear_algebra import qr
 from mmopt.numerics.matrix_functions import eigh
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.row_space import Profiles, RowSpace
+from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.row_space import RowSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +82,7 @@ def spectrum(space: RowSpace, moments: Sequence[Array]) -> MomentSpectrum:
     """The spectrum at the moments of a measure of mass 1 under which no query vanishes.
 
     Eigenvalues near zero are lifted to the most that rounding may have taken from them. Then t is no bound by
-    itself: the proved bound is that of the program's certificate (``sectors.bounds``).
+    itself: the proved bound is that of the program's certificate (``sectors.total_error_bounds``).
     """
     roots, turned = [], []
     for moment, root in zip(moments, space.root.parts, strict=True):
@@ -107,11 +95,11 @@ def spectrum(space: RowSpace, moments: Sequence[Array]) -> MomentSpectrum:
     return MomentSpectrum(tuple(roots), tuple(turned), total, tuple(moments))
 
 
-PRODUCTS = 24
+PRODUCTS = 24  # of a mixture
 WAVES, HEIGHT = 4, 0.3  # of the logits that tell the parts apart to begin with
-LEAST_LOGIT = -40.0
+LEAST_LOGIT = -40.0  # to begin with
 FIRST_STEPS, STEPS = 10, 40  # before the first mixture, and between two
-REMEMBERED = 20
+REMEMBERED = 20  # steps, by L-BFGS
 LEAST_RISE = 1e-6  # of t² in so many steps
 
 
@@ -162,11 +150,13 @@ def negative_log_t(space: RowSpace, logits: Array) -> tuple[float, Array]:
 
 
 def _mixture(space: RowSpace, logits: Array) -> Mixture:
+    """The mixture of ``PRODUCTS`` products with these logits, in the order of ``negative_log_t``."""
     first, *each = np.split(logits, PRODUCTS * np.cumsum([1, *space.shape])[:-1])
     return Mixture(_softmax(first), tuple(_softmax(part.reshape(PRODUCTS, -1)) for part in each))
 
 
 def _softmax(logits: Array) -> Array:
+    """Measures of sum 1 along the last axis."""
     values = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
@@ -183,9 +173,9 @@ def _waves(count: int, rng: np.random.Generator) -> Array:
 class QueryShares:
     """Orbits of queries with targets, which shares of the orbits turn into weighted queries.
 
-    rows : by component (m, d), as in ``queries_on_sectors.py``. orbits : by component (m,) the orbit of each
-    row. sizes, targets : (o,) of each orbit. constant : what each query's weight has in
-    addition, for each unit of Σ shares.
+    rows : by component (m, d), the rows t of **Queries with targets** in ``cells_of_row_space.py``.
+    orbits : by component (m,) the orbit of each row. sizes, targets : (o,) of each orbit.
+    constant : what each query's weight has in addition, for each unit of Σ shares.
     """
 
     rows: tuple[Array, ...]
@@ -232,16 +222,13 @@ class QueryShares:
 
 def with_root(space: RowSpace, parts: Sequence[Array]) -> RowSpace:
     """The row space with queries (m, d) of each component for its root, up to rotation of their rows."""
-    changed = copy.copy(space)
     few = tuple(qr(part) if len(part) > part.shape[1] else part for part in parts)
-    root = Split(space.space.abstract(tuple(map(len, few))), space.space, few)
-    object.__setattr__(changed, "root", root)  # of a copy that is not yet shared
-    return changed
+    return replace(space, root=Split(space.space.abstract(tuple(map(len, few))), space.space, few))
 
 
 NODE_STEP = 1.0
 """Step of the trapezoidal rule for 1 / z = ∫ exp(u - z e^u) du: off by 2 |Γ(1 + 2πi)| of it, some 7e-4."""
-NODES_BEFORE, NODES_AFTER = 9.0, 2.5
+NODES_BEFORE, NODES_AFTER = 9.0, 2.5  # of u, below -log of the largest z and above -log of the least
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +315,11 @@ def integrals_and_curvature(
 
 
 def _curvature(squares: Array, seen: Array, roots: Array) -> Array:
-    """Σ_ab A_j[a, b] A_l[a, b] / (σ_a σ_b (σ_a + σ_b)), A of matrices and of squares of vectors."""
+    """Minus twice ∂²/∂w∂w of tr (R Q Rᵀ)^½, (J, J): see **Columns** above.
+
+    squares : (p, r, r) A of products with matrices. seen : (c, r) the vectors v of cells, whose A is v vᵀ.
+    roots : σ, ascending. Between cells 1 / (σ_a + σ_b) is the integral by steps of ``NODE_STEP``.
+    """
     count, cells = len(squares), len(seen)
     curvature = np.zeros((count + cells,) * 2)
     if count:
@@ -346,9 +337,9 @@ def _curvature(squares: Array, seen: Array, roots: Array) -> Array:
     return curvature
 
 
-MOST_STEPS = 60
-CLOSE = 1e-10
-CENTRING = 0.15
+MOST_STEPS = 60  # of the interior-point method
+CLOSE = 1e-10  # gap and misses at which it ends, relative
+CENTRING = 0.15  # of the mean product of x and dual, that a step aims at
 GROWTH = 10.0  # of a ridge that was too small
 BACK = 0.98  # part of the way to the boundary
 
@@ -366,11 +357,11 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
     shift = 0.0
     ridge = 1e-13 * float(np.abs(np.diag(curvature)).max(initial=0.0))
     for _ in range(MOST_STEPS):
-        off = slopes + curvature @ x + dual - shift
+        off = slopes + curvature @ x + dual - shift  # 0 at the best x; ``shift`` is the multiplier of Σx
         gap = float(x @ dual) / count
         if gap * count <= CLOSE * scale * mass and float(np.abs(off).max()) <= CLOSE * scale:
             break
-        factor, ridge = _factor(np.diag(dual / x) - curvature, ridge)
+        factor, ridge = _cholesky(np.diag(dual / x) - curvature, ridge)
         right = off + CENTRING * gap / x - dual
         one, moved = linalg.cho_solve(factor, np.column_stack([np.ones(count), right])).T
         change = float((moved.sum() + x.sum() - mass) / one.sum())
@@ -381,7 +372,7 @@ def best_on_simplex(slopes: Array, curvature: Array, mass: float) -> Array:
     return np.asarray(x * (mass / x.sum()))
 
 
-def _factor(system: Array, ridge: float) -> tuple[tuple[Array, bool], float]:
+def _cholesky(system: Array, ridge: float) -> tuple[tuple[Array, bool], float]:
     """A Cholesky factor with as much of a ridge as rounding of the curvature needs, and the ridge."""
     while True:
         try:
@@ -396,123 +387,3 @@ def _part_of_step(point: Array, step: Array) -> float:
     """The part of a step that a positive point can take and stay so, at most 1."""
     falls = step < 0
     return min(1.0, BACK * float((point[falls] / -step[falls]).min(initial=np.inf)))
-
-
-STEPS_MIXED = 10
-RIDGE = 1e-12
-
-
-@dataclass(frozen=True, eq=False)
-class MixedSteps:
-    """The last places (v,) and the miss of each: the plain step from it, which is zero at the fixed point."""
-
-    places: tuple[Array, ...] = ()
-    misses: tuple[Array, ...] = ()
-
-    def with_step(self, place: Array, miss: Array) -> MixedSteps:
-        """The steps with one more; the oldest is dropped."""
-        last = slice(1 - STEPS_MIXED, None)
-        return MixedSteps((*self.places[last], place), (*self.misses[last], miss))
-
-    def next(self) -> Array:
-        """The next place: a plain step from where the misses, were they linear, would be least."""
-        place, miss = self.places[-1], self.misses[-1]
-        if len(self.places) == 1:
-            return np.asarray(place + miss)
-        changes = np.array([miss - earlier for earlier in self.misses[:-1]])
-        steps = np.array([place - earlier for earlier in self.places[:-1]])
-        gram = changes @ changes.T
-        gram += RIDGE * np.trace(gram) * np.eye(len(gram))
-        return np.asarray(place + miss - np.linalg.solve(gram, changes @ miss) @ (steps + changes))
-
-
-HeightOfCells = Callable[[Ints], Array]
-"""f at cells (c, k)."""
-
-MOST_SWEEPS = 50
-PART_OF_EXCESS = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach
-
-
-def nearby_cells(cells: Ints, shape: Sequence[int]) -> Ints:
-    """(c, Σ o, k) each cell with each value of each attribute in turn, itself k times among them."""
-    attributes = np.repeat(np.arange(len(shape)), shape)
-    values = np.concatenate([np.arange(count) for count in shape])
-    near = np.repeat(cells[:, None, :], len(values), axis=1)
-    near[:, np.arange(len(values)), attributes] = values
-    return near
-
-
-def climbed_to_neighbours(profile: HeightOfCells, shape: Sequence[int], cells: Ints) -> tuple[Ints, Array]:
-    """The cells (c, k) moved to the best neighbour until none is better; once each, and f, descending."""
-    best = np.unique(cells, axis=0)
-    heights = profile(best)
-    moving = np.ones(len(best), dtype=bool)
-    for _ in range(MOST_SWEEPS):
-        if not moving.any():
-            break
-        near = nearby_cells(best[moving], shape)
-        near_heights = profile(near.reshape(-1, near.shape[-1])).reshape(near.shape[:2])
-        at, highest = np.arange(len(near)), near_heights.argmax(axis=1)
-        rises = near_heights[at, highest] > heights[moving] * (1.0 + 1e-12)
-        which = np.flatnonzero(moving)
-        best[which] = near[at, highest]
-        heights[which] = np.maximum(near_heights[at, highest], heights[which])
-        moving[which] = rises
-        best, kept = np.unique(best, axis=0, return_index=True)
-        heights, moving = heights[kept], moving[kept]
-    order = np.argsort(-heights, kind="stable")
-    return best[order], heights[order]
-
-
-def high_neighbours(profile: HeightOfCells, shape: Sequence[int], cells: Ints, heights: Array) -> Ints:
-    """Neighbours at which f - 1 is above ``PART_OF_EXCESS`` of its largest in ``heights``; highest first."""
-    near = np.unique(nearby_cells(cells, shape).reshape(-1, cells.shape[1]), axis=0)
-    near_heights = profile(near)
-    high = near_heights > 1.0 + PART_OF_EXCESS * (float(heights.max()) - 1.0)
-    return np.asarray(near[high][np.argsort(-near_heights[high], kind="stable")])
-
-
-Solved = Callable[[Sequence[Array]], MomentSpectrum]
-"""The spectrum at moments of a measure, which may be negative."""
-
-POWER = 2.0
-SHORTER = 0.5  # part of a step that is tried where the moments are not definite
-LEAST_ROOT = 1e-5  # of ``_smallest_ratio`` at the start: below it the step was too long
-FLAT = 1e-12  # of 2 (f - 1), root mean square
-
-
-def level_strategies(
-    space: RowSpace, profiles: Profiles, measure: Mixture, solved: Solved | None = None
-) -> Iterator[MomentSpectrum]:
-    """Strategies of ever flatter f, mostly; from the product under which profiles are orthonormal.
-
-    ``solved``: the spectrum at moments; by default that of the space's own queries. Ends where f is flat to
-    rounding.
-    """
-    moments, solved = space.moments(measure), solved or partial(spectrum, space)
-    strategy = solved(moments)
-    least = LEAST_ROOT * _smallest_ratio(strategy)
-    off = POWER * profiles.coordinates(strategy.parts)
-    off[0] -= POWER
-    place = np.zeros(len(off))
-    steps = MixedSteps().with_step(place, off)
-    while float(np.linalg.norm(off)) > FLAT:
-        target = steps.next()
-        while True:
-            added = profiles.moments(target)
-            mass = 1.0 + float(target[0])
-            # The moments have this total mass; where it is not positive the step was too long.
-            strategy = solved([(q + more) / mass for q, more in zip(moments, added, strict=True)])
-            if mass > 0.0 and _smallest_ratio(strategy) > least:
-                break
-            target = place + SHORTER * (target - place)
-        place = target
-        off = POWER * profiles.coordinates(strategy.parts)
-        off[0] -= POWER
-        steps = steps.with_step(place, off)
-        yield strategy
-
-
-def _smallest_ratio(strategy: MomentSpectrum) -> float:
-    """The smallest root, next to the largest of its component."""
-    return min(float(roots[0] / roots[-1]) for roots in strategy.roots if len(roots))

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from mmopt.display_base_classes import Charted
@@ -248,7 +247,9 @@ class Strategy(StrategyForm):
         object.__setattr__(self, "matrix", owned(raw))
 
     @staticmethod
-    def from_covariance(covariance: npt.ArrayLike, basis: npt.ArrayLike, norm: int = 2) -> "Strategy":
+    def from_covariance(
+        covariance: np.typing.ArrayLike, basis: np.typing.ArrayLike, norm: int = 2
+    ) -> "Strategy":
         """A = Σ^(-1/2) B, the symmetric root: unit noise on A x estimates B x with covariance Σ.
 
         Parameters
@@ -315,7 +316,9 @@ class Strategy(StrategyForm):
         The root of the mean square. A direction that A hardly measures and the workload does not need has
         no share.
         """
-        return float(self._norm * np.sqrt(self.prices(workload).sum() / self._error(workload)))
+        return float(
+            self._largest_singular_value * np.sqrt(self.prices(workload).sum() / self._error(workload))
+        )
 
     def prices(self, workload: Workload) -> Array:
         """diag((AᵀA)⁺ G (AᵀA)⁺), (n,): the rate by which total error at unit noise falls as a column grows.
@@ -327,7 +330,7 @@ class Strategy(StrategyForm):
         return np.asarray(np.square((workload.root @ inverse) @ inverse.T).sum(axis=0))
 
     @cached_property
-    def _norm(self) -> float:
+    def _largest_singular_value(self) -> float:
         return largest_singular_value(self.matrix)
 
     @cached_property
@@ -354,11 +357,12 @@ class Strategy(StrategyForm):
 
     @cached_property
     def _errors(self) -> dict[str, float]:
+        """``_error`` by hash of a workload."""
         return {}
 
     def supports(self, workload: Workload) -> bool:
         """Whether A determines every query: W A⁺A = W, relative to W scaled to at most unit queries."""
-        self._fits(workload.n)
+        self._check_cells(workload.n)
         _, null = self._directions
         if not null.shape[1]:
             return True
@@ -373,15 +377,21 @@ class Strategy(StrategyForm):
         """
         outside = self.unsupported(workload)
         inverse, _ = self._directions
-        return np.where(outside <= SUPPORT_TOLERANCE, _sum_of_squares(workload, inverse), float("inf"))
+        return np.where(
+            outside <= SUPPORT_TOLERANCE,
+            workload.implicit(weighted=False).squared_lengths(inverse),
+            float("inf"),
+        )
 
     def unsupported(self, workload: Workload) -> Array:
         """‖w - w A⁺A‖ / ‖w‖ for each unweighted query w, (m,): the part of it that A does not determine."""
-        self._fits(workload.n)
+        self._check_cells(workload.n)
         _, null = self._directions
-        return np.asarray(np.sqrt(_sum_of_squares(workload, null) / workload.squared_norms()))
+        return np.asarray(
+            np.sqrt(workload.implicit(weighted=False).squared_lengths(null) / workload.squared_norms())
+        )
 
-    def covariance(self, basis: npt.ArrayLike) -> Array:
+    def covariance(self, basis: np.typing.ArrayLike) -> Array:
         """Covariance B (AᵀA)⁺ Bᵀ (k, k) of the estimates of B x at unit noise on A x.
 
         Raises
@@ -389,14 +399,15 @@ class Strategy(StrategyForm):
         OptionError : a basis of another number of cells, or one that A does not support.
         """
         rows = np.asarray(basis, dtype=np.float64)
-        self._fits(rows.shape[-1])
+        self._check_cells(rows.shape[-1])
         inverse, null = self._directions
         if not _within(rows, null):
             raise OptionError("the strategy does not support this basis: B A⁺A differs from B")
         part = rows @ inverse
         return np.asarray(part @ part.T)
 
-    def _fits(self, n: int) -> None:
+    def _check_cells(self, n: int) -> None:
+        """OptionError for queries over another number of cells."""
         if n != self.n:
             raise OptionError(f"the strategy has {self.n} cells, the queries have {n}")
 
@@ -406,13 +417,8 @@ class Strategy(StrategyForm):
 
 
 def _within(rows: Array, null: Array) -> bool:
-    """Whether the part of the rows in the null space is relatively below the tolerance."""
+    """Whether the rows are supported: their part in the null space is below ``SUPPORT_TOLERANCE`` of them."""
     return bool(np.linalg.norm(rows @ null) <= SUPPORT_TOLERANCE * np.linalg.norm(rows))
-
-
-def _sum_of_squares(workload: Workload, directions: Array) -> Array:
-    """Row sums of (queries @ directions)², (m,)."""
-    return workload.implicit(weighted=False).squared_lengths(directions)
 
 
 def as_dense(strategy: StrategyForm) -> Strategy:

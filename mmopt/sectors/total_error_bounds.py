@@ -1,9 +1,5 @@
 """Proved lower bounds on the total error of every strategy, at products of measures.
 
-**Roots of the moments of a measure.** Let Q be the exact moments of a component, ‖Q - Q̃‖₂ <= off for the
-computed ones, and J the Cholesky factor of Q̃. With e at least ‖Q - J Jᵀ‖₂ and η at most the eigenvalues of J
-Jᵀ, (1 - e/η) J Jᵀ ⪯ Q ⪯ (1 + e/η) J Jᵀ.
-
 **A lower bound of tr K^½** for queries of few attributes. K = D^½ WᵀW D^½ with D = ⊗ diag(μᵢ), Σμᵢ = 1, and
 WᵀW = Σ over products of w ⊗ Gᵢ ⊗ 11ᵀ (the latter on all other attributes). At sensitivity 1 the total squared
 error of every strategy is at least (tr K^½)².
@@ -88,38 +84,10 @@ from scipy import linalg, optimize
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory, time_left
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.ball_functions import positive_eigenvalue_bound
-from mmopt.numerics.balls import GROW, exact, matmul, norm, sub
-from mmopt.numerics.unlisted_cells import Moments
-from mmopt.sectors.measures_and_profiles import Mixture
+from mmopt.numerics.ball_functions import nuclear
+from mmopt.numerics.balls import exact
 from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
-from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads.blocks.combined_blocks import kron
-
-
-def moments_of(space: RowSpace, mixture: Mixture) -> Moments:
-    """Proved roots of the moments of a measure, whose weights need not have sum 1."""
-    computed = zip(space.moments(mixture), space.moments_rounding(mixture), strict=True)
-    pairs = [root_of_moments((q + q.T) / 2, off + 2 * EPS * float(np.linalg.norm(q))) for q, off in computed]
-    roots, offs = zip(*pairs, strict=True)
-    return Moments(roots, offs, space.mass(mixture))
-
-
-def root_of_moments(moments: Array, off: float) -> tuple[Array, float]:
-    """J (d, d) and e/η of one component, its moments symmetric; 0 and infinity where nothing is proved."""
-    nothing = np.zeros_like(moments), math.inf
-    if not (np.isfinite(moments).all() and math.isfinite(off)):
-        return nothing
-    if moments.shape == (1, 1):
-        value = float(moments[0, 0])
-        return (np.sqrt(moments), (off / value + 4 * EPS) * GROW) if value > off else nothing
-    lower, failed = linalg.lapack.dpotrf(moments, lower=1, clean=1)
-    if failed:
-        return nothing
-    wrong = (off + norm(sub(exact(moments), matmul(exact(lower), exact(lower.T))))) * GROW
-    least = positive_eigenvalue_bound(exact(moments), lower) - wrong
-    return (lower, wrong / least * GROW) if least > wrong else nothing
-
 
 STEP = 2.0  # h, between the logarithms of nodes
 REACH = 4.0  # of the last node above high, in logarithms
@@ -130,7 +98,8 @@ NONE = 1e-200  # of the largest measure, or weight: smaller ones are left out
 MOST_LOST = 1e-3  # of a factor: with more nothing is proved
 
 Set = tuple[int, ...]
-Split = tuple[np.typing.NDArray[np.bool_], Array]
+"""Attributes, ascending; or marks, 0 or 1, of those that a subset has."""
+Support = tuple[np.typing.NDArray[np.bool_], Array]
 """A mask of the values of an attribute that have a measure, and v (d,) on these."""
 Terms = list[tuple[tuple[Array, ...], float]]
 """Products on one set of attributes: Gram matrices and weight."""
@@ -184,7 +153,7 @@ class _Leaf:
     terms: int
 
 
-_Local = tuple[Array, _Leaf | None, float, float]
+_BlockOfSet = tuple[Array, _Leaf | None, float, float]
 """Products on one set: their block of the hub, their leaf, their trace, and by how much they are off."""
 
 
@@ -253,7 +222,7 @@ def root_trace_below(products: Sequence[FewProduct], measures: Sequence[Array], 
     if gram is None:
         return 0.0
     high = (gram.trace + gram.off) * (1 + 1e-9)
-    shifts, weights, slope = _nodes(LOWEST / gram.size * high, high)
+    shifts, weights, slope = _logarithm_nodes(LOWEST / gram.size * high, high)
     value, best = slope * (gram.trace - gram.off), 0.0
     step = max(1, AT_ONCE // max(gram.hub.size, gram.size))
     for end in range(len(shifts), 0, -step):  # from the largest
@@ -275,56 +244,60 @@ def root_trace_below(products: Sequence[FewProduct], measures: Sequence[Array], 
 def check_size(products: Sequence[FewProduct], sizes: Sequence[int]) -> None:
     """Raise TooLargeError as ``root_trace_below`` at positive measures on so many values."""
     with suppress(_Unproved):  # at any measures
-        sets = _merged(_sets(products, [_split(np.ones(size)) for size in sizes]))
+        sets = _merged(_sets(products, [_support(np.ones(size)) for size in sizes]))
         _dimensions(sets, [size - 1 for size in sizes])
 
 
-def _nodes(low: float, high: float) -> tuple[Array, Array, float]:
-    """s, c / (1 + ε) and slope / (1 + ε) of the inequality on [0, high], from s = low on."""
+def _logarithm_nodes(low: float, high: float) -> tuple[Array, Array, float]:
+    """Nodes s from ``low`` on, ascending, weights c and a slope with √x >= Σ c log(1 + x / s) + slope · x.
+
+    On [0, high]: see **A root by logarithms** above; weights and slope are divided by 1 + ε.
+    """
     width = 2 * math.pi / STEP
     q = math.exp(-math.pi * width)
     over = 1 + 2 * q / (1 - q) / math.sqrt(0.25 + width**2)
     u = np.arange(math.log(low), math.log(high) + REACH, STEP)
     c = STEP / (2 * math.pi) * np.exp(u / 2)
     c[0] /= 1 - math.exp(-STEP / 2)
-    above = u[-1] + STEP * np.arange(1, 40)
+    above = u[-1] + STEP * np.arange(1, 40)  # nodes beyond the last, replaced by chords
     slope = float((STEP / (2 * math.pi) * np.exp(above / 2) * np.log1p(high * np.exp(-above)) / high).sum())
     return np.exp(u), c / over, slope / over
 
 
 def _gram(products: Sequence[FewProduct], measures: Sequence[Array], off: float) -> _Gram | None:
-    """K, formed; None where it is 0."""
-    split = [_split(measure) for measure in measures]
-    sets = _sets(products, split)
+    """K by its hub and leaves; None where it is 0. Arguments as for ``root_trace_below``."""
+    supports = [_support(measure) for measure in measures]
+    sets = _sets(products, supports)
     factors = max((len(product.attributes) for product in products), default=0)
     lost = off + (factors * max(map(len, sets.values()), default=0) + 32) * EPS  # by sums over products, too
     merged = _merged(sets)
-    rows, leaves, size = _dimensions(merged, [len(v) - 1 for _, v in split])
-    turned, exponent = _turned_products(merged, split, lost)
+    rows, leaves, size = _dimensions(merged, [len(v) - 1 for _, v in supports])
+    turned, exponent = _turned_products(merged, supports, lost)
     hub = np.zeros((sum(map(len, rows.values())),) * 2, order="F")
-    distinct: dict[tuple[object, ...], _Local] = {}
+    distinct: dict[tuple[object, ...], _BlockOfSet] = {}
     count, trace, tau, by_turns = 0, 0.0, 0.0, 0.0
-    for attributes, every in turned.items():
+    for attributes, terms in turned.items():
         is_leaf = attributes in leaves
         subs = [
             sub for sub in itertools.product((0, 1), repeat=len(attributes)) if not (is_leaf and all(sub))
         ]
-        key = is_leaf, *((weight, *map(id, each)) for weight, each in every)
+        key = is_leaf, *((weight, *map(id, each)) for weight, each in terms)
         if key not in distinct:
-            distinct[key] = _local(every, subs, is_leaf)
+            distinct[key] = _block_of_set(terms, subs, is_leaf)
         block, leaf, of_set, off_by = distinct[key]
         place = np.concatenate([rows[tuple(itertools.compress(attributes, sub))] for sub in subs])
         hub[place[:, None], place] += block
         if leaf:
             leaf.places.append(place)
-        count, trace, tau = count + len(every), trace + of_set, tau + off_by
-        by_turns = max(by_turns, *(sum(one.off for one in each) for _, each in every))
+        count, trace, tau = count + len(terms), trace + of_set, tau + off_by
+        by_turns = max(by_turns, *(sum(one.off for one in each) for _, each in terms))
     tau = 1.02 * tau + factors * (off + 8 * EPS) * trace  # the latter of attributes of one value
     leaf_list = [leaf for _, leaf, *_ in distinct.values() if leaf]
     return _Gram(hub, leaf_list, size, exponent, trace, tau, by_turns, count) if trace > 0 else None
 
 
-def _split(measure: Array) -> Split:
+def _support(measure: Array) -> Support:
+    """The values of an attribute that have a measure, and the roots v of its shares."""
     top = float(measure.max())
     if not (0 < top < math.inf and measure.min() >= 0):
         raise _Unproved
@@ -333,18 +306,18 @@ def _split(measure: Array) -> Split:
     return keep, np.sqrt(shares[keep] / math.fsum(shares.tolist()))
 
 
-def _sets(products: Sequence[FewProduct], split: Sequence[Split]) -> dict[Set, Terms]:
-    """Products by the set of their attributes, ascending; of one value an attribute is but a weight."""
+def _sets(products: Sequence[FewProduct], supports: Sequence[Support]) -> dict[Set, Terms]:
+    """Products by the set of their attributes, ascending; one of one value only changes the weight."""
     sets: dict[Set, Terms] = defaultdict(list)
     for product in products:
         weight = product.weight
         pairs = sorted(zip(product.attributes, product.grams, strict=True), key=lambda pair: pair[0])
         for i, gram in pairs:
-            keep, v = split[i]
+            keep, v = supports[i]
             weight *= float(gram[keep][0, keep][0]) if len(v) == 1 else 1.0
         if not math.isfinite(weight):
             raise _Unproved
-        pairs = [(i, gram) for i, gram in pairs if len(split[i][1]) > 1]
+        pairs = [(i, gram) for i, gram in pairs if len(supports[i][1]) > 1]
         sets[tuple(i for i, _ in pairs)].append((tuple(gram for _, gram in pairs), weight))
     return sets
 
@@ -375,7 +348,10 @@ def _merged(sets: dict[Set, Terms]) -> dict[Set, Terms]:
 
 
 def _dimensions(sets: dict[Set, Terms], widths: Sequence[int]) -> tuple[dict[Set, Ints], set[Set], int]:
-    """Rows of each set in the hub; the leaves; the size of K."""
+    """Rows of each set in the hub; the leaves; the size of K. Raises TooLargeError as ``root_trace_below``.
+
+    ``widths``: by attribute the number of values but one.
+    """
     inside = {
         sub
         for attributes in sets
@@ -407,15 +383,20 @@ def _dimensions(sets: dict[Set, Terms], widths: Sequence[int]) -> tuple[dict[Set
 
 
 def _turned_products(
-    sets: dict[Set, Terms], split: Sequence[Split], lost: float
+    sets: dict[Set, Terms], supports: Sequence[Support], lost: float
 ) -> tuple[dict[Set, list[tuple[float, list[_Turned]]]], int]:
-    """Weights and factors of each set's products, and the even exponent of 2 that weights are less by."""
+    """Each set's products with all factors in the bases of their attributes, those of the first factors seen.
+
+    Weights are divided by 2^exponent, the even number returned. ``supports``: by attribute, as ``_support``;
+    ``lost``: the relative rounding of a factor's entries.
+    """
     factors: dict[tuple[int, bytes], _Factor | None] = {}
     bases: dict[int, _Factor] = {}
     turns: dict[tuple[int, int], _Turned] = {}
 
     def turned(i: int, gram: Array) -> _Turned | None:
-        keep, v = split[i]
+        """The factor of a Gram matrix of attribute i, once for equal ones; None where it is 0."""
+        keep, v = supports[i]
         key = id(gram), keep.tobytes() + v.tobytes()
         if key not in factors:
             factors[key] = _factor(gram[np.ix_(keep, keep)], v, lost)
@@ -446,7 +427,10 @@ def _turned_products(
 
 
 def _factor(gram: Array, v: Array, off: float) -> _Factor | None:
-    """D^½ G D^½; None where it is 0. ``off``: what its entries lose, in the Frobenius norm, over t."""
+    """D^½ G D^½, ``v`` the roots of D; None where it is 0.
+
+    ``off``: what its entries lose, in the Frobenius norm, over t.
+    """
     d = len(v)
     top = float(np.abs(gram).max())
     if not math.isfinite(top):
@@ -474,6 +458,7 @@ def _factor(gram: Array, v: Array, off: float) -> _Factor | None:
 
 
 def _turned(factor: _Factor, base: _Factor) -> _Turned:
+    """A factor turned into the basis of ``base``, which is that of its attribute."""
     block = np.diag(np.append(factor.mean, factor.values))
     block[0, 1:] = block[1:, 0] = factor.slopes
     if factor.basis is base.basis:
@@ -485,20 +470,23 @@ def _turned(factor: _Factor, base: _Factor) -> _Turned:
     return _Turned(factor, turn[1:, 1:], turn @ block @ turn.T, off)
 
 
-def _local(every: list[tuple[float, list[_Turned]]], subs: list[Set], is_leaf: bool) -> _Local:
-    """The products on one set; ``subs``: its subsets in the hub, as marks of the attributes that each has."""
-    dims = [len(one.block) for one in every[0][1]]
+def _block_of_set(terms: list[tuple[float, list[_Turned]]], subs: list[Set], is_leaf: bool) -> _BlockOfSet:
+    """The part of K that the products on one set make; ``terms``: the weight and the factors of each.
+
+    ``subs``: its subsets in the hub, as marks of the attributes that each has.
+    """
+    dims = [len(one.block) for one in terms[0][1]]
     trace = tau = 0.0
-    for weight, each in every:
+    for weight, each in terms:
         size = weight * math.prod(one.factor.trace for one in each)
         off = math.expm1(math.fsum(math.log1p(one.factor.off) for one in each)) + (len(dims) + 4) * EPS
-        if is_leaf and len(every) > 1:
-            turned = sum(one.off for one in each) + (len(dims) + len(every) + 4) * EPS
+        if is_leaf and len(terms) > 1:
+            turned = sum(one.off for one in each) + (len(dims) + len(terms) + 4) * EPS
             off += math.sqrt(math.prod(dims)) * turned
         trace, tau = trace + size, tau + size * off
-    if is_leaf and len(every) > 1:
+    if is_leaf and len(terms) > 1:
         whole = np.zeros((math.prod(dims),) * 2)
-        for weight, each in every:
+        for weight, each in terms:
             whole += weight * kron([one.block for one in each])
         inside = np.stack(np.unravel_index(np.arange(len(whole)), dims), axis=1) > 0
         at = np.concatenate([np.flatnonzero((inside == sub).all(axis=1)) for sub in subs])
@@ -512,17 +500,20 @@ def _local(every: list[tuple[float, list[_Turned]]], subs: list[Set], is_leaf: b
     for (x, rows), (y, columns) in itertools.product(
         zip(subs, itertools.pairwise(starts), strict=True), repeat=2
     ):
-        for weight, each in every:
+        for weight, each in terms:
             factors = [one.block[parts[a], parts[b]] for one, a, b in zip(each, x, y, strict=True)]
             block[slice(*rows), slice(*columns)] += kron([np.full((1, 1), weight), *factors])
-    return block, _plain_leaf(*every[0], subs, starts) if is_leaf else None, trace, tau
+    return block, _product_leaf(*terms[0], subs, starts) if is_leaf else None, trace, tau
 
 
-def _plain_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: list[int]) -> _Leaf:
-    """A leaf of one product. An index is coupled in each attribute with v, by c, and with itself, by λ.
+def _product_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: list[int]) -> _Leaf:
+    """The leaf of one product: C is diagonal, so that E (C + s)⁻¹ Eᵀ (``_Leaf.at``) is sums over its entries.
 
-    So E (C + s)⁻¹ Eᵀ has sums of w² / (C + s) times c² over attributes in neither of two sets, times c λ in
-    those of one, times λ² in those of both, where it is diagonal.
+    An index is coupled in each attribute with v, by the slope c, and with itself, by the value λ. So two sets
+    have sums of weight² / (C + s) times c² over attributes in neither of them, times c λ in those of one,
+    times λ² in those of both, where it is diagonal.
+
+    subs : the sets of the hub, by marks of the product's attributes. starts : their first rows in its block.
     """
     k, m = len(each), starts[-1]
     widths = [len(one.factor.values) for one in each]
@@ -530,13 +521,17 @@ def _plain_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: lis
     values = weight * kron(lambdas).reshape(widths)
     scale = np.concatenate([kron([np.ones(1), *itertools.compress(lambdas, sub)]) for sub in subs])
     index = np.meshgrid(*map(np.arange, widths), indexing="ij", sparse=True)
+    # A kind has for each attribute in how many of two sets it is: 0 (c², summed), 1 (c) or 2 (none).
     spots, kinds = [], []
     for (x, row), (y, column) in itertools.product(zip(subs, starts[:-1], strict=True), repeat=2):
-        spots.append(np.ravel((row + _number(x, widths, index)) * m + column + _number(y, widths, index)))
+        spots.append(
+            np.ravel((row + _place_in_set(x, widths, index)) * m + column + _place_in_set(y, widths, index))
+        )
         kinds.append(tuple(a + b for a, b in zip(x, y, strict=True)))
     spot = np.concatenate(spots)
 
     def at(s: Array) -> tuple[Array, Array, Array]:
+        """``_Leaf.at``."""
         shift = s.reshape([-1] + [1] * k)
         sums: dict[Set, Array] = {(): weight / (values + shift) * weight}
         for i in reversed(range(k)):
@@ -559,8 +554,8 @@ def _plain_leaf(weight: float, each: list[_Turned], subs: list[Set], starts: lis
     return _Leaf([], at, sum(widths) + 4 * k + 16)
 
 
-def _number(sub: Set, widths: list[int], index: Sequence[Ints]) -> Ints:
-    """The number of an index within a set, as an array with an axis for each attribute that is in it."""
+def _place_in_set(sub: Set, widths: list[int], index: Sequence[Ints]) -> Ints:
+    """The place of an index within a set, as an array with an axis for each attribute that is in it."""
     number: Ints = np.zeros((1,) * len(widths), dtype=np.int64)
     for inside, width, position in zip(sub, widths, index, strict=True):
         if inside:
@@ -569,7 +564,7 @@ def _number(sub: Set, widths: list[int], index: Sequence[Ints]) -> Ints:
 
 
 def _both_sides(matrix: Array, each: list[_Turned], subs: list[Set], starts: list[int]) -> Array:
-    """A matrix on sets in the bases of the attributes."""
+    """A leaf's matrix on sets of the hub, turned on both sides from the factors' bases to the attributes'."""
     for _ in range(2):
         new = np.empty_like(matrix)
         for inside, (start, end) in zip(subs, itertools.pairwise(starts), strict=True):
@@ -598,6 +593,7 @@ def _dense_leaf(block: Array, coupling: Array) -> tuple[_Leaf, float]:
     off += 2 * math.sqrt(min(m, rows)) * of_product
 
     def at(s: Array) -> tuple[Array, Array, Array]:
+        """``_Leaf.at``."""
         blocks = np.array([(coupled / (values + shift)) @ coupled.T for shift in s])
         return blocks, blocks.trace(axis1=1, axis2=2), np.log1p(values / s[:, None]).sum(axis=1)
 
@@ -638,6 +634,7 @@ def best_measure_bound(
         start.append(next(alike, measure))
 
     def loss(share: float) -> float:
+        """Minus the bound with this share of the measures in ``mixed``, which ``bounds`` notes."""
         at = list(start)
         for i, measure in mixed.items():
             at[i] = (1 - share) / len(measure) + share * measure / measure.sum()
@@ -657,3 +654,46 @@ def _is_one_contrast(gram: Array) -> bool:
     d = len(gram)
     values = np.linalg.eigvalsh(contrast_gram(gram, np.full(d, 1 / d)))
     return d > 1 and bool(values[-1] > 0) and (d == 2 or bool(values[-2] <= RANK * values[-1]))
+
+
+def root_trace_in_parts(
+    products: Sequence[FewProduct], sizes: Sequence[int], measures: Sequence[Array], off: float
+) -> float:
+    """A lower bound on tr K^½ as ``root_trace_below``; products that do not fit in memory together go alone.
+
+    (tr (K + L)^½)² is at least (tr K^½)² + (tr L^½)² of psd matrices (the Schatten quasi-norm of exponent ½
+    is superadditive on them), and of one product tr K^½ is a product over the attributes.
+    """
+    kept = products_that_fit(products, sizes)
+    squares = [root_trace_below(kept, measures, off) ** 2 if kept else 0.0]
+    alone = [product for product in products if product not in kept]
+    squares += [_root_trace_of_one(product, measures, off) ** 2 for product in alone]
+    return math.sqrt(math.fsum(squares)) * (1.0 - 16 * EPS)
+
+
+def _root_trace_of_one(product: FewProduct, measures: Sequence[Array], off: float) -> float:
+    """A lower bound on tr K^½ of one product: the product of those of its attributes."""
+    trace = math.sqrt(product.weight)
+    for i, gram in zip(product.attributes, product.grams, strict=True):
+        d, root = len(gram), np.sqrt(measures[i] / measures[i].sum())
+        scaled = root[:, None] * gram * root
+        values, vectors = linalg.eigh(scaled)
+        rows = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        # |√a - √b| <= √|a - b| of eigenvalues, which are as far apart as the matrices at most
+        wrong = float(np.linalg.norm(rows.T @ rows - scaled)) + (off + 16 * d * EPS) * float(scaled.trace())
+        low = float(nuclear(exact(rows)).lower) - d * math.sqrt(wrong)
+        trace *= max(low, 0.0) * (1.0 - 8 * EPS)
+    return trace
+
+
+def products_that_fit(products: Sequence[FewProduct], sizes: Sequence[int]) -> Sequence[FewProduct]:
+    """The products, without those of most attributes where a bound of all would not fit in memory."""
+    while products:
+        try:
+            check_size(products, sizes)
+        except TooLargeError:
+            most = max(len(product.attributes) for product in products)
+            products = [product for product in products if len(product.attributes) < most]
+        else:
+            break
+    return products

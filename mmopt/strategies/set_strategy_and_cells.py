@@ -1,4 +1,4 @@
-"""Sets of attributes measured one by one: the form, the space for programs, and the search.
+"""Sets of attributes measured one by one: the form of strategy, and the space for programs.
 
 **The form.** Each attribute has a matrix A_i (p_i, n_i) no combination of whose rows is constant, each set S
 a weight θ_S; what is measured is θ_S ⊗_{i in S} A_i, all other attributes summed over. With the constant
@@ -19,43 +19,32 @@ is.
 - The longest column of each B_S has length 1 here, and one cell has the longest columns of all sets, so that
   max diag(X) = Σ_S x_S.
 - W is not block-diagonal, and a bound from the E_S alone would be too high. The bound that a measure of the
-  cells proves is computed from the products of the workload (``sectors.bounds``).
+  cells proves is computed from the products of the workload (``sectors.total_error_bounds``).
 
 Every such X is a feasible point of the program over all cells, with the same objective there.
-
-**The search.** For queries with targets the largest ratio of a variance to its target counts. The least of
-the largest is the largest, over weights of the queries of sum 1, of the least weighted sum (minimax). Here
-the weights are products: one number for each product of the workload, and one for each row of a factor, the
-same in all products on as many attributes, so that weighted queries are products, too. In each round every
-weight is multiplied by a power of the mean of the variances that it weighs.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
-from mmopt.errors import OptionError, ResultError, TooLargeError
-from mmopt.limits import require_memory, time_left
+from mmopt.errors import OptionError, ResultError
+from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, owned
-from mmopt.numerics.ball_functions import nuclear
-from mmopt.numerics.balls import Ball, exact
 from mmopt.numerics.component_arrays import Space, Split
 from mmopt.numerics.linear_algebra import has_full_rank
 from mmopt.numerics.outward import check_norm, column_norms, plus_up, root_up, times_up
 from mmopt.numerics.unlisted_cells import Moments, Spanned
-from mmopt.sectors.bounds import check_size, root_trace_below
-from mmopt.sectors.measures_and_profiles import Mixture
-from mmopt.sectors.residual_strategies import FewProduct, products_of_few, shared_designs, with_best_bases
-from mmopt.strategies.dense_strategy import normalise
+from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.residual_strategies import FewProduct, products_of_few
+from mmopt.sectors.total_error_bounds import root_trace_in_parts
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
 from mmopt.workloads import Dense, Implicit, Kron, Product, Scaled, Stack, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
@@ -210,14 +199,15 @@ class SetStrategy(StrategyOfFew):
         return PER_CONDITION * self.largest_condition
 
     @cached_property
-    def _kept(self) -> dict[tuple[int, Implicit], _Combined]:
+    def _combinations(self) -> dict[tuple[int, Implicit], _Combined]:
+        """By attribute and factor what ``_combined`` returns."""
         return {}
 
     def _combined(self, i: int, factor: Implicit) -> _Combined:
         """A factor's queries in terms of the rows of attribute i."""
-        if (i, factor) not in self._kept:
-            self._kept[i, factor] = _combine(factor.matrix(), self.matrices[i], self.inverses[i])
-        return self._kept[i, factor]
+        if (i, factor) not in self._combinations:
+            self._combinations[i, factor] = _combine(factor.matrix(), self.matrices[i], self.inverses[i])
+        return self._combinations[i, factor]
 
     # -- estimates -------------------------------------------------------------------------------------
 
@@ -308,6 +298,7 @@ class _Combined:
 
 
 def _combine(queries: Array, matrix: Array, inverse: Array) -> _Combined:
+    """The queries as combinations of the constant and the rows of ``matrix``; what is rounding is 0."""
     coefficients = queries @ inverse
     base, inner = coefficients[:, :1], coefficients[:, 1:]
     part, sizes = inner @ matrix, np.square(queries).sum(axis=1)
@@ -320,6 +311,7 @@ def _combine(queries: Array, matrix: Array, inverse: Array) -> _Combined:
 
 
 def _inverse(matrix: Array) -> Array:
+    """(n, 1 + p) the pseudoinverse of [1; A]."""
     scales = np.ones(1 + len(matrix))
     scales[0] = _size(matrix)  # for independent rows the inverse undoes their scale
     return np.asarray(np.linalg.pinv(_with_constant(matrix)) * scales, dtype=np.float64)
@@ -331,10 +323,11 @@ def _with_constant(matrix: Array) -> Array:
 
 
 def _size(matrix: Array) -> float:
+    """The largest magnitude of the entries; 1 where there is none."""
     return float(np.abs(matrix).max(initial=0.0)) or 1.0
 
 
-# -- the space, and the search for rows
+# -- the space
 
 
 GRAM = 16
@@ -342,48 +335,6 @@ GRAM = 16
 LEAST = 1e-30
 """Weights of a factor's rows below this part of the largest count as zero, so that no product underflows."""
 UNSUPPORTED = "the strategy does not support the queries: it does not measure all that they ask"
-RANK = 1e-10
-"""Eigenvalues of an attribute's strategy below this part of the largest count as zero."""
-
-
-def best_by_sets(workload: Workload) -> SetCells:
-    """A strategy by sets near the least total error, as a space.
-
-    Raises
-    ------
-    WorkloadError : queries given as a matrix.
-    TooLargeError : queries of too many attributes, or an attribute beyond the memory limit.
-    """
-    products, sizes = products_of_few(workload), workload.domain.shape
-    residual = with_best_bases(products, sizes)
-    return replace(
-        SetCells.of(strategy_by_sets(products, sizes, residual.bases), workload), measures=residual.measures
-    )
-
-
-def strategy_by_sets(
-    products: Sequence[FewProduct], sizes: Sequence[int], bases: Sequence[Array]
-) -> SetStrategy:
-    """The best strategy of a search with the same rows of an attribute in all sets, at bases (dᵢ,) of sum 1.
-
-    Raises
-    ------
-    TooLargeError : an attribute beyond the memory limit.
-    """
-    shared = shared_designs(products, bases)
-    rows = tuple(
-        _rows(shared.designs[i].strategy) if i in shared.designs else np.zeros((0, size))
-        for i, size in enumerate(sizes)
-    )
-    shares = {one: share for one, share in shared.shares.items() if all(len(rows[i]) for i in one)}
-    return SetStrategy(rows, tuple(shares), np.sqrt(list(shares.values())))
-
-
-def _rows(strategy: Array) -> Array:
-    """A (r, d) of full row rank with AᵀA = X."""
-    values, vectors = scipy.linalg.eigh(strategy)
-    kept = values > RANK * max(values[-1], 0.0)
-    return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -494,8 +445,7 @@ class SetCells(Spanned):
 
     def moments(self, mixture: Mixture) -> Moments:
         """The mass alone: not the roots of the moments, only the trace that they lead to (``root_trace``)."""
-        total = math.fsum(mixture.weights)
-        return Moments((), (), Ball(np.asarray(total), np.asarray(EPS * total)))
+        return Moments((), (), mixture.mass)
 
     def root_trace(self, parts: Sequence[Array], mixture: Mixture) -> float:
         """A bound from 0 to ‖R diag(√d)‖∗ for the workload's root, or its queries with other weights,
@@ -504,7 +454,7 @@ class SetCells(Spanned):
         if products is None or not self.takes(mixture):
             return 0.0
         measures = [factor[0] for factor in mixture.factors]
-        trace = root_trace_of(products, self.unit.sizes, measures, self.gram_rounding)
+        trace = root_trace_in_parts(products, self.unit.sizes, measures, self.gram_rounding)
         return trace * math.sqrt(mixture.weights[0]) * (1.0 - 16 * EPS)
 
     def _is_root(self, parts: Sequence[Array]) -> bool:
@@ -539,49 +489,6 @@ class SetCells(Spanned):
         return tuple(product for product in below if product.weight > 0)
 
 
-def root_trace_of(
-    products: Sequence[FewProduct], sizes: Sequence[int], measures: Sequence[Array], off: float
-) -> float:
-    """A lower bound on tr K^½ as ``root_trace_below``; products that do not fit in memory together are split.
-
-    (tr (K + L)^½)² is at least (tr K^½)² + (tr L^½)² of psd matrices (the Schatten quasi-norm of exponent ½
-    is superadditive on them), and of one product tr K^½ is a product over the attributes.
-    """
-    kept = that_fit(products, sizes)
-    squares = [root_trace_below(kept, measures, off) ** 2 if kept else 0.0]
-    alone = [product for product in products if product not in kept]
-    squares += [_of_one(product, measures, off) ** 2 for product in alone]
-    return math.sqrt(math.fsum(squares)) * (1.0 - 16 * EPS)
-
-
-def _of_one(product: FewProduct, measures: Sequence[Array], off: float) -> float:
-    """A lower bound on tr K^½ of one product."""
-    trace = math.sqrt(product.weight)
-    for i, gram in zip(product.attributes, product.grams, strict=True):
-        d, root = len(gram), np.sqrt(measures[i] / measures[i].sum())
-        scaled = root[:, None] * gram * root
-        values, vectors = scipy.linalg.eigh(scaled)
-        rows = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-        # |√a - √b| <= √|a - b| of eigenvalues, which are as far apart as the matrices at most
-        wrong = float(np.linalg.norm(rows.T @ rows - scaled)) + (off + 16 * d * EPS) * float(scaled.trace())
-        low = float(nuclear(exact(rows)).lower) - d * math.sqrt(wrong)
-        trace *= max(low, 0.0) * (1.0 - 8 * EPS)
-    return trace
-
-
-def that_fit(products: Sequence[FewProduct], sizes: Sequence[int]) -> Sequence[FewProduct]:
-    """The products, without those of most attributes where a bound of all would not fit in memory."""
-    while products:
-        try:
-            check_size(products, sizes)
-        except TooLargeError:
-            most = max(len(product.attributes) for product in products)
-            products = [product for product in products if len(product.attributes) < most]
-        else:
-            break
-    return products
-
-
 def _below(product: Product, scales: Array) -> FewProduct:
     """A product whose squares are no more than those of the queries times these scales (m,): one scale for
     each row of a factor, as large as possible where the scales are themselves products."""
@@ -603,112 +510,3 @@ def _at_least_one(matrix: Array) -> Array:
     """The rows scaled so that the longest column has at least length 1, and hardly more."""
     longest = float(np.sqrt(np.square(matrix).sum(axis=0).max(initial=0.0)))
     return matrix * ((1.0 + 4 * EPS * (len(matrix) + 4)) / longest) if longest else matrix
-
-
-ROUNDS = 20
-FIRST_STEPS, STEPS = 40, 6  # of the search for bases, in the first round and in each further one
-POWER = 0.9
-LEAST_WEIGHT = 1e-9  # of the largest of a factor's rows
-SHARE_OF_TIME = 0.3  # of the rest of a time limit
-
-Key = tuple[int, Implicit, int]
-"""An attribute, a factor on it, and the number of attributes of the product."""
-
-
-@dataclass(frozen=True, eq=False)
-class _WeightedQueries:
-    """Queries with weights: one for each product (P,), and for each row of a factor, of sum 1.
-
-    keys : of the factors of each product, by its attributes.
-    """
-
-    workload: Workload
-    keys: tuple[tuple[Key, ...], ...]
-    of_products: Array
-    of_rows: dict[Key, Array]
-
-    @staticmethod
-    def evenly(workload: Workload) -> _WeightedQueries:
-        """The queries with equal weights."""
-        products = workload.products or ()
-        keys = tuple(tuple((i, p.factors[i], len(p.looked_at)) for i in p.looked_at) for p in products)
-        rows = {key: np.full(key[1].rows, 1.0 / key[1].rows) for factors in keys for key in factors}
-        counts = np.array([float(p.m) for p in products])
-        return _WeightedQueries(workload, keys, counts / counts.sum(), rows)
-
-    @property
-    def weights(self) -> Iterator[Array]:
-        """The weight of each query, by product (r₁, r₂, …)."""
-        for weight, factors in zip(self.of_products, self.keys, strict=True):
-            shape = [len(self.of_rows[key]) for key in factors]
-            yield kron([np.full(1, weight), *(self.of_rows[key] for key in factors)]).reshape(shape)
-
-    def products(self) -> list[FewProduct]:
-        """The weighted queries."""
-        grams = {key: key[1].gram_of_weighted(weights) for key, weights in self.of_rows.items()}
-        each = zip(self.workload.products or (), self.keys, self.of_products, strict=True)
-        return [
-            FewProduct(
-                tuple(i for i, _, _ in factors), tuple(grams[key] for key in factors), product.weight * weight
-            )
-            for product, factors, weight in each
-        ]
-
-    def moved(self, variances: Sequence[Array]) -> _WeightedQueries:
-        """The queries with more weight where the variances (by product, as ``weights``) are large."""
-        sums: dict[Key, list[Array]] = defaultdict(list)
-        means = []
-        for factors, weights, variance in zip(self.keys, self.weights, variances, strict=True):
-            means.append(float((weights * variance).sum() / weights.sum()))
-            for axis, key in enumerate(factors):
-                others = tuple(at for at in range(len(factors)) if at != axis)
-                sums[key].append(np.stack([(weights * variance).sum(axis=others), weights.sum(axis=others)]))
-        of_products = self.of_products * np.array(means) ** POWER
-        of_rows = {}
-        for key, each in sums.items():
-            total = np.sum(each, axis=0)
-            new = self.of_rows[key] * (total[0] / total[1] / (total[0].sum() / total[1].sum())) ** POWER
-            new = np.maximum(new, LEAST_WEIGHT * new.max())
-            of_rows[key] = new / new.sum()
-        return replace(self, of_products=of_products / of_products.sum(), of_rows=of_rows)
-
-
-def best_for_targets(workload: Workload) -> SetCells:
-    """A strategy by sets with a small largest variance, as a space.
-
-    workload : each query weighted by one over its target. The space has weights of the queries and
-    measures that prove a good bound. Under a time limit the search has a share of the rest.
-
-    Raises
-    ------
-    WorkloadError : queries given as a matrix. OptionError : queries too far apart in size.
-    TooLargeError : queries of too many attributes, or an attribute beyond the memory limit.
-    """
-    sizes, least_left = workload.domain.shape, (1.0 - SHARE_OF_TIME) * time_left()
-    weighed, last = _WeightedQueries.evenly(workload.weighed), None
-    best: tuple[float, SetStrategy] | None = None
-    bound, proof = -1.0, (weighed, tuple[Array, ...]())  # not of the last weights: these become extreme
-    for turn in range(ROUNDS):
-        products = weighed.products()
-        last = with_best_bases(products, sizes, STEPS if turn else FIRST_STEPS, last)
-        strategy = normalise(strategy_by_sets(products, sizes, last.bases))
-        variances = [
-            product.weight * strategy.product_variances(product).reshape(weights.shape)
-            for product, weights in zip(weighed.workload.products or (), weighed.weights, strict=True)
-        ]
-        largest = max(float(one.max()) for one in variances)
-        if not largest < np.inf:  # queries too far apart in size: some are lost in rounding
-            break
-        if best is None or largest < best[0]:
-            best = largest, strategy
-        trace = root_trace_of(products, sizes, last.measures, 0.0)
-        if trace > bound:
-            bound, proof = trace, (weighed, last.measures)
-        if turn == ROUNDS - 1 or time_left() <= least_left < math.inf:
-            break
-        weighed = weighed.moved(variances)
-    if best is None:
-        raise OptionError(UNSUPPORTED)
-    cells = SetCells.of(best[1], workload)
-    weights = np.concatenate([one.ravel() for one in proof[0].weights])
-    return replace(cells, measures=proof[1], weights=weights)

@@ -1,0 +1,340 @@
+"""The cells of a row space, a space on which programs are evaluated; neither cells nor orbits are listed.
+
+Its coordinates are the functions of the cells that the queries are made of, by component. Not every workload
+is worth such a space: ``why_not_of_few`` says why not. What programs are given there, the queries with their
+targets and the roots of the moments of measures, is made here, too.
+
+A program needs the largest entry of a diagonal several times: of a point, of it repaired, of it rounded to a
+symmetric matrix, of a factor. These are nearly multiples of each other, and the bound of one serves the next:
+with N = c N₀ + D, f(x) <= c max f₀ + Σ μ ‖D_κ‖ tr Q_κ(x) <= c max f₀ + max ‖D_κ‖ (Frobenius) · the longest
+‖b(x)‖².
+
+**Roots of the moments of a measure.** Let Q be the exact moments of a component, ‖Q - Q̃‖₂ <= off for the
+computed ones, and J the Cholesky factor of Q̃. With e at least ‖Q - J Jᵀ‖₂ and η at most the eigenvalues of J
+Jᵀ, (1 - e/η) J Jᵀ ⪯ Q ⪯ (1 + e/η) J Jᵀ.
+
+**Queries with targets** are given in the space that they span, orbit by orbit. Let ℓ_κ (d, copies) be the
+coefficients of a query on a component. The rows t of its orbit, the queries that permutations of
+values make of it, have the Gram matrix Σ ℓ_κ ℓ_κᵀ over the orbit, divided by the copies. Its variance under a
+covariance Σ_κ ⊗ I is Σ_κ μ_κ / size Σ_t t Σ_κ tᵀ, as in ``symmetry.workload_by_component``. An orbit is one
+of rows for each attribute, by permutations of its values, and t has one number for each rest. With nothing
+that can be swapped each query is its own orbit.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from mmopt.errors import whole
+from mmopt.limits import require_memory, time_left
+from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.ball_functions import positive_eigenvalue_bound
+from mmopt.numerics.balls import GROW, exact, matmul, norm, sub
+from mmopt.numerics.component_arrays import Level, Space, Split
+from mmopt.numerics.unlisted_cells import Moments, Spanned
+from mmopt.sectors.functions_of_few import AttributeBasis, SectorComponent, all_subsets
+from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.residual_strategies import best_residual_strategy, residual_parts
+from mmopt.sectors.row_space import RowSpace
+from mmopt.symmetry.attribute_queries import Piece, interchangeable, terms_of
+from mmopt.symmetry.workload_by_component import row_orbits
+from mmopt.workloads import Workload
+from mmopt.workloads.blocks.combined_blocks import kron
+
+MOST_OF_A_ROW_SPACE = 4
+"""Attributes that a query may look at: its functions are formed."""
+# A row space of more than this part of the cells saves nothing: matrices are as large, its maxima dearer.
+MOST_FUNCTIONS_PER_CELL = 0.25
+MOST_SECTORS = 10**6
+"""Up to which they are counted for a message."""
+
+
+def why_not_of_few(workload: Workload, most: int = MOST_OF_A_ROW_SPACE) -> str:
+    """Why programs of a workload cannot be evaluated on the space of its queries; "" where they can.
+
+    most : attributes that a query may look at.
+    """
+    if workload.products is None:
+        return "its queries are a matrix"
+    sets = {product.looked_at for product in workload.products}
+    order = max(map(len, sets))
+    if order > most:
+        why = f"a query looks at {order} attributes, more than {most}"
+        if sum(2 ** len(attributes) for attributes in sets) > MOST_SECTORS:
+            return why
+        functions = _count_of_functions(workload, sets)
+        gigabytes = whole(round(8 * functions**2 / 2**30))
+        return f"{why}, and {whole(functions)} functions span its queries, a matrix of {gigabytes} GiB"
+    functions = _count_of_functions(workload, sets)
+    if functions > MOST_FUNCTIONS_PER_CELL * workload.n:
+        return f"its queries span {functions:,} functions of {workload.n:,} cells"
+    return ""
+
+
+def _count_of_functions(workload: Workload, sets: set[tuple[int, ...]]) -> int:
+    """Functions of the cells by which all queries of these attributes are spanned."""
+    shape = workload.domain.shape
+    return sum(math.prod(shape[i] - 1 for i in sector) for sector in all_subsets(sets))
+
+
+SECONDS_OF_LARGEST = 60.0  # for the largest entry of a diagonal
+LEAST_SECONDS = 1.0  # when the time is over
+# A diagonal so near to a multiple of a proved one is not searched again; relative to its largest entry.
+NEAR_MULTIPLE = 1e-9
+MOST_PROVED = 8  # largest entries that are remembered
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowSpaceCells(Spanned):
+    """The n = ``total`` cells of a workload, as far as its row space tells them apart.
+
+    rows : the row space, of ``workload``. seconds : that the largest entry of a diagonal may be searched for.
+    """
+
+    rows: RowSpace = field(kw_only=True)
+    workload: Workload = field(kw_only=True)
+    seconds: float = SECONDS_OF_LARGEST
+    _proved: list[tuple[tuple[Array, ...], float]] = field(default_factory=list, init=False)
+
+    @staticmethod
+    def of(rows: RowSpace, workload: Workload, seconds: float = SECONDS_OF_LARGEST) -> "RowSpaceCells":
+        """The cells of a workload with this row space."""
+        space, n = rows.space, workload.n
+        return RowSpaceCells(
+            space.multiplicities, space.dims, total=n, rows=rows, workload=workload, seconds=seconds
+        )
+
+    @property
+    def first_strategy(self) -> tuple[Array, ...]:
+        """N of the best residual strategy, which takes little time."""
+        return residual_parts(self.rows, best_residual_strategy(self.workload))
+
+    @property
+    def words(self) -> str:
+        """The sizes in words: "406 functions of the cells, 1 component of size up to 406"."""
+        count = f"{self.count:,} component{'' if self.count == 1 else 's'}"
+        return f"{self.kept:,} functions of the cells, {count} of size up to {self.largest:,}"
+
+    @property
+    def rounding(self) -> float:
+        return self.rows.root_rounding
+
+    @cached_property
+    def longest(self) -> float:
+        return self.rows.longest
+
+    def takes(self, mixture: Mixture) -> bool:
+        return tuple(factor.shape[1] for factor in mixture.factors) == self.rows.shape
+
+    def moments(self, mixture: Mixture) -> Moments:
+        return moments_of(self.rows, mixture)
+
+    def note(self, parts: Sequence[Array], upper: float) -> None:
+        """Keep an upper end for these parts that ``rows.largest`` has proved."""
+        del self._proved[: max(0, len(self._proved) + 1 - MOST_PROVED)]
+        self._proved.append((tuple(parts), upper))
+
+    def largest_entry(self, parts: Sequence[Array]) -> float:
+        largest = min((self._from_multiple(*entry, parts) for entry in self._proved), default=math.inf)
+        if not largest < math.inf:
+            seconds = min(self.seconds, max(time_left(), LEAST_SECONDS))
+            largest = self.rows.largest(parts, seconds).upper
+            self.note(parts, largest)
+        return largest
+
+    def _from_multiple(self, base: Sequence[Array], upper: float, parts: Sequence[Array]) -> float:
+        """At least the largest entry, from that of ``base``; infinity where ``parts`` is no near multiple."""
+        often, pairs = self.multiplicities, list(zip(base, parts, strict=True))
+        # The multiple by least squares: N = c N₀ + D, see above.
+        size = float(often @ np.array([float(np.vdot(part, part)) for part, _ in pairs]))
+        factor = float(often @ np.array([float(np.vdot(*pair)) for pair in pairs])) / size if size else 0.0
+        if not 0 < factor < math.inf:
+            return math.inf
+        offs = [np.abs(new - factor * old) + EPS * (np.abs(new) + np.abs(factor * old)) for old, new in pairs]
+        off = max(float(np.linalg.norm(each)) for each in offs) * self.longest * GROW
+        return (factor * upper + off) * (1 + 4 * EPS) if off <= NEAR_MULTIPLE * factor * upper else math.inf
+
+
+# -- queries with targets
+
+QueryOrbits = tuple[list[tuple[Array, Ints]], Array, Array]
+"""Of each component rows t, and the number of the orbit of each; sizes of the orbits; their targets."""
+
+
+def as_targets(workload: Workload) -> Workload:
+    """The queries unweighted, each product with the weight 1 / target: swaps then keep targets, too."""
+    return Workload.from_products(
+        workload.domain, [replace(p.unweighted(), weight=1.0 / p.target) for p in workload.products or ()]
+    )
+
+
+def sources_with_targets(rows: RowSpace, cells: Space, workload: Workload) -> dict[str, Split | Level] | str:
+    """Sources of a workload with targets for programs, on ``cells`` of its row space; or why there are none.
+
+    rows : the row space of ``as_targets(workload)``.
+
+    Raises
+    ------
+    TooLargeError : more queries than fit in memory.
+    """
+    if not workload.has_all_targets:
+        return "queries without a target are not known there"
+    orbits = _orbits_of(rows, as_targets(workload), [p.target for p in workload.products or ()])
+    if isinstance(orbits, str):
+        return orbits
+    inner = cells.abstract(cells.dims)
+    queries = _space_of_queries(orbits, cells, workload)
+    return {
+        "workload.representation": Split(queries, inner, tuple(part for part, _ in orbits[0])),
+        "workload.basis": Split(inner, cells, tuple(np.eye(d) for d in cells.dims)),
+        "workload.targets": Level(queries, orbits[2]),
+    }
+
+
+def matrix_of(rows: RowSpace, cells: Space, workload: Workload) -> Split | str:
+    """The queries, weighted, on ``cells`` of their row space ``rows``; or why they are not known.
+
+    A query of weight w is one times √w, as is one whose target is 1 / w divided by the root of its target.
+
+    Raises
+    ------
+    TooLargeError : more queries than fit in memory.
+    """
+    weighed = workload.weighed
+    orbits = _orbits_of(rows, weighed, [1.0 / p.weight for p in weighed.products or ()])
+    if isinstance(orbits, str):
+        return orbits
+    scales = 1.0 / np.sqrt(orbits[2])
+    return Split(
+        _space_of_queries(orbits, cells, workload),
+        cells,
+        tuple(part * scales[label, None] for part, label in orbits[0]),
+    )
+
+
+def _space_of_queries(orbits: QueryOrbits, cells: Space, workload: Workload) -> Space:
+    """The queries of ``workload`` as a space, orbit by orbit."""
+    parts, sizes, _ = orbits
+    return Space(
+        cells.multiplicities,
+        tuple(len(part) for part, _ in parts),
+        labels=tuple(label for _, label in parts),
+        sizes=sizes,
+        total=workload.m,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _FactorOrbits:
+    """Orbits of the rows of a factor: how many rows each has, and t on each kind of function.
+
+    flat : (q, o) on the constant and the contrasts. rests : by orbit of values (q,).
+    """
+
+    counts: Array
+    flat: Array
+    rests: Mapping[int, Array]
+
+    @staticmethod
+    def of(basis: AttributeBasis, piece: Piece) -> "_FactorOrbits":
+        """The orbits of a factor's rows under the swaps of ``basis``."""
+        orbits = row_orbits(basis.symmetry, piece)
+        # Where a factor has weights of its rows, these tell them apart.
+        scale = np.sqrt(orbits.targets / basis.size)
+        even = orbits.on_parts.rows.get(0, np.zeros((orbits.size, basis.orbits)))
+        parts = basis.symmetry.parts
+        return _FactorOrbits(
+            orbits.counts.astype(np.float64),
+            basis.turned(scale[:, None] * even),
+            {int(parts[k].labels[0]): scale * rows[:, 0] for k, rows in orbits.on_parts.rows.items() if k},
+        )
+
+
+def _orbits_of(rows: RowSpace, workload: Workload, targets: Sequence[float]) -> QueryOrbits | str:
+    """The rows of the products that ``rows`` is the space of, with their targets; or why they are not known.
+
+    An orbit of a product is one orbit of rows of each factor, its row t the product of theirs. The weight of
+    a product is one divided by its target.
+    """
+    _, terms = terms_of(workload, with_targets=False)
+    looked = [{i: p for i, p in enumerate(term.pieces) if p.kind != "total"} for term in terms]
+    orbits: dict[tuple[int, int], _FactorOrbits] = {}
+    for i, piece in {(i, id(p)): (i, p) for pieces in looked for i, p in pieces.items()}.values():
+        basis = rows.bases[i]
+        is_swapped = basis.orbits < basis.size
+        if is_swapped and not _is_finer(basis.symmetry.classes, interchangeable(piece, by_rows=True)):
+            return "values can be swapped in the sum of the queries' squares, and not query by query"
+        orbits[i, id(piece)] = _FactorOrbits.of(basis, piece)
+    factors = [{i: orbits[i, id(p)] for i, p in pieces.items()} for pieces in looked]
+    counts = [kron([np.ones(1), *(f.counts for f in by_attribute.values())]) for by_attribute in factors]
+    starts = np.cumsum([0, *map(len, counts)])
+    entries = sum(
+        sum(len(counts[at]) for at in component.products) * component.dim for component in rows.components
+    )
+    require_memory((entries,), "queries in the space that they span")
+    parts = []
+    for component in rows.components:
+        stacked = np.vstack(
+            [_on_component(component, factors[at], rows.products[at].factors) for at in component.products]
+        )
+        labels = np.concatenate([np.arange(starts[at], starts[at + 1]) for at in component.products])
+        has_any = stacked.any(axis=1)
+        parts.append((stacked[has_any], labels[has_any]))
+    each = [np.full(len(sizes), target) for sizes, target in zip(counts, targets, strict=True)]
+    return parts, np.concatenate(counts), np.concatenate(each)
+
+
+def _is_finer(classes: Ints, coarse: Ints) -> bool:
+    """Whether each class is within one of the coarse ones."""
+    return len(np.unique(np.stack([classes, coarse], axis=1), axis=0)) == int(classes.max()) + 1
+
+
+def _on_component(
+    component: SectorComponent, factors: Mapping[int, _FactorOrbits], varying: Mapping[int, Any]
+) -> Array:
+    """(q, dim) rows t of the orbits of a product; ``varying``: attributes of which it tells values apart."""
+    rests = dict(component.rests)
+    rows = np.zeros((math.prod(len(orbits.counts) for orbits in factors.values()), component.dim))
+    for sector, place in component.places.items():
+        if not set(sector) <= set(varying):
+            continue
+        each = [np.ones((1, 1))]
+        for i, orbits in factors.items():
+            if i in rests:
+                each.append(orbits.rests.get(rests[i], np.zeros(len(orbits.counts)))[:, None])
+            else:
+                each.append(orbits.flat[:, 1:] if i in sector else orbits.flat[:, :1])
+        rows[:, place] = kron(each)
+    return rows
+
+
+# -- moments of measures
+
+
+def moments_of(space: RowSpace, mixture: Mixture) -> Moments:
+    """Proved roots of the moments of a measure, whose weights need not have sum 1."""
+    computed = zip(space.moments(mixture), space.moments_rounding(mixture), strict=True)
+    pairs = [root_of_moments((q + q.T) / 2, off + 2 * EPS * float(np.linalg.norm(q))) for q, off in computed]
+    roots, offs = zip(*pairs, strict=True)
+    return Moments(roots, offs, mixture.mass)
+
+
+def root_of_moments(moments: Array, off: float) -> tuple[Array, float]:
+    """J (d, d) and e/η of one component, its moments symmetric; 0 and infinity where nothing is proved."""
+    nothing = np.zeros_like(moments), math.inf
+    if not (np.isfinite(moments).all() and math.isfinite(off)):
+        return nothing
+    if moments.shape == (1, 1):
+        value = float(moments[0, 0])
+        return (np.sqrt(moments), (off / value + 4 * EPS) * GROW) if value > off else nothing
+    lower, failed = linalg.lapack.dpotrf(moments, lower=1, clean=1)
+    if failed:
+        return nothing
+    wrong = (off + norm(sub(exact(moments), matmul(exact(lower), exact(lower.T))))) * GROW
+    least = positive_eigenvalue_bound(exact(moments), lower) - wrong
+    return (lower, wrong / least * GROW) if least > wrong else nothing
