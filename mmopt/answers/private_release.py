@@ -30,9 +30,8 @@ from mmopt.answers.accuracy_and_budget import (
 from mmopt.answers.default_strategy import Solve
 from mmopt.answers.read_folder import read_answers, read_manifest
 from mmopt.answers.recheck_folder import plan_and_unchecked
-from mmopt.data import DataVector, MarginalCounts, Part, data_vector, marginal_counts
+from mmopt.data import DataVector, MarginalCounts, Part, check_columns, data_vector, marginal_counts
 from mmopt.data.connections import is_connection
-from mmopt.data.counts import check_columns
 from mmopt.display_base_classes import Tabular
 from mmopt.driver import solve
 from mmopt.errors import OptionError, suggest

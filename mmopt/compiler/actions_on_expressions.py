@@ -31,10 +31,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from mmopt.language import ATOMS, evaluate
 from mmopt.language.atoms.expression_types import Dim
-from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
-from mmopt.language.evaluate.evaluate_and_differentiate import evaluate
 from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Name, Number, names_in
 
 PERMUTE_CELLS = "permuting the cells"

@@ -11,11 +11,10 @@ import numpy as np
 from mmopt.compiler.lines_and_cones import sizes_of_lines
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
-from mmopt.language import Checked, check, evaluate, evaluate_ball, violation
+from mmopt.language import Checked, Program, check, evaluate, evaluate_ball, violation
 from mmopt.language.atoms.expression_types import LARGEST_DIM, Dim
 from mmopt.language.check.infer_types import dimension
 from mmopt.language.evaluate.evaluate_and_differentiate import Shared, share
-from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaration, is_rank, names_in
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, asymmetry, numbers

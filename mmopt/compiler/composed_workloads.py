@@ -16,9 +16,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
 from mmopt.compiler.actions_on_expressions import SOURCE_AXES
-from mmopt.language import Checked
+from mmopt.language import ATOMS, Checked
 from mmopt.language.atoms.expression_types import SCALAR
-from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Name, Number, children, walk
 

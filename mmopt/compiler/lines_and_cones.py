@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from mmopt.errors import OptionError, ProgramError
-from mmopt.language import ATOMS, Checked, evaluate
+from mmopt.language import ATOMS, Checked, evaluate, to_source
 from mmopt.language.atoms.expression_types import Dim, Type
 from mmopt.language.check.infer_types import Scope, infer, scoped, typed_parts
 from mmopt.language.evaluate.evaluate_and_differentiate import entry_indices
 from mmopt.language.syntax.exact_rewriting import two_by_two, vectorised
-from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,

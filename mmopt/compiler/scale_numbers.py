@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.bind import Instance, with_lets
-from mmopt.language import ATOMS
-from mmopt.language.syntax.program import Program
+from mmopt.language import ATOMS, Program
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,

@@ -45,8 +45,7 @@ from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.measured_integers import MAX_ROWS
 from mmopt.request.domain_and_data_keys import is_delimiter
 from mmopt.strategies import Neighbours
-from mmopt.workloads import Bins, Workload, attribute_uses
-from mmopt.workloads.domain import Attribute, Domain
+from mmopt.workloads import Attribute, Bins, Domain, Workload, attribute_uses
 
 #: The faults of a weight that is no count; the code of each is its place, from 1 on.
 _FAULTS = (

@@ -40,8 +40,7 @@ from mmopt.limits import require_memory
 from mmopt.privacy.rounding.measured_integers import maximal_sets
 from mmopt.request import WorkloadLike, as_domain, as_workload
 from mmopt.strategies import Neighbours
-from mmopt.workloads import Workload
-from mmopt.workloads.domain import Attribute, Domain
+from mmopt.workloads import Attribute, Domain, Workload
 
 COUNT_BY_FEW_HINT = "count by few attributes with mmopt.data.counts, where a release needs no more"
 

@@ -49,8 +49,7 @@ from mmopt.sectors.moments_and_column_lengths import (
     products_rounding,
 )
 from mmopt.symmetry.attribute_queries import terms_of
-from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.workload import Workload
+from mmopt.workloads import Implicit, Workload
 
 Mask = np.typing.NDArray[np.bool_]
 

@@ -60,9 +60,8 @@ from mmopt.errors import counted, whole as whole_number
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import Strategy, as_dense, normalise
 from mmopt.symmetry.components import mixed
-from mmopt.workloads import Domain, Product, Workload
+from mmopt.workloads import Domain, Implicit, Product, Workload
 from mmopt.workloads.blocks.combined_blocks import Kron, kron
-from mmopt.workloads.blocks.implicit_matrix import Implicit
 
 # The largest ratio of standard deviations of noise: its square leaves half of the digits.
 MOST_RATIO = 3e4

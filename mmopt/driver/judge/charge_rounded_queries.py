@@ -16,9 +16,8 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import ProgramError
-from mmopt.language import evaluate, evaluate_ball
+from mmopt.language import Program, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import split_meaning, splits
-from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Assignment, names_in
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import BOUNDS, GROW, Ball, unknown

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.language import Program, Tape, to_source, worst
-from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language import ATOMS, Program, Tape, to_source, worst
 from mmopt.language.check.names_and_relations import AXES
 from mmopt.language.evaluate.constraint_misses import psd_deficit, undefined, undefined_in
 from mmopt.language.evaluate.evaluate_and_differentiate import PARTIAL, Memo

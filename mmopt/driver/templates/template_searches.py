@@ -48,8 +48,15 @@ from mmopt.numerics.outward import check_norm
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
 from mmopt.solvers import Clock, Options, nuclear
 from mmopt.solvers.p_identity_kernel import StartRows, search
-from mmopt.strategies import MarginalStrategy, SetStrategy, Strategy, normalise
-from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy, products_of
+from mmopt.strategies import (
+    MarginalStrategy,
+    ProductStrategy,
+    SetStrategy,
+    Strategy,
+    UnionStrategy,
+    normalise,
+    products_of,
+)
 from mmopt.strategies.marginal_strategy import energies, subsets, supersets, volumes
 from mmopt.strategies.set_search import strategy_by_sets
 from mmopt.workloads import Factor, Product, Workload

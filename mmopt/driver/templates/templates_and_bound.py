@@ -51,8 +51,6 @@ from mmopt.strategies import (
     Strategy,
     StrategyForm,
     UnionStrategy,
-)
-from mmopt.strategies.factor_strategies import (
     one_attribute,
     products_of,
 )
