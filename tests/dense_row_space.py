@@ -15,7 +15,7 @@ from mmopt.sectors.largest_of_tables import Largest
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, Workload, query_product as f
+from mmopt.workloads import Product, Workload, factors_and_products as f
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from mmopt.testing import problem_registry
 from mmopt.testing.problem_registry import problem, varied_targets
 from mmopt.workloads import Workload
-from mmopt.workloads.query_product import all_range
+from mmopt.workloads.factors_and_products import all_range
 from tests.examples.scripts import script
 
 NAMED = (

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.workloads import query_product
+from mmopt.workloads import factors_and_products
 
 
 def identity(n: int) -> np.ndarray:
-    return query_product.identity(n).matrix()
+    return factors_and_products.identity(n).matrix()
 
 
 def haar(n: int) -> np.ndarray:
-    return query_product.haar(n).matrix()
+    return factors_and_products.haar(n).matrix()
 
 
 def hierarchy(n: int, branching: int = 2) -> np.ndarray:
-    return query_product.hierarchy(n, branching).matrix()
+    return factors_and_products.hierarchy(n, branching).matrix()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmopt.workloads import Attribute, Domain, Factor, Product, Workload, query_product as f
+from mmopt.workloads import Attribute, Domain, Factor, Product, Workload, factors_and_products as f
 from tests.workloads.implicit_twins import random_block
 
 

@@ -12,7 +12,7 @@ from mmopt.sectors.sector_layout_and_variances import RestComponent, SectorLayou
 from mmopt.strategies import RowSpaceStrategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.query_product import identity, prefix, total
+from mmopt.workloads.factors_and_products import identity, prefix, total
 
 
 def prefixes(sizes: Sequence[int], sets: Iterable[tuple[int, ...]] | None = None) -> Workload:

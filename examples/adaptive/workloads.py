@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mmopt import OptionError, Workload
 from mmopt.testing.problem_registry import domain_of, products_on
 from mmopt.workloads import Factor, Product
-from mmopt.workloads.query_product import all_range, identity, predicates, prefix, reordered
+from mmopt.workloads.factors_and_products import all_range, identity, predicates, prefix, reordered
 
 Array = NDArray[np.float64]
 Shape = tuple[int, ...]

@@ -35,7 +35,7 @@ from mmopt.testing.script_commands import (
     show,
 )
 from mmopt.workloads import Product
-from mmopt.workloads.query_product import identity
+from mmopt.workloads.factors_and_products import identity
 
 POWERS = {"CA": 0.0, "wCA-I": 1.0, "wCA-II": 0.5}
 """The power of the target by which ``regularised`` divides a query."""

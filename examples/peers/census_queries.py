@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Factor, Product, Workload, query_product as f
+from mmopt.workloads import Factor, Product, Workload, factors_and_products as f
 
 
 def _groups(size: int, groups: Sequence[Sequence[int]]) -> Factor:

@@ -23,7 +23,7 @@ from census_queries import census
 from mmopt import OptionError, Workload
 from mmopt.errors import suggest
 from mmopt.testing.problem_registry import domain_of, marginals, products_on
-from mmopt.workloads import Factor, Product, query_product as f
+from mmopt.workloads import Factor, Product, factors_and_products as f
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import baseline, evaluate
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, query_product
+from mmopt.workloads import Product, factors_and_products
 
 __all__ = ["ITEMS", "all_ranges", "columns", "drawn", "table"]
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 Random = np.random.Generator
 TRIALS = 20
 
-HAAR = query_product.haar(4).matrix()
+HAAR = factors_and_products.haar(4).matrix()
 PAIRS = np.kron(np.eye(2), [1.0, 1.0])
 DOUBLED = np.vstack([PAIRS, np.eye(4), np.eye(4)])  # the equivalent strategy of sensitivity 3
 ROOTED = np.vstack([PAIRS, math.sqrt(2) * np.eye(4)])  # the one that dominates
@@ -34,7 +34,7 @@ def table(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
 
 def all_ranges(n: int) -> Workload:
     """All ranges of one attribute, kept as a block."""
-    return Workload.from_products(domain_of(n), [Product((query_product.all_range(n),))])
+    return Workload.from_products(domain_of(n), [Product((factors_and_products.all_range(n),))])
 
 
 def columns(A: Array) -> float:

@@ -18,7 +18,7 @@ from mmopt import Workload, solve
 from mmopt.driver.templates import marginal_strategy, product
 from mmopt.strategies.baselines import evaluate
 from mmopt.testing.problem_registry import domain_of, marginals, singular_value_bound
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 from mmopt.workloads.workload import only, rest_of, weighted
 
 __all__ = ["ITEMS"]

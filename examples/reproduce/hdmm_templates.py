@@ -15,7 +15,7 @@ from mmopt.driver.templates import marginal_strategy, product, union
 from mmopt.strategies import MarginalStrategy, ProductStrategy
 from mmopt.strategies.baselines import evaluate
 from mmopt.testing.problem_registry import domain_of, marginals, singular_value_bound
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 
 __all__ = ["ADULT", "ITEMS"]
 

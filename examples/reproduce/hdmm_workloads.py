@@ -16,7 +16,7 @@ from mmopt import Workload
 from mmopt.request import load_request
 from mmopt.strategies.baselines import evaluate
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 from mmopt.workloads.workload import only
 
 __all__ = ["ITEMS", "census"]

@@ -11,7 +11,7 @@ from item import Item, Row, worst
 
 from mmopt import Strategy, Workload, solve
 from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_delta, continuous_gaussian_scale
-from mmopt.workloads import query_product
+from mmopt.workloads import factors_and_products
 
 __all__ = ["ITEMS"]
 
@@ -23,7 +23,7 @@ GAP = 1e-5
 
 def program_5_2(rng: np.random.Generator) -> Iterator[Row]:
     """One inequality a query, as printed, against our kernel for the same problem."""
-    for n, rows in ((4, np.tri(4)), (8, np.tri(8)), (8, query_product.all_range(8).matrix())):
+    for n, rows in ((4, np.tri(4)), (8, np.tri(8)), (8, factors_and_products.all_range(8).matrix())):
         workload = Workload.from_matrix(rows)
         kernel, printed = solve(workload, "l2_strategy"), solve(workload, "l2_strategy_lmi")
         name = "prefix sums" if len(rows) == n else "all ranges"

@@ -11,7 +11,7 @@ from item import Item, Row, worst
 from running_examples import EPSILON, EXAMPLES, exact_profile, l1, profile
 
 from mmopt import Strategy, Workload
-from mmopt.workloads import query_product
+from mmopt.workloads import factors_and_products
 
 __all__ = ["ITEMS"]
 
@@ -147,7 +147,7 @@ def proposition_e_43(_: np.random.Generator) -> Iterator[Row]:
         scales = (1 + math.log2(n)) / np.array(coefficients(np.ones(n))[1], float)
         inverse = np.linalg.inv(M)
         original = inverse * scales**2 @ inverse.T
-        Y = query_product.haar(n).matrix()
+        Y = factors_and_products.haar(n).matrix()
         ours = l1(Y) ** 2 * profile(Y)
         yield worst(f"covariances for n = {n}", [*zip(original.ravel(), ours.ravel(), strict=True)])
 

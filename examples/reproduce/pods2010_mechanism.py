@@ -137,7 +137,7 @@ ITEMS = (
         "Identity, hierarchy and Haar wavelet of four cells.",
         "computed",
         figure_1,
-        remark="The matrices are those of `mmopt.workloads.query_product`.",
+        remark="The matrices are those of `mmopt.workloads.factors_and_products`.",
     ),
     Item(
         "Definition 2.3",

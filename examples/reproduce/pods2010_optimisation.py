@@ -10,7 +10,7 @@ from instances import DRAWS, random_strategy, squares
 from item import Item, Row, worst
 
 from mmopt import Strategy, Workload, solve
-from mmopt.workloads import query_product
+from mmopt.workloads import factors_and_products
 
 __all__ = ["ITEMS"]
 
@@ -83,8 +83,12 @@ def section_5_3(_: np.random.Generator) -> Iterator[Row]:
 def program_5_3(_: np.random.Generator) -> Iterator[Row]:
     """The rank program on the two profiles of Figure 4, of which it prints a rotation."""
     for name, A, printed in (
-        ("H₄", query_product.hierarchy(4).matrix(), math.sqrt(7 / 4) + math.sqrt(1 / 2) + math.sqrt(3 / 4)),
-        ("Y₄", query_product.haar(4).matrix(), 1 + math.sqrt(2)),
+        (
+            "H₄",
+            factors_and_products.hierarchy(4).matrix(),
+            math.sqrt(7 / 4) + math.sqrt(1 / 2) + math.sqrt(3 / 4),
+        ),
+        ("Y₄", factors_and_products.haar(4).matrix(), 1 + math.sqrt(2)),
     ):
         s = solve(Workload.from_matrix(A), "min_sensitivity")
         yield Row(f"sensitivity of a rotation of {name}, Figure 4", printed, s.objective, "<=", 0.0, s.bound)

@@ -12,7 +12,7 @@ from instances import Array
 from item import Item, Row, worst
 
 from mmopt import Strategy, Workload
-from mmopt.workloads import query_product
+from mmopt.workloads import factors_and_products
 
 __all__ = ["ITEMS"]
 
@@ -21,17 +21,17 @@ SIZES = (4, 8, 16, 32, 64)
 
 def hierarchy(n: int) -> Array:
     """H of the paper, binary."""
-    return query_product.hierarchy(n).matrix()
+    return factors_and_products.hierarchy(n).matrix()
 
 
 def haar(n: int) -> Array:
     """Y of the paper."""
-    return query_product.haar(n).matrix()
+    return factors_and_products.haar(n).matrix()
 
 
 def cells(n: int) -> Array:
     """I of the paper."""
-    return query_product.identity(n).matrix()
+    return factors_and_products.identity(n).matrix()
 
 
 def table_1(_: np.random.Generator) -> Iterator[Row]:
@@ -114,7 +114,7 @@ def section_6_1(_: np.random.Generator) -> Iterator[Row]:
 def section_6_2(_: np.random.Generator) -> Iterator[Row]:
     """Sensitivity of all ranges, (n/2)(n/2 + 1), and of all predicates, 2^(n-1)."""
     for n in (4, 8, 10):
-        ranges = query_product.all_range(n).matrix()
+        ranges = factors_and_products.all_range(n).matrix()
         yield Row(f"all ranges, n = {n}", n / 2 * (n / 2 + 1), Strategy(ranges, norm=1).sensitivity)
         predicates = np.array(list(itertools.product([0.0, 1.0], repeat=n)))
         yield Row(f"all predicates, n = {n}", 2.0 ** (n - 1), Strategy(predicates, norm=1).sensitivity)

@@ -11,7 +11,7 @@ from item import Item, Row, worst
 
 from mmopt import Strategy, Workload, solve
 from mmopt.testing.problem_registry import marginals
-from mmopt.workloads import query_product
+from mmopt.workloads import factors_and_products
 
 __all__ = ["ITEMS"]
 
@@ -104,7 +104,7 @@ def proposition_6(rng: np.random.Generator) -> Iterator[Row]:
 def relative_error(_: np.random.Generator) -> Iterator[Row]:
     """Printed: a query's error is proportional to its L2 norm. Deviations under the wavelet of four cells."""
     queries = Workload.from_matrix([[1, 1, 1, 1], [2, 2, 2, 2], [1, -1, 1, -1]])
-    total, twice, signs = np.sqrt(Strategy(query_product.haar(4).matrix()).variances(queries))
+    total, twice, signs = np.sqrt(Strategy(factors_and_products.haar(4).matrix()).variances(queries))
     yield Row("a multiple of a query, of twice the norm", 2.0, float(twice / total))
     yield Row(
         "another query of the same norm",

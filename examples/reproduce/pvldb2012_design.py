@@ -11,7 +11,7 @@ from item import Item, Row, worst
 from scipy.optimize import minimize_scalar
 
 from mmopt import Strategy, Workload, solve
-from mmopt.workloads import query_product
+from mmopt.workloads import factors_and_products
 
 __all__ = ["ITEMS"]
 
@@ -91,7 +91,10 @@ def problem_2(_: np.random.Generator) -> Iterator[Row]:
     for n in (8, 64):
         workload = Workload.from_matrix(np.tri(n))
         bound = solve(workload, "l2_strategy").bound
-        for name, given in (("eigen-queries", {}), ("wavelet", {"Q": query_product.haar(n).matrix()})):
+        for name, given in (
+            ("eigen-queries", {}),
+            ("wavelet", {"Q": factors_and_products.haar(n).matrix()}),
+        ):
             s = solve(workload, "query_weighting", givens=given)
             yield Row(
                 f"{name}, {n} prefix sums: bound of Program 1",

@@ -16,7 +16,7 @@ from studies import study_files
 from mmopt import Workload, baseline, solve
 from mmopt.strategies.baselines import design_rows
 from mmopt.testing.problem_registry import marginals
-from mmopt.workloads import query_product
+from mmopt.workloads import factors_and_products
 
 __all__ = ["ITEMS"]
 
@@ -191,7 +191,7 @@ def second_order_cones(_: np.random.Generator) -> Iterator[Row]:
     """Σ cᵢ/λᵢ² under |Q|ᵀλ ≤ 1 with second-order cones alone, for prefix sums over eight Haar rows."""
     cp: Any = importlib.import_module("cvxpy")  # without types
 
-    Q = query_product.haar(8).matrix()
+    Q = factors_and_products.haar(8).matrix()
     c, b = np.square(np.tri(8) @ np.linalg.inv(Q)).sum(axis=0), np.abs(Q).sum(axis=1)
     weights, inverse, t = cp.Variable(8), cp.Variable(8), cp.Variable()
     constraints = [

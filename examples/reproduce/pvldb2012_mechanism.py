@@ -14,7 +14,7 @@ from item import Item, Row, worst
 from mmopt import Strategy, Workload, baseline, solve
 from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_delta, pvldb2012_rmse_factor
 from mmopt.testing.problem_registry import EXAMPLE_4
-from mmopt.workloads import query_product
+from mmopt.workloads import factors_and_products
 
 __all__ = ["ITEMS"]
 
@@ -64,7 +64,7 @@ def example_2(_: np.random.Generator) -> Iterator[Row]:
 
 def example_3(_: np.random.Generator) -> Iterator[Row]:
     """Which of the queries are products of a range of genders and a range of grades, and on which margins."""
-    ranges = {size: query_product.all_range(size).matrix() for size in (2, 4)}
+    ranges = {size: factors_and_products.all_range(size).matrix() for size in (2, 4)}
     kinds = []
     for row in STUDENTS:
         found = [(a, b) for a, b in itertools.product(ranges[2], ranges[4]) if (np.kron(a, b) == row).all()]
@@ -115,7 +115,7 @@ def proposition_3(rng: np.random.Generator) -> Iterator[Row]:
         answers = workload.matrix @ np.linalg.lstsq(A, A @ x + noise, rcond=None)[0]
         found.append((0.0, float(np.abs(answers - printed).max())))
     yield worst("the three steps less W x + W A⁺b", found)
-    A = query_product.hierarchy(4).matrix()
+    A = factors_and_products.hierarchy(4).matrix()
     W = np.tri(4)
     yield Row(
         "prefix sums by a hierarchy of four cells: m, terms of noise that W A⁺ takes",

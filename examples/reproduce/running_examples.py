@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from instances import Array
 
-from mmopt.workloads import query_product
+from mmopt.workloads import factors_and_products
 
 __all__ = ["EPSILON", "EXAMPLES", "H4", "Y4", "exact_profile", "l1", "profile"]
 
@@ -15,7 +15,12 @@ EPSILON = 0.7
 """Where a formula has one: both sides hold for any."""
 
 I4, H4, Y4 = (
-    make(4).matrix() for make in (query_product.identity, query_product.hierarchy, query_product.haar)
+    make(4).matrix()
+    for make in (
+        factors_and_products.identity,
+        factors_and_products.hierarchy,
+        factors_and_products.haar,
+    )
 )
 EXAMPLES = {"I₄": I4, "H₄": H4, "Y₄": Y4}
 

@@ -120,7 +120,7 @@ def _link(name: str) -> str:
 
 def _facts(program: Program) -> list[str]:
     from mmopt.language import shipped
-    from mmopt.language.check.procedures_and_sections import solved_programs
+    from mmopt.language.check.sections_after_constraints import solved_programs
     from mmopt.report import takers
     from mmopt.solvers import SOLVERS
 

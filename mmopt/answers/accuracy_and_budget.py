@@ -52,8 +52,8 @@ from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
 from mmopt.results import Frame, Solution, gap_between
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.workloads import Product, Workload
+from mmopt.workloads.factors_and_products import wishes
 from mmopt.workloads.query_base_and_matrix import Explicit
-from mmopt.workloads.query_product import wishes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

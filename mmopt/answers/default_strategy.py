@@ -29,7 +29,7 @@ from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request import default_program
 from mmopt.results.solution import FOR_TARGETS, Solution
-from mmopt.sectors.cells_of_row_space import why_not_of_few
+from mmopt.sectors.row_space_cells_and_targets import why_not_of_few
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 

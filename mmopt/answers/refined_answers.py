@@ -35,7 +35,7 @@ from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError, c
 from mmopt.limits import deadline, require_memory
 from mmopt.mechanism.release_writing import REFINED, SMALL
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.rounding.measured_integers import MAX_ROWS
+from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
 from mmopt.results import Frame, Solution
 from mmopt.solvers import Options
 from mmopt.strategies import Neighbours

@@ -198,7 +198,7 @@ COMMANDS: Mapping[str, Command] = {
         given=Given,
     ),
     "accuracy": Command(
-        "accuracy_and_releases:accuracy",
+        "accuracy_release_simulate:accuracy",
         """How accurate each answer will be at the file's privacy, before any data is read.
 
         A standard error and an interval's half width for each query: those of 'mmopt release' with the same
@@ -219,7 +219,7 @@ COMMANDS: Mapping[str, Command] = {
         as_json=Json,
     ),
     "budget": Command(
-        "accuracy_and_releases:budget",
+        "accuracy_release_simulate:budget",
         """The least privacy budget found, at which every accuracy wish of a workload file holds.
 
         Wishes are 'within: 50' (counts, with 'confidence: 0.95') and 'max_variance: 600' beside the
@@ -632,7 +632,7 @@ COMMANDS: Mapping[str, Command] = {
         time_limit=TimeLimit,
     ),
     "release": Command(
-        "accuracy_and_releases:release",
+        "accuracy_release_simulate:release",
         """Answer a workload on a table with differential privacy, and write the answers with error bars.
 
         Everything that can be refused is refused before the rows of the table are read.
@@ -686,7 +686,7 @@ COMMANDS: Mapping[str, Command] = {
         verbose=Verbose,
     ),
     "refine": Command(
-        "accuracy_and_releases:refine",
+        "accuracy_release_simulate:refine",
         """Answers that counts can have, beside the unbiased ones: non-negative, of known totals, whole.
 
         They are the answers of counts, so that they add up, and as near to the released ones as can be,
@@ -717,7 +717,7 @@ COMMANDS: Mapping[str, Command] = {
         as_json=Json,
     ),
     "simulate": Command(
-        "accuracy_and_releases:simulate",
+        "accuracy_release_simulate:simulate",
         """Relative and absolute errors of strategies on a table, by simulated noise. NOT private.
 
         For choosing between strategies on data that may be seen, public data say: nothing that this prints

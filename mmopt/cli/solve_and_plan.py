@@ -17,7 +17,7 @@ from mmopt.cli.command_inputs import check_out, check_parent, read_givens, refus
 from mmopt.cli.command_output import INTERRUPTED, live, note
 from mmopt.comparison import Stated
 from mmopt.driver import default_program, solve
-from mmopt.driver.accepted_inputs import READ_BY_CLASS
+from mmopt.driver.accepted_options_and_inputs import READ_BY_CLASS
 from mmopt.driver.templates import TEMPLATES
 from mmopt.errors import Error, OptionError, PrivacyError
 from mmopt.installation_and_files import write_whole

@@ -16,7 +16,7 @@ from mmopt.comparison.isolated_tasks import Isolated, Outcome, limit_in_bytes
 from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker import Solving
 from mmopt.display_base_classes import Charted, Tabular
-from mmopt.driver.accepted_inputs import READ_BY_CLASS as READERS
+from mmopt.driver.accepted_options_and_inputs import READ_BY_CLASS as READERS
 from mmopt.driver.task_and_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, program_names

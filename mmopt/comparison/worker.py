@@ -28,7 +28,7 @@ from typing import Any
 from mmopt.comparison.predicted_errors import Predicted, Stated, predicted, predicted_baseline
 from mmopt.comparison_process import Ended, limited, memory_of, peak_above
 from mmopt.compiler import bind, lower
-from mmopt.driver.accepted_inputs import named_givens, reads_option
+from mmopt.driver.accepted_options_and_inputs import named_givens, reads_option
 from mmopt.driver.rank_search import predicted_search
 from mmopt.driver.solve_and_tune import solve
 from mmopt.driver.task_and_plan import FEW_CELLS, Progress, Report, plan_solve

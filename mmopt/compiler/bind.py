@@ -20,7 +20,7 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, asymmetry, numbers
 from mmopt.numerics.balls import BOUNDS, unknown
 from mmopt.numerics.component_arrays import Level, Split
-from mmopt.numerics.matrix_functions import RANGE_TOLERANCE, symmetric_part
+from mmopt.numerics.float_functions import RANGE_TOLERANCE, symmetric_part
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
 from mmopt.workloads.query_base_and_matrix import no_targets, undetermined

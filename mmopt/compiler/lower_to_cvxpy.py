@@ -31,7 +31,7 @@ from mmopt.language.syntax.syntax_tree import (
 )
 from mmopt.limits import require_time, time_not_counted
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.matrix_functions import factor
+from mmopt.numerics.float_functions import factor
 
 
 @dataclass(frozen=True)

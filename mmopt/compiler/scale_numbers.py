@@ -32,7 +32,7 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
 )
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.matrix_functions import nuclear
+from mmopt.numerics.float_functions import nuclear
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from mmopt.data.cell_codes import (
 from mmopt.data.connections import hash_of
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
 from mmopt.errors import DataError, counted
-from mmopt.privacy.rounding.measured_integers import MAX_ROWS
+from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
 from mmopt.request.domain_and_data_keys import is_delimiter
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Attribute, Bins, Domain, Workload, attribute_uses

@@ -11,8 +11,7 @@ import numpy as np
 
 from mmopt.compiler import Instance, Scaling, lower, scale
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.accepted_inputs import OPTIONS_OF_SOLVERS, unread_option
-from mmopt.driver.bound_and_inner_point import moved_inside
+from mmopt.driver.accepted_options_and_inputs import OPTIONS_OF_SOLVERS, unread_option
 from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import Ending, Row, understates_error
 from mmopt.driver.judge.score_and_meaning import (
@@ -25,6 +24,7 @@ from mmopt.driver.judge.score_and_meaning import (
     may_move,
     starts_from,
 )
+from mmopt.driver.problem_for_bound_or_inner_point import moved_inside
 from mmopt.driver.remarks import stopped_early, unscaled_warning
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure

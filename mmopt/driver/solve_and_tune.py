@@ -22,7 +22,13 @@ import numpy as np
 from mmopt.compiler import bind
 from mmopt.compiler.same_program import is_shipped
 from mmopt.display_base_classes import Tabular
-from mmopt.driver.accepted_inputs import as_program, named_givens, refuse_unread, within_range, workload_for
+from mmopt.driver.accepted_options_and_inputs import (
+    as_program,
+    named_givens,
+    refuse_unread,
+    within_range,
+    workload_for,
+)
 from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, start_strategy
 from mmopt.driver.judge.assemble_solution import Ending, assemble_solution
 from mmopt.driver.judge.charge_rounded_queries import charged_objective
@@ -35,7 +41,7 @@ from mmopt.driver.task_and_plan import Report, Task, plan_solve
 from mmopt.errors import ContradictionError, OptionError, SolverError, placed
 from mmopt.language import Program, check, evaluate, evaluate_ball, program_names, shipped
 from mmopt.language.atoms.expression_types import LARGEST_DIM
-from mmopt.language.check.procedures_and_sections import START_ARGUMENT
+from mmopt.language.check.sections_after_constraints import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import deadline, require_memory, require_time
 from mmopt.numerics.component_arrays import plain

@@ -25,11 +25,11 @@ import numpy as np
 
 from mmopt.compiler.reductions import SolvedPart
 from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.bound_and_inner_point import derive_bound, unknown_errors
 from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import Ending, assemble_solution, combine_factors
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_and_meaning import Candidate, gap_of, improves, may_move, meaning, refuted
+from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, unknown_errors
 from mmopt.driver.remarks import able_solvers
 from mmopt.driver.run_solver import Best, run_solver, shifted_rows
 from mmopt.driver.task_and_plan import FEW_CELLS, SolvePlan, Task

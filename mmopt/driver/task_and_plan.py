@@ -25,7 +25,7 @@ from mmopt.compiler.reductions import (
 )
 from mmopt.compiler.reductions.symmetry_and_row_space import by_sectors, by_sets, of_each_query
 from mmopt.compiler.same_program import is_shipped, match
-from mmopt.driver.accepted_inputs import is_solved_by, reads_option
+from mmopt.driver.accepted_options_and_inputs import is_solved_by, reads_option
 from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.number_systems import splits
@@ -354,7 +354,7 @@ class Task:
     solver : the one named. overrides : the options named, by their names in ``Options``; all others are the
     solver's. report : called with every ``Progress``. start : values of the chosen variables from which a
     search starts. derive : whether a bound is derived from the lines; None: where there is no proved one.
-    Options that nothing reads have been refused (``accepted_inputs.py``).
+    Options that nothing reads have been refused (``accepted_options_and_inputs.py``).
     """
 
     plan: SolvePlan

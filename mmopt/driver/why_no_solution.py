@@ -7,7 +7,7 @@ objective has no end is shown on the program itself; what was not shown is worde
 
 **Conflicts.** In the elastic form of a program all constraints are relaxed by a common slack, the least of
 which is sought. If it is positive the constraints cannot hold together, and the multipliers prove it
-(``mmopt.solvers.conic_problem``): a feasible point would have slack 0. Constraints whose multipliers are next
+(see below): a feasible point would have slack 0. Constraints whose multipliers are next
 to nothing are then left out, and the proof is sought again for the rest. What declarations promise (a sign,
 psd) gives no way.
 
@@ -18,6 +18,18 @@ are tried: each variable growing or falling (a matrix by multiples of the identi
 together. An optimum that is reached cannot be bettered along any of them by more than its tolerance. All is
 evaluated on the program itself. Along a direction in which the ranges of the variables end, however far away,
 nothing is endless.
+
+**Proofs** from multipliers, whatever their origin. For any y in the dual cone,
+
+    c @ x = (c + A.T @ y) @ x - b @ y + y @ s >= -b @ y - |c + A.T @ y|_1 |x|_inf
+
+for every feasible x. With c = 0 and b @ y < 0 no x with |x|_inf below -b @ y / |A.T @ y|_1 is feasible
+(Farkas). That is what a float can prove: the last term is the price of a residual that is not zero.
+
+**Natural sizes** of the unknowns follow from the coefficients alone: ``1e-12 x >= 1`` is about an x near
+1e12. Factors d of the columns and e of the rows that bring every coefficient and every limit near one (in the
+least squares of their logarithms: Curtis & Reid 1972, On the automatic scaling of matrices for Gaussian
+elimination) give the sizes of all unknowns at once.
 """
 
 import itertools
@@ -27,6 +39,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import lsqr
 
 from mmopt.compiler import Instance, Scaling, lower
 from mmopt.compiler.lines_and_cones import line
@@ -48,11 +62,13 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
     mentions,
 )
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.matrix_functions import eigh
+from mmopt.numerics.arrays import EPS, Array
+from mmopt.numerics.float_functions import eigh
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers import Clock, Options, Point, Proof, conic_solver, prove, run
+from mmopt.solvers import Clock, Options, Point, conic_solver, run
+from mmopt.solvers.conic_problem import cones_of
+from mmopt.solvers.options_points_and_clock import Vectors
 
 HERE = Span(1, 1)
 SLACK = Name("the slack", HERE)  # a name that no program can choose
@@ -64,6 +80,106 @@ MOST_TIGHTENED = 0.1
 ELASTIC_GAP = 1e-8  # handed over as the gap; an interior-point method starts at a hundredth of it
 LEAST_SLACK = 1e-9  # a slack below this is none
 LEAST_WEIGHT = 1e-5  # of the largest multiplier: below it a constraint is tried without
+
+
+@dataclass(frozen=True)
+class Proof:
+    """No feasible point while its entries, and those that the cones add, are below ``radius``.
+
+    value : -b @ y, rounded down. residual : |c + A.T @ y|_1 / value, rounded up. radius : 1 / residual.
+    reach : up to how many times the natural sizes of the unknowns it holds (``sizes``).
+    """
+
+    value: float
+    residual: float
+    reach: float
+
+    @property
+    def radius(self) -> float:
+        return 1.0 / self.residual if self.residual > 0 else np.inf
+
+
+def prove(vectors: Vectors) -> Proof | None:
+    """A proof that c @ x > 0 for every feasible point, or None.
+
+    y is first moved into the dual cone. Cones other than the nonnegative, second-order and psd ones are
+    not read (None).
+    """
+    data = vectors.handed.data
+    y = _inside(vectors)
+    if y is None or not np.isfinite(y).all():
+        return None
+    a, b = data["A"], np.asarray(data["b"], dtype=float)
+    cost = np.asarray(data["c"], dtype=float)
+    size = np.abs(y)
+    terms = 4.0 + float(np.diff(a.tocsc().indptr).max(initial=0))
+    # The last terms bound the rounding of these sums, and of the entries of A and b themselves.
+    off = np.abs(cost + a.T @ y) + terms * EPS * (np.abs(a).T @ size + np.abs(cost))
+    value = float(-b @ y - (4.0 + len(b)) * EPS * (np.abs(b) @ size))
+    if not value > 0:
+        return None
+    weighted = float(off @ natural_sizes(a, b, cost != 0))
+    return Proof(value, float(off.sum()) / value, value / weighted if weighted > 0 else np.inf)
+
+
+def _inside(vectors: Vectors) -> Array | None:
+    """y moved into the dual cone: signs clipped, cones widened, eigenvalues clipped and lifted."""
+    dims, y = vectors.handed.cones, np.array(vectors.y, dtype=float)
+    blocks = cones_of(dims).blocks
+    if (
+        dims.exp
+        or len(dims.p3d)
+        or len(dims.pnd)
+        or sum(block.end - block.first for block in blocks) != len(y)
+    ):
+        return None
+    for block in blocks:
+        entries = y[block.first : block.end]
+        if block.kind == "nonnegative":
+            entries[:] = np.maximum(entries, 0.0)
+        elif block.kind == "second-order":
+            norm = float(np.linalg.norm(entries[1:]))
+            entries[0] = max(entries[0], norm * (1.0 + (4.0 + block.size) * EPS))
+        elif block.kind == "psd":
+            entries[:] = _psd(entries, block.size, vectors.handed.solver)
+    return y
+
+
+def _psd(entries: Array, side: int, solver: str) -> Array:
+    """The triangle of a psd matrix near the one of ``entries``: eigenvalues clipped, and lifted by rounding.
+
+    Column by column with off-diagonal entries times √2; the upper triangle for Clarabel, the lower for SCS.
+    """
+    index = np.tril_indices(side) if solver == "CLARABEL" else np.triu_indices(side)
+    weight = np.where(index[0] == index[1], 1.0, np.sqrt(2.0))
+    matrix = np.zeros((side, side))
+    matrix[index] = entries / weight
+    matrix = matrix + matrix.T - np.diag(np.diag(matrix))
+    if not np.isfinite(matrix).all():
+        return entries
+    values, vectors = np.linalg.eigh(matrix)
+    lift = 8.0 * side * EPS * float(np.abs(values).max(initial=0.0))
+    matrix = (vectors * (np.maximum(values, 0.0) + lift)) @ vectors.T
+    return np.asarray(matrix[index] * weight)
+
+
+def natural_sizes(a: Any, b: Array, left_out: Array) -> Array:
+    """The size of each unknown of ``a @ x <= b``, at least 1; the columns ``left_out`` do not count.
+
+    a : (m, n) sparse. b : (m,). left_out : (n,) bool.
+    """
+    entries = a.tocoo()
+    used = (entries.data != 0) & ~left_out[entries.col]
+    rows, columns, values = entries.row[used], entries.col[used], np.abs(entries.data[used])
+    limits = np.flatnonzero(b)
+    m, n = a.shape
+    k = len(values)
+    number = np.concatenate([np.arange(k), np.arange(k), k + np.arange(len(limits))])
+    unknown = np.concatenate([columns, n + rows, n + limits])
+    matrix = sp.csr_array((np.ones(len(number)), (number, unknown)), shape=(k + len(limits), n + m))
+    right = -np.log(np.concatenate([values, np.abs(b[limits])]))
+    logs = lsqr(matrix, right, atol=1e-6, btol=1e-6, iter_lim=1000)[0][:n]
+    return np.asarray(np.exp(np.clip(logs, 0.0, 200.0)))
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmopt.compiler import Instance, Lowered, bind, cones, lower, variables
-from mmopt.driver.accepted_inputs import as_program, named_givens, within_range, workload_for
+from mmopt.driver.accepted_options_and_inputs import as_program, named_givens, within_range, workload_for
 from mmopt.errors import OptionError, TooLargeError, suggest, whole
 from mmopt.installation_and_files import version
 from mmopt.language import Program, check

@@ -15,7 +15,7 @@ from mmopt.mechanism.release_plan import Plan, claim
 from mmopt.mechanism.standard_errors_and_intervals import Intervals, deviations
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
-from mmopt.privacy.rounding.measured_integers import MAX_ROWS, CountedTables, check_type
+from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS, CountedTables, check_type
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.query_base_and_matrix import Explicit

@@ -37,13 +37,20 @@ from mmopt.numerics.outward import rounded
 from mmopt.privacy.epsilon_delta_rho import THEOREM_EXACT, Privacy, privacy_warning, zcdp_epsilon, zcdp_rho
 from mmopt.privacy.noise import Noise, check_scales, cost, noise_for
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING, IntegerStrategy
-from mmopt.privacy.rounding.measured_integers import MAX_ROWS, Measured, Part, check_type, finer, finest
+from mmopt.privacy.rounding.measured_strategy_and_counts import (
+    MAX_ROWS,
+    Measured,
+    Part,
+    check_type,
+    finer,
+    finest,
+)
 from mmopt.privacy.rounding.table_of_forms import check_arguments, round_any
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Frame, Solution, why_not_released
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload, attribute_uses
-from mmopt.workloads.query_product import wishes
+from mmopt.workloads.factors_and_products import wishes
 from mmopt.workloads.tidy_columns import query_columns
 
 

@@ -4,7 +4,7 @@
 - ``outward.py``: sums, products, roots and column norms rounded outward
 - ``participation.py``: sums over the steps of a stream in which one person may be
 - ``linear_algebra.py``: QR, singular values and eigenvectors, rank and pseudo-inverse by them; their threads
-- ``matrix_functions.py``: functions of matrices that numpy lacks, and products without matrices that need not
+- ``float_functions.py``: functions of matrices that numpy lacks, and products without matrices that need not
   be formed
 - ``component_arrays.py``: matrices and vectors by component, by orbit or by Kronecker factors
 - ``unlisted_cells.py``: vectors over cells too many to list, in a span of functions of them

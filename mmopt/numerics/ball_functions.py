@@ -29,7 +29,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.errors import ProgramError
-from mmopt.numerics import balls, matrix_functions
+from mmopt.numerics import balls, float_functions
 from mmopt.numerics.arrays import EPS, Array, panels
 from mmopt.numerics.balls import (
     GROW,
@@ -46,8 +46,8 @@ from mmopt.numerics.balls import (
     transpose,
     unknown,
 )
+from mmopt.numerics.float_functions import eigenvectors
 from mmopt.numerics.linear_algebra import graded
-from mmopt.numerics.matrix_functions import eigenvectors
 
 # Steps of inverse iteration, and the shares of its estimate, which may be too high, that are tried.
 INVERSE_STEPS = 6
@@ -104,7 +104,7 @@ def logsumexp(a: Ball, axis: int | None = None) -> Ball:
     """The logarithm of a sum of exponentials, less the largest midpoint first, so that nothing overflows."""
     top = np.max(a.mid, axis=axis, keepdims=True)
     if not np.isfinite(top).all():
-        return unknown(matrix_functions.logsumexp(a.mid, axis=axis))
+        return unknown(float_functions.logsumexp(a.mid, axis=axis))
     sums = balls.total(exp(sub(a, exact(top))), axis=axis)
     return balls.add(log(sums), exact(top.reshape(sums.mid.shape)))
 
@@ -138,7 +138,7 @@ def eigenvalue_bound(a: Ball) -> float:
 
 def _bound_by_shift(m: Ball, s: float) -> float:
     """A number, s less the error, proved to be below all eigenvalues of a symmetric ``m``; or else -inf."""
-    if not matrix_functions.is_definite(m.mid, s):
+    if not float_functions.is_definite(m.mid, s):
         return -np.inf
     diagonal = np.diagonal(m.mid)
     slip = gamma(len(m.mid) + 4) * float(np.abs(diagonal - s).sum() + abs(s)) * 2 + TINY
@@ -187,7 +187,7 @@ def _eigenvalue(a: Ball, at: int) -> Ball:
     m = symmetric(a)
     if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
         return unknown(0.0)
-    values, vectors = matrix_functions.eigh(m.mid)
+    values, vectors = float_functions.eigh(m.mid)
     v = exact(vectors)
     scaled = matmul(balls.mul(v, exact(values[None, :])), transpose(v))
     turned = norm(sub(matmul(transpose(v), v), exact(np.eye(len(values)))))
@@ -249,7 +249,7 @@ def root(a: Ball) -> Ball:
     the least eigenvalues (the difference D solves √A D + D √B = A - B). B is the square of the
     computed root, lifted so that it is proved to be psd.
     """
-    mid = matrix_functions.root(a.mid)
+    mid = float_functions.root(a.mid)
     mid = (mid + mid.T) / 2
     least = eigenvalue_bound(exact(mid))
     if not np.isfinite(least):
@@ -284,7 +284,7 @@ def polar(a: Ball) -> Ball:
     """
     if not (np.isfinite(a.mid).all() and np.isfinite(a.rad).all()):
         return unknown(np.zeros(a.mid.shape))
-    p = exact(matrix_functions.polar(a.mid))
+    p = exact(float_functions.polar(a.mid))
     middle = p.mid.T @ a.mid
     h = exact((middle + middle.T) / 2)
     least = eigenvalue_bound(h)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics import balls, linear_algebra, matrix_functions
+from mmopt.numerics import balls, float_functions, linear_algebra
 from mmopt.numerics.arrays import Array, panels
 from mmopt.numerics.ball_functions import positive_eigenvalue_bound, symmetric
 from mmopt.numerics.balls import (
@@ -36,7 +36,7 @@ from mmopt.numerics.balls import (
     transpose,
     unknown,
 )
-from mmopt.numerics.matrix_functions import Diagonal, is_identity
+from mmopt.numerics.float_functions import Diagonal, is_identity
 
 Residual = Callable[[Array, Array, Array], tuple[Array, Array]]
 """A way to compute ``right - x @ y`` from right, x and y: its midpoint and radius."""
@@ -183,7 +183,7 @@ def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
         return exact(left.mid @ right.mid)
     inverse = _invertible(matrix)
     if inverse is None:
-        return unknown(left.mid @ np.nan_to_num(matrix_functions.solve(matrix.mid, right.mid)))
+        return unknown(left.mid @ np.nan_to_num(float_functions.solve(matrix.mid, right.mid)))
     y = inverse.solve(right.mid)
     missing = inverse.missing(right, y)
     z, missing_left = _left_side(inverse, transpose(left), right, y, missing)
@@ -199,7 +199,7 @@ def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
         return exact(np.zeros(len(left.mid)))
     inverse = _invertible(matrix)
     if inverse is None:
-        y = np.nan_to_num(matrix_functions.solve(matrix.mid, right.mid))
+        y = np.nan_to_num(float_functions.solve(matrix.mid, right.mid))
         return unknown(np.einsum("ij,ji->i", left.mid, y))
     return joined(
         [_diagonal(inverse, left[here], right[:, here]) for here in panels(len(left.mid), DIAGONAL_ROWS)]
@@ -246,7 +246,7 @@ def smallest_singular(a: Ball) -> float:
 
     With any Y and R = I - A Y of norm r < 1, inv(A) = Y inv(I - R), so its norm is at most ‖Y‖ / (1 - r).
     """
-    guess = matrix_functions.inv(a.mid)
+    guess = float_functions.inv(a.mid)
     if not (np.isfinite(guess).all() and np.isfinite(a.rad).all()):
         return 0.0
     rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(guess))), guess)
@@ -307,11 +307,11 @@ class _Scaled:
         return self.matrix.shape
 
 
-_Term = Ball | Diagonal | _Scaled  # a factor of a product: see ``matrix_functions``
+_Term = Ball | Diagonal | _Scaled  # a factor of a product: see ``float_functions``
 
 
 def times(left: _Term, right: _Term) -> _Term:
-    """The matrix product; see ``matrix_functions.Diagonal``."""
+    """The matrix product; see ``float_functions.Diagonal``."""
     match left, right:
         case Diagonal(), Diagonal():
             return Diagonal(balls.mul(left.entries, right.entries))

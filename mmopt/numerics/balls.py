@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.numerics import matrix_functions
+from mmopt.numerics import float_functions
 from mmopt.numerics.arrays import EPS, Array, panels
 
 # Under this name, which no program can use, values may hold a function from a name to its ball, or to None
@@ -250,7 +250,7 @@ def transpose(a: Ball) -> Ball:
 
 
 def diag(a: Ball) -> Ball:
-    return Ball(matrix_functions.diag(a.mid), matrix_functions.diag(a.rad))
+    return Ball(float_functions.diag(a.mid), float_functions.diag(a.rad))
 
 
 def total(a: Ball, axis: int | None = None) -> Ball:
@@ -326,8 +326,8 @@ def smaller(a: Ball, b: Ball) -> Ball:
 
 def block(rows: Sequence[Sequence[tuple[Ball, bool]]]) -> Ball:
     """A block matrix; each entry comes with whether it is a row vector."""
-    mids = matrix_functions.block([[(e.mid, r) for e, r in row] for row in rows])
-    return Ball(mids, matrix_functions.block([[(e.rad, r) for e, r in row] for row in rows]))
+    mids = float_functions.block([[(e.mid, r) for e, r in row] for row in rows])
+    return Ball(mids, float_functions.block([[(e.rad, r) for e, r in row] for row in rows]))
 
 
 def joined(parts: Sequence[Ball]) -> Ball:

@@ -30,7 +30,7 @@ import scipy.sparse
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
-from mmopt.numerics import matrix_functions
+from mmopt.numerics import float_functions
 from mmopt.numerics.arrays import Array, Ints
 
 
@@ -235,14 +235,14 @@ def _bases(space: Space) -> list[scipy.sparse.csr_array]:
 def floored(matrix: Split | Array) -> Any:
     """The symmetric part with every eigenvalue at least ``EIGENVALUE_FLOOR`` times the largest of all."""
     if not isinstance(matrix, Split):
-        return matrix_functions.psd_floor(matrix)
-    parts = tuple(map(matrix_functions.symmetric_part, matrix.parts))
+        return float_functions.psd_floor(matrix)
+    parts = tuple(map(float_functions.symmetric_part, matrix.parts))
     # The trace is at least the largest eigenvalue where the rest is not negative: if all are above the floor
     # of the largest trace, there is none to lift.
-    floor = matrix_functions.EIGENVALUE_FLOOR * max(float(np.trace(part)) for part in parts)
-    if not all(matrix_functions.is_definite(part, floor) for part in parts):
-        largest = max(0.0, *(float(matrix_functions.eigh(part)[0][-1]) for part in parts))
-        parts = tuple(matrix_functions.psd_floor(part, largest) for part in parts)
+    floor = float_functions.EIGENVALUE_FLOOR * max(float(np.trace(part)) for part in parts)
+    if not all(float_functions.is_definite(part, floor) for part in parts):
+        largest = max(0.0, *(float(float_functions.eigh(part)[0][-1]) for part in parts))
+        parts = tuple(float_functions.psd_floor(part, largest) for part in parts)
     return Split(matrix.rows, matrix.columns, parts)
 
 

@@ -4,7 +4,7 @@
   bounded
 - ``verify.py``: ``mmopt.verify``: a saved solution rechecked, figure by figure; products factor by factor
 - ``recheck.py``: the figures of one solution, recomputed from its variables, multipliers or factors
-- ``recheck_by_component.py``: the same for values by component, put onto the components of the workload
+- ``saved_values_by_component.py``: the same for values by component, put onto the components of the workload
 """
 
 from mmopt.proof.certify import certify, program_for

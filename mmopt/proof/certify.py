@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.driver.accepted_inputs import (
+from mmopt.driver.accepted_options_and_inputs import (
     as_program,
     checked_strategy,
     named_givens,
@@ -26,7 +26,6 @@ from mmopt.driver.accepted_inputs import (
     within_range,
     workload_for,
 )
-from mmopt.driver.bound_and_inner_point import moved_inside
 from mmopt.driver.judge.adopt_strategy import adopt, adopting_programs, check_adopts, row_parameter
 from mmopt.driver.judge.assemble_solution import Ending, assemble_solution, combine_factors
 from mmopt.driver.judge.derived_bound import Derived, level_above, line_bounds
@@ -47,6 +46,7 @@ from mmopt.driver.judge.score_and_meaning import (
 )
 from mmopt.driver.judge.total_error_bound import error_bound
 from mmopt.driver.judge.violations_and_nearby_points import asymmetric, undefined_part, worst_line
+from mmopt.driver.problem_for_bound_or_inner_point import moved_inside
 from mmopt.driver.remarks import objective_remarks
 from mmopt.driver.solve_and_tune import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived_bound

@@ -37,7 +37,7 @@ from mmopt.language import Checked, Program, check
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import is_finite, same_array
 from mmopt.numerics.outward import rounded
-from mmopt.proof.recheck_by_component import (
+from mmopt.proof.saved_values_by_component import (
     gram_of,
     instance_by_component,
     placed_multipliers,

@@ -26,7 +26,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.report.table_style import Row, Table, bold, cell, figure, more_rows, percent, rows_table
 from mmopt.results import Frame
 from mmopt.strategies import Neighbours
-from mmopt.workloads.query_product import wishes
+from mmopt.workloads.factors_and_products import wishes
 
 EXACT = 1 - 2 * BEYOND  # takes away the margin that is added to half widths: 15, not 15.01
 QUERIES_SHOWN = 10  # of a group

@@ -20,7 +20,7 @@ from mmopt.driver.task_and_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
 from mmopt.language import SOURCES, Checked, Program, check, evaluate, shipped
 from mmopt.language.atoms.expression_types import Type
-from mmopt.language.check.procedures_and_sections import solved_programs
+from mmopt.language.check.sections_after_constraints import solved_programs
 from mmopt.language.syntax.syntax_tree import SubProgram, names_in
 from mmopt.language.typeset import plain_words, prose
 from mmopt.report.table_style import Row, Table, bold, cell, duration, memory, pairs_table, rows_table

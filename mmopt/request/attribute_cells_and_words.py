@@ -32,7 +32,7 @@ from mmopt.request.yaml_tree import (
 )
 from mmopt.workloads import Bins, Categories, Factor, Values
 from mmopt.workloads.encodings import LAST_DAY, TableValue, date_of, day_after, label_of, period_days
-from mmopt.workloads.query_product import (
+from mmopt.workloads.factors_and_products import (
     all_range,
     haar,
     hierarchy,

@@ -40,7 +40,7 @@ from mmopt.request.yaml_tree import (
     too_large,
 )
 from mmopt.workloads import Domain, Factor, Product, Wish
-from mmopt.workloads.query_product import identity, predicates, reordered, total, union
+from mmopt.workloads.factors_and_products import identity, predicates, reordered, total, union
 
 MAX_ENTRIES = 2**26
 """Most numbers in memory for the blocks of one file, half a GiB: those of explicit predicates (predicates ×

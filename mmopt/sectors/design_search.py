@@ -4,9 +4,9 @@ For queries of few attributes. Every strategy has a total error; the best of eac
 
 **Total error.** First the best single product of measures: each measure is multiplied by the square of the
 mean of f given the attribute's value, which is 1 where nothing is to be gained. Then strategies whose f is
-level, and mixtures of some products (``mixtures_of_measures.py``). Then columns: cells where f is large are
-added to the best product, and all weights change by a Newton step, to the best point on the simplex of the
-second-order model of t (fully corrective column generation, Wynn 1970 and Fedorov 1972 for designs).
+level, and mixtures of some products (``error_bounds_of_measures.py``). Then columns: cells where f is large
+are added to the best product, and all weights change by a Newton step, to the best point on the simplex of
+the second-order model of t (fully corrective column generation, Wynn 1970 and Fedorov 1972 for designs).
 
 **Targets.** The shares of the queries are searched for together with the weights of the mixture. A strategy
 is worth its longest column times its largest variance relative to the target. First one product of measures
@@ -35,8 +35,8 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.matrix_functions import eigh, is_definite
-from mmopt.sectors.mixtures_of_measures import (
+from mmopt.numerics.float_functions import eigh, is_definite
+from mmopt.sectors.error_bounds_of_measures import (
     Columns,
     MomentSpectrum,
     QueryShares,

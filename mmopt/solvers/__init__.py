@@ -28,7 +28,6 @@ from mmopt.solvers.choice_and_forecast import (
     refuse_too_large,
     solver_name,
 )
-from mmopt.solvers.conic_problem import Proof, prove
 from mmopt.solvers.conic_solvers import LBFGS, SOLVERS, SolverRow, missing_cones, run, solver_row
 from mmopt.solvers.options_points_and_clock import Clock, Iteration, Options, Pace, Point, Vectors, total
 from mmopt.solvers.table_of_kernels import KERNELS, Claim, Kernel, claims, is_claimed, is_kernel, known_as
@@ -45,7 +44,6 @@ __all__ = [
     "Options",
     "Pace",
     "Point",
-    "Proof",
     "SolverLike",
     "SolverRow",
     "Vectors",
@@ -60,7 +58,6 @@ __all__ = [
     "memory_limit",
     "missing_cones",
     "predicted",
-    "prove",
     "quickest",
     "refuse_too_large",
     "run",

@@ -25,10 +25,10 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Level, Split
 from mmopt.numerics.unlisted_cells import Measure, Spanned
 from mmopt.reasons_to_stop import Stop
-from mmopt.sectors.cells_of_row_space import RowSpaceCells
 from mmopt.sectors.design_search import Design, designs, target_designs
-from mmopt.sectors.mixtures_of_measures import QueryShares, with_root
+from mmopt.sectors.error_bounds_of_measures import QueryShares, with_root
 from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells
 from mmopt.sectors.total_error_bounds import best_measure_bound, products_that_fit
 from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 from mmopt.strategies.row_space_strategy import definite_parts

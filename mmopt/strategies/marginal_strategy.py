@@ -23,7 +23,7 @@ from mmopt.strategies.factor_strategies import products_of
 from mmopt.strategies.protocol_and_dense_strategy import StrategyForm
 from mmopt.workloads import Factor, Implicit, Kron, Scaled, Stack, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
-from mmopt.workloads.query_product import answers_of_product, identity, total
+from mmopt.workloads.factors_and_products import answers_of_product, identity, total
 
 CANCELLED_SHARE = 1e-6  # of the squared length of a query: a smaller difference has too few digits left
 

@@ -29,9 +29,9 @@ from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import gamma
 from mmopt.numerics.component_arrays import Space, Split
 from mmopt.numerics.outward import root_up, times_up
-from mmopt.sectors.cells_of_row_space import RowSpaceCells
 from mmopt.sectors.functions_of_few import Rests, all_subsets
 from mmopt.sectors.row_space import RowSpace
+from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells
 from mmopt.sectors.sector_layout_and_variances import QueriesOnSectors, RestComponent, SectorLayout
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
 from mmopt.strategies.set_strategy_and_cells import SetCells, SetStrategy, padded, unpadded

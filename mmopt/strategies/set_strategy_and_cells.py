@@ -48,7 +48,7 @@ from mmopt.sectors.total_error_bounds import root_trace_in_parts
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
 from mmopt.workloads import Dense, Implicit, Kron, Product, Scaled, Stack, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
-from mmopt.workloads.query_product import total
+from mmopt.workloads.factors_and_products import total
 
 OUTSIDE = 1e-18
 """The part of a query's squared length that may lie outside of the measured rows by rounding."""

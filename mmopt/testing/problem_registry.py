@@ -22,7 +22,7 @@ import scipy.linalg
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
 from mmopt.numerics.arrays import Array
-from mmopt.workloads import Attribute, Domain, Factor, Product, Workload, query_product as factors
+from mmopt.workloads import Attribute, Domain, Factor, Product, Workload, factors_and_products as factors
 
 # Figure 1 (b) of PVLDB 2012: students by gender and grade.
 EXAMPLE_4: tuple[tuple[int, ...], ...] = (

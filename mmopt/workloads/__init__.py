@@ -5,7 +5,7 @@
 - ``blocks/``: blocks of queries, kept implicit
 - ``workload.py``: ``Workload``: queries, weights, targets; sums and variants of workloads
 - ``query_base_and_matrix.py``: the base class of groups of queries, and those given as a matrix
-- ``query_product.py``: products of factors, one block on each attribute; their answers from small tables
+- ``factors_and_products.py``: query blocks on one attribute, and products of them; answers from small tables
 - ``roots_and_bases.py``: roots, ranks and bases of queries, computed on merged cells
 - ``arrays_and_frames.py``: labels and entries of data frames, series and arrays, also of arrays in files
 - ``tidy_columns.py``: the meaning of each query for each attribute, as columns
@@ -16,7 +16,7 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor
 from mmopt.workloads.blocks.matrices_and_weights import Dense, Sparse
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.encodings import Bins, Categories, Values
-from mmopt.workloads.query_product import Product, Wish
+from mmopt.workloads.factors_and_products import Product, Wish
 from mmopt.workloads.workload import Use, Workload, attribute_uses, with_bases
 
 __all__ = [

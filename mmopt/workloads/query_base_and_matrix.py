@@ -1,6 +1,6 @@
 """The base class of groups of queries, with weights and targets, and the queries that are given as a matrix.
 
-``query_product.py`` has those that are Kronecker products.
+``factors_and_products.py`` has those that are Kronecker products.
 """
 
 from __future__ import annotations

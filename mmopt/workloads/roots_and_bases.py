@@ -15,8 +15,8 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints, frozen, owned
 from mmopt.numerics.linear_algebra import counted, has_independent_columns, spectrum, stacked_root, svd
 from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.factors_and_products import Product
 from mmopt.workloads.query_base_and_matrix import Explicit
-from mmopt.workloads.query_product import Product
 
 Block = Product | Explicit
 Numbers = TypeVar("Numbers", Array, Ints)

@@ -11,7 +11,7 @@ from random_workloads import domain_of, random_factor
 
 from mmopt import OptionError, Privacy, PrivacyError, Workload, accuracy, plan, solve
 from mmopt.mechanism import measure
-from mmopt.workloads import Product, Wish, query_product as f
+from mmopt.workloads import Product, Wish, factors_and_products as f
 
 PRIVACIES = {
     "epsilon at a delta": Privacy(1.0, 1e-6),

@@ -18,7 +18,7 @@ from mmopt.answers.default_strategy import default_strategy, offer
 from mmopt.errors import Error, TooLargeError, WorkloadError
 from mmopt.reasons_to_stop import Stop
 from mmopt.strategies import Neighbours
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 
 TRI = Workload.from_matrix(np.tri(6))
 BOTH = Privacy(epsilon=1.0, delta=1e-6)

@@ -26,7 +26,7 @@ from mmopt import (
 )
 from mmopt.answers.accuracy_and_budget import WIDER
 from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_delta
-from mmopt.workloads import Product, Wish, query_product as f
+from mmopt.workloads import Product, Wish, factors_and_products as f
 
 DELTA = 1e-6
 KINDS: dict[str, dict[str, Any]] = {"rho": {}, "epsilon at a delta": {"delta": DELTA}, "pure": {"pure": True}}

@@ -19,7 +19,7 @@ from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.privacy import Privacy
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
-from mmopt.workloads.query_product import identity, prefix, total
+from mmopt.workloads.factors_and_products import identity, prefix, total
 
 BINS = Bins((0.0, 18.0, 65.0, 115.0))
 DOMAIN = Domain((Attribute("sex", ("F", "M")), Attribute("age", BINS.labels(), encoding=BINS)))

@@ -20,7 +20,7 @@ from mmopt.comparison.isolated_tasks import Costed
 from mmopt.comparison.worker import Costing
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Evaluated, baseline_names, evaluate
-from mmopt.workloads import query_product as f
+from mmopt.workloads import factors_and_products as f
 from tests.strategies.asked import line, random_asked, with_targets
 
 W = Workload.from_matrix(np.tri(4), weights=np.array([1.0, 2.0, 3.0, 1.0]))

@@ -13,7 +13,7 @@ from tolerances import GAP, GAP_INTERIOR, RECOMPUTED, SHAPE
 from mmopt import Program, Solution, Workload, solve
 from mmopt.compiler import bind, cones
 from mmopt.language import program_names
-from mmopt.language.check.procedures_and_sections import alternates, solved_programs
+from mmopt.language.check.sections_after_constraints import alternates, solved_programs
 from mmopt.request import load_request
 from mmopt.solvers import SOLVERS, missing_cones
 

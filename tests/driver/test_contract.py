@@ -1,6 +1,6 @@
 """The contract with other tools: names, shapes and meaning of a solution's numbers.
 
-Guards accepted_inputs.py, solve_and_tune.py.
+Guards accepted_options_and_inputs.py, solve_and_tune.py.
 """
 
 import numpy as np

@@ -8,7 +8,7 @@ import numpy as np
 from mmopt.driver.judge.check_claims import draw_value
 from mmopt.driver.smooth_search import Coordinates
 from mmopt.language import Program
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR
+from mmopt.numerics.float_functions import EIGENVALUE_FLOOR
 
 TEXT = """program trial
 class smooth

@@ -1,6 +1,6 @@
 """Bounds read off a program's lines: below every feasible point, near the optimum, found again in a file.
 
-Guards compiler/duality/problem_for_multipliers.py, bound_and_inner_point.py,
+Guards compiler/duality/problem_for_multipliers.py, problem_for_bound_or_inner_point.py,
 driver/judge/charge_rounded_queries.py, driver/judge/assemble_solution.py, driver/judge/derived_bound.py,
 solve_convex.py, compiler/duality/lagrangian.py, proof/recheck.py.
 """
@@ -19,7 +19,7 @@ from tolerances import GAP, ROUNDING
 
 from mmopt import Program, Workload, certify, solve, verify
 from mmopt.compiler import bind
-from mmopt.driver import bound_and_inner_point, solve_convex
+from mmopt.driver import problem_for_bound_or_inner_point, solve_convex
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names
 from mmopt.driver.judge.derived_bound import LineBounds, line_bounds, recomputed
 from mmopt.driver.judge.score_and_meaning import candidate
@@ -301,7 +301,7 @@ def test_squares_of_large_numbers_have_bounds(line: str, rng: Rng) -> None:
 
 def test_multipliers_of_the_solve_alone_may_prove_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slopes of smooth lines are those at the point: no second problem is solved."""
-    monkeypatch.setattr(bound_and_inner_point, "lower_node_by_node", None)
+    monkeypatch.setattr(problem_for_bound_or_inner_point, "lower_node_by_node", None)
     program = Program.parse(NEAR.format("sum(exp(A @ x - a))", "sum(x) >= 1"))
     s = solve([[1.0]], program, givens={"A": np.eye(3), "a": np.arange(3.0)}, tolerance=1e-4)
     assert s.gap <= 1e-4 and "line c" in s.derived_from

@@ -7,7 +7,7 @@ from tolerances import GAP_INTERIOR
 
 from mmopt import Program, Solution, Workload, solve
 from mmopt.language import program_names
-from mmopt.language.check.procedures_and_sections import alternates, solved_programs
+from mmopt.language.check.sections_after_constraints import alternates, solved_programs
 
 # Logarithms and inverses of the queries' unit; and what depends on the order of the cells.
 APART = ("a_optimal_design", "d_optimal_design", "e_optimal_design", "common_mechanism", "banded_strategy")

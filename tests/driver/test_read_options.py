@@ -1,6 +1,6 @@
 """An option that nothing reads is refused by name before any work, and who reads it is said.
 
-Guards run_solver.py, conic_solvers.py, accepted_inputs.py.
+Guards run_solver.py, conic_solvers.py, accepted_options_and_inputs.py.
 """
 
 import sys
@@ -13,7 +13,7 @@ from dense_row_space import ways
 
 from mmopt import OptionError, Program, Workload, certify, compare, solve
 from mmopt.driver import solve as solve_module
-from mmopt.driver.accepted_inputs import ALL_SOLVERS, READ_BY_CLASS, is_solved_by, reads_option
+from mmopt.driver.accepted_options_and_inputs import ALL_SOLVERS, READ_BY_CLASS, is_solved_by, reads_option
 from mmopt.errors import Error, UnsuitableError
 from mmopt.language import program_names, shipped
 from mmopt.reasons_to_stop import Stop

@@ -14,7 +14,7 @@ from mmopt.driver import Progress
 from mmopt.driver.templates import templates
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
-from mmopt.workloads import Factor, Product, query_product as f
+from mmopt.workloads import Factor, Product, factors_and_products as f
 
 MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))
 BLOCKS = Workload.from_matrix(np.kron(np.diag([1.0, 2.0]), np.tri(5)), targets=np.arange(1.0, 11.0))

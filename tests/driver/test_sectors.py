@@ -1,7 +1,7 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/sector_layout_and_variances.py, sectors/cells_of_row_space.py, results/solution.py,
-strategies/row_space_strategy.py.
+Guards sectors/sector_layout_and_variances.py, sectors/row_space_cells_and_targets.py, results/solution.py,
+strategies/row_space_strategy.py, proof/saved_values_by_component.py.
 """
 
 import json
@@ -30,15 +30,15 @@ from mmopt.numerics.component_arrays import Split
 from mmopt.numerics.unlisted_cells import Measure
 from mmopt.results.saved_fields import pack, write_npz
 from mmopt.sectors import design_search
-from mmopt.sectors.cells_of_row_space import RowSpaceCells, as_targets
-from mmopt.sectors.mixtures_of_measures import spectrum
+from mmopt.sectors.error_bounds_of_measures import spectrum
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import row_space_of
+from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells, as_targets
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
 from mmopt.strategies import RowSpaceStrategy
 from mmopt.strategies.row_space_strategy import strategy_on
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 
 GAP = 3e-3
 """Smaller than what strategies by sets of attributes reach."""

@@ -1,6 +1,6 @@
 """Queries solved by sets of attributes: a feasible point of the program, saved, verified and gone on from.
 
-Guards symmetry_and_row_space.py, task_and_plan.py, solve_convex.py, recheck.py, recheck_by_component.py
+Guards symmetry_and_row_space.py, task_and_plan.py, solve_convex.py, recheck.py, saved_values_by_component.py
 and set_strategy_and_cells.py (queries that are not measured).
 """
 
@@ -27,7 +27,7 @@ from mmopt.reasons_to_stop import Stop
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.strategies import RowSpaceStrategy, SetStrategy, Strategy
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 
 GIVENS: dict[str, dict[str, float]] = {
     "l2_strategy": {},
@@ -45,7 +45,7 @@ def few_are_many() -> Iterator[None]:
     """Cells that are not listed from a few on, and searches of few rounds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 20)
-        patch.setattr("mmopt.sectors.cells_of_row_space.MOST_FUNCTIONS_PER_CELL", 1.0)
+        patch.setattr("mmopt.sectors.row_space_cells_and_targets.MOST_FUNCTIONS_PER_CELL", 1.0)
         patch.setattr("mmopt.strategies.set_search.ROUNDS", 2)
         # So few cells are never split, but here: their constraint matrix would be built.
         patch.setattr(import_module("mmopt.report.explain.compiled_and_solved_facts"), "MOST_ROWS", 100)

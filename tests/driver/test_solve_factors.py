@@ -28,7 +28,7 @@ from mmopt.driver.task_and_plan import plan_solve
 from mmopt.language import shipped
 from mmopt.report import sizes_of
 from mmopt.strategies import ProductStrategy
-from mmopt.workloads import Factor, Product, query_product as f
+from mmopt.workloads import Factor, Product, factors_and_products as f
 
 PROGRAMS = ["l2_strategy", "fitness_for_use", "minimax_variance", "gamma_f", "weighted_l2", "fitness_budget"]
 BY_KRONECKER = "Kronecker product: "

@@ -16,7 +16,7 @@ from mmopt.numerics.component_arrays import Level, Split, lift
 from mmopt.strategies import ComponentStrategy, as_dense
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import domain_of, marginals
-from mmopt.workloads import Product, query_product
+from mmopt.workloads import Product, factors_and_products
 
 PROGRAMS = (
     "l2_strategy",
@@ -153,11 +153,14 @@ LARGE = census()
 SHIPPED = "fitness_budget, fitness_for_use, fitness_hybrid, fitness_penalty, l2_strategy, weighted_l2"
 
 
-OF_TWO = (query_product.prefix, query_product.identity)  # one product alone is solved in factors
+OF_TWO = (
+    factors_and_products.prefix,
+    factors_and_products.identity,
+)  # one product alone is solved in factors
 
 
 def test_what_is_refused_at_this_size(subtests: pytest.Subtests) -> None:
-    prefixes = [Product((query_product.prefix(200), other(200))) for other in OF_TWO]
+    prefixes = [Product((factors_and_products.prefix(200), other(200))) for other in OF_TWO]
     for program, workload, why in [
         (
             "min_error",
@@ -237,7 +240,7 @@ def test_between_the_two_sizes_it_is_by_component_where_those_are_small() -> Non
     assert not plan_solve(Program.load("l2_strategy"), workload, None, reduce=False).split
     assert not plan_solve(Program.load("query_weighting"), workload, {"Q": np.eye(1331)}).split
     assert not plan_solve(Program.load("l2_strategy"), marginals((8, 8, 8), (1, 2)), None).split
-    halves = Workload.from_products(domain_of(1331), [Product((query_product.prefix(1331),))])
+    halves = Workload.from_products(domain_of(1331), [Product((factors_and_products.prefix(1331),))])
     assert not plan_solve(Program.load("l2_strategy"), halves, None).split
     assert isinstance(solve(workload).strategy, ComponentStrategy)
 

@@ -12,7 +12,7 @@ import tolerances
 from mmopt import Strategy, Workload, solve, tune
 from mmopt.driver.solve_and_tune import EVERYTHING, REST, tuned_parts
 from mmopt.errors import OptionError
-from mmopt.workloads import Attribute, Domain, Product, query_product as f
+from mmopt.workloads import Attribute, Domain, Product, factors_and_products as f
 from mmopt.workloads.workload import only, weighted
 
 

@@ -13,10 +13,10 @@ from edited_programs import without_reach
 
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import Scaling, bind, scale
-from mmopt.driver.why_no_solution import Probe, explain_failure, infeasible_error, relaxed
+from mmopt.driver.why_no_solution import Probe, Proof, explain_failure, infeasible_error, relaxed
 from mmopt.language import check, worst
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers import Point, Proof
+from mmopt.solvers import Point
 
 HEAD = """\
 program own

@@ -5,7 +5,7 @@ import pytest
 from tolerances import GAP_INTERIOR, ROUNDING
 
 from mmopt import OptionError, Strategy, Workload, solve
-from mmopt.workloads.query_product import prefix
+from mmopt.workloads.factors_and_products import prefix
 from tests.examples.scripts import scripts, status
 
 study, tables, own = (vars(scripts("fitness-tables"))[name] for name in ("study", "printed", "workloads"))

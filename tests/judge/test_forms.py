@@ -15,7 +15,7 @@ from mmopt import ComponentStrategy, Error, Solution, Strategy, Workload, certif
 from mmopt.driver import task_and_plan
 from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.strategies import RowSpaceStrategy, SetStrategy
-from mmopt.workloads import Product, query_product as words
+from mmopt.workloads import Product, factors_and_products as words
 
 
 @pytest.mark.some(1)
@@ -51,7 +51,7 @@ def of_few() -> Workload:
 def test_without_cells(form: type, tolerance: float, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Solved by sets of attributes and in the space of the queries; judged over all cells."""
     monkeypatch.setattr(task_and_plan, "MOST_CELLS", 10)
-    monkeypatch.setattr("mmopt.sectors.cells_of_row_space.MOST_FUNCTIONS_PER_CELL", 1.0)
+    monkeypatch.setattr("mmopt.sectors.row_space_cells_and_targets.MOST_FUNCTIONS_PER_CELL", 1.0)
     monkeypatch.setattr("mmopt.strategies.set_search.ROUNDS", 1)
     workload = of_few()
     found = solve(workload, program, tolerance=tolerance)

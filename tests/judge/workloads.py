@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.workloads import Product, query_product as words
+from mmopt.workloads import Product, factors_and_products as words
 
 Array = np.ndarray
 

@@ -11,7 +11,7 @@ from random_workloads import domain_of
 
 from mmopt import Privacy, Strategy, Workload, plan
 from mmopt.mechanism.release_plan import accuracy_columns
-from mmopt.workloads import Product, Wish, query_product as f
+from mmopt.workloads import Product, Wish, factors_and_products as f
 
 W = Workload.from_products(
     domain_of(3),

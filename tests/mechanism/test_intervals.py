@@ -21,10 +21,10 @@ from mmopt.mechanism.release_writing import answers_frame
 from mmopt.mechanism.standard_errors_and_intervals import _half_width, _query_interval
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for, simulate
-from mmopt.privacy.rounding.measured_integers import MAX_ROWS
+from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.query_product import predicates, prefix, total
+from mmopt.workloads.factors_and_products import predicates, prefix, total
 from tests.privacy.rounding.test_integer_factors import (
     DATA as TABLE,
     columns_normalised,

@@ -9,7 +9,7 @@ import pytest
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism import measure, plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.rounding.measured_integers import MAX_ROWS
+from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
 from mmopt.strategies import Neighbours, Strategy
 from mmopt.workloads import Workload
 from tests.mechanism.test_intervals import release

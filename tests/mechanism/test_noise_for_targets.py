@@ -17,8 +17,8 @@ from mmopt.mechanism import Plan
 from mmopt.mechanism.release_plan import excess_over_wishes
 from mmopt.privacy.noise import cost
 from mmopt.strategies import StrategyForm
-from mmopt.workloads import Product, Wish, query_product as f
-from mmopt.workloads.query_product import wishes
+from mmopt.workloads import Product, Wish, factors_and_products as f
+from mmopt.workloads.factors_and_products import wishes
 
 
 def check(found: Plan) -> None:

@@ -22,7 +22,7 @@ from mmopt.report import privacy_rows
 from mmopt.strategies import Strategy
 from mmopt.strategies.marginal_strategy import MarginalStrategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
-from mmopt.workloads.query_product import identity, prefix, total
+from mmopt.workloads.factors_and_products import identity, prefix, total
 from tests.mechanism.test_intervals import release
 
 TRI = Workload.from_matrix(np.tri(4))

@@ -11,7 +11,7 @@ from mmopt.driver.templates import templates
 from mmopt.mechanism import plan
 from mmopt.mechanism.simulated_releases import Simulated, simulate_errors
 from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_scale
-from mmopt.workloads import Attribute, Domain, Product, query_product as f
+from mmopt.workloads import Attribute, Domain, Product, factors_and_products as f
 
 PRIVACY = [Privacy(epsilon=e, delta=1e-4) for e in (0.1, 1.0)]
 FAR = 5.0  # standard errors of a mean: missed once in a million runs

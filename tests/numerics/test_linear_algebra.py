@@ -1,6 +1,6 @@
 """Roots, norms and pseudo-inverses are those of exact matrices, and cheap ways agree with decompositions.
 
-Guards linear_algebra.py and matrix_functions.py.
+Guards linear_algebra.py and float_functions.py.
 """
 
 import itertools
@@ -16,8 +16,16 @@ from query_rows import haar
 
 from mmopt.errors import TimeLimitError
 from mmopt.limits import deadline
-from mmopt.numerics import linear_algebra, matrix_functions
+from mmopt.numerics import float_functions, linear_algebra
 from mmopt.numerics.arrays import EPS, panels
+from mmopt.numerics.float_functions import (
+    EIGENVALUE_FLOOR,
+    eigh,
+    is_definite,
+    length,
+    psd_floor,
+    symmetric_part,
+)
 from mmopt.numerics.linear_algebra import (
     eigen,
     graded,
@@ -29,14 +37,6 @@ from mmopt.numerics.linear_algebra import (
     rank,
     spectrum,
     stacked_root,
-)
-from mmopt.numerics.matrix_functions import (
-    EIGENVALUE_FLOOR,
-    eigh,
-    is_definite,
-    length,
-    psd_floor,
-    symmetric_part,
 )
 
 SHAPES = [(1, 1), (3, 1), (1, 3), (4, 3), (3, 3), (1, 0), (0, 2)]
@@ -277,6 +277,6 @@ def test_a_root_keeps_rows_of_zeros(rng: np.random.Generator) -> None:
         queries = rng.integers(0, 2, (n + 1, n)).astype(float)
         queries[:, int(rng.integers(n))] = 0.0
         gram = queries.T @ queries
-        found = matrix_functions.root(gram)
+        found = float_functions.root(gram)
         assert not found[~gram.any(axis=0)].any()
         assert np.allclose(found @ found, gram)

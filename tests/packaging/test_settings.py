@@ -156,7 +156,7 @@ LATE = (
     ("workloads", "request", "Imports run one way"),
     ("driver", "cli", "Imports run one way"),
     ("language.atoms", "language.check", "Folders of the language are floors too"),
-    ("sectors.largest_of_tables", "sectors.mixtures_of_measures", "Rooms of row spaces are floors too"),
+    ("sectors.largest_of_tables", "sectors.error_bounds_of_measures", "Rooms of row spaces are floors too"),
     (
         "driver.judge",
         "driver.run_solver",

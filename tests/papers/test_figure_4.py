@@ -14,7 +14,7 @@ from mmopt.compiler import bind
 from mmopt.solvers import Clock, Options
 from mmopt.solvers.weighting_kernel import points
 from mmopt.workloads import Domain
-from mmopt.workloads.query_product import Product, all_range
+from mmopt.workloads.factors_and_products import Product, all_range
 
 PENALTY = 0.12  # the largest of the figure
 

@@ -17,7 +17,7 @@ from tolerances import FITNESS, PRINTED, PRINTED_3, PUBLISHED, ROUNDING
 from mmopt import Workload, solve
 from mmopt.language import program_names
 from mmopt.testing.problem_registry import ONE_AND_TWO_WAY, Figure, holds, marginal_rows
-from mmopt.workloads.query_product import all_range
+from mmopt.workloads.factors_and_products import all_range
 
 slow = pytest.mark.slow
 Rows = Callable[[], np.ndarray]

@@ -8,7 +8,7 @@ import pytest
 from mmopt import Strategy, Workload, solve
 from mmopt.strategies.baselines import design_rows, evaluate
 from mmopt.workloads import Domain, Product
-from mmopt.workloads.query_product import identity, total
+from mmopt.workloads.factors_and_products import identity, total
 from tests.examples.scripts import scripts
 
 own, rival_rmse = scripts("adaptive").workloads, scripts("adaptive").study.rival_rmse

@@ -17,7 +17,7 @@ from mmopt.strategies import Neighbours, Strategy, normalise
 from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
 from mmopt.strategies.marginal_strategy import MarginalStrategy
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.query_product import identity, prefix, total
+from mmopt.workloads.factors_and_products import identity, prefix, total
 
 DOMAIN = Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in (("a", 3), ("b", 4))))
 W = Workload.from_products(

@@ -16,7 +16,7 @@ from named_workloads import CLOSED, named
 from mmopt import Domain, OptionError, Program, ResultError, Solution, Workload, certify, solve, verify
 from mmopt.proof.verify import UNCHECKED
 from mmopt.workloads import Product
-from mmopt.workloads.query_product import prefix
+from mmopt.workloads.factors_and_products import prefix
 
 # One of each kind: a strategy, a covariance on a basis, design queries, steps.
 KINDS = ["l2_strategy", "fitness_for_use", "query_weighting", "eigen_design"]

@@ -1,6 +1,6 @@
 """A saved solution by component is rechecked on the workload's own components.
 
-Guards recheck_by_component.py.
+Guards saved_values_by_component.py.
 """
 
 from dataclasses import replace
@@ -13,8 +13,8 @@ from mmopt import Solution, Workload, solve, verify
 from mmopt.numerics.component_arrays import Level, Split
 from mmopt.strategies import ComponentStrategy
 from mmopt.testing.problem_registry import marginals
-from mmopt.workloads import query_product as f
-from mmopt.workloads.query_product import Product
+from mmopt.workloads import factors_and_products as f
+from mmopt.workloads.factors_and_products import Product
 
 WORKLOAD = Workload.from_products(
     marginals([3, 4], [1], target=2.0).domain,

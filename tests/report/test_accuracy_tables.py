@@ -12,7 +12,7 @@ from random_workloads import domain_of
 from mmopt import OptionError, Privacy, Strategy, Workload, plan
 from mmopt.report.accuracy_and_release_charts import accuracy_figure, write_accuracy_chart
 from mmopt.report.accuracy_and_release_tables import accuracy_by_query, privacy_rows, wish_words
-from mmopt.workloads import Product, Wish, query_product as f
+from mmopt.workloads import Product, Wish, factors_and_products as f
 
 
 def planned(*products: Product) -> Workload:

@@ -11,7 +11,7 @@ from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
 from mmopt.numerics.component_arrays import Level
 from mmopt.report import slack_table
 from mmopt.report.solution_and_history_tables import orbit_label
-from mmopt.workloads import Product, query_product
+from mmopt.workloads import Product, factors_and_products
 from tests.report.printed import printed
 
 # Two blocks that share nothing: prefix sums of three cells, and one cell that may be four times as noisy.
@@ -49,11 +49,11 @@ def test_orbits_of_cells_with_slack(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 1)
     rows = np.vstack([np.eye(7), np.repeat([[1.0, 0.0]], [5, 2], axis=1)])
     queries = (
-        query_product.predicates(rows[:5], list("abcde")),
-        query_product.predicates(rows[5:7], list("fg")),
+        factors_and_products.predicates(rows[:5], list("abcde")),
+        factors_and_products.predicates(rows[5:7], list("fg")),
     )
     domain = Domain((Attribute("age", tuple("0123456")), Attribute("sex", ("F", "M"))))
-    both = query_product.total(2)
+    both = factors_and_products.total(2)
     products = [Product((own, both), target=t) for own, t in zip(queries, (1.0, 4.0), strict=True)]
     workload = Workload.from_products(domain, products)
     found = solve(workload, "fitness_for_use")

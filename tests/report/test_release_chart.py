@@ -14,7 +14,7 @@ from mmopt.report.chart_parts import picture
 from mmopt.results import Frame
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
-from mmopt.workloads.query_product import all_range, identity, predicates, prefix, total
+from mmopt.workloads.factors_and_products import all_range, identity, predicates, prefix, total
 
 BINS = Bins((0.0, 10.0, 20.0, 50.0))
 DAYS = Bins.between_dates(*(datetime.date(2020, month, 1) for month in (1, 2, 4, 5)))

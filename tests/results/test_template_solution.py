@@ -15,7 +15,7 @@ from mmopt.report.solution_and_history_tables import solution_rows
 from mmopt.results import Solution
 from mmopt.results.saved_fields import pack, write_npz
 from mmopt.workloads import Attribute, Domain, Product, Workload
-from mmopt.workloads.query_product import identity, prefix, total
+from mmopt.workloads.factors_and_products import identity, prefix, total
 
 DOMAIN = Domain(tuple(Attribute(name, tuple(map(str, range(n)))) for name, n in (("a", 3), ("b", 4))))
 W = Workload.from_products(

@@ -5,8 +5,8 @@ Rounded down, from a measure's moments.
 With H = RᵀR by component and Q the moments of a measure d, t(Q) = Σ μ tr(R Q Rᵀ)^½ and t² / Σd is a bound.
 The trace of the root is monotone in Q (Löwner's theorem), so that what is below Q gives a bound too:
 
-- With Q ≥ (1 - e/η) J Jᵀ of ``cells_of_row_space.py``, t ≥ √(1 - e/η) Σ μ ‖R J‖∗, the nuclear norm of a ball.
-  Of a component of dimension 1, t = ‖R‖ √(Q - e).
+- With Q ≥ (1 - e/η) J Jᵀ of ``row_space_cells_and_targets.py``, t ≥ √(1 - e/η) Σ μ ‖R J‖∗, the nuclear norm
+  of a ball. Of a component of dimension 1, t = ‖R‖ √(Q - e).
 - Where η is too small, a little of the uniform measure is mixed in: its moments are the identity. The bound
   of the mixture (1 - ε) d + ε · uniform is at least (1 - ε)² times that of d, t being concave.
 - The root is rounded: with R + E exact, t moves by at most Σ μ ‖E J‖∗ <= ‖E‖ √(tr Q) (Frobenius; Cauchy
@@ -23,9 +23,9 @@ import numpy as np
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.ball_functions import nuclear
 from mmopt.numerics.balls import GROW, exact, gamma, matmul
-from mmopt.sectors.cells_of_row_space import root_of_moments
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace
+from mmopt.sectors.row_space_cells_and_targets import root_of_moments
 
 ENOUGH = 1e-9  # a relative loss e/η for which nothing is mixed in
 LEAST_MIXED = 1e-12

@@ -1,6 +1,6 @@
 """Queries by orbits: squares add up to the workload's, a variance is that of each query of an orbit.
 
-Guards cells_of_row_space.py.
+Guards row_space_cells_and_targets.py.
 """
 
 import math
@@ -13,10 +13,15 @@ from dense_row_space import few_of_many, swapped
 from tolerances import SHAPE
 
 from mmopt.numerics.component_arrays import Level, Split
-from mmopt.sectors.cells_of_row_space import RowSpaceCells, as_targets, matrix_of, sources_with_targets
 from mmopt.sectors.row_space import RowSpace, row_space_of
+from mmopt.sectors.row_space_cells_and_targets import (
+    RowSpaceCells,
+    as_targets,
+    matrix_of,
+    sources_with_targets,
+)
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, Workload, query_product as f
+from mmopt.workloads import Product, Workload, factors_and_products as f
 
 
 @pytest.fixture(params=["few", "swapped", "weighted rows"])

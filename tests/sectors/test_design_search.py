@@ -1,6 +1,6 @@
 """Designs reach the optimum that the dense certificate proves, and each bound and value is what it says.
 
-Guards design_search.py and mixtures_of_measures.py.
+Guards design_search.py and error_bounds_of_measures.py.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from few_attributes import MIXED, few_ways
 from tolerances import PUBLISHED, SHAPE
 
 from mmopt.sectors.design_search import Design, Search, designs
-from mmopt.sectors.mixtures_of_measures import (
+from mmopt.sectors.error_bounds_of_measures import (
     PRODUCTS,
     best_on_simplex,
     columns_of,
@@ -24,7 +24,7 @@ from mmopt.sectors.mixtures_of_measures import (
 )
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
-from mmopt.workloads.query_product import prefix
+from mmopt.workloads.factors_and_products import prefix
 
 # A thousandth, of a quadrature with nodes a factor e apart.
 CURVATURE = 2e-3

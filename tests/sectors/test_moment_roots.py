@@ -1,6 +1,6 @@
 """Roots of moments are below all that the moments may be, and what they may be off by is charged.
 
-Guards sectors/moments_and_column_lengths.py, sectors/row_space.py, cells_of_row_space.py.
+Guards sectors/moments_and_column_lengths.py, sectors/row_space.py, row_space_cells_and_targets.py.
 """
 
 from fractions import Fraction
@@ -10,7 +10,6 @@ import pytest
 from few_attributes import few_ways
 
 from mmopt.numerics.arrays import EPS
-from mmopt.sectors.cells_of_row_space import moments_of, root_of_moments
 from mmopt.sectors.moments_and_column_lengths import (
     Mixture,
     basis_rounding,
@@ -18,7 +17,8 @@ from mmopt.sectors.moments_and_column_lengths import (
     products_rounding,
 )
 from mmopt.sectors.row_space import row_space_of
-from mmopt.workloads.query_product import identity
+from mmopt.sectors.row_space_cells_and_targets import moments_of, root_of_moments
+from mmopt.workloads.factors_and_products import identity
 
 
 @pytest.mark.quick

@@ -24,8 +24,8 @@ from mmopt.sectors.residual_strategies import (
 )
 from mmopt.strategies.baselines.sector_baselines import character_energies
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, Workload, query_product as f
-from mmopt.workloads.query_product import all_range, identity, prefix, total
+from mmopt.workloads import Product, Workload, factors_and_products as f
+from mmopt.workloads.factors_and_products import all_range, identity, prefix, total
 
 
 def cells_of(sizes: tuple[int, ...]) -> np.ndarray:

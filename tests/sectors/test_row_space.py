@@ -12,10 +12,10 @@ from tolerances import FINE, PRINTED, SHAPE
 
 from mmopt.errors import TooLargeError
 from mmopt.sectors import row_space
-from mmopt.sectors.mixtures_of_measures import spectrum
+from mmopt.sectors.error_bounds_of_measures import spectrum
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
-from mmopt.workloads.query_product import identity, predicates, prefix
+from mmopt.workloads.factors_and_products import identity, predicates, prefix
 from tests.sectors.proved_bound import total_error_bound
 
 

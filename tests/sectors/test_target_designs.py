@@ -1,6 +1,6 @@
 """Designs for targets get better and are what they say; derivatives by shares are those of t.
 
-Guards sectors/cells_of_row_space.py, mixtures_of_measures.py, design_search.py.
+Guards sectors/row_space_cells_and_targets.py, error_bounds_of_measures.py, design_search.py.
 """
 
 import numpy as np
@@ -8,9 +8,8 @@ import pytest
 from dense_row_space import ways
 from tolerances import SHAPE
 
-from mmopt.sectors.cells_of_row_space import RowSpaceCells, as_targets, sources_with_targets
 from mmopt.sectors.design_search import target_designs
-from mmopt.sectors.mixtures_of_measures import (
+from mmopt.sectors.error_bounds_of_measures import (
     QueryShares,
     columns_of,
     columns_of_cells,
@@ -19,6 +18,7 @@ from mmopt.sectors.mixtures_of_measures import (
 )
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
+from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells, as_targets, sources_with_targets
 from mmopt.workloads import Workload
 from tests.sectors.test_design_search import CURVATURE, good_design
 

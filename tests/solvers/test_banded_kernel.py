@@ -9,7 +9,7 @@ from edited_programs import edited
 from tolerances import GAP
 
 from mmopt import Workload, solve
-from mmopt.numerics.matrix_functions import windows
+from mmopt.numerics.float_functions import windows
 from mmopt.solvers.banded_kernel import Banded, takes
 
 

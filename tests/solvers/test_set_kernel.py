@@ -21,7 +21,7 @@ from mmopt.solvers import Clock, Options, sector_kernel
 from mmopt.solvers.sector_kernel import LEAST_SHARE, least_largest, least_total
 from mmopt.strategies.set_search import best_by_sets
 from mmopt.strategies.set_strategy_and_cells import SetCells
-from mmopt.workloads.query_product import identity, prefix
+from mmopt.workloads.factors_and_products import identity, prefix
 
 GIVENS = {"fitness_budget": {"budget": 2.0}, "fitness_hybrid": {"total": 1.0}}
 

@@ -19,7 +19,7 @@ from dense_row_space import ways
 
 from mmopt import OptionError, Program, Workload, solve
 from mmopt.compiler import bind, cones, lower
-from mmopt.driver.accepted_inputs import OPTIONS_OF_SOLVERS, READ_BY_CLASS
+from mmopt.driver.accepted_options_and_inputs import OPTIONS_OF_SOLVERS, READ_BY_CLASS
 from mmopt.driver.task_and_plan import plan_solve
 from mmopt.errors import UnsuitableError
 from mmopt.language import Checked, shipped

@@ -7,7 +7,7 @@ import numpy as np
 from symmetric_workloads import random_products
 
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Factor, Product, Workload, query_product as f
+from mmopt.workloads import Factor, Product, Workload, factors_and_products as f
 
 
 def line(block: Factor) -> Workload:

@@ -14,7 +14,7 @@ from mmopt import solve
 from mmopt.errors import OptionError
 from mmopt.numerics.arrays import frozen
 from mmopt.strategies import Neighbours, Strategy, largest_ratio, normalise, privacy_cost
-from mmopt.workloads import Domain, Product, Workload, query_product as f
+from mmopt.workloads import Domain, Product, Workload, factors_and_products as f
 from tests.strategies.asked import random_asked, with_targets
 
 REPLACED = Neighbours.of("replace-one")

@@ -34,7 +34,7 @@ from mmopt.strategies import (
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.query_product import identity, total
+from mmopt.workloads.factors_and_products import identity, total
 from tests.privacy.rounding.test_integer_factors import columns_normalised
 
 REPLACED = Neighbours.of("replace-one")

@@ -13,7 +13,7 @@ from mmopt.strategies import RowSpaceStrategy
 from mmopt.strategies.row_space_strategy import definite_parts, measured_parts
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.query_product import identity, predicates, prefix, total
+from mmopt.workloads.factors_and_products import identity, predicates, prefix, total
 
 
 def mixed() -> Workload:

@@ -15,7 +15,7 @@ from mmopt.strategies import Strategy
 from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
 from mmopt.strategies.marginal_strategy import MarginalStrategy, energies, subsets, supersets, volumes
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, Workload, query_product as f
+from mmopt.workloads import Product, Workload, factors_and_products as f
 
 
 def asked(rng: np.random.Generator, sizes: list[int]) -> Workload:

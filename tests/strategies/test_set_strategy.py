@@ -34,7 +34,7 @@ from mmopt.strategies import SetStrategy
 from mmopt.strategies.set_search import best_by_sets
 from mmopt.strategies.set_strategy_and_cells import SetCells, _below
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import RowWeighted
 
 NEAR = 1e-3

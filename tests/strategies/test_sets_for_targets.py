@@ -23,7 +23,7 @@ from mmopt.solvers import Clock, Options, sector_kernel
 from mmopt.strategies import set_search
 from mmopt.strategies.set_search import _WeightedQueries, best_by_sets, best_for_targets
 from mmopt.strategies.set_strategy_and_cells import SetCells
-from mmopt.workloads.query_product import identity, prefix
+from mmopt.workloads.factors_and_products import identity, prefix
 
 
 def mixed() -> Workload:
@@ -117,7 +117,7 @@ def test_no_time_is_a_start(found: list[SetCells], monkeypatch: pytest.MonkeyPat
 
 def test_the_way_is_chosen_by_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The dearer search is for programs of each query's variance alone."""
-    monkeypatch.setattr("mmopt.sectors.cells_of_row_space.MOST_FUNCTIONS_PER_CELL", 1.0)
+    monkeypatch.setattr("mmopt.sectors.row_space_cells_and_targets.MOST_FUNCTIONS_PER_CELL", 1.0)
     monkeypatch.setattr(set_search, "ROUNDS", 1)
     workload = ways((2, 3), target=1.0)
     for program, is_dear in (("l2_strategy", False), ("minimax_variance", True), ("fitness_for_use", True)):

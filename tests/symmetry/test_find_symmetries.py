@@ -22,7 +22,7 @@ from mmopt.symmetry.attribute_queries import terms_of
 from mmopt.symmetry.components import AttributeSymmetry, Joint
 from mmopt.symmetry.workload_by_component import is_connected
 from mmopt.testing.problem_registry import domain_of, marginals
-from mmopt.workloads import Product, Workload, query_product as f
+from mmopt.workloads import Product, Workload, factors_and_products as f
 
 
 def drawn(rng: np.random.Generator) -> Workload:

@@ -11,7 +11,7 @@ import pytest
 
 from mmopt.symmetry.attribute_queries import Piece, interchangeable, keys, reverses, swappable_rows, terms_of
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, Workload, query_product as f
+from mmopt.workloads import Product, Workload, factors_and_products as f
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
 
 

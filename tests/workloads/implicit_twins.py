@@ -8,7 +8,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from tolerances import ROUNDING
 
-from mmopt.workloads import Attribute, Factor, query_product as f
+from mmopt.workloads import Attribute, Factor, factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import RowWeighted
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 

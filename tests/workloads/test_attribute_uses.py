@@ -1,6 +1,6 @@
 """Which columns a workload needs: exactly those that can change an answer, or drop a row.
 
-Guards query_product.py, workload.py.
+Guards factors_and_products.py, workload.py.
 """
 
 import itertools

@@ -11,7 +11,7 @@ from random_workloads import random_factor, random_workload
 from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Product, Workload
 from mmopt.workloads.blocks.combined_blocks import Padded
-from mmopt.workloads.query_product import (
+from mmopt.workloads.factors_and_products import (
     all_range,
     haar,
     hierarchy,

@@ -14,7 +14,7 @@ from random_workloads import domain_of, random_workload
 
 from mmopt import limits
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.workloads import Attribute, Domain, Product, Workload, query_product as f
+from mmopt.workloads import Attribute, Domain, Product, Workload, factors_and_products as f
 from tests.workloads.implicit_twins import check_twin
 
 

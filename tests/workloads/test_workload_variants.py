@@ -8,7 +8,7 @@ import pytest
 from named_workloads import NAMED, named
 
 from mmopt.errors import OptionError, WorkloadError
-from mmopt.workloads import Attribute, Domain, Product, Workload, query_product as f, with_bases
+from mmopt.workloads import Attribute, Domain, Product, Workload, factors_and_products as f, with_bases
 from mmopt.workloads.workload import only, rest_of, subworkloads, weighted
 
 

@@ -5,6 +5,6 @@
 - ``strategies_and_reports.py``: ``mmopt solve``, ``tune``, ``templates``, ``baselines``, ``certify``,
   ``verify`` and ``report``, one page of all that is known of a workload, its strategy and its release
 - ``compare.py``: several programs and solvers side by side
-- ``accuracy_and_releases.py``: ``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``
+- ``accuracy_release_simulate.py``: ``mmopt accuracy``, ``budget``, ``release``, ``refine`` and ``simulate``
 - ``ledgers.py``: ``mmopt ledger create``, ``show``, ``export`` and ``explain``
 """

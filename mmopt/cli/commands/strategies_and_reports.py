@@ -30,7 +30,7 @@ from mmopt.cli.solve_and_plan import (
 from mmopt.comparison import at_privacy, compare as compare_programs, ranking, template_places
 from mmopt.comparison.program_comparison import TIME_LIMIT
 from mmopt.driver import tune as tune_subworkload
-from mmopt.driver.accepted_inputs import norm_of, open_strategy, refuse_unread
+from mmopt.driver.accepted_options_and_inputs import norm_of, open_strategy, refuse_unread
 from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, tune_templates
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, whole
 from mmopt.installation_and_files import write_whole

@@ -69,7 +69,7 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
 )
 from mmopt.limits import require_time
-from mmopt.numerics import ball_functions, balls, matrix_functions
+from mmopt.numerics import ball_functions, balls, float_functions
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import BOUNDS, Ball, exact
 
@@ -231,7 +231,7 @@ class Nodes:
                 arguments = tuple(self.place(e, scope, items) for row in rows for e in row)
                 lying = [[infer(e, scope).is_row for e in row] for row in rows]
                 numbered = [np.full(self.all[a].shape, float(k)) for k, a in enumerate(arguments)]
-                owners = matrix_functions.block(in_rows(numbered, lying))
+                owners = float_functions.block(in_rows(numbered, lying))
                 node = Node("block", expr, inferred, {}, owners, arguments, owners=owners)
             case Entries():
                 among = entry_indices(expr, env)

@@ -55,7 +55,7 @@ from mmopt.language.syntax.syntax_tree import Apply, Constraint, Expr, Index, Na
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import Strategy, as_dense
 from mmopt.symmetry.components import mixed
-from mmopt.workloads import Attribute, Domain, Product, Workload, query_product as factors
+from mmopt.workloads import Attribute, Domain, Product, Workload, factors_and_products as factors
 from mmopt.workloads.blocks.combined_blocks import RowWeighted
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor, refine
 

@@ -44,7 +44,9 @@ from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.number_systems import without_form
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.numerics.component_arrays import Level, Split, lift
-from mmopt.sectors.cells_of_row_space import (
+from mmopt.sectors.residual_strategies import MOST_ATTRIBUTES as MOST_OF_SETS
+from mmopt.sectors.row_space import row_space_of
+from mmopt.sectors.row_space_cells_and_targets import (
     MOST_OF_A_ROW_SPACE,
     SECONDS_OF_LARGEST,
     RowSpaceCells,
@@ -53,8 +55,6 @@ from mmopt.sectors.cells_of_row_space import (
     sources_with_targets,
     why_not_of_few,
 )
-from mmopt.sectors.residual_strategies import MOST_ATTRIBUTES as MOST_OF_SETS
-from mmopt.sectors.row_space import row_space_of
 from mmopt.strategies import SetStrategy, as_dense
 from mmopt.strategies.set_search import best_by_sets, best_for_targets
 from mmopt.strategies.set_strategy_and_cells import SetCells

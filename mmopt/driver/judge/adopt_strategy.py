@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.driver.accepted_inputs import checked_strategy, norm_of, open_strategy
+from mmopt.driver.accepted_options_and_inputs import checked_strategy, norm_of, open_strategy
 from mmopt.errors import OptionError
 from mmopt.language import Program, evaluate, program_names
 from mmopt.language.syntax.syntax_tree import Adoption, Assignment

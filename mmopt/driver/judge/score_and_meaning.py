@@ -40,8 +40,8 @@ from mmopt.numerics.component_arrays import (
     is_structured,
     plain,
 )
+from mmopt.numerics.float_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
 from mmopt.numerics.linear_algebra import svd
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
 from mmopt.results import gap_between
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import (

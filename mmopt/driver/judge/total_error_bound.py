@@ -21,7 +21,7 @@ from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.errors import UnsuitableError
 from mmopt.language import shipped
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.matrix_functions import eigh
+from mmopt.numerics.float_functions import eigh
 from mmopt.solvers import Clock, Options, nuclear, sector_kernel
 from mmopt.solvers.nuclear.programs_and_points import TYPICAL_ITERATIONS, needs
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, ComponentStrategy, Neighbours, SetStrategy, Strategy

@@ -31,7 +31,7 @@ from mmopt.numerics.component_arrays import (
     is_finite,
     is_structured,
 )
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, is_definite, psd_floor, symmetric_part
+from mmopt.numerics.float_functions import EIGENVALUE_FLOOR, is_definite, psd_floor, symmetric_part
 from mmopt.workloads.domain import cell_label, join
 
 SYMMETRIC = ("psd", "symmetric")  # kinds of square matrices that are equal to their transpose

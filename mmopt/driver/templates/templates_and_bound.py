@@ -41,8 +41,8 @@ from mmopt.numerics.outward import check_norm
 from mmopt.privacy.noise import noise_for
 from mmopt.results import Solution
 from mmopt.results.solution import FOR_TARGETS
-from mmopt.sectors.cells_of_row_space import why_not_of_few
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
+from mmopt.sectors.row_space_cells_and_targets import why_not_of_few
 from mmopt.sectors.total_error_bounds import best_measure_bound, check_size
 from mmopt.strategies import (
     MarginalStrategy,

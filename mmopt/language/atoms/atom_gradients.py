@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import logsumexp as log_sum_exp, softmax
 
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.matrix_functions import eigh
+from mmopt.numerics.float_functions import eigh
 
 # The derivative of a square root at 0 is infinite; a large number takes its place.
 LEAST_ROOT = 1e-100

@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from mmopt.numerics import ball_functions, balls, matrix_functions
+from mmopt.numerics import ball_functions, balls, float_functions
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import Ball, exact
 
@@ -312,7 +312,7 @@ def nuclear(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
 def _psd_root(matrix: Array) -> tuple[Array, Array]:
     """The root of a matrix and its pseudo-inverse, of the eigenvalues that are clearly positive."""
-    values, vectors = matrix_functions.eigh(matrix)
+    values, vectors = float_functions.eigh(matrix)
     positive = values > LEAST_EIGENVALUE * max(float(values[-1]), 0.0)
     roots, basis = np.sqrt(values[positive]), vectors[:, positive]
     return (basis * roots) @ basis.T, (basis / roots) @ basis.T
@@ -329,7 +329,7 @@ def inv(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     K is chosen so that K bar Kᵀ is minus the slope guessed; else it is the inverse of the point.
     """
     slope = _symmetric(near.slopes[0])
-    k = matrix_functions.inv(matrix_functions.psd_floor(np.nan_to_num(near.points[0])))
+    k = float_functions.inv(float_functions.psd_floor(np.nan_to_num(near.points[0])))
     k = np.where(np.isfinite(k), k, 0.0)
     if slope is not None and slope.any() and np.isfinite(bar.mid).all():
         half, back = _psd_root(bar.mid)
@@ -343,7 +343,7 @@ def inv(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
 def _lyapunov(matrix: Array, right: Array) -> Array:
     """The D with M D + D M = right, for a positive definite M, ``matrix``."""
-    values, vectors = matrix_functions.eigh(matrix)
+    values, vectors = float_functions.eigh(matrix)
     values = np.maximum(values, LEAST_EIGENVALUE * max(float(values[-1]), LEAST_POINT))
     inside = vectors.T @ ((right + right.T) / 2) @ vectors
     out = vectors @ (inside / np.add.outer(values, values)) @ vectors.T
@@ -355,8 +355,8 @@ def root(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
     Y is chosen so that M is near the slope guessed; else it is the root of the point, else the identity.
     """
-    slope, point = _symmetric(near.slopes[0]), matrix_functions.psd_floor(np.nan_to_num(near.points[0]))
-    tried = [matrix_functions.root(point), np.eye(len(point))]
+    slope, point = _symmetric(near.slopes[0]), float_functions.psd_floor(np.nan_to_num(near.points[0]))
+    tried = [float_functions.root(point), np.eye(len(point))]
     if slope is not None and slope.any() and np.isfinite(bar.mid).all():
         tried.insert(0, _lyapunov(-slope, -bar.mid))
     for y in tried:
@@ -473,10 +473,10 @@ def eigenvalue(at: int) -> Callable[..., Minorant]:
         z = slope_of(bar, near)
         factor = np.zeros(z.shape)
         if np.isfinite(z).all():
-            values, vectors = matrix_functions.eigh(z)
+            values, vectors = float_functions.eigh(z)
             factor = vectors * np.sqrt(np.maximum(values, 0.0))
         if not factor.any() or not np.isfinite(factor).all():
-            factor = matrix_functions.eigh(np.nan_to_num(near.points[0]))[1][:, [at]]
+            factor = float_functions.eigh(np.nan_to_num(near.points[0]))[1][:, [at]]
         product = balls.matmul(exact(factor), exact(factor.T))
         return NOTHING, (balls.mul(bar, balls.div(product, balls.trace(product))),)
 
@@ -491,8 +491,8 @@ def logdet(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     """
     slope = slope_of(bar, near)
     n = len(slope)
-    point = matrix_functions.psd_floor(np.nan_to_num(near.points[0]))
-    for tried in (slope, matrix_functions.inv(point), np.eye(n)):
+    point = float_functions.psd_floor(np.nan_to_num(near.points[0]))
+    for tried in (slope, float_functions.inv(point), np.eye(n)):
         k = exact((tried + tried.T) / 2)
         volume = ball_functions.log_determinant(k)
         if np.isfinite(volume.rad):

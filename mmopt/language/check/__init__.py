@@ -4,5 +4,5 @@
 - ``curvature_survey.py``: a program line by line: every node with the rule that gives its curvature, in words
 - ``names_and_relations.py``: checks of names, relations, ranks and objectives, with advice on curvature
 - ``infer_types.py``: the type of every expression and of its entries
-- ``procedures_and_sections.py``: checks of the sections on solutions and of procedures
+- ``sections_after_constraints.py``: checks of the sections on solutions and of procedures
 """

@@ -27,7 +27,7 @@ from mmopt.language.check.names_and_relations import (
     refuse_curvature,
     suits,
 )
-from mmopt.language.check.procedures_and_sections import check_closing
+from mmopt.language.check.sections_after_constraints import check_closing
 from mmopt.language.syntax.parse_and_write_expressions import MAX_NESTING
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (

@@ -49,7 +49,7 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
     walk,
 )
-from mmopt.numerics import matrix_functions
+from mmopt.numerics import float_functions
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
@@ -495,11 +495,11 @@ def _miss(relation: Relation, env: Env, chosen: frozenset[str], memo: Memo | Non
             return Miss(np.asarray(np.inf), one)
         large, small = values if relation.op == ">>" else reversed(values)
         parts = _parts(_surplus(PLAIN, large, small))
-        if all(matrix_functions.is_definite(matrix_functions.symmetric_part(part)) for part in parts):
+        if all(float_functions.is_definite(float_functions.symmetric_part(part)) for part in parts):
             return Miss(np.zeros(()), one)
         if not chosen:
             size = max(LEAST_SIZE, *(float(np.abs(part).max(initial=0.0)) for part in arrays))
-            return Miss(np.asarray(-matrix_functions.lowest_eigenvalue(parts)), size * one)
+            return Miss(np.asarray(-float_functions.lowest_eigenvalue(parts)), size * one)
         sizes = [np.abs(np.diagonal(part)) for part in parts]
         if not splits(env):
             at = np.eye(len(parts[0]))
@@ -521,7 +521,7 @@ def psd_deficit(parts: Sequence[Array], sizes: Sequence[Array]) -> float:
     if any(part[size == 0.0].any() for part, size in zip(parts, sizes, strict=True)):
         return float(np.finfo(float).max)
     scales = [1.0 / np.sqrt(np.where(size > 0.0, size, 1.0)) for size in sizes]
-    return -matrix_functions.lowest_eigenvalue(
+    return -float_functions.lowest_eigenvalue(
         [scale[:, None] * part * scale for scale, part in zip(scales, parts, strict=True)]
     )
 

@@ -45,7 +45,7 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
     walk,
 )
-from mmopt.numerics import matrix_functions
+from mmopt.numerics import float_functions
 from mmopt.numerics.arrays import Array, Ints
 
 
@@ -128,7 +128,7 @@ def evaluate(expr: Expr, env: Env, memo: Memo | None = None, look: Look | None =
     """The value of an expression: a float or an array; a Split or a Level where ``env`` has such values.
 
     ``env`` holds arrays for names and whole numbers for dimensions. A product around one ``inv`` is
-    solved, never inverted, so that the closed convex extension holds (see ``matrix_functions.solve``).
+    solved, never inverted, so that the closed convex extension holds (see ``float_functions.solve``).
     Where only the diagonal of a product is needed, only that is formed; a ``memo`` keeps it.
     ``look`` is called with the value of every atom except products.
 
@@ -510,10 +510,10 @@ class Tape:
         shapes = [np.shape(self.sample[i]) for i in arguments]
         # Each entry of the matrix belongs to the block of this number.
         numbered = [np.full(shape, float(k)) for k, shape in enumerate(shapes)]
-        owners = matrix_functions.block(in_rows(numbered, are_rows))
+        owners = float_functions.block(in_rows(numbered, are_rows))
 
         def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
             return [bar[owners == k].reshape(shape) for k, shape in enumerate(shapes)]
 
-        block = matrix_functions.block
+        block = float_functions.block
         return self.add(arguments, lambda args, rounding: block(in_rows(args, are_rows)), backward)

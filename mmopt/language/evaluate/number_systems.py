@@ -24,11 +24,11 @@ from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Apply, Block, Entries, Expr, Index, Meaning, walk
 from mmopt.limits import require_time
-from mmopt.numerics import ball_inverse, balls, matrix_functions
+from mmopt.numerics import ball_inverse, balls, float_functions
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.balls import GROW, Ball, gamma
 from mmopt.numerics.component_arrays import Level, Space, Split, Unlisted, is_structured
-from mmopt.numerics.matrix_functions import Diagonal, symmetric_part
+from mmopt.numerics.float_functions import Diagonal, symmetric_part
 from mmopt.numerics.unlisted_cells import RootOfMeasure
 
 
@@ -79,7 +79,7 @@ class Numbers:
 
     def diagonal_matrix(self, value: Any) -> Any:
         """``diag`` of a value as a term: of a vector by its entries."""
-        return matrix_functions.Diagonal(value) if len(np.shape(value)) == 1 else self.call("diag", value)
+        return float_functions.Diagonal(value) if len(np.shape(value)) == 1 else self.call("diag", value)
 
     def product(self, left: Any, right: Any, inverted: Any = None) -> Any:
         """The product of two terms, around the inverse of a matrix where there is one."""
@@ -125,12 +125,12 @@ PLAIN = Numbers(
     form=lambda atom: atom.numpy,
     hints=lambda atom, env: {},
     count=lambda counts: counts,
-    times=matrix_functions.times,
-    whole=matrix_functions.whole,
-    solved=matrix_functions.solved,
-    product_diagonal=matrix_functions.diagonal_of_product,
-    solved_diagonal=matrix_functions.diagonal_of_solved,
-    block=matrix_functions.block,
+    times=float_functions.times,
+    whole=float_functions.whole,
+    solved=float_functions.solved,
+    product_diagonal=float_functions.diagonal_of_product,
+    solved_diagonal=float_functions.diagonal_of_solved,
+    block=float_functions.block,
     join=lambda numbers: np.concatenate([np.atleast_1d(np.asarray(n, dtype=float)) for n in numbers]),
     grouped=lambda vector, labels, count: np.bincount(labels, vector, minlength=count),
     low=np.asarray,

@@ -27,7 +27,6 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import MOST_CELLS, AnyInts, Array, Ints, frozen
 from mmopt.numerics.component_arrays import Split
 from mmopt.numerics.linear_algebra import pinv, pseudo_factors
-from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, exactly, integer_product, largest_entry
 from mmopt.privacy.rounding.integer_dense import (
     COLUMN_BITS,
     check_rank,
@@ -39,7 +38,13 @@ from mmopt.privacy.rounding.integer_dense import (
     round_dense,
     unsupported,
 )
-from mmopt.privacy.rounding.measured_integers import (
+from mmopt.privacy.rounding.integer_norms_and_sensitivity import (
+    bound_by_column,
+    exactly,
+    integer_product,
+    largest_entry,
+)
+from mmopt.privacy.rounding.measured_strategy_and_counts import (
     MAX_ROWS,
     CountedTables,
     Measured,
@@ -52,7 +57,7 @@ from mmopt.strategies import ComponentStrategy, Neighbours, as_dense
 from mmopt.symmetry.components import AttributePart, AttributeSymmetry, Chosen, Joint
 from mmopt.symmetry.queries_on_components import spanning_rows
 from mmopt.workloads import Workload
-from mmopt.workloads.query_product import answers_of_product
+from mmopt.workloads.factors_and_products import answers_of_product
 
 
 @dataclass(frozen=True, eq=False)

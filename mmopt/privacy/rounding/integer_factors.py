@@ -29,14 +29,6 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import AnyInts, Array, Ints
 from mmopt.numerics.linear_algebra import qr
 from mmopt.numerics.outward import not_below
-from mmopt.privacy.rounding.integer_arithmetic import (
-    bound_by_column,
-    exactly,
-    integer_product,
-    largest_entry,
-    root_above,
-    squared_sensitivity,
-)
 from mmopt.privacy.rounding.integer_dense import (
     closest,
     is_one_count,
@@ -45,7 +37,15 @@ from mmopt.privacy.rounding.integer_dense import (
     rows_on_integer_basis,
     unsupported,
 )
-from mmopt.privacy.rounding.measured_integers import (
+from mmopt.privacy.rounding.integer_norms_and_sensitivity import (
+    bound_by_column,
+    exactly,
+    integer_product,
+    largest_entry,
+    root_above,
+    squared_sensitivity,
+)
+from mmopt.privacy.rounding.measured_strategy_and_counts import (
     MAX_ROWS,
     CountedTables,
     Measured,

@@ -23,10 +23,10 @@ import numpy as np
 
 from mmopt.errors import TooLargeError
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
-from mmopt.privacy.rounding.integer_arithmetic import integer_product, largest_entry
 from mmopt.privacy.rounding.integer_components import OnComponents, squared_sensitivity_from
 from mmopt.privacy.rounding.integer_dense import choose_bits, loss_of, rint, unsupported
-from mmopt.privacy.rounding.measured_integers import CountedTables, digest, maximal_sets
+from mmopt.privacy.rounding.integer_norms_and_sensitivity import integer_product, largest_entry
+from mmopt.privacy.rounding.measured_strategy_and_counts import CountedTables, digest, maximal_sets
 from mmopt.sectors.functions_of_few import Rests
 from mmopt.sectors.largest_of_tables import largest_of_tables
 from mmopt.sectors.sector_layout_and_variances import RestComponent, SectorLayout, change_of_functions

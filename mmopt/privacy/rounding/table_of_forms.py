@@ -8,7 +8,7 @@ from mmopt.privacy.rounding.integer_components import round_by_component
 from mmopt.privacy.rounding.integer_dense import round_dense
 from mmopt.privacy.rounding.integer_factors import round_marginals, round_sectorwise, round_union
 from mmopt.privacy.rounding.integer_sectors import round_sectors
-from mmopt.privacy.rounding.measured_integers import Measured, check_type
+from mmopt.privacy.rounding.measured_strategy_and_counts import Measured, check_type
 from mmopt.strategies import ADD_REMOVE, FORMS, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload
 

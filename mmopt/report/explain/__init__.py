@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.driver.accepted_inputs import as_program, named_givens
+from mmopt.driver.accepted_options_and_inputs import as_program, named_givens
 from mmopt.driver.task_and_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
 from mmopt.language.check.curvature_survey import Survey, survey
 from mmopt.language.syntax.syntax_tree import Assignment, Repeat, Step as AnyStep, SubProgram, names_in
-from mmopt.proof.recheck_by_component import instance_by_component
+from mmopt.proof.saved_values_by_component import instance_by_component
 from mmopt.report.explain.compiled_and_solved_facts import compiled_facts, compiled_in_factors, solved_facts
 from mmopt.report.explain.explained_facts import (
     Facts,

@@ -28,7 +28,7 @@ from mmopt.language.typeset import Formula, Sentence
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level, Split, Unlisted, plain
 from mmopt.numerics.unlisted_cells import Measure, Spanned
-from mmopt.proof.recheck_by_component import placed_variables
+from mmopt.proof.saved_values_by_component import placed_variables
 from mmopt.report.explain.explained_facts import (
     Compiled,
     GivenFacts,

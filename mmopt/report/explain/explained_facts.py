@@ -12,7 +12,7 @@ from mmopt.language import Checked, Program
 from mmopt.language.atoms.expression_types import Dim, Type
 from mmopt.language.check.curvature_survey import LineSurvey, TypedNode
 from mmopt.language.check.infer_types import Scope
-from mmopt.language.check.procedures_and_sections import solved_programs
+from mmopt.language.check.sections_after_constraints import solved_programs
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,

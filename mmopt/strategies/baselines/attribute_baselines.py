@@ -19,7 +19,7 @@ from scipy import optimize, sparse
 
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.matrix_functions import toeplitz
+from mmopt.numerics.float_functions import toeplitz
 from mmopt.strategies import ProductStrategy, Strategy
 from mmopt.strategies.baselines.baseline_design import BaselineDesign
 from mmopt.workloads import Dense, Implicit, Kron, Product, Sparse, Workload

@@ -28,7 +28,7 @@ from mmopt.driver import solve
 from mmopt.driver.judge.assemble_solution import value_of
 from mmopt.errors import Error, OptionError, TooLargeError, UnsuitableError, suggest
 from mmopt.language import Program, program_names
-from mmopt.language.check.procedures_and_sections import alternates, solved_programs
+from mmopt.language.check.sections_after_constraints import alternates, solved_programs
 from mmopt.numerics.arrays import Array
 from mmopt.proof import verify
 from mmopt.results import Solution

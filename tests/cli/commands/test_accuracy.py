@@ -1,6 +1,6 @@
 """``mmopt accuracy``: the same figures as plan, release and simulation; files, and what is refused.
 
-Guards accuracy_and_releases.py.
+Guards accuracy_release_simulate.py.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """``mmopt budget``: the least cost in each kind of budget; tables, files, and what is refused.
 
-Guards accuracy_and_releases.py.
+Guards accuracy_release_simulate.py.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """``mmopt refine``: a release read, refined and written beside its unbiased answers; and what is refused.
 
-Guards accuracy_and_releases.py.
+Guards accuracy_release_simulate.py.
 """
 
 import json

@@ -1,6 +1,6 @@
 """``mmopt release`` from end to end, and everything that it refuses.
 
-Guards accuracy_and_releases.py.
+Guards accuracy_release_simulate.py.
 """
 
 import csv
@@ -15,7 +15,7 @@ import pytest
 from edited_programs import edited
 
 from mmopt import Solution, solve, verify
-from mmopt.cli.commands.accuracy_and_releases import CERTIFICATE
+from mmopt.cli.commands.accuracy_release_simulate import CERTIFICATE
 from mmopt.driver.templates import templates
 from mmopt.mechanism.measurement import FIGURES
 from mmopt.mechanism.release_writing import ANSWERS_FILE, MANIFEST_FILE

@@ -1,6 +1,6 @@
 """``mmopt simulate``: tables, JSON, saved solutions, and what is refused; and what shows normalised rows.
 
-Guards accuracy_and_releases.py.
+Guards accuracy_release_simulate.py.
 """
 
 import json

@@ -20,9 +20,12 @@ from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.driver.solve_convex import solve_convex
 from mmopt.driver.task_and_plan import SolvePlan, Task
 from mmopt.numerics.component_arrays import Level
-from mmopt.workloads import Factor, Product, query_product
+from mmopt.workloads import Factor, Product, factors_and_products
 
-FACTORS: tuple[Callable[[int], Factor], ...] = (query_product.identity, query_product.total)
+FACTORS: tuple[Callable[[int], Factor], ...] = (
+    factors_and_products.identity,
+    factors_and_products.total,
+)
 
 # Of parts, of which each is solved to a gap of 1e-8.
 CLOSE = 1e-6
@@ -33,7 +36,7 @@ def workloads(rng: np.random.Generator) -> dict[str, Workload]:
     rows = rng.normal(size=(5, 4))
     several = block_diag(rng.normal(size=(3, 2)), 5.0 * rng.normal(size=(4, 3)), rng.normal(size=(1, 1)))
     domain = Domain((Attribute("a", ("x", "y", "z")), Attribute("b", ("u", "v"))))
-    made = Product((query_product.prefix(3), query_product.identity(2)), weight=2.5, target=3.0)
+    made = Product((factors_and_products.prefix(3), factors_and_products.identity(2)), weight=2.5, target=3.0)
     return {
         "merge cells": _asked(np.repeat(rows, [1, 3, 2, 1], axis=1), rng),
         "Kronecker product": Workload.from_products(domain, [made]),
@@ -130,4 +133,4 @@ def drawn(rng: np.random.Generator, n: int) -> Factor:
         return FACTORS[int(rng.integers(2))](n)
     rows = (rng.random((int(rng.integers(1, 4)), n)) < 0.4) * rng.choice([1.0, -1.0, 2.0])
     rows[0, int(rng.integers(n))] = 1.0
-    return query_product.predicates(np.unique(rows[rows.any(axis=1)], axis=0))
+    return factors_and_products.predicates(np.unique(rows[rows.any(axis=1)], axis=0))

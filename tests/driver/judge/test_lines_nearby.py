@@ -18,7 +18,7 @@ from mmopt.driver.judge.violations_and_nearby_points import as_declared, nearby_
 from mmopt.errors import OptionError
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import exact
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR
+from mmopt.numerics.float_functions import EIGENVALUE_FLOOR
 from mmopt.request import as_workload
 from mmopt.solvers.conic_problem import ConicProblem
 

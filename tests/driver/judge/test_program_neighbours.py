@@ -18,7 +18,7 @@ from mmopt.driver.task_and_plan import plan_solve
 from mmopt.errors import OptionError
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Attribute, Domain, Product
-from mmopt.workloads.query_product import identity
+from mmopt.workloads.factors_and_products import identity
 from tests.numerics.test_participation import patterns
 
 PREFIX = Workload.from_matrix(np.tri(5), targets=1.0)

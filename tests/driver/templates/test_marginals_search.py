@@ -13,7 +13,7 @@ from mmopt.driver.templates.template_searches import _MarginalWeights, marginal_
 from mmopt.errors import TooLargeError
 from mmopt.strategies.marginal_strategy import MarginalStrategy, energies, volumes
 from mmopt.testing.problem_registry import domain_of, marginals
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 
 ADULT = (2, 5, 16, 20, 75)
 

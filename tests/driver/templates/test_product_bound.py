@@ -14,7 +14,7 @@ from mmopt.driver.templates import multipliers_of, product, product_bound, templ
 from mmopt.strategies import Strategy
 from mmopt.strategies.factor_strategies import ProductStrategy
 from mmopt.testing.problem_registry import domain_of, marginals
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 
 
 def two(n: int, *rows: tuple[str, str]) -> Workload:

@@ -15,7 +15,7 @@ from mmopt.limits import deadline
 from mmopt.numerics.arrays import EPS
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy
 from mmopt.workloads import Workload
-from mmopt.workloads.query_product import predicates, prefix
+from mmopt.workloads.factors_and_products import predicates, prefix
 
 MANY = (7,) * 5  # more cells than a matrix has rows
 

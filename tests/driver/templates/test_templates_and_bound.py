@@ -14,7 +14,7 @@ from mmopt.driver.templates import TEMPLATES, templates, tune_templates
 from mmopt.errors import OptionError, UnsuitableError, WorkloadError
 from mmopt.request import load_request
 from mmopt.testing.problem_registry import Figure, domain_of, holds, marginals
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 
 
 def test_the_best_first_and_none_below_the_bound(subtests: pytest.Subtests) -> None:

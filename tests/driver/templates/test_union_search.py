@@ -14,7 +14,7 @@ from mmopt.driver.templates import UnionTerms, product, union as best_union
 from mmopt.driver.templates.template_searches import shares_of
 from mmopt.errors import OptionError, TooLargeError, UnsuitableError
 from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 
 
 def union(*products: tuple[float, list[f.Factor]]) -> Workload:

@@ -24,7 +24,7 @@ from mmopt.numerics.balls import Ball
 from mmopt.numerics.component_arrays import Level, Space, Split, lift
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, Workload, query_product as f
+from mmopt.workloads import Product, Workload, factors_and_products as f
 
 HERE = Span(1, 1)
 FORMS = {name for name, atom in ATOMS.items() if atom.by_component is not None}

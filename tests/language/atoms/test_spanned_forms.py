@@ -21,8 +21,8 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.component_arrays import Split
 from mmopt.numerics.unlisted_cells import Measure
-from mmopt.sectors.cells_of_row_space import RowSpaceCells
 from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells
 from mmopt.workloads import Workload
 
 

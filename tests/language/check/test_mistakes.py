@@ -1,6 +1,6 @@
 """Every mistake has its place in the file and the full text of its error, as ``mistakes.txt`` shows it.
 
-Guards procedures_and_sections.py, names_and_relations.py, infer_types.py,
+Guards sections_after_constraints.py, names_and_relations.py, infer_types.py,
 language/syntax/parse_and_write_expressions.py, language/syntax/parse_statements.py,
 language/syntax/source_text.py and language/syntax/program.py.
 """

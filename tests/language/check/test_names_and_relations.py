@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mmopt.language import Program, check
-from mmopt.numerics.matrix_functions import polar
+from mmopt.numerics.float_functions import polar
 
 
 def test_polar_is_the_nearest_orthogonal_matrix(rng: np.random.Generator) -> None:

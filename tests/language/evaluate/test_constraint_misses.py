@@ -12,7 +12,7 @@ from mmopt.language.evaluate.constraint_misses import cleared, excess_with_error
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import Constraint
-from mmopt.numerics import matrix_functions
+from mmopt.numerics import float_functions
 
 
 def constraint(text: str) -> Constraint:
@@ -98,13 +98,13 @@ def test_a_memo_changes_nothing_and_is_used(
     rows = rng.normal(size=(4, 4))
     env = {"m": 4, "n": 4, "W": rng.normal(size=(4, 4)), "X": rows @ rows.T + np.eye(4), "u": np.ones(4)}
     line = constraint("W[:, j].T @ inv(X) @ W[:, j] <= u[j] for j in m")
-    plain, solves, solve = worst(line, env), [], matrix_functions.solve
+    plain, solves, solve = worst(line, env), [], float_functions.solve
 
     def counted(*args: np.ndarray) -> np.ndarray:
         solves.append(args)
         return solve(*args)
 
-    monkeypatch.setattr(matrix_functions, "solve", counted)
+    monkeypatch.setattr(float_functions, "solve", counted)
     memo = Memo()
     assert worst(line, env, memo=memo) == plain and len(solves) == 1
     assert excess(line, env, memo) == excess(line, {**env}, memo) and len(solves) == 1

@@ -13,7 +13,7 @@ from mmopt.language import evaluate, evaluate_ball, worst
 from mmopt.language.evaluate.constraint_misses import excess_with_errors, misses
 from mmopt.language.evaluate.number_systems import without_form
 from mmopt.numerics.component_arrays import Level, Space, Split, floored, lift
-from mmopt.numerics.matrix_functions import EIGENVALUE_FLOOR, psd_floor
+from mmopt.numerics.float_functions import EIGENVALUE_FLOOR, psd_floor
 from mmopt.symmetry import symmetry
 
 PROGRAMS = [

@@ -1,6 +1,6 @@
 """Products that are not formed are the products.
 
-Guards number_systems.py, numerics/ball_inverse.py, numerics/matrix_functions.py.
+Guards number_systems.py, numerics/ball_inverse.py, numerics/float_functions.py.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.component_arrays import Level, Space, Split, lift
-from mmopt.numerics.matrix_functions import Diagonal
+from mmopt.numerics.float_functions import Diagonal
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import marginals
 

@@ -1,4 +1,4 @@
-"""Blocks of steps: how they are read, and what comes back. Guards check/procedures_and_sections.py too."""
+"""Blocks of steps: how they are read, and what comes back. Guards check/sections_after_constraints.py too."""
 
 import pytest
 from edited_programs import typeset_text

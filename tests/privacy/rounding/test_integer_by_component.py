@@ -1,6 +1,6 @@
 """Integer strategies by component against the integer matrix that they stand for.
 
-Guards integer_components.py, measured_integers.py, workloads/query_product.py.
+Guards integer_components.py, measured_strategy_and_counts.py, workloads/factors_and_products.py.
 """
 
 from dataclasses import replace
@@ -17,12 +17,12 @@ from mmopt.numerics.component_arrays import lift
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_components import IntegerComponents
 from mmopt.privacy.rounding.integer_dense import IntegerStrategy
-from mmopt.privacy.rounding.measured_integers import MAX_ROWS, WholeTable
+from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS, WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import marginals
-from mmopt.workloads import Product, query_product
+from mmopt.workloads import Product, factors_and_products
 from tests.privacy.rounding.test_integer_dense import UNSUPPORTED
 
 
@@ -120,7 +120,8 @@ def test_what_is_refused() -> None:
     assert str(error.value) == UNSUPPORTED
     part = np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7], [0.2, 0.2, 1.0, 1.0, 0.4, 0.4]])
     w = Workload.from_products(
-        marginals((6, 2), (1,)).domain, [Product((query_product.predicates(part), query_product.total(2)))]
+        marginals((6, 2), (1,)).domain,
+        [Product((factors_and_products.predicates(part), factors_and_products.total(2)))],
     )
     strategy = solve(w, "l2_strategy").strategy
     with pytest.raises(WorkloadError) as error:

@@ -27,7 +27,7 @@ from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.blocks.combined_blocks import Kron
 from mmopt.workloads.blocks.range_blocks import Identity
-from mmopt.workloads.query_product import all_range, identity, total
+from mmopt.workloads.factors_and_products import all_range, identity, total
 
 REPLACED = Neighbours.of("replace-one")
 SETS = ("add-remove", "replace-one")

@@ -15,10 +15,10 @@ from mmopt.errors import UnsuitableError, WorkloadError
 from mmopt.mechanism import measure, plan
 from mmopt.mechanism.standard_errors_and_intervals import deviations
 from mmopt.privacy import Privacy
-from mmopt.privacy.rounding.integer_arithmetic import largest_entry
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
 from mmopt.privacy.rounding.integer_factors import IntegerFactors, best_choice, rounded_choices
-from mmopt.privacy.rounding.measured_integers import MAX_ROWS
+from mmopt.privacy.rounding.integer_norms_and_sensitivity import largest_entry
+from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import privacy_rows
 from mmopt.strategies import SetStrategy, Strategy
@@ -26,7 +26,7 @@ from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
 from mmopt.strategies.marginal_strategy import MarginalStrategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.query_product import all_range, identity, prefix, total
+from mmopt.workloads.factors_and_products import all_range, identity, prefix, total
 from tests.privacy.rounding.test_integer_dense import UNSUPPORTED
 
 SIZES = (2, 3, 5)

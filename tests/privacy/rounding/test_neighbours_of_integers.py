@@ -1,6 +1,6 @@
 """The sensitivity of integers to each set of neighbours, against all changes of the counts, one by one.
 
-Guards integer_factors.py, integer_arithmetic.py, integer_dense.py.
+Guards integer_factors.py, integer_norms_and_sensitivity.py, integer_dense.py.
 """
 
 import itertools
@@ -10,7 +10,7 @@ import pytest
 
 from mmopt import Workload
 from mmopt.errors import PrivacyError
-from mmopt.privacy.rounding.integer_arithmetic import bound_by_column, squared_sensitivity
+from mmopt.privacy.rounding.integer_norms_and_sensitivity import bound_by_column, squared_sensitivity
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import (
     MarginalStrategy,
@@ -22,7 +22,7 @@ from mmopt.strategies import (
 )
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product
-from mmopt.workloads.query_product import identity, total
+from mmopt.workloads.factors_and_products import identity, total
 from tests.numerics.test_participation import block, patterns
 from tests.strategies.test_neighbours import SETS, changes, stream
 

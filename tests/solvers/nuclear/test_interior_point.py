@@ -18,7 +18,7 @@ from mmopt.solvers.nuclear.interior_point import FEWEST_CELLS, coarse_start, sea
 from mmopt.solvers.nuclear.problem_and_iterates import NuclearProblem, QueryComponent, whole
 from mmopt.solvers.nuclear.programs_and_points import FORMS
 from mmopt.symmetry import symmetry
-from mmopt.workloads import Product, query_product
+from mmopt.workloads import Product, factors_and_products
 from tests.solvers.nuclear.problems import by_parts, plain
 
 GAP = 1e-7
@@ -114,7 +114,7 @@ def test_any_library_of_the_array_api_standard(subtests: pytest.Subtests, rng: n
 
 def all_ranges(n: int) -> Workload:
     domain = Domain((Attribute("a", tuple(map(str, range(n)))),))
-    return Workload.from_products(domain, [Product((query_product.all_range(n),))])
+    return Workload.from_products(domain, [Product((factors_and_products.all_range(n),))])
 
 
 def test_prefix_sums_start_close(subtests: pytest.Subtests) -> None:

@@ -26,7 +26,7 @@ from mmopt.strategies.baselines import (
     evaluate,
     is_baseline,
 )
-from mmopt.workloads import query_product as f
+from mmopt.workloads import factors_and_products as f
 from tests.strategies.asked import line, marginals_of, random_asked, with_targets
 
 

@@ -12,7 +12,7 @@ from tolerances import FINE, ROUNDING
 
 from mmopt.strategies.baselines import baseline, evaluate
 from mmopt.strategies.baselines.marginal_baselines import bmax, real_fourier
-from mmopt.workloads import query_product as f
+from mmopt.workloads import factors_and_products as f
 from tests.strategies.asked import line, marginals_of
 
 

@@ -14,7 +14,7 @@ from tolerances import FINE, ROUNDING
 from mmopt.strategies.baselines import baseline_call, evaluate
 from mmopt.strategies.baselines.sector_baselines import query_smasher, weighted_fourier
 from mmopt.testing.problem_registry import domain_of, marginals
-from mmopt.workloads import Product, Workload, query_product as f
+from mmopt.workloads import Product, Workload, factors_and_products as f
 from tests.strategies.asked import line, marginals_of
 
 THEIR_SEARCH = 1e-4  # of their error: how far above the optimum it ends

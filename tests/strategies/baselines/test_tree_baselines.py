@@ -12,7 +12,7 @@ from mmopt.strategies import Strategy
 from mmopt.strategies.baselines import baseline, evaluate
 from mmopt.strategies.baselines.attribute_baselines import best_branching, best_share, same_throughout
 from mmopt.testing.problem_registry import domain_of
-from mmopt.workloads import Product, Workload, query_product as f
+from mmopt.workloads import Product, Workload, factors_and_products as f
 from tests.strategies.asked import line, marginals_of
 
 KINDS = {"prefix": f.prefix, "all ranges": f.all_range}

@@ -6,7 +6,7 @@ import scipy.sparse
 from tolerances import ROUNDING
 
 from mmopt import Attribute, Domain, Workload
-from mmopt.workloads import Product, query_product as f
+from mmopt.workloads import Product, factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import RowWeighted, unit_rows
 from mmopt.workloads.blocks.range_blocks import range_gram, range_root
 

@@ -1,7 +1,7 @@
 """Words for blocks of queries (factor_blocks, range_blocks, hierarchies, placed_blocks, all_ranges): roots
 that keep small singular values, ends, labels, errors; that they are their rows stands in test_laws.py.
 
-Guards range_blocks.py, workloads/query_product.py.
+Guards range_blocks.py, workloads/factors_and_products.py.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from mmopt import limits
 from mmopt.errors import TooLargeError, WorkloadError
 from mmopt.strategies import Strategy
 from mmopt.symmetry.components import AttributeSymmetry
-from mmopt.workloads import Attribute, Bins, Domain, Values, query_product as f
+from mmopt.workloads import Attribute, Bins, Domain, Values, factors_and_products as f
 from mmopt.workloads.blocks.range_blocks import reflected_ranges
 from tests.workloads.implicit_twins import check_block
 

@@ -10,7 +10,7 @@ import scipy.sparse
 
 from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
-from mmopt.workloads import query_product as f
+from mmopt.workloads import factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import Kron, Scaled, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
 from mmopt.workloads.blocks.matrices_and_weights import Dense, Sparse, column_classes

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from mmopt.workloads import query_product as f
+from mmopt.workloads import factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import Kron, RowWeighted, Scaled, ScaledRows, Stack, Union
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from tests.workloads.implicit_twins import TWINS, check_block, random_rows

@@ -6,7 +6,7 @@ import scipy.sparse
 from tolerances import ROUNDING
 
 from mmopt.errors import TooLargeError
-from mmopt.workloads import Attribute, Domain, Product, Workload, query_product as f
+from mmopt.workloads import Attribute, Domain, Product, Workload, factors_and_products as f
 from tests.workloads.implicit_twins import random_rows
 
 STATE = Attribute("state", ("AK", "AL", "AR"))

@@ -16,7 +16,7 @@ import numpy as np
 
 from mmopt.errors import DataError, OptionError
 from mmopt.numerics.arrays import AnyInts, Array, Ints
-from mmopt.privacy.rounding.integer_arithmetic import root_above
+from mmopt.privacy.rounding.integer_norms_and_sensitivity import root_above
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 
@@ -118,7 +118,7 @@ class Measured(ABC):
     loss : largest factor by which rounding multiplied the variance of a query.
     is_biased : whether the bias is more than rounding errors: the queries have no integer basis.
     compares_columns : whether columns are compared where neighbours need it; else
-        ``integer_arithmetic.bound_by_column``.
+        ``integer_norms_and_sensitivity.bound_by_column``.
     """
 
     workload: Workload

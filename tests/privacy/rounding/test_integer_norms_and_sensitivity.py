@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mmopt.errors import TooLargeError
-from mmopt.privacy.rounding.integer_arithmetic import (
+from mmopt.privacy.rounding.integer_norms_and_sensitivity import (
     bound_by_column,
     exactly,
     integer_product,

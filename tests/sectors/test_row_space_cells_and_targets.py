@@ -1,14 +1,14 @@
 """A bound on a diagonal's largest entry serves its near multiples, and stays proved.
 
-Guards cells_of_row_space.py and residual_strategies.py.
+Guards row_space_cells_and_targets.py and residual_strategies.py.
 """
 
 import numpy as np
 import pytest
 from dense_row_space import dense_sectors, few_of_many, swapped
 
-from mmopt.sectors.cells_of_row_space import RowSpaceCells
 from mmopt.sectors.row_space import row_space_of
+from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells
 
 
 @pytest.mark.quick

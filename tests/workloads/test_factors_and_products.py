@@ -8,8 +8,8 @@ import pytest
 from random_workloads import domain_of, random_factor
 
 from mmopt.errors import TooLargeError, WorkloadError
-from mmopt.workloads import Attribute, Bins, Domain, Product, Wish, Workload, query_product as f
-from mmopt.workloads.query_product import wishes, with_shared_factors
+from mmopt.workloads import Attribute, Bins, Domain, Product, Wish, Workload, factors_and_products as f
+from mmopt.workloads.factors_and_products import wishes, with_shared_factors
 
 
 def dense(product: Product) -> np.ndarray:

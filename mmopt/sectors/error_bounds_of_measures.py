@@ -48,8 +48,8 @@ from scipy import linalg, optimize
 from mmopt.limits import require_time
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.component_arrays import Split
+from mmopt.numerics.float_functions import eigh
 from mmopt.numerics.linear_algebra import qr
-from mmopt.numerics.matrix_functions import eigh
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace
 
@@ -173,7 +173,7 @@ def _waves(count: int, rng: np.random.Generator) -> Array:
 class QueryShares:
     """Orbits of queries with targets, which shares of the orbits turn into weighted queries.
 
-    rows : by component (m, d), the rows t of **Queries with targets** in ``cells_of_row_space.py``.
+    rows : by component (m, d), the rows t of **Queries with targets** in ``row_space_cells_and_targets.py``.
     orbits : by component (m,) the orbit of each row. sizes, targets : (o,) of each orbit.
     constant : what each query's weight has in addition, for each unit of Σ shares.
     """

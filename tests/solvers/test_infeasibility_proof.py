@@ -1,6 +1,6 @@
 """Multipliers prove what weak duality says, once moved into the dual cone, and nothing else.
 
-Guards conic_problem.py.
+Guards driver/why_no_solution.py in its proofs.
 """
 
 from types import SimpleNamespace
@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mmopt.solvers import Vectors, conic_problem, prove
-from mmopt.solvers.conic_problem import natural_sizes
+from mmopt.driver import why_no_solution
+from mmopt.driver.why_no_solution import natural_sizes, prove
+from mmopt.solvers import Vectors
 
 
 def vectors(a: Any, b: Any, c: Any, y: Any, solver: str = "SCS", **dims: Any) -> Vectors:
@@ -103,7 +104,7 @@ def test_natural_sizes() -> None:
 def moved(y: np.ndarray, solver: str, **dims: Any) -> np.ndarray:
     none = {"zero": 0, "nonneg": 0, "soc": [], "psd": [], "exp": 0, "p3d": [], "pnd": []}
     handed = SimpleNamespace(cones=SimpleNamespace(**{**none, **dims}), solver=solver)
-    found = conic_problem._inside(Vectors(handed, np.zeros(0), y))
+    found = why_no_solution._inside(Vectors(handed, np.zeros(0), y))
     assert found is not None
     return found
 
