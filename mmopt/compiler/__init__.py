@@ -15,6 +15,21 @@
 from mmopt.compiler.bind import Instance, bind
 from mmopt.compiler.lines_and_cones import Cone, cones, variables
 from mmopt.compiler.lower_to_cvxpy import Lowered, lower
-from mmopt.compiler.scale_numbers import Scaling, scale
+from mmopt.compiler.same_program import Renaming, is_shipped, match
+from mmopt.compiler.scale_numbers import Scaling, scale, units_of
 
-__all__ = ["Cone", "Instance", "Lowered", "Scaling", "bind", "cones", "lower", "scale", "variables"]
+__all__ = [
+    "Cone",
+    "Instance",
+    "Lowered",
+    "Renaming",
+    "Scaling",
+    "bind",
+    "cones",
+    "is_shipped",
+    "lower",
+    "match",
+    "scale",
+    "units_of",
+    "variables",
+]

@@ -184,8 +184,10 @@ def as_program(value: object) -> str | Path | Program:
         "Workload": "write solve(workload, program), certify(workload, strategy, program), "
         "explain(program, workload)",
     }
-    expected = "expected a name ('l2_strategy'), a path or a Program"
-    raise OptionError(f"a {kind} is no program, {expected}", hint=hints.get(kind, ""))
+    raise OptionError(
+        f"a {kind} is no program, expected a name ('l2_strategy'), a path or a Program",
+        hint=hints.get(kind, ""),
+    )
 
 
 def workload_for(value: WorkloadLike | None, program: str | Path | Program | None) -> Workload:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -46,8 +45,8 @@ def derive_bound(
     point: Mapping[str, Any],
     objective: float,
     started: float,
-    multipliers: Mapping[str, Any] = MappingProxyType({}),
-    points: list[Mapping[str, Array]] | None = None,
+    multipliers: Mapping[str, Any],
+    points: list[Mapping[str, Array]] | None,
 ) -> Derived:
     """The best bound within the time; ``started`` (``time.monotonic``) is when the task began.
 

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mmopt.compiler import Instance, Scaling, cones
-from mmopt.compiler.same_program import is_shipped
-from mmopt.compiler.scale_numbers import units_of
+from mmopt.compiler import Instance, Scaling, cones, is_shipped, units_of
 from mmopt.driver.judge.score_and_meaning import upper_value
 from mmopt.driver.judge.violations_and_nearby_points import violations, worst_line
 from mmopt.language import evaluate

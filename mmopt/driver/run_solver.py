@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, Scaling, lower, scale
-from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler import Instance, Scaling, is_shipped, lower, scale
 from mmopt.driver.accepted_options_and_inputs import OPTIONS_OF_SOLVERS, unread_option
 from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import Ending, Row, understates_error
@@ -219,8 +218,11 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
             points = _points_unscaled(run(row, lower(scaled[0]), options, clock), scaled[1])
         with closing(points):
             for last in points:
-                estimate = last.estimate and [Iteration(last.iterations, clock.elapsed, *last.estimate)]
-                counted = last.counted if estimate is None else estimate
+                counted = (
+                    last.counted
+                    if last.estimate is None
+                    else [Iteration(last.iterations, clock.elapsed, *last.estimate)]
+                )
                 history += [iteration.row(before, certified=False) for iteration in counted]
                 if len(last.variables) == len(instance.program.choose):
                     best.offer(last.variables, last.multipliers, last.polar)

@@ -68,8 +68,9 @@ class Coordinates:
     def lower(self) -> Array:
         """The least value of each number: a little above zero for ``> 0``, -infinity where it is free."""
         least = {"": -np.inf, ">=": 0.0, ">": EIGENVALUE_FLOOR}
-        each = [np.full(self.length(d), least[d.sign if d.kind != "psd" else ""]) for d in self.declarations]
-        return np.concatenate(each)
+        return np.concatenate(
+            [np.full(self.length(d), least[d.sign if d.kind != "psd" else ""]) for d in self.declarations]
+        )
 
     def pack(self, values: Mapping[str, Array]) -> Array:
         """The numbers of a point; declared signs are clipped, psd matrices lifted to positive definite."""
@@ -162,10 +163,11 @@ class RecordedProblem:
     @cached_property
     def limits(self) -> tuple[_Limit, ...]:
         """The constraints and the signs of psd matrices, whose triangular factors do not keep them."""
-        chosen = self.instance.program.choose
-        signed = [d for d in chosen if d.kind == "psd" and d.sign]
-        at_least = [Relation(Name(d.name, d.span), ">=", Number(0.0, d.span), d.span) for d in signed]
-        signs = (Constraint(d.name, relation, d.span) for d, relation in zip(signed, at_least, strict=True))
+        signs = (
+            Constraint(d.name, Relation(Name(d.name, d.span), ">=", Number(0.0, d.span), d.span), d.span)
+            for d in self.instance.program.choose
+            if d.kind == "psd" and d.sign
+        )
         return tuple(map(self.limit, (*self.instance.program.constraints, *signs)))
 
     def tape(self, expr: Expr, index: Mapping[str, int]) -> Tape:
@@ -232,11 +234,6 @@ class _SmoothSearch:
 
     def descend(self, x: Array, rounding: float) -> Array:
         """One quasi-Newton run."""
-
-        def watch(intermediate_result: scipy.optimize.OptimizeResult) -> None:
-            if self.clock.is_over:
-                raise StopIteration
-
         steps = min(STEPS_OF_RUN, self.budget - self.used)
         if steps < 1 or self.clock.is_over:
             return x
@@ -248,7 +245,7 @@ class _SmoothSearch:
             jac=True,
             method="L-BFGS-B",
             bounds=scipy.optimize.Bounds(lower, np.inf),
-            callback=watch,
+            callback=self.clock.watch,
             options={
                 "maxiter": steps,
                 "maxfun": 20 * steps,
@@ -314,9 +311,12 @@ class _SmoothSearch:
 
     def history_row(self, repaired: Candidate | None) -> dict[str, float]:
         """The row of this start in the history, with the objective of its repaired end."""
-        objective = np.inf if repaired is None else repaired.objective
-        row = {"start": float(self.number), "objective": objective, "iterations": float(self.used)}
-        return {**row, "gradient norm": self.gradient}
+        return {
+            "start": float(self.number),
+            "objective": np.inf if repaired is None else repaired.objective,
+            "iterations": float(self.used),
+            "gradient norm": self.gradient,
+        }
 
     def run(self, start: Array) -> Array | None:
         """The end of the search from a start; None where the objective has no value there."""

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import bind
-from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler import bind, is_shipped
 from mmopt.display_base_classes import Tabular
 from mmopt.driver.accepted_options_and_inputs import (
     as_program,
@@ -304,8 +303,7 @@ def solve_procedure(task: Task, solve: Solve) -> Solution:
     run.run_steps(program.steps)
     if not run.everything:
         raise SolverError(f"'{program.name}' solved nothing in its steps")
-    value, proved = upper_value(program.objective, run.env)
-    objective, proved = charged_objective(instance, run.env, value, proved)
+    objective, proved = charged_objective(instance, run.env, *upper_value(program.objective, run.env))
     formed = (s.expr for s in program.steps if isinstance(s, Assignment) and isinstance(s.expr, Apply))
     bases = (evaluate_ball(e, run.env) for e in formed if e.atom == "row_basis")
     # A shipped objective is of the measured strategy, as computed; other steps may carry any rounding.
@@ -449,8 +447,9 @@ def tuned(
     part, rest = only(workload, name), rest_of(workload, name)
     if name in (EVERYTHING, REST):
         raise OptionError(f"the sub-workload is called '{name}', a word of the table", hint="rename it")
-    cases: list[tuple[str, float | None, Workload, Mapping[str, Workload]]]
-    cases = [(f"{name} alone", None, part, {name: part})]
+    cases: list[tuple[str, float | None, Workload, Mapping[str, Workload]]] = [
+        (f"{name} alone", None, part, {name: part})
+    ]
     cases += [("the rest alone", None, rest, {REST: rest})] if rest is not None else []
     parts = tuned_parts(workload, name)
     for factor in factors:

@@ -234,12 +234,12 @@ def with_derived_bound(
         stop = Stop.REACHED if gap <= tolerance else Stop.MISSED
         wider = f", or ask for a tolerance of {rounded(gap, 1, up=True, layout='e')}" if gap < 0.5 else ""
         if stop == Stop.MISSED:
-            text = (
+            warnings = (
+                *warnings,
                 f"the bound derived from the program's lines leaves a gap of "
                 f"{rounded(gap, 2, up=True, layout='e')}, {tolerance:.0e} was asked for: "
-                f"{unknown_errors(task.instance) or f'try another solver{wider}'}"
+                f"{unknown_errors(task.instance) or f'try another solver{wider}'}",
             )
-            warnings = (*warnings, text)
     return replace(ending, derived=derived, stop=stop, warnings=(*warnings, *doubts))
 
 
@@ -375,8 +375,9 @@ class Parts:
         self.history += [
             {"part": len(self.endings), **row} for row in shifted_rows(ending.history, seconds=began)
         ]
-        strategy, _, _ = meaning(plan.instance, point.env, ending.multipliers)
-        return SolvedPart(strategy, ending.multipliers, ending.bound)
+        return SolvedPart(
+            meaning(plan.instance, point.env, ending.multipliers)[0], ending.multipliers, ending.bound
+        )
 
 
 def _default_tolerance(plan: SolvePlan, solver: str | SolverRow | None) -> float:
@@ -452,12 +453,11 @@ def solve_factors(task: Task, solve: Callable[[Task], Solution]) -> Solution:
         task.instance.workload.hash, {name: solutions[plan] for name, plan in plans.items()}
     )
     stop, warnings = parts.outcome(_gap_or_infinity(whole))
-    names = dict.fromkeys((s.solver, s.solver_version) for s in solved)
-    name, version = map(" and ".join, zip(*names, strict=True))
+    names, versions = zip(*dict.fromkeys((s.solver, s.solver_version) for s in solved), strict=True)
     solution = replace(
         whole,
-        solver=name,
-        solver_version=version,
+        solver=" and ".join(names),
+        solver_version=" and ".join(versions),
         status=replace(whole.status, stop=stop),
         iterations=total(s.iterations for s in solved),
         seconds={

@@ -10,21 +10,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mmopt.compiler import Instance, bind
+from mmopt.compiler import Instance, bind, is_shipped, match
 from mmopt.compiler.composed_workloads import of_factors
 from mmopt.compiler.reductions import (
     ReductionStep,
     Traits,
     by_components,
+    by_sectors,
+    by_sets,
     first_step,
     in_factors,
     obstacle,
+    of_each_query,
     reducible,
     traits_of,
     workloads_of_factors,
 )
-from mmopt.compiler.reductions.symmetry_and_row_space import by_sectors, by_sets, of_each_query
-from mmopt.compiler.same_program import is_shipped, match
 from mmopt.driver.accepted_options_and_inputs import is_solved_by, reads_option
 from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped

@@ -221,8 +221,9 @@ def probe(
         if SLACK.id not in point.variables:
             continue
         slack = float(point.variables[SLACK.id])
-        zeros = {d.name: np.zeros(d.shape(sizes)) for d in instance.program.choose}
-        values = {name: point.variables.get(name, zero) for name, zero in zeros.items()}
+        values = {
+            d.name: point.variables.get(d.name, np.zeros(d.shape(sizes))) for d in instance.program.choose
+        }
         size = max([1.0, *(float(np.abs(v).max(initial=0.0)) for v in values.values())])
         proof = prove(point.vectors) if point.vectors is not None else None
         proved_reach = min(proof.reach, proof.radius / size) if proof is not None else 0.0

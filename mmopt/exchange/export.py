@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mmopt.compiler import Instance, Lowered, bind, cones, lower, variables
+from mmopt.compiler import Instance, Lowered, bind, lower
 from mmopt.driver.accepted_options_and_inputs import as_program, named_givens, within_range, workload_for
 from mmopt.errors import OptionError, TooLargeError, suggest, whole
 from mmopt.installation_and_files import version
@@ -42,7 +42,7 @@ from mmopt.language import Program, check
 from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import Array
 from mmopt.request import WorkloadLike, default_program
-from mmopt.solvers import refuse_too_large, solver_row
+from mmopt.solvers import conic_solver
 from mmopt.solvers.conic_problem import ConeBlock, ConicProblem, Handover, conic_problem, hand_over, led_back
 
 Entry = tuple[int, int, float]  # row, column, coefficient
@@ -110,8 +110,7 @@ def cbf_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
     psd = [block for block in blocks if block.kind == "psd"]
     yield from (f"# {line}" for line in (*head, *column_names(problem)))
     yield from ("VER", "3", "")
-    alphas = problem.cones.power
-    if alphas:
+    if alphas := problem.cones.power:
         yield from ("POWCONES", f"{len(alphas)} {2 * len(alphas)}")
         for alpha in alphas:
             yield from ("2", number(alpha), number(1.0 - alpha))
@@ -157,8 +156,7 @@ def cbf_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
 
 def _part(name: str, lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
     """A section with its number of lines; nothing where it is empty."""
-    section = list(lines)
-    if section:
+    if section := list(lines):
         yield from (name, str(len(section)), *section, "")
 
 
@@ -354,8 +352,7 @@ def export(
     form = FORMATS[format]
     instance = _instance(workload, program, givens)
     problem = conic_problem(_handed(instance, quadratic=form.quadratic))
-    lacking = sorted(problem.cones.kinds - form.takes)
-    if lacking:
+    if lacking := sorted(problem.cones.kinds - form.takes):
         able = [other.name for other in FORMATS.values() if problem.cones.kinds <= other.takes]
         raise OptionError(
             f"'{instance.program.name}' cannot be written as {form.name}, "
@@ -431,8 +428,7 @@ def _instance(
             "the attributes, so that there are fewer cells",
         )
     instance = bind(checked, workload, named_givens(givens, written, workload))
-    sizes = instance.sizes()
-    refuse_too_large(written.name, solver_row("scs"), cones(checked, sizes), variables(checked, sizes))
+    conic_solver(instance, "scs")  # refuses a problem that is too large
     return instance
 
 

@@ -265,8 +265,9 @@ def certify(
                 time_limit=time_limit,
                 progress=progress,
             )
-            product = certified_product(plan, given, passed, each)
-            return with_total(replace(product, options=overrides), started)
+            return with_total(
+                replace(certified_product(plan, given, passed, each), options=overrides), started
+            )
         given_strategy = checked_strategy(workload, given, covariance, basis, parsed.meaning.norm)
         named = {**row_parameter(parsed, given_strategy), **named_givens(givens, parsed, workload)}
         instance = bind(parsed, workload, named)
@@ -297,8 +298,10 @@ def certify(
         if is_kept and (as_given := scored(instance, values)).is_feasible:
             best = as_given
     except np.linalg.LinAlgError:
-        message = f"the {word} gives no point of '{parsed.name}' that can be repaired"
-        raise OptionError(message, hint="is it very badly scaled?") from None
+        raise OptionError(
+            f"the {word} gives no point of '{parsed.name}' that can be repaired",
+            hint="is it very badly scaled?",
+        ) from None
     check_feasible(instance, best, word)
     strategy = meant_by(instance, best, passed) if given_strategy is None else given_strategy
     evaluated = time.monotonic()
@@ -552,8 +555,7 @@ def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[
                 f"'{program.name}' has no variable '{name}'",
                 hint=suggest(str(name), [*chosen, *multipliers, COLUMNS]),
             )
-    missing = [name for name in chosen if name not in given]
-    if missing:
+    if missing := [name for name in chosen if name not in given]:
         raise OptionError(f"the point has no '{missing[0]}', which '{program.name}' chooses", hint=POINT_HINT)
     values = {name: _numbers(f"'{name}'", given[name]) for name in chosen}
     for name, value in values.items():
@@ -566,8 +568,7 @@ def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[
 
 def _from_columns(instance: Instance, given: Mapping[str, Any]) -> tuple[dict[str, Array], dict[str, Array]]:
     """Variables and multipliers from columns, and rows, of an exported problem; errors as ``given_point``."""
-    others = [name for name in given if name not in (COLUMNS, ROWS)]
-    if others:
+    if others := [name for name in given if name not in (COLUMNS, ROWS)]:
         raise OptionError(f"the point has '{others[0]}' beside '{COLUMNS}'", hint=POINT_HINT)
     x = _numbers(f"'{COLUMNS}'", given[COLUMNS]).reshape(-1)
     y = _numbers(f"'{ROWS}'", given[ROWS]).reshape(-1) if ROWS in given else None
@@ -662,9 +663,10 @@ def certified_product(
     certify: Callable[..., Solution],
 ) -> Solution:
     """Certify each factor by ``certify``, and combine them."""
-    parts = [{key: v.parts[at] for key, v in multipliers.items()} for at in range(len(plan.parts))]
     factors = {
-        name: certify(part.instance.workload, factor, multipliers=parts[at])
+        name: certify(
+            part.instance.workload, factor, multipliers={key: v.parts[at] for key, v in multipliers.items()}
+        )
         for at, ((name, part), factor) in enumerate(zip(plan.factors.items(), given.factors, strict=True))
     }
     warnings = tuple(f"factor '{name}': {text}" for name, s in factors.items() for text in s.warnings)

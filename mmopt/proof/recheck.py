@@ -46,8 +46,7 @@ from mmopt.proof.saved_values_by_component import (
     same_functions,
 )
 from mmopt.reasons_to_stop import Stop
-from mmopt.results import GRADES, Check, Figure, Grade, Solution, is_stop
-from mmopt.results.saved_fields import Value
+from mmopt.results import GRADES, Check, Figure, Grade, Solution, Value, is_stop
 from mmopt.strategies import (
     ADD_REMOVE,
     AnyStrategy,
@@ -164,8 +163,7 @@ class Recheck:
             "sense": program.sense,
             "is_logarithmic": checked.is_logarithmic,
         }
-        wrong = [name for name, value in named.items() if getattr(s, name) != value]
-        if wrong:
+        if wrong := [name for name, value in named.items() if getattr(s, name) != value]:
             self.rows.add("program", s.program, f"its text says {wrong[0]} '{named[wrong[0]]}'", False)
         elif expected is None:
             self.rows.add("program", s.program, "not a shipped one; taken as its text says", True)
@@ -327,8 +325,7 @@ class Recheck:
             return Derived(None)
         bound = self.rows.tried(
             "derived bound", s.derived_bound, lambda: recomputed(instance, s.variables, s.derived_from)
-        )
-        bound = bound or Derived(None)
+        ) or Derived(None)
         holds = s.derived_grade == bound.grade or (s.derived_grade, bound.grade) == ("estimated", "proved")
         if unread := sorted(set(s.derived_from) - set(bound.saved)):
             self.rows.add("derived bound", ", ".join(unread), "no lines or slopes of this program", False)

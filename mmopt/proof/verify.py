@@ -18,8 +18,7 @@ from mmopt.numerics.component_arrays import Kronecker
 from mmopt.numerics.linear_algebra import blas_threads
 from mmopt.proof.recheck import CheckRows, Recheck, feasible_or_not, recheck_template, same_arrays
 from mmopt.request import WorkloadLike, as_workload
-from mmopt.results import Check, Solution, Verification
-from mmopt.results.verification import shown
+from mmopt.results import Check, Solution, Verification, shown
 from mmopt.workloads import Workload
 
 FIGURES = {
@@ -262,7 +261,7 @@ def _check_evaluated_again(work: Recheck, instance: Instance) -> None:
     s, rows = work.solution, work.rows
     if s.variables:
         rows.add("variables", ", ".join(s.variables), "none are chosen", False)
-    task, replay = Task(SolvePlan(instance)), _replay(work, list(s.steps.items()))
+    task, replay = Task(SolvePlan(instance)), partial(_replayed, work, list(s.steps.items()))
     again = rows.tried(
         "steps",
         ", ".join(s.steps),
@@ -289,24 +288,17 @@ def _check_evaluated_again(work: Recheck, instance: Instance) -> None:
     work.strategy(again.strategy, again.covariance, again.basis)
 
 
-def _replay(work: Recheck, waiting: list[tuple[str, Solution]]) -> Callable[[Task], Solution]:
-    """A function in place of a solver, which answers with the steps that wait, one after the other."""
-
-    def solved(task: Task) -> Solution:
-        """The next saved step as the answer to this task, if it holds and its givens are the procedure's."""
-        inner = task.instance
-        if not waiting:
-            raise ResultError(f"a step that solves '{inner.program.name}' is missing")
-        name, step = waiting.pop(0)
-        checks = CheckRows(
-            _checks(step, work.workload, inner.checked.written, "the program that the step solves")
-        )
-        givens = {n: np.asarray(inner.env[n], dtype=float) for n in inner.passed}
-        checks.same(
-            "givens", ", ".join(step.givens), same_arrays(step.givens, givens), "those of the procedure"
-        )
-        if not work.rows.below(name, checks):
-            raise ResultError(f"step '{name}' does not hold")
-        return replace(step, seconds={"compile": 0.0, "solve": 0.0})
-
-    return solved
+def _replayed(work: Recheck, waiting: list[tuple[str, Solution]], task: Task) -> Solution:
+    """In place of a solver: the first step that waits, if it holds and its givens are the procedure's."""
+    inner = task.instance
+    if not waiting:
+        raise ResultError(f"a step that solves '{inner.program.name}' is missing")
+    name, step = waiting.pop(0)
+    checks = CheckRows(
+        _checks(step, work.workload, inner.checked.written, "the program that the step solves")
+    )
+    givens = {n: np.asarray(inner.env[n], dtype=float) for n in inner.passed}
+    checks.same("givens", ", ".join(step.givens), same_arrays(step.givens, givens), "those of the procedure")
+    if not work.rows.below(name, checks):
+        raise ResultError(f"step '{name}' does not hold")
+    return replace(step, seconds={"compile": 0.0, "solve": 0.0})

@@ -9,17 +9,20 @@
 """
 
 from mmopt.results.frame import Frame
+from mmopt.results.saved_fields import Value
 from mmopt.results.solution import (
+    FOR_TARGETS,
     Solution,
     gap_between,
     kind_of_gap,
     of_factors,
     why_not_released,
 )
-from mmopt.results.status_and_grade import GRADES, Grade, Status, is_stop
-from mmopt.results.verification import Check, Figure, Verification
+from mmopt.results.status_and_grade import GRADES, Grade, Status, is_stop, weakest
+from mmopt.results.verification import Check, Figure, Verification, shown
 
 __all__ = [
+    "FOR_TARGETS",
     "GRADES",
     "Check",
     "Figure",
@@ -27,10 +30,13 @@ __all__ = [
     "Grade",
     "Solution",
     "Status",
+    "Value",
     "Verification",
     "gap_between",
     "is_stop",
     "kind_of_gap",
     "of_factors",
+    "shown",
+    "weakest",
     "why_not_released",
 ]

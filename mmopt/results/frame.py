@@ -115,11 +115,10 @@ class Frame(Displayed):
 
     def to_parquet(self) -> bytes:
         """The bytes of a Parquet file, with typed columns and the metadata."""
-        import pyarrow
-        from pyarrow import parquet
+        import pyarrow.parquet
 
         out = pyarrow.BufferOutputStream()
-        parquet.write_table(self.to_arrow(), out)
+        pyarrow.parquet.write_table(self.to_arrow(), out)
         return bytes(out.getvalue())
 
     def __repr__(self) -> str:

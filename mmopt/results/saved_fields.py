@@ -255,8 +255,7 @@ def check_kinds(fields: Mapping[str, Any], annotations: Mapping[str, str]) -> No
     """
     for name, annotation in annotations.items():
         if name in fields and not _fits(annotation, fields[name]):
-            kind = type(fields[name]).__name__
-            raise ResultError(f"its field '{name}' is a {kind}, expected {annotation}")
+            raise ResultError(f"its field '{name}' is a {type(fields[name]).__name__}, expected {annotation}")
 
 
 def build(cls: type[Class], fields: Mapping[str, Any]) -> Class:
@@ -399,8 +398,10 @@ def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
             members = [(m.filename.removesuffix(".npy"), m.file_size) for m in archive.infolist()]
             sizes = dict(members)
             if sizes[RECORD] > MOST_RECORD_BYTES or sum(sizes.values()) > MOST_BYTES:
-                limits = f"{MOST_RECORD_BYTES / 2**30:g} GiB of record and {MOST_BYTES / 2**30:g} GiB in all"
-                raise ResultError(f"'{path}' declares more than {limits}")
+                raise ResultError(
+                    f"'{path}' declares more than {MOST_RECORD_BYTES / 2**30:g} GiB of record and "
+                    f"{MOST_BYTES / 2**30:g} GiB in all"
+                )
             saved = parse_json(bytes(_array(archive, RECORD)).decode(), _decode)
             version, record = saved["format"], dict(saved["record"])
             # An array that the record does not name, or that is there twice, is not read.
@@ -410,8 +411,9 @@ def read_npz(path: Path) -> tuple[dict[str, Any], dict[str, Array]]:
                 raise ValueError(path)
             arrays = {name: _array(archive, name) for name in _arrays_in(record)}
     except UNREADABLE:
-        hint = "save one with --out or Solution.save"
-        raise ResultError(f"'{path}' is not a saved solution", hint=hint) from None
+        raise ResultError(
+            f"'{path}' is not a saved solution", hint="save one with --out or Solution.save"
+        ) from None
     if version != FORMAT:
         raise ResultError(f"'{path}' has format {version}, this version reads {FORMAT}")
     return record, arrays

@@ -386,8 +386,7 @@ class Solution(Charted, Reported):
             return f"Solution({self.program}: error {rounded(self.error, 8, up=True)}, gap {gap})"
         gap = "no bound" if self.gap is None else f"gap {rounded(self.gap, 2, up=True, layout='e')}"
         objective = rounded(self.objective, 8, up=self.sense == "minimize")
-        figures = f"objective {objective}, {gap}, {self.status.stop}"
-        return f"Solution({self.program} by {self.solver}: {figures})"
+        return f"Solution({self.program} by {self.solver}: objective {objective}, {gap}, {self.status.stop})"
 
 
 def of_factors(factors: Mapping[str, Solution]) -> dict[str, Any]:

@@ -37,8 +37,11 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
     """The rows of a table, (name, text), the most important first."""
     s, up = solution, solution.sense == "minimize"
     if s.template:
-        errors = error_rows(s, bound_by=f", by {s.bound_from}")
-        return [("template", s.template), ("strategy", repr(s.strategy)), *errors]
+        return [
+            ("template", s.template),
+            ("strategy", repr(s.strategy)),
+            *error_rows(s, bound_by=f", by {s.bound_from}"),
+        ]
     bound, whose, side = (
         "no bound",
         "for the givens passed" if s.givens else "by the program's author",

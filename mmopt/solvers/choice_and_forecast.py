@@ -71,8 +71,11 @@ def choose_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow
         if name is None or claim.name == str(name).lower():
             w, needed = instance.workload, predicted(instance, claim)
             if needed.memory > memory_limit():
-                hint = f"the workload has {whole(w.n)} cells and {w.m:,} queries; use fewer cells"
-                raise too_large(instance.program.name, needed, hint)
+                raise too_large(
+                    instance.program.name,
+                    needed,
+                    hint=f"the workload has {whole(w.n)} cells and {w.m:,} queries; use fewer cells",
+                )
             return claim
     if name is None:
         return conic_solver(instance, None)
@@ -181,11 +184,12 @@ def refuse_too_large(program: str, row: SolverRow, cones: Sequence[Cone], variab
     if row.method == "interior point":
         ways.insert(0, "a first-order solver (scs)")
     largest = max(cones, key=lambda c: c.count * c.size**2 * c.size**2)
-    hint = (
-        f"it has {largest.count} {largest.kind} cone{'s' * (largest.count > 1)} of size {largest.size} "
-        f"(from '{largest.origin}'); use {', '.join(ways)}"
+    raise too_large(
+        program,
+        needed,
+        hint=f"it has {largest.count} {largest.kind} cone{'s' * (largest.count > 1)} of size {largest.size} "
+        f"(from '{largest.origin}'); use {', '.join(ways)}",
     )
-    raise too_large(program, needed, hint)
 
 
 def too_large(program: str, needed: Forecast, hint: str) -> TooLargeError:

@@ -224,8 +224,11 @@ def _read_only(array: Array) -> Array:
 
 def led_back(x: Array, y: Array) -> dict[str, Any]:
     """A point and multipliers as the raw solution that ``Handover.named`` reads."""
-    info = {"status_val": 2, "solve_time": 0.0, "setup_time": 0.0, "iter": 0, "pobj": 0.0}
-    return {"x": x, "y": y, "info": info}
+    return {
+        "x": x,
+        "y": y,
+        "info": {"status_val": 2, "solve_time": 0.0, "setup_time": 0.0, "iter": 0, "pobj": 0.0},
+    }
 
 
 def _names(handed: Handover) -> tuple[str, ...]:

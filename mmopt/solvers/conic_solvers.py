@@ -417,8 +417,9 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRu
                         **log,
                     )
                 except ValueError as error:
-                    hint = "another solver may do: --solver clarabel"
-                    raise SolverError(f"scs failed: {error}", hint=hint) from None
+                    raise SolverError(
+                        f"scs failed: {error}", hint="another solver may do: --solver clarabel"
+                    ) from None
             if not clock.interrupted:
                 raw = solver.solve(warm_start=bool(start), **start)
         if raw is None:
@@ -474,8 +475,7 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
                 warnings.simplefilter("ignore")  # "may be inaccurate": every point is certified anyway
                 problem.solve(solver=solver, **{"verbose": options.verbose, **chosen, **more})
         except (cvxpy.SolverError, ValueError, ArithmeticError) as error:
-            word = f"{type(error).__name__}: {error}"
-            yield _SolverRun(0, word, stop=Stop.FAILED, counted=counted)
+            yield _SolverRun(0, f"{type(error).__name__}: {error}", stop=Stop.FAILED, counted=counted)
             return
         stats, word = problem.solver_stats, str(problem.status)
         counts = [] if stats is None or stats.num_iters is None else [int(stats.num_iters)]

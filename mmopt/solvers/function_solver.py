@@ -174,9 +174,13 @@ def _error_text(error: BaseException) -> str:
     """An error with the place in the user's file: the last place that is in no package."""
     frames = traceback.extract_tb(error.__traceback__)
     frames_of_user = [
-        f for f in frames if f.filename != __file__ and "site-packages" not in f.filename and f.line
+        f
+        for f in frames
+        if f.filename != __file__
+        and "site-packages" not in f.filename
+        and "importlib" not in f.filename
+        and f.line
     ]
-    frames_of_user = [f for f in frames_of_user if "importlib" not in f.filename]
     where = (
         f" ({frames_of_user[-1].filename}, line {frames_of_user[-1].lineno}: {frames_of_user[-1].line})"
         if frames_of_user

@@ -201,6 +201,11 @@ class Clock:
         """Note that the solver has the problem now."""
         self.handed_over, self.compiling = self.elapsed, False
 
+    def watch(self, intermediate_result: Any) -> None:
+        """The callback of a search by scipy, which ends it when the time is over."""
+        if self.is_over:
+            raise StopIteration
+
     @property
     def elapsed(self) -> float:
         return time.monotonic() - self.started

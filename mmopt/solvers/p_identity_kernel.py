@@ -319,17 +319,13 @@ def _descend(objective: Objective, way: _Way, steps: float, clock: Clock) -> tup
         value, gradient = objective.value_and_gradient(x.reshape(t.shape))
         return value / first, gradient.ravel() / first
 
-    def watch(intermediate_result: scipy.optimize.OptimizeResult) -> None:
-        if clock.is_over:
-            raise StopIteration
-
     optimum = scipy.optimize.minimize(
         scaled,
         t.ravel(),
         jac=True,
         method="L-BFGS-B",
         bounds=scipy.optimize.Bounds(0.0, np.tile(LARGEST_ENTRY * np.sqrt(objective.cells), len(t))),
-        callback=watch,
+        callback=clock.watch,
         options={
             "maxiter": int(steps),
             "maxfun": 2 * int(steps) + 20,

@@ -47,22 +47,23 @@ def least_total(cells: SetCells, root: Split) -> Design:
     return _design(best_measure_bound(products, cells.measures, cells.gram_rounding)[1], shares, total)
 
 
-def least_largest(cells: SetCells, queries: Split, targets: Array, constant: float) -> Design:
-    """Weights of the sets at which the largest variance relative to its target (m,) is small.
+def least_largest(cells: SetCells, queries: QueryShares) -> Design:
+    """Weights of the sets at which the largest variance relative to its target is small.
 
-    constant : the weight that all variances have in addition; their sum with it is added to the largest.
+    The sum of all variances times ``queries.constant`` is added to the largest.
     """
-    squares = [np.square(part[:, 0]) for part in queries.parts]
-    labels = queries.rows.labels
-    assert labels is not None
+    targets, constant = queries.targets, queries.constant
+    squares = [np.square(part[:, 0]) for part in queries.rows]
     weights = cells.weights if len(cells.weights) else np.full(len(targets), 1.0 / len(targets))
     best, first, since = (np.inf, np.ones(0)), weights, 0
     for _ in range(STEPS):
         y = weights / targets + constant
-        errors = np.array([float(square @ y[label]) for square, label in zip(squares, labels, strict=True)])
+        errors = np.array(
+            [float(square @ y[label]) for square, label in zip(squares, queries.orbits, strict=True)]
+        )
         shares, _ = _shares(errors)
         variances = np.zeros(len(targets))
-        for square, label, share in zip(squares, labels, shares, strict=True):
+        for square, label, share in zip(squares, queries.orbits, shares, strict=True):
             variances[label] += square / share
         ratios = variances / targets
         largest = float(ratios.max()) + constant * float(variances.sum())
@@ -259,8 +260,7 @@ def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterato
         return designs(space, first=lambda: None if reserve.is_short() else cells.first_strategy)
     shares = _query_shares(program, env)
     if isinstance(cells, SetCells):
-        queries = env["W" if program == MINIMAX else "L"]
-        return iter([least_largest(cells, queries, shares.targets, shares.constant)])
+        return iter([least_largest(cells, shares)])
     return target_designs(cells.rows, shares)
 
 

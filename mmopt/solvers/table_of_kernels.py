@@ -11,8 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmopt.compiler import Instance
-from mmopt.compiler.same_program import Renaming, match
+from mmopt.compiler import Instance, Renaming, match
 from mmopt.installation_and_files import version
 from mmopt.language import Checked, shipped
 from mmopt.numerics.component_arrays import Split

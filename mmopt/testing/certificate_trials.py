@@ -259,17 +259,19 @@ def _instance(
     slack = (sign * lowest.objective - bounds[highest]) / max(abs(lowest.objective), 1e-300)
     findings = report.findings
     if slack < -BOUND_ROUNDING:
-        worst = Finding(
-            number,
-            lowest.objective,
-            sign * bounds[highest],
-            instance.workload.matrix,
-            instance.workload.targets,
-            givens,
-            lowest.variables,
-            multipliers[highest],
+        findings = (
+            *findings,
+            Finding(
+                number,
+                lowest.objective,
+                sign * bounds[highest],
+                instance.workload.matrix,
+                instance.workload.targets,
+                givens,
+                lowest.variables,
+                multipliers[highest],
+            ),
         )
-        findings = (*findings, worst)
     return replace(
         report,
         cells=(*report.cells, instance.workload.n),

@@ -438,8 +438,10 @@ def known_figures(program: Program, problem: str, workload: Workload) -> tuple[F
         low = "the hardest query alone", float(alone.max())
         high = (workload.squared_norms() / workload.targets).max()
     if low is not None and high is not None:
-        figures.append(Figure(low[0], "lower", low[1], 1e-9))
-        figures.append(Figure("noise on each cell", "upper", float(high), 1e-9))
+        figures += [
+            Figure(low[0], "lower", low[1], 1e-9),
+            Figure("noise on each cell", "upper", float(high), 1e-9),
+        ]
     return tuple(figures)
 
 

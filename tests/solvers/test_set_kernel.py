@@ -17,6 +17,7 @@ from mmopt.driver.judge.score_and_meaning import bound_of, candidate
 from mmopt.language import shipped
 from mmopt.limits import deadline
 from mmopt.numerics.component_arrays import Split
+from mmopt.sectors.error_bounds_of_measures import QueryShares
 from mmopt.solvers import Clock, Options, sector_kernel
 from mmopt.solvers.sector_kernel import LEAST_SHARE, least_largest, least_total
 from mmopt.strategies.set_search import best_by_sets
@@ -63,6 +64,11 @@ def test_a_set_without_error_is_measured_too(cells: SetCells) -> None:
     assert LEAST_SHARE / 2 <= shares[0] <= 2 * LEAST_SHARE
 
 
+def asked(queries: Split, targets: np.ndarray, constant: float = 0.0) -> QueryShares:
+    assert queries.rows.labels is not None and queries.rows.sizes is not None
+    return QueryShares(queries.parts, queries.rows.labels, queries.rows.sizes, targets, constant)
+
+
 def variances_of(queries: Split, shares: np.ndarray) -> np.ndarray:
     found = np.zeros(queries.rows.size)
     for part, label, share in zip(queries.parts, queries.rows.labels or (), shares, strict=True):
@@ -84,7 +90,7 @@ def test_the_largest_variance_is_next_to_the_least(
             found = variances_of(queries, shares / shares.sum())
             return float((found / targets).max()) + beside * float(found.sum())
 
-        design = least_largest(cells, queries, targets, beside)
+        design = least_largest(cells, asked(queries, targets, beside))
         shares = shares_of(design.parts)
         assert shares.sum() == pytest.approx(1, rel=tolerances.ROUNDING)
         assert design.value == pytest.approx(largest(shares), rel=tolerances.ROUNDING)
@@ -100,9 +106,9 @@ def test_the_largest_variance_is_next_to_the_least(
 
 def test_no_time_is_one_step(cells: SetCells) -> None:
     queries, targets = cells.queries, np.ones(cells.workload.m)
-    best = least_largest(cells, queries, targets, 0.0)
+    best = least_largest(cells, asked(queries, targets))
     with deadline(0.0):
-        first = least_largest(cells, queries, targets, 0.0)
+        first = least_largest(cells, asked(queries, targets))
     assert first.value > best.value * (1 + 1e-3)
     largest = variances_of(queries, shares_of(first.parts)).max()
     assert first.value == pytest.approx(largest, rel=tolerances.ROUNDING)

@@ -42,7 +42,10 @@ from mmopt.compiler.reductions.split_blocks_and_factors import (
 from mmopt.compiler.reductions.symmetry_and_row_space import (
     SECTOR_TOTALS,
     by_components,
+    by_sectors,
+    by_sets,
     obstacle,
+    of_each_query,
     split_by_symmetry,
 )
 
@@ -54,9 +57,12 @@ __all__ = [
     "SolvedPart",
     "Traits",
     "by_components",
+    "by_sectors",
+    "by_sets",
     "first_step",
     "in_factors",
     "obstacle",
+    "of_each_query",
     "reducible",
     "traits_of",
     "workloads_of_factors",

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance
-from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler import Instance, is_shipped
 from mmopt.driver.judge.charge_rounded_queries import is_estimated
 from mmopt.driver.judge.check_claims import REPORT, RefutedError, try_to_refute
 from mmopt.driver.judge.derived_bound import Derived
@@ -38,9 +37,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Split, as_value
 from mmopt.numerics.outward import times_down, times_up
 from mmopt.reasons_to_stop import Stop
-from mmopt.results import Grade, Solution, Status, of_factors, why_not_released
-from mmopt.results.saved_fields import Value
-from mmopt.results.status_and_grade import weakest
+from mmopt.results import Grade, Solution, Status, Value, of_factors, weakest, why_not_released
 from mmopt.solvers import Options
 from mmopt.strategies import (
     ADD_REMOVE,

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance
-from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler import Instance, is_shipped
 from mmopt.errors import ProgramError
 from mmopt.language import Program, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import split_meaning, splits
@@ -48,11 +47,10 @@ def charged_bound(instance: Instance, bound: float) -> float:
     Cauchy-Schwarz, and nuclear(Q W P) >= ‖Q W‖ / √n at the uniform P. So √optimum moves by φ √n of it.
     """
     size = float(np.sqrt(max(bound, 0.0)))
-    not_passed = [d for d in instance.program.givens if d.name not in instance.passed]
     each = [
         _error_norm(instance.workload, d.source, instance.env[d.name], size)
-        for d in not_passed
-        if d.source in ROUNDED_SOURCES
+        for d in instance.program.givens
+        if d.name not in instance.passed and d.source in ROUNDED_SOURCES
     ]
     off = max([0.0, *each]) * GROW
     if not off or bound <= 0.0 or not _is_about_errors(instance):
@@ -78,13 +76,12 @@ def charged_objective(
     """
     program, workload = instance.program, instance.workload
     rounded = ROUNDED_SOURCES - {"workload.matrix"}  # as given: a design is measured as it is
-    names_used = _names_used(program)
     if is_estimated(instance):
         return value, False
     if not _is_about_errors(instance):
         return value, proved
     not_passed = [d for d in program.givens if d.name not in instance.passed and d.source in rounded]
-    if not {d.name for d in not_passed} & names_used:
+    if not {d.name for d in not_passed} & _names_used(program):
         return value, proved
     offs = [_relative_rounding(workload, d.source, instance.env[d.name]) for d in not_passed]
     is_known = program.sense == "minimize" and is_shipped(instance.checked)

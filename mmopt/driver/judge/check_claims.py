@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance
-from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler import Instance, is_shipped
 from mmopt.driver.judge.score_and_meaning import (
     Candidate,
     charged,
@@ -119,8 +118,8 @@ class SoughtPoints:
 
     def _descent(self, best: Candidate) -> Iterator[Candidate]:
         """Variables scaled alone, together and against each other; entries scaled at random."""
-        several = product((0.0, 1.0, -1.0), repeat=min(len(best.variables), 3))
-        powers = [p for p in several if any(p)] + [()] * 2  # of the factor by variable; (): entries at random
+        # Of the factor, by variable; (): entries at random.
+        powers = [*filter(any, product((0.0, 1.0, -1.0), repeat=min(len(best.variables), 3))), (), ()]
         factor = FIRST_FACTOR
         while factor > LAST_FACTOR:
             improved = False

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance
+from mmopt.compiler import Instance, is_shipped
 from mmopt.compiler.duality.lagrangian import (
     AffineBound,
     Multipliers,
@@ -23,7 +23,6 @@ from mmopt.compiler.duality.lagrangian import (
     nodes_of,
 )
 from mmopt.compiler.duality.ranges import Range, ranges_by_cuts, ranges_of
-from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names, charged_bound, is_estimated
 from mmopt.errors import ResultError
 from mmopt.language.syntax.syntax_tree import Declaration
@@ -178,8 +177,7 @@ def line_bounds(instance: Instance, point: Mapping[str, Any], level: float) -> L
 def _not_proved_psd(instance: Instance) -> str:
     """A given that is declared psd and may be so up to rounding only, or "": slopes of ``inv`` rest on it."""
     program = instance.program
-    parameters = (p.declared for p in program.parameters if p.declared is not None)
-    declared = (*program.givens, *parameters)
+    declared = [*program.givens, *(p.declared for p in program.parameters if p.declared is not None)]
     # A Gram matrix of the workload is one but for its rounding, which is judged apart.
     passed = [d.name for d in declared if d.kind == "psd" and (d.name in instance.passed or not d.source)]
     proved = (ball_functions.is_semidefinite(balls.exact(instance.env[name])) for name in passed)

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance
-from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler import Instance, is_shipped
 from mmopt.driver.judge.charge_rounded_queries import balls_for_figures, charged_bound, charged_objective
 from mmopt.driver.judge.violations_and_nearby_points import (
     SYMMETRIC,
@@ -42,8 +41,7 @@ from mmopt.numerics.component_arrays import (
 )
 from mmopt.numerics.float_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
 from mmopt.numerics.linear_algebra import svd
-from mmopt.results import gap_between
-from mmopt.results.saved_fields import Value
+from mmopt.results import Value, gap_between
 from mmopt.strategies import (
     AnyStrategy,
     ComponentStrategy,

@@ -15,15 +15,13 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.reductions import by_components
-from mmopt.compiler.reductions.symmetry_and_row_space import by_sectors, by_sets
+from mmopt.compiler.reductions import by_components, by_sectors, by_sets
 from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.errors import UnsuitableError
 from mmopt.language import shipped
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.float_functions import eigh
 from mmopt.solvers import Clock, Options, nuclear, sector_kernel
-from mmopt.solvers.nuclear.programs_and_points import TYPICAL_ITERATIONS, needs
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, ComponentStrategy, Neighbours, SetStrategy, Strategy
 from mmopt.workloads import Workload
 
@@ -143,7 +141,7 @@ def bound_in_form(workload: Workload, form: type[AnyStrategy]) -> tuple[float, A
         instance, is_split = l2_by_component(workload)
         if not is_split:
             return _certificate_at(instance, np.ones(workload.n))
-        each = needs("l2_strategy", instance.env)[1] / TYPICAL_ITERATIONS[False]
+        each = nuclear.needs("l2_strategy", instance.env)[1] / nuclear.TYPICAL_ITERATIONS[False]
         most = max(1, min(MOST_KERNEL_ITERATIONS, int(MOST_KERNEL_SECONDS / each)))
         options = Options(tolerance=GAP_BY_COMPONENT, max_iterations=most)
         # The tolerance is on the kernel's own gap: its first point is as good as its count says.

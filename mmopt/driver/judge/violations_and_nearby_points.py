@@ -53,8 +53,12 @@ def _axis(instance: Instance, c: Constraint) -> str:
         if c.family is None
         else c.family.dim
     )
-    not_passed = (d for d in instance.program.givens if d.name not in instance.passed)
-    axes = (pair for d in not_passed for pair in zip(AXES.get(d.source, ()), d.dims, strict=False))
+    axes = (
+        pair
+        for d in instance.program.givens
+        if d.name not in instance.passed
+        for pair in zip(AXES.get(d.source, ()), d.dims, strict=False)
+    )
     return next((axis for axis, given_dim in axes if given_dim == dim), "")
 
 

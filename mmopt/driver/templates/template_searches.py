@@ -46,8 +46,7 @@ from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.linear_algebra import pseudo_factors
 from mmopt.numerics.outward import check_norm
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
-from mmopt.solvers import Clock, Options, nuclear
-from mmopt.solvers.p_identity_kernel import StartRows, search
+from mmopt.solvers import Clock, Options, nuclear, p_identity_kernel
 from mmopt.strategies import (
     MarginalStrategy,
     ProductStrategy,
@@ -85,12 +84,11 @@ class Side:
         classes = refine([factor.classes() for factor in different])
         first = np.array([int(np.argmax(classes == c)) for c in range(int(classes.max()) + 1)])
         grams = tuple(factor.gram()[np.ix_(first, first)] for factor in different)
-        rows = [factor.root()[:, first] for factor in different]
         places = {factor: i for i, factor in enumerate(different)}
         return Side(
             classes,
             grams,
-            np.unique(np.vstack(rows), axis=0),
+            np.unique(np.vstack([factor.root()[:, first] for factor in different]), axis=0),
             np.array([places[factor] for factor in factors]),
         )
 
@@ -174,8 +172,11 @@ class AttributeStrategy:
         of ``l2_strategy``, scaled and completed to columns of norm 1.
         """
         if self.norm == 1:
-            most, first = max(1, side.size // 2, len(self.rows)), (StartRows("known", self.rows),)
-            *_, best = search(gram, most, queries=side.queries, count=count, seed=seed, first=first)
+            most = max(1, side.size // 2, len(self.rows))
+            first = (p_identity_kernel.StartRows("known", self.rows),)
+            *_, best = p_identity_kernel.search(
+                gram, most, queries=side.queries, count=count, seed=seed, first=first
+            )
             return replace(self, rows=best.rows)
         with Clock(math.inf) as clock:
             points = nuclear.points("l2_strategy", {"W": _rows_of_gram(gram)}, Options(tolerance=GAP), clock)

@@ -39,8 +39,7 @@ from mmopt.numerics.arrays import EPS, MOST_CELLS, Array
 from mmopt.numerics.linear_algebra import one_thread, svd
 from mmopt.numerics.outward import check_norm
 from mmopt.privacy.noise import noise_for
-from mmopt.results import Solution
-from mmopt.results.solution import FOR_TARGETS
+from mmopt.results import FOR_TARGETS, Solution
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
 from mmopt.sectors.row_space_cells_and_targets import why_not_of_few
 from mmopt.sectors.total_error_bounds import best_measure_bound, check_size
@@ -351,8 +350,7 @@ def _bound_at(workload: Workload, multipliers: Sequence[Array]) -> float:
         traces = np.vstack([traces * row[place] for row in split])
         largest = traces.max(axis=1)
         traces = traces[largest > NEGLIGIBLE * largest.max()]
-    weights = np.array([weight for _, weight in terms])
-    norm = np.sqrt(np.square(traces) @ weights).sum()
+    norm = np.sqrt(np.square(traces) @ [weight for _, weight in terms]).sum()
     return float(norm**2 * (1.0 - CHARGED * max(1.0, len(multipliers) / 40)))
 
 

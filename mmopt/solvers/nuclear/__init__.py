@@ -5,6 +5,6 @@
 - ``interior_point.py``: the start from fewer cells, and interior-point steps to a certified gap
 """
 
-from mmopt.solvers.nuclear.programs_and_points import FORMS, QUERIES, needs, points
+from mmopt.solvers.nuclear.programs_and_points import FORMS, QUERIES, TYPICAL_ITERATIONS, needs, points
 
-__all__ = ["FORMS", "QUERIES", "needs", "points"]
+__all__ = ["FORMS", "QUERIES", "TYPICAL_ITERATIONS", "needs", "points"]

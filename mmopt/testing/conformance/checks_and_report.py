@@ -32,12 +32,9 @@ from mmopt.language.check.sections_after_constraints import alternates, solved_p
 from mmopt.numerics.arrays import Array
 from mmopt.proof import verify
 from mmopt.results import Solution
-from mmopt.solvers import Claim, claims
-from mmopt.solvers.banded_kernel import Banded
+from mmopt.solvers import Claim, banded_kernel, claims, nuclear, weighting_kernel
 from mmopt.solvers.nuclear.interior_point import curvature, many_exponentials
 from mmopt.solvers.nuclear.problem_and_iterates import Iterate, iterate
-from mmopt.solvers.nuclear.programs_and_points import FORMS
-from mmopt.solvers.weighting_kernel import SHIPPED
 from mmopt.testing.problem_registry import Problem, Random, known_figures, meets, problems_named
 from mmopt.workloads import Workload
 
@@ -218,7 +215,7 @@ def kernel_duals(solver: object) -> Duals | None:
 
 def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     """2 N by the logarithms of the shares, those of queries before those of cells."""
-    problem = FORMS[claim.program].problem(givens)
+    problem = nuclear.FORMS[claim.program].problem(givens)
     ranks = [problem.parts[number].rank for number in problem.others]
     t = 0 if problem.targets is None else len(problem.targets)  # the number of shares of queries
 
@@ -240,7 +237,7 @@ def _nuclear(claim: Claim, givens: Mapping[str, Any]) -> Dual:
 
 def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     """The concave sum of the first part, by the prices."""
-    problem = SHIPPED[claim.program].parts(givens, FREE_SHARE)[0].problem()
+    problem = weighting_kernel.SHIPPED[claim.program].parts(givens, FREE_SHARE)[0].problem()
 
     def gradient(mu: Array) -> Array:
         load = problem.matrix.T @ problem.best_response(problem.matrix @ mu)
@@ -255,7 +252,7 @@ def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
 def _banded(claim: Claim, givens: Mapping[str, Any]) -> Dual:
     """No dual: the error itself, by the entries of a factor below its diagonal and the shares."""
     near, queries, cover = (np.asarray(givens[name], dtype=float) for name in ("near", "W", "C"))
-    problem = Banded(queries, cover, int(near[0].sum()))
+    problem = banded_kernel.Banded(queries, cover, int(near[0].sum()))
     below = int(problem.places.sum())
     at = np.concatenate([np.linspace(-0.5, 0.5, below), np.exp(_logs(len(problem.cover)))])
     return Dual(lambda x: problem.value(x)[0], lambda x: problem.value(x)[1], at)
@@ -581,8 +578,7 @@ def conform(
 def _has_no_one_result(program: Program) -> str:
     """The reason why conformance is not defined for a program; "" when it is."""
     steps = [Program.load(name) for name in solved_programs(program.steps)]
-    searched = {p.problem_class for p in (program, *steps)} & {"rank", "smooth"}
-    if searched:
+    if searched := {p.problem_class for p in (program, *steps)} & {"rank", "smooth"}:
         return f"a search of class {searched.pop()}, which may end anywhere"
     if alternates(program.steps):
         return "a search that alternates, which may end anywhere"
