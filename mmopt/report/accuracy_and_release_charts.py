@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import counted
-from mmopt.mechanism import Plan
-from mmopt.mechanism.release_plan import accuracy_figures
+from mmopt.mechanism.release_plan import Plan, accuracy_figures
 from mmopt.numerics.outward import rounded
 from mmopt.report.accuracy_and_release_tables import answer_groups, decimals, interval
 from mmopt.report.chart_parts import (

@@ -10,8 +10,7 @@ from math import inf, isfinite
 
 from rich.console import Group
 
-from mmopt.comparison import Factors, Outcome, Place, Ranking, ranking, standards
-from mmopt.comparison.ranked_places import best_first
+from mmopt.comparison import Factors, Outcome, Place, Ranking, best_first, ranking, standards
 from mmopt.report.table_style import (
     Row,
     Table,

@@ -45,6 +45,7 @@ from mmopt.report import (
     baselines_table,
     history_frame,
     history_table,
+    need_matplotlib,
     pairs_table,
     sizes_of,
     sizes_tables,
@@ -57,15 +58,13 @@ from mmopt.report import (
     write_convergence_chart,
     write_page,
 )
-from mmopt.report.chart_parts import need_matplotlib
 from mmopt.request import Request
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE
 from mmopt.strategies.baselines import CATALOGUE, baseline_call, baseline_names, evaluate
-from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import read_array
-from mmopt.workloads.workload import subworkloads
+from mmopt.workloads.workload import Workload, subworkloads
 
 
 def solve(
