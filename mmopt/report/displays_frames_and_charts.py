@@ -154,12 +154,14 @@ def _factors(baselines: Baselines, _: object) -> Frame:
 def _checks(verification: Verification, _: object) -> Frame:
     """A row for each figure that was checked."""
     rows = verification.rows
-    columns = {
-        "what": _texts(row.what for row in rows),
-        "stated": _texts(shown(row.stated) for row in rows),
-        "recomputed": _texts(shown(row.recomputed) for row in rows),
-    }
-    return Frame({**columns, "holds": np.array([row.holds for row in rows], dtype=bool)})
+    return Frame(
+        {
+            "what": _texts(row.what for row in rows),
+            "stated": _texts(shown(row.stated) for row in rows),
+            "recomputed": _texts(shown(row.recomputed) for row in rows),
+            "holds": np.array([row.holds for row in rows], dtype=bool),
+        }
+    )
 
 
 def _entries(value: Any, _: object) -> Frame:
