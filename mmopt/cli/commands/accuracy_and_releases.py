@@ -173,9 +173,8 @@ def release(
     note_request(request)
     if not as_json:
         plan = prepared.planned.plan
-        certificate = [row for row in prepared.planned.solution.rows() if row[0] in CERTIFICATE]
         tables = (
-            pairs_table(certificate),
+            pairs_table(row for row in prepared.planned.solution.rows() if row[0] in CERTIFICATE),
             pairs_table(privacy_rows(plan)),
             accuracy_by_group(plan, confidence),
         )

@@ -205,9 +205,9 @@ def explain(
     text = json_text(explanation.summary()) if form == "json" else getattr(explanation, form)()
     if out is None:
         say(text)
-        return
-    write_whole(out, f"{text}\n".encode())
-    note(f"written: {out}")
+    else:
+        write_whole(out, f"{text}\n".encode())
+        note(f"written: {out}")
 
 
 def _form(options: list[tuple[str, bool]], out: Path | None) -> str:
