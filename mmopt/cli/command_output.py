@@ -134,16 +134,14 @@ class Display:
         delay: float = DELAY_SECONDS,
         each: bool = False,
     ) -> None:
-        self._program = program
         self._console = console
         self._delay = delay
         self._wanted = wanted and console.is_terminal
         self._each = each
-        self._started = time.monotonic()
-        self._last: Progress | None = None
-        self._awaited = AWAITED
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._last: Progress | None = None
+        self.begin(program)
 
     def begin(self, program: str, awaited: str = AWAITED) -> None:
         """Start anew with another program, or with other work for which no point is awaited."""
@@ -206,17 +204,15 @@ class Display:
                     return
 
 
-def _row(progress: Progress) -> str:
+def _row(p: Progress) -> str:
     """A point in one line: certified, or by the count of its solver."""
     from mmopt.numerics.outward import rounded
 
-    p = progress
     gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
     source = "certified" if p.certified else f"by the count of {p.solver}"
-    objective = rounded(p.objective, 6, up=p.sense == "minimize")
     return (
         f"{p.program}: {p.seconds:.2f} s, iteration {'-' if p.iterations is None else p.iterations}, "
-        f"objective {objective}, {gap}, {source}"
+        f"objective {rounded(p.objective, 6, up=p.sense == 'minimize')}, {gap}, {source}"
     )
 
 
@@ -226,6 +222,5 @@ def live(program: str = "", verbose: bool = False) -> Iterator[Display]:
 
     A user's function may print anything at any time: stdout is for results alone.
     """
-    shown = Display(program, console(stderr=True), not verbose, each=verbose)
-    with stdout_to_stderr(), shown as display:
+    with stdout_to_stderr(), Display(program, console(stderr=True), not verbose, each=verbose) as display:
         yield display

@@ -141,8 +141,11 @@ def planned_accuracy(
     solve_options = {f"--{n.replace('_', '-')}": v for n, v in {"solver": solver, **options}.items() if v}
     solver_name(solver)  # an unknown one is refused whatever is chosen
     if strategy is not None:
-        choices = {"--program": program, "--given": given, **solve_options}
-        refuse_without_effect("--strategy", choices, ", which brings a solution")
+        refuse_without_effect(
+            "--strategy",
+            {"--program": program, "--given": given, **solve_options},
+            ", which brings a solution",
+        )
         solution = solution_in(strategy, request)
         check_privacy(request, solution.program, solution.by_targets, solution.strategy.norm)
     elif program is not None or given:

@@ -25,7 +25,14 @@ from mmopt.comparison.program_comparison import (
     outcomes,
     with_formulations,
 )
-from mmopt.comparison.ranked_places import Place, Ranking, TemplatePlace, ranking, template_places
+from mmopt.comparison.ranked_places import (
+    Place,
+    Ranking,
+    TemplatePlace,
+    best_first,
+    ranking,
+    template_places,
+)
 
 __all__ = [
     "Baselines",
@@ -41,6 +48,7 @@ __all__ = [
     "TemplatePlace",
     "at_privacy",
     "baseline_factors",
+    "best_first",
     "combinations",
     "compare",
     "outcomes",

@@ -105,9 +105,7 @@ class Outcome(Displayed):
 
         At unit noise where none was stated; None without a solution, and where ``predicted`` has the reason.
         """
-        if self.solution is None:
-            return None
-        return self.predicted.error(self.solution.rmse)
+        return None if self.solution is None else self.predicted.error(self.solution.rmse)
 
     @property
     def was_tried(self) -> bool:

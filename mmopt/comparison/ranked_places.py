@@ -155,8 +155,7 @@ def ranking(
 def best_first(ranked: Ranking, outcomes: Sequence[Outcome]) -> list[Outcome]:
     """The outcomes in the order of their places, then those that have none."""
     numbers = {id(place.entry): at for at, place in enumerate(ranked.places)}
-    last = len(numbers)
-    return sorted(outcomes, key=lambda o: (numbers.get(id(o), last), o.solution is None))
+    return sorted(outcomes, key=lambda o: (numbers.get(id(o), len(numbers)), o.solution is None))
 
 
 def _ordered(places: Sequence[Place]) -> Iterator[Place]:
@@ -166,10 +165,11 @@ def _ordered(places: Sequence[Place]) -> Iterator[Place]:
         return float(f"{place.value:.{SAME_DIGITS - 1}e}"), isinstance(place.entry, Factors)
 
     ordered, least = sorted(places, key=before), min(place.value for place in places)
-    programs = [
-        place for place in sorted(places, key=before, reverse=True) if isinstance(place.entry, Outcome)
-    ]
-    best = {place.noise: place.value for place in programs}  # the best one of a noise is put in last
+    best = {  # by noise, the value of the best program: it is put in last
+        place.noise: place.value
+        for place in sorted(places, key=before, reverse=True)
+        if isinstance(place.entry, Outcome)
+    }
     for number, place in enumerate(ordered, 1):
         same_noise = ratio(place.value, best.get(place.noise, math.nan))
         yield replace(place, number=number, factor=ratio(place.value, least), same_noise=same_noise)

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmopt.errors import counted
-from mmopt.mechanism import Plan
-from mmopt.mechanism.release_plan import accuracy_figures
+from mmopt.mechanism.release_plan import Plan, accuracy_figures
 from mmopt.numerics.outward import rounded
 from mmopt.report.accuracy_and_release_tables import answer_groups, decimals, interval
 from mmopt.report.chart_parts import (
@@ -133,7 +132,7 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
     words = [
         title,
         f"answers with {percent(frame.metadata['confidence'])} intervals, each query alone",
-        "diamonds: refined" if _is_refined(frame) else "",
+        "diamonds: refined" if "refined" in frame.metadata else "",
         f"{counted(len(groups) - PANELS, 'more group')} not drawn" if len(groups) > PANELS else "",
     ]
     warning = frame.metadata.get("warning", "")
@@ -231,7 +230,7 @@ def _draw_labelled(axes: Axes, frame: Frame, part: slice) -> None:
     axes.errorbar(
         middle, places, xerr=bars, fmt="o", color=COLOURS[0], markersize=4, capsize=2, linewidth=1.2
     )
-    if _is_refined(frame):
+    if "refined" in frame.metadata:
         axes.plot(frame["refined"][rows], places, **REFINED)
     axes.set_yticks(places, [_short(label) for label in frame["label"][rows]])
     axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -258,7 +257,7 @@ def _draw_row(
         axes.errorbar(
             places, middle, yerr=bars, fmt="o-" if joined else "o", color=colour, label=name, **style
         )
-        if _is_refined(frame):
+        if "refined" in frame.metadata:
             axes.plot(places, frame["refined"][rows], **{**REFINED, "markersize": size + 1})
         return
     starts = np.unique(np.linspace(0, len(rows), min(BANDS, len(rows)), endpoint=False).astype(np.int64))
@@ -266,11 +265,6 @@ def _draw_row(
     axes.fill_between(places[starts], lowest, highest, step="post", color=colour, alpha=0.3, linewidth=0)
     mean = np.add.reduceat(middle, starts) / np.diff([*starts, len(rows)])
     axes.plot(places[starts], mean, drawstyle="steps-post", color=colour, linewidth=0.9, label=name)
-
-
-def _is_refined(frame: Frame) -> bool:
-    """Whether the frame has refined answers."""
-    return "refined" in frame.metadata
 
 
 def _short(text: str) -> str:

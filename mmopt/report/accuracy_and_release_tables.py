@@ -16,8 +16,7 @@ import numpy as np
 from mmopt.errors import counted, whole
 from mmopt.ledger import Ledger
 from mmopt.ledger.account import shown
-from mmopt.mechanism import Plan
-from mmopt.mechanism.release_plan import accuracy_figures
+from mmopt.mechanism.release_plan import Plan, accuracy_figures
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.mechanism.standard_errors_and_intervals import BEYOND

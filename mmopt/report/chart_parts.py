@@ -91,8 +91,11 @@ def _drawn(figure: Figure, kind: str, dpi: int) -> bytes:
 
 def stroke(number: int, dash: int, width: float = 1.4) -> dict[str, Any]:
     """The style of a line: the colour and the dashes with these numbers, which start again when used up."""
-    dashes = DASHES[dash % len(DASHES)]
-    return {"color": COLOURS[number % len(COLOURS)], "linestyle": dashes, "linewidth": width}
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": DASHES[dash % len(DASHES)],
+        "linewidth": width,
+    }
 
 
 def entry(label: str, **style: Any) -> Line2D:
@@ -126,8 +129,14 @@ def draw_by_query(
 
     for number, (label, queries, values) in enumerate(groups):
         marker = "o" if len(queries) <= FEW_QUERIES else ""
-        style = stroke(number, number // len(COLOURS))
-        axes.plot(queries, values, label=label, marker=marker, markersize=3, **style)
+        axes.plot(
+            queries,
+            values,
+            label=label,
+            marker=marker,
+            markersize=3,
+            **stroke(number, number // len(COLOURS)),
+        )
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set(xlabel="query, in the order of the workload", ylabel=height)

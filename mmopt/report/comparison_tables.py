@@ -10,8 +10,7 @@ from math import inf, isfinite
 
 from rich.console import Group
 
-from mmopt.comparison import Factors, Outcome, Place, Ranking, ranking, standards
-from mmopt.comparison.ranked_places import best_first
+from mmopt.comparison import Factors, Outcome, Place, Ranking, best_first, ranking, standards
 from mmopt.report.table_style import (
     Row,
     Table,
@@ -259,9 +258,12 @@ def comparison_report(
     notes: dict[str, list[str]] = {}
     parts: list[object] = []
     if tried:
-        work = _table("Work", ("off by", "compile", "solve", "iter.", "memory"), tried, outcomes, _work)
         title = "Certificates" if ranked.stated is None else "Certificates (objectives are at unit noise)"
-        parts = [_certificates(title, tried, outcomes, notes), "", work]
+        parts = [
+            _certificates(title, tried, outcomes, notes),
+            "",
+            _table("Work", ("off by", "compile", "solve", "iter.", "memory"), tried, outcomes, _work),
+        ]
     if ranked.stated is not None and ranked.places:
         parts = [ranking_table(ranked, outcomes), "", *parts]
     elif any(o.solution for o in tried):
@@ -270,10 +272,12 @@ def comparison_report(
         parts[1:1] = [part for table in tables for part in ("", table)]
     unranked = ((clipped(reason), _entry_name(entry, outcomes)) for reason, entry in ranked.left_out)
     remarks = (f"({i}) {', '.join(names)}: {note}" for i, (note, names) in enumerate(notes.items(), 1))
-    programs = left_out("Left out:", ((o.reason, o.program) for o in ordered if not o.was_tried))
-    excluded = ((clipped(one.reason), one.name) for one in factors if one.reason)
-    reasons = [*remarks, *left_out("Not ranked:", unranked), *programs]
-    reasons += left_out("Baselines left out:", excluded)
+    reasons = [
+        *remarks,
+        *left_out("Not ranked:", unranked),
+        *left_out("Left out:", ((o.reason, o.program) for o in ordered if not o.was_tried)),
+        *left_out("Baselines left out:", ((clipped(one.reason), one.name) for one in factors if one.reason)),
+    ]
     about = factors_legend(factors) if ranked.stated is None else ranking_legend(ranked)
     sections = [reasons, [*about, *_legend(tried, ranked)]]
     lines = [line for section in sections if section for line in ("", *section)]

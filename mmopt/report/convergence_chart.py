@@ -265,7 +265,6 @@ class _Look:
 def _draw(axes: Axes, one: Descent, axis: int, look: _Look, *, is_log: bool) -> None:
     """Draw the line of a solve over seconds (``axis`` 0) or iterations (1), on a logarithmic axis or not."""
     number = look.solvers[one.solver] if look.by_solver else look.programs[one.program]
-    marker = MARKERS[look.solvers[one.solver] % len(MARKERS)]
     colour = COLOURS[number % len(COLOURS)]
     for run in one.reported:
         # Iteration 0, the start, has no place on a logarithmic axis.
@@ -279,12 +278,13 @@ def _draw(axes: Axes, one: Descent, axis: int, look: _Look, *, is_log: bool) -> 
         return
     across, gaps = zip(*line, strict=True)
     axes.plot(across, gaps, drawstyle="steps-post", alpha=0.75, **stroke(number, number, CERTIFIED_WIDTH))
-    style: dict[str, Any] = {"linestyle": "none", "marker": marker}
-    axes.plot(across[:-1], gaps[:-1], markersize=4, color=colour, **style)
+    marker = MARKERS[look.solvers[one.solver] % len(MARKERS)]
+    axes.plot(across[:-1], gaps[:-1], linestyle="none", marker=marker, markersize=4, color=colour)
     axes.plot(
         across[-1:],
         gaps[-1:],
-        **style,
+        linestyle="none",
+        marker=marker,
         markersize=MARK_SIZE,
         markeredgecolor=colour,
         markeredgewidth=1.4,

@@ -27,8 +27,7 @@ from mmopt.mechanism.release_plan import accuracy_columns
 from mmopt.mechanism.release_writing import answers_frame
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.privacy import Privacy
-from mmopt.privacy.epsilon_delta_rho import privacy_warning
+from mmopt.privacy.epsilon_delta_rho import Privacy, privacy_warning
 from mmopt.report.accuracy_and_release_tables import accuracy_by_group, entries_table, privacy_rows
 from mmopt.report.chart_parts import need_matplotlib
 from mmopt.report.comparison_tables import comparison_report, factors_legend, factors_tables
@@ -155,12 +154,14 @@ def _factors(baselines: Baselines, _: object) -> Frame:
 def _checks(verification: Verification, _: object) -> Frame:
     """A row for each figure that was checked."""
     rows = verification.rows
-    columns = {
-        "what": _texts(row.what for row in rows),
-        "stated": _texts(shown(row.stated) for row in rows),
-        "recomputed": _texts(shown(row.recomputed) for row in rows),
-    }
-    return Frame({**columns, "holds": np.array([row.holds for row in rows], dtype=bool)})
+    return Frame(
+        {
+            "what": _texts(row.what for row in rows),
+            "stated": _texts(shown(row.stated) for row in rows),
+            "recomputed": _texts(shown(row.recomputed) for row in rows),
+            "holds": np.array([row.holds for row in rows], dtype=bool),
+        }
+    )
 
 
 def _entries(value: Any, _: object) -> Frame:

@@ -13,11 +13,11 @@ from mmopt.report.accuracy_and_release_tables import (
     shares_by_query,
     simulated_table,
 )
-from mmopt.report.chart_parts import check_chart
+from mmopt.report.chart_parts import check_chart, need_matplotlib
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
 from mmopt.report.convergence_chart import convergence_figure, write_convergence_chart
 from mmopt.report.displays_frames_and_charts import chart, display, framed
-from mmopt.report.explain.explanation_text_and_latex import program_listing
+from mmopt.report.explain.explanation_text_and_latex import program_listing, renderables
 from mmopt.report.program_tables_and_forecasts import (
     Sizes,
     SolverSize,
@@ -73,6 +73,7 @@ __all__ = [
     "history_frame",
     "history_table",
     "lines_table",
+    "need_matplotlib",
     "pairs_table",
     "paragraphs",
     "privacy_rows",
@@ -80,6 +81,7 @@ __all__ = [
     "programs_table",
     "queries_table",
     "release_rows",
+    "renderables",
     "shares_by_group",
     "shares_by_query",
     "simulated_table",

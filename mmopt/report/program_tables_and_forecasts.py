@@ -166,10 +166,11 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         needed, unknowns = [], sum(map(Coordinates(program.choose, sizes).length, program.choose))
     else:
         needed, unknowns = cones(instance.checked, sizes), variables(instance.checked, sizes)
-    predictions: list[tuple[str, bool, tuple[str, ...], Forecast]]
-    predictions = [(claim.name, True, (), predicted(instance, claim)) for claim in claims(instance)]
-    predictions += [
-        (row.name, row.is_installed, tuple(missing_cones(row, needed)), forecast(row, needed, unknowns))
+    forecasts: list[tuple[Forecast, bool, tuple[str, ...]]] = [
+        (predicted(instance, claim), True, ()) for claim in claims(instance)
+    ]
+    forecasts += [
+        (forecast(row, needed, unknowns), row.is_installed, tuple(missing_cones(row, needed)))
         for row in (() if is_searched else SOLVERS)
     ]
     refusal: Error | None = None
@@ -189,7 +190,10 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         dims=sizes,
         variables=unknowns,
         cones=tuple(needed),
-        solvers=tuple(SolverSize(*row[:3], row[3].memory, row[3].seconds) for row in predictions),
+        solvers=tuple(
+            SolverSize(one.solver, is_installed, missing, one.memory, one.seconds)
+            for one, is_installed, missing in forecasts
+        ),
         chosen=chosen,
         refusal=refusal,
         memory_limit=memory_limit(),

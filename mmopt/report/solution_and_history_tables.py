@@ -164,9 +164,14 @@ def verification_report(verification: Verification) -> Group:
         for row in verification.shown
     )
     table = rows_table(("what", "stated", "recomputed", "holds"), rows)
-    left = f"not checked, no figure depends on them: {', '.join(verification.unchecked)}"
     units = [cell(UNITS)] if any(row.what == "rmse" for row in verification.shown) else []
-    return Group(table, cell(""), *units, cell(verification.verdict()), cell(left))
+    return Group(
+        table,
+        cell(""),
+        *units,
+        cell(verification.verdict()),
+        cell(f"not checked, no figure depends on them: {', '.join(verification.unchecked)}"),
+    )
 
 
 def solution_rows(solution: Solution, plan: Plan | None = None) -> list[tuple[str, str]]:

@@ -153,8 +153,7 @@ def error_figure(
         (f"{name}: rms {rounded(float(np.sqrt(np.mean(np.square(errors)))), 4, up=True)}", errors)
         for name, errors in error_curves(strategy, workload, title or "strategy").items()
     ]
-    noise = NOISE_NAMES[strategy.norm]
-    subject = f"Errors at unit noise: {noise}, of variance 1 per unit of sensitivity"
+    subject = f"Errors at unit noise: {NOISE_NAMES[strategy.norm]}, of variance 1 per unit of sensitivity"
     queries = np.arange(workload.m)
     draw_by_query(axes, ((label, queries, errors) for label, errors in curves), subject, "standard error")
     is_plain = strategy.neighbours == ADD_REMOVE  # as baselines and the bound are

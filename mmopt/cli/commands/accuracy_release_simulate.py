@@ -9,9 +9,8 @@ from typing import Any
 
 import typer
 
-from mmopt.answers import budget as least_budget, load_release
-from mmopt.answers.accuracy_and_budget import at_privacy
-from mmopt.answers.private_release import prepare
+from mmopt.answers.accuracy_and_budget import at_privacy, budget as least_budget
+from mmopt.answers.private_release import load_release, prepare
 from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
 from mmopt.cli.command_output import INTERRUPTED, answer, note, show
 from mmopt.cli.solve_and_plan import (
@@ -174,9 +173,8 @@ def release(
     note_request(request)
     if not as_json:
         plan = prepared.planned.plan
-        certificate = [row for row in prepared.planned.solution.rows() if row[0] in CERTIFICATE]
         tables = (
-            pairs_table(certificate),
+            pairs_table(row for row in prepared.planned.solution.rows() if row[0] in CERTIFICATE),
             pairs_table(privacy_rows(plan)),
             accuracy_by_group(plan, confidence),
         )

@@ -35,8 +35,7 @@ def show_ledger(*, file: Path, as_json: bool) -> None:
 def export_ledger(*, file: Path, out: Path) -> None:
     """Write the entries into a file."""
     ledger = Ledger.load(file)
-    written = ledger.export(out)
-    say(f"{counted(len(ledger.account.entries), 'release')}: {written}")
+    say(f"{counted(len(ledger.account.entries), 'release')}: {ledger.export(out)}")
 
 
 def explain_ledger(*, file: Path) -> None:

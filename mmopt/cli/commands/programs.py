@@ -21,13 +21,13 @@ from mmopt.report import (
     paragraphs,
     program_listing,
     programs_table,
+    renderables,
     sizes_of,
     sizes_tables,
     takers,
     takers_table,
 )
 from mmopt.report.explain import explain as explained
-from mmopt.report.explain.explanation_text_and_latex import renderables
 from mmopt.results import Solution
 from mmopt.solvers import SOLVERS
 from mmopt.strategies.baselines import is_baseline
@@ -205,9 +205,9 @@ def explain(
     text = json_text(explanation.summary()) if form == "json" else getattr(explanation, form)()
     if out is None:
         say(text)
-        return
-    write_whole(out, f"{text}\n".encode())
-    note(f"written: {out}")
+    else:
+        write_whole(out, f"{text}\n".encode())
+        note(f"written: {out}")
 
 
 def _form(options: list[tuple[str, bool]], out: Path | None) -> str:

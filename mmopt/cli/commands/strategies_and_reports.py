@@ -1,6 +1,6 @@
 """``mmopt solve``, ``tune``, ``templates``, ``baselines``, ``certify``, ``verify`` and ``report``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ from mmopt.report import (
     baselines_table,
     history_frame,
     history_table,
+    need_matplotlib,
     pairs_table,
     sizes_of,
     sizes_tables,
@@ -57,15 +58,13 @@ from mmopt.report import (
     write_convergence_chart,
     write_page,
 )
-from mmopt.report.chart_parts import need_matplotlib
 from mmopt.request import Request
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE
 from mmopt.strategies.baselines import CATALOGUE, baseline_call, baseline_names, evaluate
-from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import read_array
-from mmopt.workloads.workload import subworkloads
+from mmopt.workloads.workload import Workload, subworkloads
 
 
 def solve(
@@ -109,13 +108,20 @@ def solve(
     interrupted = solution.status.is_interrupted
     if interrupted:
         note("interrupted: this is the best certified point so far")
-    release = {} if plan is None else {"release": plan.summary()}
-    answer(as_json, {**solution.summary(), **release}, _tables(solution, request.workload, plan, verbose))
-    if out is not None:
-        note(f"saved: {solution.save(out)}")
+    _answer(as_json, solution, plan, _tables(solution, request.workload, plan, verbose), out)
     _write_history(solution, history, chart, Path(request.path).name)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _answer(
+    as_json: bool, solution: Solution, plan: Plan | None, tables: Iterable[object], out: Path | None
+) -> None:
+    """Print a solution with its release, where there is one; save it where a file is named."""
+    release = {} if plan is None else {"release": plan.summary()}
+    answer(as_json, {**solution.summary(), **release}, tables)
+    if out is not None:
+        note(f"saved: {solution.save(out)}")
 
 
 def _at_privacy(
@@ -406,10 +412,7 @@ def certify(
         )
     note_request(request)
     plan = plan_of(solution, request)
-    release = {} if plan is None else {"release": plan.summary()}
-    answer(as_json, {**solution.summary(), **release}, [pairs_table(solution_rows(solution, plan))])
-    if out is not None:
-        note(f"saved: {solution.save(out)}")
+    _answer(as_json, solution, plan, [pairs_table(solution_rows(solution, plan))], out)
 
 
 def verify(*, solution: Path, workload: Path, program: str | None, as_json: bool) -> None:
@@ -448,14 +451,17 @@ def report(
         released = None
         solution, plan = _strategy_of_page(request, program, given, strategy, solver, options)
     else:
-        choices: dict[str, object] = {
-            "--program": program,
-            "--given": given,
-            "--strategy": strategy,
-            "--solver": solver,
-            "--tolerance": tolerance,
-        }
-        refuse_without_effect("--release", choices, ", which brings a strategy")
+        refuse_without_effect(
+            "--release",
+            {
+                "--program": program,
+                "--given": given,
+                "--strategy": strategy,
+                "--solver": solver,
+                "--tolerance": tolerance,
+            },
+            ", which brings a strategy",
+        )
         released = load_release(release, request.workload)
         solution, plan = solution_in(release / STRATEGY_FILE, request), released.plan
     names, by = names_in(compare, "--compare"), names_in(solvers, "--solvers")
@@ -476,17 +482,19 @@ def report(
                 progress=display,
             )
     note_request(request, is_planned=plan is not None)
-    contents = Contents(
-        Path(request.path).name,
-        request.workload,
-        request.text_hash,
-        solution,
-        plan,
-        comparison,
-        None if released is None else released.manifest,
-        None if released is None else released.answers,
+    write_page(
+        Contents(
+            Path(request.path).name,
+            request.workload,
+            request.text_hash,
+            solution,
+            plan,
+            comparison,
+            None if released is None else released.manifest,
+            None if released is None else released.answers,
+        ),
+        out,
     )
-    write_page(contents, out)
     note(f"written: {out}")
 
 

@@ -130,8 +130,8 @@ def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str
             check_form(name, mapping_text(keys))
         except Error as error:
             note(f"{name}: left open: {error.message}")
-            continue
-        forms[name] = mapping_text(keys)
+        else:
+            forms[name] = mapping_text(keys)
     return forms
 
 
@@ -164,8 +164,8 @@ def _answer(name: str, kind: str) -> str:
             check_form(name, form.format(*parts))
         except Error as error:
             note(f"error: {error}")
-            continue
-        return form.format(*parts)
+        else:
+            return form.format(*parts)
 
 
 def _prompt(question: str) -> str:

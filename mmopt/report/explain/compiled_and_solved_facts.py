@@ -70,8 +70,9 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     if program.problem_class == "smooth":
         search = sizes_at(instance)
         unknowns, solver = counted(search.variables, "unknown"), search.chosen or "no solver here"
-        refusal = f"Not compiled into cones: {solver} searches it by gradients, in {unknowns}"
-        return replace(facts, refusal=refusal)
+        return replace(
+            facts, refusal=f"Not compiled into cones: {solver} searches it by gradients, in {unknowns}"
+        )
     bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
     if bad:
         return replace(facts, refusal=f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver")
@@ -91,9 +92,13 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
 def compiled_in_factors(plan: SolvePlan) -> Compiled:
     """The facts of a product of workloads, of which only the factors are compiled."""
     rank = math.prod(_rank(part.instance) or 0 for part in plan.factors.values())
-    dims = tuple(plan.instance.sizes().items())
-    refusal = "Its factors, each by itself"
-    return Compiled(_workload_words(plan.instance, rank), dims, (), reductions=plan.lines, refusal=refusal)
+    return Compiled(
+        _workload_words(plan.instance, rank),
+        tuple(plan.instance.sizes().items()),
+        (),
+        reductions=plan.lines,
+        refusal="Its factors, each by itself",
+    )
 
 
 def _workload_words(instance: Instance, rank: int | None) -> str:
@@ -296,7 +301,6 @@ def _constraint(
     """A constraint and the form in which it is handed over; ``shared`` as in ``_curved``."""
     decided = line(checked, c)
     scope = decided.scope
-    formula = relation_of(c.relation, scope)
     how: list[Sentence] = []
     for side in (decided.relation.left, decided.relation.right):
         how += _curved(side, c.name, scope, shared)
@@ -319,7 +323,7 @@ def _constraint(
         how.append((f"{times:,} by themselves{each}",))
     else:
         how.append((f"{'linear, ' if not how else ''}as it stands",))
-    return Handed(c.name, formula, tuple(how))
+    return Handed(c.name, relation_of(c.relation, scope), tuple(how))
 
 
 def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]) -> list[Sentence]:

@@ -29,6 +29,7 @@ TERMINAL_COLOURS = {
     "convex": "green",
     "concave": "magenta",
 }
+TREE_COLUMNS = ("expression", "shape", "sign", "curvature", "rule")
 LEAST_WIDTH = 60  # columns: on a narrower screen lines are this long all the same
 
 
@@ -74,10 +75,9 @@ def _block(block: Block, width: int) -> RenderableType:
             return block
         case Tree(node):
             # The nodes below each other, their types in further columns.
-            columns = ("expression", "shape", "sign", "curvature", "rule")
             widest = max(24, (width - 34) // 2)
             rows = (_node_row(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
-            return rows_table(columns, rows, whole=columns[:4])
+            return rows_table(TREE_COLUMNS, rows, whole=TREE_COLUMNS[:4])
 
 
 def _words(words: Sentence, style: str, width: int) -> RenderableType:
@@ -289,8 +289,7 @@ def _latex_block(block: Block) -> str:
             numbers = [i for i, name in enumerate(header) if name in right]
             return _longtable(WIDTHS[len(header)], tuple(map(latex_escaped, header)), rows, numbers)
         case Tree(node):
-            names = ("expression", "shape", "sign", "curvature", "rule")
-            return _longtable(("0.4", "0.09", "0.06", "0.12", "0.24"), names, _nodes(node, 0))
+            return _longtable(("0.4", "0.09", "0.06", "0.12", "0.24"), TREE_COLUMNS, _nodes(node, 0))
 
 
 def _displayed(formula: Formula) -> str:
