@@ -317,8 +317,12 @@ class Budget(Tabular):
         """For a terminal: accuracy and shares of the cost by group of queries, and the queries that bind."""
         plan, shares = self.plan, self.shares
         groups = self.savings([float(shares[part].sum()) for _, part in plan.workload.groups()])
-        of_groups = accuracy_by_group(plan, 0.95), shares_by_group(plan, shares, groups)
-        return [*of_groups, shares_by_query(plan, shares, self.savings(shares)), SHARES]
+        return [
+            accuracy_by_group(plan, 0.95),
+            shares_by_group(plan, shares, groups),
+            shares_by_query(plan, shares, self.savings(shares)),
+            SHARES,
+        ]
 
     def summary(self) -> dict[str, Any]:
         """The figures as one JSON object."""

@@ -150,10 +150,10 @@ class Choice:
     @property
     def words(self) -> str:
         """One line with the best offer, and what the others would give."""
-        offered = zip(
-            self.others, ["need" if other.plan.absolute else "give" for other in self.others], strict=True
-        )
-        others = [f"{other.words} would {verb} {other.figure}" for other, verb in offered]
+        others = [
+            f"{other.words} would {'need' if other.plan.absolute else 'give'} {other.figure}"
+            for other in self.others
+        ]
         if others and not self.others[0].plan.absolute and np.ptp(self.best.plan.workload.weights) > 0:
             others.append("compared by weighted squares")
         return "; ".join([f"{self.best.words}: {self.best.figure}", *others, *self.reasons])

@@ -249,16 +249,18 @@ class Release(Tabular):
         ResultError : the file cannot be written.
         """
         file = self.manifest.get("workload_file", {})
-        contents = Contents(
-            file.get("name") or "A release",
-            workload=None if self.plan is None else self.plan.workload,
-            file_hash=file.get("sha256", ""),
-            solution=self.solution,
-            plan=self.plan,
-            manifest=self.manifest,
-            answers=self.answers,
+        return write_page(
+            Contents(
+                file.get("name") or "A release",
+                workload=None if self.plan is None else self.plan.workload,
+                file_hash=file.get("sha256", ""),
+                solution=self.solution,
+                plan=self.plan,
+                manifest=self.manifest,
+                answers=self.answers,
+            ),
+            path,
         )
-        return write_page(contents, path)
 
     def covariance(self, queries: int | str | slice | Iterable[int] | Iterable[str]) -> Array:
         """Covariance matrix (k, k) of the errors of the estimates of k queries, in squared counts.

@@ -35,11 +35,6 @@ FORMATS = ("mmopt release 1", "mmopt release 2")  # the first is that of version
 SECTIONS = ("private", "workload", "strategy", "privacy", "noise", "accuracy", "versions", "time")
 
 
-def is_release(folder: Path) -> bool:
-    """Whether there is a manifest, whatever else is there."""
-    return (folder / MANIFEST_FILE).is_file()
-
-
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a release whose files are all there and as they were written.
 
@@ -49,7 +44,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     if not folder.is_dir():
         raise ResultError(f"there is no folder '{folder}'", hint=HINT)
-    if not is_release(folder):
+    if not (folder / MANIFEST_FILE).is_file():
         raise ResultError(f"'{folder}' is no release: it has no {MANIFEST_FILE}", hint=HINT)
     try:
         manifest = parse_json((folder / MANIFEST_FILE).read_text(encoding="utf-8"))

@@ -20,7 +20,7 @@ from mmopt.answers.read_folder import CHANGED, FORMATS, HINT
 from mmopt.errors import Error, PrivacyError, ResultError
 from mmopt.ledger.account import MEASURES, Measure, above, cost_in
 from mmopt.mechanism.measurement import check_claim, described
-from mmopt.mechanism.release_plan import Plan, claim, composed, guarantee_of
+from mmopt.mechanism.release_plan import Plan, claim_again, composed, guarantee_of
 from mmopt.mechanism.release_writing import (
     GUARANTEE,
     MANIFEST_FILE,
@@ -90,8 +90,7 @@ def plan_and_unchecked(
     if workload is not None:
         plan = _plan_again(folder, manifest, answers, workload, solution)
         # The facts about workload, strategy, privacy and noise, not those in the answers.
-        allowed_epsilon = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
-        theorem = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed_epsilon)[3]
+        theorem = claim_again(plan)[3]
         by_plan = plan_sections(
             replace(plan, theorem=composed(theorem, plan.integer.parts)), manifest["private"]
         )
@@ -237,8 +236,9 @@ def _allowed_figures(manifest: Facts, answers: Frame) -> Facts:
         },
     }
     if rho and delta is not None and math.isclose(rho, cost, rel_tol=_SAME):
-        sizes = (sensitivity * each for each in ratios if len(parts) == 1)
-        facts["privacy"]["epsilon"] = _least_epsilon(manifest, sizes)
+        facts["privacy"]["epsilon"] = _least_epsilon(
+            manifest, (sensitivity * each for each in ratios if len(parts) == 1)
+        )
     if "ledger" in manifest:
         facts["ledger"] = _facts_of_ledger(manifest["ledger"], rho, epsilon)
     if "refined" in manifest:

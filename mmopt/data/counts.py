@@ -37,6 +37,7 @@ from mmopt.data.counted_rows import (
 from mmopt.data.open_table import open_table
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
+from mmopt.numerics.arrays import frozen
 from mmopt.privacy.rounding.measured_strategy_and_counts import maximal_sets
 from mmopt.request import WorkloadLike, as_domain, as_workload
 from mmopt.strategies import Neighbours
@@ -152,12 +153,11 @@ def data_vector(
                 beyond += int((rows - kept)[has_cell].sum())
                 nobody += int(integers(batch, NOBODY).sum())
             np.add.at(counts, domain.ravel([cell[has_cell] for cell in cells.values()]), kept[has_cell])
-    counts.setflags(write=False)
     total = int(rows_by_fault.sum())
     if weight is not None:
         refuse_weights(opened.name, weight, np.arange(FAULTS), lines, rows_by_fault)
     refuse_rows(opened.name, attributes, misfits.tolist(), total, unit, nobody)
-    return DataVector(counts, total, _dropped(domain, attributes, misfits.tolist()), beyond)
+    return DataVector(frozen(counts), total, _dropped(domain, attributes, misfits.tolist()), beyond)
 
 
 def _dropped(
@@ -418,8 +418,7 @@ def _misfits(
 def _in_cells(coded: Any, attributes: Sequence[Attribute], misfits: Sequence[Sequence[int]]) -> Any:
     """The rows that no attribute drops."""
     for i, (a, numbers) in enumerate(zip(attributes, misfits, strict=True)):
-        out = [code for code in dropped_codes(a) if numbers[code - a.size]]
-        if out:
+        if out := [code for code in dropped_codes(a) if numbers[code - a.size]]:
             coded = coded.filter(coded[code_name(i)].notin(out))
     return coded
 
@@ -452,5 +451,4 @@ def _tables(
         for one in sets:
             others = tuple(axis for axis, i in enumerate(union) if i not in one)
             table = counts.sum(axis=others) if others else counts
-            table.setflags(write=False)
-            yield one, np.asarray(table)
+            yield one, frozen(np.asarray(table))

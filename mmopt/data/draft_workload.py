@@ -159,8 +159,10 @@ def _range_of_dates(low: Any, high: Any) -> dict[str, Any]:
     if high.year == date.max.year:
         return {}
     first, end = date(low.year, 1, 1), date(high.year + 1, 1, 1)
-    width = "month" if end.year - first.year <= BY_MONTH else "year"
-    return {"range": [first.isoformat(), end.isoformat()], "width": width}
+    return {
+        "range": [first.isoformat(), end.isoformat()],
+        "width": "month" if end.year - first.year <= BY_MONTH else "year",
+    }
 
 
 FORMS_BY_KIND = {

@@ -210,5 +210,4 @@ def below(cost: Fraction) -> float:
 
 def shown(cost: Fraction, *, is_left: bool = False) -> str:
     """A cost in six digits: rounded up where spent, rounded down where left."""
-    nearest = below(cost) if is_left else above(cost)
-    return rounded(str(nearest), 6, up=not is_left)
+    return rounded(str(below(cost) if is_left else above(cost)), 6, up=not is_left)

@@ -486,10 +486,9 @@ class Ledger(Tabular):
 
     def __repr__(self) -> str:
         terms, what = self.account.terms, self.account.terms.measure
-        entries = len(self.account.entries)
         return (
-            f"Ledger('{terms.data_set}', {entries} entries, {what} {shown(total_spent(self.account))} spent "
-            f"of {shown(terms.total)})"
+            f"Ledger('{terms.data_set}', {len(self.account.entries)} entries, "
+            f"{what} {shown(total_spent(self.account))} spent of {shown(terms.total)})"
         )
 
 

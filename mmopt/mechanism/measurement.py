@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mmopt.display_base_classes import Tabular
 from mmopt.errors import DataError, OptionError, PrivacyError
-from mmopt.mechanism.release_plan import Plan, claim
+from mmopt.mechanism.release_plan import Plan, claim_again
 from mmopt.mechanism.standard_errors_and_intervals import Intervals, deviations
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
@@ -174,8 +174,7 @@ def check_claim(plan: Plan) -> None:
         raise PrivacyError(
             f"the squared sensitivities are {exact} under {plan.neighbours}, the release claims {squares}"
         )
-    allowed = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
-    costs = claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed)[:3]
+    costs = claim_again(plan)[:3]
     for name, cost, claimed in zip(
         ("rho", "delta", "epsilon"), costs, (plan.rho, plan.delta, plan.epsilon), strict=True
     ):

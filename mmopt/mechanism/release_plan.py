@@ -32,7 +32,7 @@ from mmopt.mechanism.standard_errors_and_intervals import (
     intervals,
     standard_errors,
 )
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.epsilon_delta_rho import THEOREM_EXACT, Privacy, privacy_warning, zcdp_epsilon, zcdp_rho
 from mmopt.privacy.noise import Noise, check_scales, cost, noise_for
@@ -91,9 +91,7 @@ class Plan(Tabular):
     @cached_property
     def standard_errors(self) -> Array:
         """(m,) predicted standard errors of the estimates, in counts; read-only."""
-        errors = standard_errors(self.law, self.integer, self.scale, self.fineness)
-        errors.flags.writeable = False
-        return errors
+        return frozen(standard_errors(self.law, self.integer, self.scale, self.fineness))
 
     @property
     def neighbours(self) -> Neighbours:
@@ -131,8 +129,11 @@ class Plan(Tabular):
     def not_covered(self) -> str:
         """In words, facts about the data that a release may reveal and the claim does not cover."""
         uses = attribute_uses(self.workload)
-        attributes = (a for a in self.workload.domain.attributes if uses[a.name] != "none")
-        names = ", ".join(a.name for a in attributes if {"", "refuse"} & {a.outside, a.missing})
+        names = ", ".join(
+            a.name
+            for a in self.workload.domain.attributes
+            if uses[a.name] != "none" and {"", "refuse"} & {a.outside, a.missing}
+        )
         refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
         person = "; whether a row names no person" if self.neighbours.column else ""
         return f"whether the table can be read, and has at most {MAX_ROWS} rows{refused}{person}"
@@ -337,6 +338,12 @@ def claim(
     if delta is None:
         return added_up, None, None, noise.theorem
     return added_up, delta, *approximate_epsilon(noise, integer, fineness, scale, delta, allowed)
+
+
+def claim_again(plan: Plan) -> tuple[float | None, float | None, float | None, str]:
+    """``claim`` of a plan's noise, computed anew."""
+    allowed = plan.epsilon if plan.epsilon and plan.epsilon > 0 else math.inf
+    return claim(plan.law, plan.integer, plan.fineness, plan.scale, plan.delta, allowed)
 
 
 def approximate_epsilon(

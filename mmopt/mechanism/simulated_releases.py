@@ -111,9 +111,8 @@ def simulate_errors(
     means = {plan.law: np.zeros((trials, len(parts), 3)) for plan in plans}
     for noise, by_trial in means.items():
         for start, errors in _unit_errors(workload, strategy, noise, trials, seed):
-            size = np.abs(errors)
             for at, (_, rows) in enumerate(parts):
-                sizes = size[:, rows]
+                sizes = np.abs(errors[:, rows])
                 figures = [
                     (sizes / true[rows]).mean(axis=1),
                     sizes.mean(axis=1),

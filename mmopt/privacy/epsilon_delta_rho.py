@@ -11,8 +11,8 @@ a single count, the exact one (the same, Theorem 7: ``discrete_gaussian_delta``)
 noises (``noise.py``). Discrete Laplace noise proves epsilon = sensitivity / scale (Ghosh,
 Roughgarden and Sundararajan 2009).
 
-The functions ``continuous_gaussian_…`` (in floating point) and an older formula are for comparison with
-publications only, and for bounds: the claims of a release are about the discrete noise.
+The functions ``continuous_gaussian_…`` (in floating point) are for comparison with publications only, and for
+bounds: the claims of a release are about the discrete noise.
 """
 
 import math
@@ -345,15 +345,6 @@ def continuous_gaussian_mu(epsilon: float, delta: float) -> float:
 def continuous_gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
     """Standard deviation of continuous Gaussian noise for exactly (epsilon, delta) (Balle and Wang 2018)."""
     return sensitivity / continuous_gaussian_mu(epsilon, delta)
-
-
-def pvldb2012_rmse_factor(epsilon: float, delta: float) -> float:
-    """sqrt(log2(2/delta)) / epsilon: the factor of an objective's root in the tables of PVLDB 2012.
-
-    For reproducing those tables only: it is not a calibration proved for all epsilon.
-    """
-    Privacy(epsilon=epsilon, delta=delta)  # refuses what is out of range
-    return math.sqrt(math.log2(2 / delta)) / epsilon
 
 
 def allowed_rho(privacy: Privacy) -> float:

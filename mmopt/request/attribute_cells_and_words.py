@@ -409,13 +409,19 @@ class CellWords:
     def _integers(self) -> dict[int, tuple[int, int]]:
         """First and last integer of each cell that is a run of integers."""
         if isinstance(self.encoding, Bins):
-            pairs = [*enumerate(itertools.pairwise(self.encoding.edges))]
             if any(math.isfinite(edge) and not edge.is_integer() for edge in self.encoding.edges):
                 return {}
-            return {i: (int(a), int(b) - 1) for i, (a, b) in pairs if math.isfinite(b - a)}
+            return {
+                i: (int(a), int(b) - 1)
+                for i, (a, b) in enumerate(itertools.pairwise(self.encoding.edges))
+                if math.isfinite(b - a)
+            }
         if isinstance(self.encoding, Values):
-            values = enumerate(self.encoding.values)
-            return {i: (v, v) for i, v in values if isinstance(v, int) and not isinstance(v, bool)}
+            return {
+                i: (v, v)
+                for i, v in enumerate(self.encoding.values)
+                if isinstance(v, int) and not isinstance(v, bool)
+            }
         return {}
 
     def _run(self, word: Scalar, first: int, last: int) -> tuple[int, ...]:

@@ -136,8 +136,7 @@ class _Converter:
                 Scalar(_place(at), 1, word.text, word.value),
                 self.node(inside, at, depth + 1),
             )
-        count = 1 + sum(node.count for _, node in entries.values())
-        return Map(where, count + len(entries), tuple(entries.values()))
+        return Map(where, 1 + sum(1 + node.count for _, node in entries.values()), tuple(entries.values()))
 
 
 def _scalar(value: Plain, where: Location) -> Scalar:

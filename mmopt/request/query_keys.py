@@ -204,19 +204,15 @@ def _predicate(node: YamlNode, words: Vocabulary, others: tuple[str, ...]) -> tu
     )
     nodes = node.items if isinstance(node, ListNode) else (node,)
     for item in nodes:
-        _refuse_block(item, words)
+        if isinstance(item, Scalar) and (is_block_word(item.text) or item.text in words.named):
+            fail(
+                item,
+                f"'{item.text}' is a block of queries, expected a predicate: a value, a group or a list of "
+                "them",
+                f"combine blocks with {{union: [{item.text}, …]}}",
+            )
     cells = read_members(node, nodes, words.cells, words.groups, "a predicate", others)
     return cells, _label([item.text for item in nodes if isinstance(item, Scalar)])
-
-
-def _refuse_block(node: YamlNode, words: Vocabulary) -> None:
-    """Refuse the word for a block in the place of a predicate."""
-    if isinstance(node, Scalar) and (is_block_word(node.text) or node.text in words.named):
-        fail(
-            node,
-            f"'{node.text}' is a block of queries, expected a predicate: a value, a group or a list of them",
-            f"combine blocks with {{union: [{node.text}, …]}}",
-        )
 
 
 def _label(names: list[str]) -> str:
@@ -255,12 +251,12 @@ class _EntryReader:
                 suffix = ", ".join(attributes) or "total"
                 self._add(entry, {name: block[name] for name in attributes}, title and f"{title}: {suffix}")
         elif form == "marginal":
-            attributes = self._attributes(value, "marginal")
-            self._add(entry, {name: self._identities[name] for name in attributes}, title)
+            factors = {name: self._identities[name] for name in self._attributes(value, "marginal")}
+            self._add(entry, factors, title)
         else:
-            blocks = mapping(value, "product").entries
             factors = {
-                key.text: read_block(block, find_attribute(key, self.vocabularies)) for key, block in blocks
+                key.text: read_block(block, find_attribute(key, self.vocabularies))
+                for key, block in mapping(value, "product").entries
             }
             self._add(entry, factors, title)
 
@@ -277,17 +273,19 @@ class _EntryReader:
             self.names[name] = here
         if len(self.products) == MAX_PRODUCTS:
             too_large(entry, f"the workload has more than {MAX_PRODUCTS:,} products")
-        no_weight, no_target = (
-            "leave the entry out instead",
-            "leave max_variance out for queries without a target",
-        )
         with placed(entry.where):
             product = Product(
                 tuple({**self._totals, **factors}.values()),  # totals are shared by all products
                 name=name or None,
-                weight=entry.read("weight", lambda node: positive(node, "weight", no_weight), 1.0),
+                weight=entry.read(
+                    "weight", lambda node: positive(node, "weight", "leave the entry out instead"), 1.0
+                ),
                 target=entry.read(
-                    "max_variance", lambda node: positive(node, "max_variance", no_target), math.inf
+                    "max_variance",
+                    lambda node: positive(
+                        node, "max_variance", "leave max_variance out for queries without a target"
+                    ),
+                    math.inf,
                 ),
                 within=_wish(entry),
                 subworkload=entry.read("subworkload", lambda node: text(node, "subworkload"), None),
@@ -343,8 +341,7 @@ class _EntryReader:
             )
             require(way not in seen, item, f"ways names {way} twice")
             seen.add(way)
-            if len(result) + math.comb(len(names), way) > MAX_PRODUCTS:
-                count = math.comb(len(names), way)
+            if len(result) + (count := math.comb(len(names), way)) > MAX_PRODUCTS:
                 too_large(
                     item,
                     f"{way} ways of {len(names)} attributes are {count:,} products, the workload "

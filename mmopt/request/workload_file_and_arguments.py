@@ -108,8 +108,9 @@ def load_request(path: str | os.PathLike[str]) -> Request:
     """
     file = os.fspath(path)
     data = read_bytes(file)
-    node = parse_tree(YamlText.of(decode(data, file), file))
-    return read_request(node, file, hashlib.sha256(data).hexdigest())
+    return read_request(
+        parse_tree(YamlText.of(decode(data, file), file)), file, hashlib.sha256(data).hexdigest()
+    )
 
 
 def parse_request(text: str, file: str = "<text>") -> Request:
@@ -159,8 +160,7 @@ def _privacy(node: YamlNode) -> Privacy | None:
     given: dict[str, float] = {
         key.text: number(value, key.text, finite=False) for key, value in fields.entries
     }
-    fault = privacy_fault(given.get("epsilon"), given.get("delta"), given.get("rho"))
-    if fault is not None:
+    if fault := privacy_fault(given.get("epsilon"), given.get("delta"), given.get("rho")):
         place: YamlNode = fields.by_key.get(fault.field, node)
         raise PrivacyError(fault.message, where=place.where, hint=fault.hint)
     return Privacy(**given)
@@ -208,8 +208,10 @@ def read_product(domain: Domain, blocks: object, more: Mapping[str, object]) -> 
     named = {key: value for key, value in more.items() if key not in options}
     for key in named:
         if key not in domain.names:
-            hint = suggest(key, (*domain.names, *ENTRY_OPTIONS))
-            raise WorkloadError(f"product.{key}: the domain has no attribute '{key}'", hint=hint)
+            raise WorkloadError(
+                f"product.{key}: the domain has no attribute '{key}'",
+                hint=suggest(key, (*domain.names, *ENTRY_OPTIONS)),
+            )
     return read_entry(domain, "product", united(blocks, named, "a block by attribute"), options)
 
 
@@ -297,8 +299,7 @@ def as_workload(value: object) -> Workload:
     """
     if isinstance(value, Workload):
         return value
-    request = as_request(value)
-    if request is not None:
+    if (request := as_request(value)) is not None:
         return request.workload
     kind = type(value).__name__
     if isinstance(value, list | tuple) and any(isinstance(item, Workload) for item in value):
@@ -339,8 +340,10 @@ def refuse_workload(data: object) -> None:
     elif isinstance(data, Mapping) and {"domain", "workload"} <= data.keys():
         what = "the dictionary of a workload file"
     if what:
-        hint = "the data stand first: release(data, workload, privacy=…)"
-        raise OptionError(f"{what} is given where data are expected", hint=hint)
+        raise OptionError(
+            f"{what} is given where data are expected",
+            hint="the data stand first: release(data, workload, privacy=…)",
+        )
 
 
 def _of_path(value: str | os.PathLike[str]) -> Request:

@@ -465,9 +465,9 @@ class _TreeBuilder:
         elif isinstance(event, ScalarEvent | CollectionStartEvent):
             where = self._where(event)
             if event.tag is not None:
-                tag = str(event.tag).replace(_CORE, "!!")
                 raise WorkloadError(
-                    f"the tag {tag} is not allowed: a workload file has plain values only",
+                    f"the tag {str(event.tag).replace(_CORE, '!!')} is not allowed: a workload file has "
+                    "plain values only",
                     where=where,
                     hint="write the value in quotes if it is a text",
                 )
@@ -490,8 +490,10 @@ class _TreeBuilder:
         """Refuse another version of YAML, and a second document."""
         where = self._where(event)
         if event.version is not None and tuple(event.version) != (1, 2):
-            version = ".".join(map(str, event.version))
-            raise WorkloadError(f"YAML {version} is asked for, workload files are YAML 1.2", where=where)
+            raise WorkloadError(
+                f"YAML {'.'.join(map(str, event.version))} is asked for, workload files are YAML 1.2",
+                where=where,
+            )
         if self.root is not None:
             raise WorkloadError(
                 "a second document starts here, expected one workload in a file",

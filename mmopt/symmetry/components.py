@@ -183,11 +183,12 @@ class AttributeSymmetry:
 
     def basis(self, part: AttributePart) -> scipy.sparse.csr_array:
         """(size, dim multiplicity) orthonormal columns, the copies of a basis vector next to each other."""
-        n = len(self.classes)
         if part.kind == "rest":
             wanted = np.flatnonzero(self.orbit_of_class == part.labels[0])
             return scipy.sparse.csr_array(
-                scipy.sparse.hstack([_sum_zero(np.flatnonzero(self.classes == c), n) for c in wanted])
+                scipy.sparse.hstack(
+                    [_sum_zero(np.flatnonzero(self.classes == c), len(self.classes)) for c in wanted]
+                )
             )
         if part.kind == "even":
             classes, columns = np.arange(len(self.mirror)), self.orbit_of_class

@@ -170,8 +170,9 @@ def _kron(matrices: Sequence[Ints | None]) -> Ints | None:
             continue
         if matrix is None or float(np.abs(out).max()) * float(np.abs(matrix).max()) > LARGEST_ENTRY:
             return None
-        shape = len(out) * len(matrix), out.shape[1] * matrix.shape[1]
-        require_memory(shape, "integer rows of a component")
+        require_memory(
+            (len(out) * len(matrix), out.shape[1] * matrix.shape[1]), "integer rows of a component"
+        )
         out = np.kron(out, matrix)
     return out
 

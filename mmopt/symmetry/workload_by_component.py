@@ -119,9 +119,8 @@ def is_connected(joint: Joint, terms: Sequence[Term]) -> bool:
     The orbits of an attribute are in one block, whatever those of the others, where some term links them and
     is zero on none of the others.
     """
-    pieces = [term.pieces for term in terms]
     linked = set()  # attributes whose orbits are in one block
-    for facts in results_by_piece(joint, pieces, _touches_and_links):
+    for facts in results_by_piece(joint, [term.pieces for term in terms], _touches_and_links):
         missing = [i for i, (touches, _) in enumerate(facts) if not touches]
         linked |= {i for i, (_, links) in enumerate(facts) if links and set(missing) <= {i}}
     return len(linked) == len(joint.attributes)
@@ -393,8 +392,13 @@ def row_orbits(attribute: AttributeSymmetry, piece: Piece) -> RowOrbits:
         parts.append((one_each, np.bincount(inverse), rows.targets[first]))
         start += len(first)
     matrix, counts, targets = (np.concatenate(each) for each in zip(*parts, strict=True))
-    on_parts = PartRows.of(attribute.coordinates(matrix, counts))
-    return RowOrbits(counts, targets, np.linalg.norm(matrix, axis=1), on_parts, labels)
+    return RowOrbits(
+        counts,
+        targets,
+        np.linalg.norm(matrix, axis=1),
+        PartRows.of(attribute.coordinates(matrix, counts)),
+        labels,
+    )
 
 
 def _orbit_labels(rows: PieceRows, attribute: AttributeSymmetry) -> Ints:
@@ -480,8 +484,10 @@ class AskedProduct:
     def sizes(self) -> list[int]:
         """Queries in each orbit."""
         first = math.prod([len(o.labels) for o in self.orbits if o.size == 1])
-        each = itertools.product(*(o.counts.tolist() for o in self._several))
-        return [math.prod(counts, start=first) for counts in each]
+        return [
+            math.prod(counts, start=first)
+            for counts in itertools.product(*(o.counts.tolist() for o in self._several))
+        ]
 
     def targets(self) -> Array:
         """(count,) the target of each orbit."""

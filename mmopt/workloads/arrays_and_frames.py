@@ -86,8 +86,10 @@ def _date_of(value: datetime.datetime) -> str | None:
     if value != value:  # pandas' NaT
         return None
     if value.time() != datetime.time() or value.tzinfo is not None:
-        hint = "cells of dates are whole days: pass datetime.date values or texts as '2026-01-31'"
-        raise WorkloadError("a date with a time of day or a time zone means nothing here", hint=hint)
+        raise WorkloadError(
+            "a date with a time of day or a time zone means nothing here",
+            hint="cells of dates are whole days: pass datetime.date values or texts as '2026-01-31'",
+        )
     return value.date().isoformat()
 
 
@@ -168,8 +170,9 @@ def check_labels(names: Sequence[str], **series: object) -> None:
         labels = () if index is None or callable(index) else _names(index)
         if names and labels and labels != tuple(names):
             kind = "the same labels in another order" if set(labels) == set(names) else "other labels"
-            hint = f"pass {what}.reindex(queries.index)"
-            raise WorkloadError(f"the {what} have {kind} than the queries", hint=hint)
+            raise WorkloadError(
+                f"the {what} have {kind} than the queries", hint=f"pass {what}.reindex(queries.index)"
+            )
 
 
 def _names(index: Any) -> tuple[str, ...]:

@@ -207,8 +207,7 @@ class Domain(Displayed):
         """
         from mmopt.request import read_entry
 
-        chosen = {"ways": ways} if of is None else {"ways": ways, "of": of}
-        return read_entry(self, "marginals", chosen, options)
+        return read_entry(self, "marginals", {"ways": ways} | ({} if of is None else {"of": of}), options)
 
     def products(self, ways: Any, each: Any, of: Any = None, **options: object) -> Workload:
         """Every product of so many attributes, each with the same block.
@@ -328,8 +327,9 @@ class Domain(Displayed):
         if not 0 <= i < self.size:
             raise WorkloadError(f"there is no cell {i}, expected 0 to {self.size - 1}")
         # In Python's whole numbers: there may be more cells than 64 bits count.
-        places = zip(self.attributes, self.strides, strict=True)
-        return tuple(a.labels[i // stride % a.size] for a, stride in places)
+        return tuple(
+            a.labels[i // stride % a.size] for a, stride in zip(self.attributes, self.strides, strict=True)
+        )
 
     def index(self, labels: Sequence[str]) -> int:
         """The number of the cell with these labels, one per attribute."""

@@ -4,7 +4,6 @@ It comes from the factors of the products: the meaning of a row of a factor is c
 queries have it.
 """
 
-import itertools
 import math
 from collections.abc import Collection
 from typing import Any, NamedTuple
@@ -52,9 +51,9 @@ def query_columns(workload: Workload, used_names: Collection[str]) -> dict[str, 
     ``used_names`` are those of further columns. Raises as ``require_table``.
     """
     require_table(workload)
-    groups = [[name] * (rows.stop - rows.start) for name, rows in workload.groups()]
+    groups = [name for name, rows in workload.groups() for _ in range(rows.stop - rows.start)]
     return {
-        "query": np.array(list(itertools.chain.from_iterable(groups)), dtype=object),
+        "query": np.array(groups, dtype=object),
         "label": np.array(workload.labels(), dtype=object),
         **tidy_columns(workload, ("query", "label", *used_names)),
     }

@@ -86,8 +86,7 @@ def _check_domains(first: Domain, second: Domain) -> None:
         orders = f"{', '.join(first.names)} and as {', '.join(second.names)}"
         raise _other_domains(f"their attributes stand as {orders}")
     for one, other in zip(first.attributes, second.attributes, strict=True):
-        difference = _difference(one, other)
-        if difference:
+        if difference := _difference(one, other):
             raise _other_domains(f"attribute '{one.name}' has {difference}")
 
 
@@ -412,8 +411,10 @@ class Workload(Tabular):
         """φ: a row of L B - W is at most φ times as long as its query; 0 where B is the identity."""
         if self.rank == self.n:
             return 0.0
-        each = zip(self.blocks, self.groups(), strict=True)
-        largest = max(block.furthest(self.representation[at], self.basis) for block, (_, at) in each)
+        largest = max(
+            block.furthest(self.representation[at], self.basis)
+            for block, (_, at) in zip(self.blocks, self.groups(), strict=True)
+        )
         return float(largest + 2 * EPS * self.rank**1.5)  # of L B itself
 
     @cached_property
@@ -528,8 +529,7 @@ def _off(workload: Workload, name: str, rows: Array) -> float:
 
 def subworkloads(workload: Workload) -> tuple[str, ...]:
     """The names, in the order in which they first appear."""
-    named = (p.subworkload for p in workload.products or ())
-    return tuple(dict.fromkeys(name for name in named if name is not None))
+    return tuple(dict.fromkeys(p.subworkload for p in workload.products or () if p.subworkload is not None))
 
 
 def only(workload: Workload, name: str) -> Workload:

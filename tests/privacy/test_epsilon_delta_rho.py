@@ -20,7 +20,6 @@ from mmopt.privacy.epsilon_delta_rho import (
     continuous_gaussian_mu,
     continuous_gaussian_scale,
     float_above,
-    pvldb2012_rmse_factor,
     zcdp_epsilon,
     zcdp_rho,
 )
@@ -90,7 +89,7 @@ def test_float_above(value):
     assert Fraction(math.nextafter(above, -math.inf)) < value
 
 
-def test_continuous_gaussian_and_the_older_formula():
+def test_continuous_gaussian():
     assert continuous_gaussian_scale(0.5, 1e-4) == pytest.approx(5.8937878, abs=5e-8)
     assert continuous_gaussian_scale(0.5, 1e-4, sensitivity=3.0) == pytest.approx(3 * 5.8937878, abs=2e-7)
     for epsilon, delta in [(0.01, 1e-9), (1.0, 1e-6), (20.0, 0.3)]:
@@ -98,9 +97,6 @@ def test_continuous_gaussian_and_the_older_formula():
         assert continuous_gaussian_delta(epsilon, mu) == pytest.approx(delta)
         assert continuous_gaussian_epsilon(mu, delta) == pytest.approx(epsilon)
     assert continuous_gaussian_epsilon(1e-6, 0.01) == 0.0  # delta alone covers it
-    # Example 4 of PVLDB 2012: identity and Haar.
-    assert 6 * pvldb2012_rmse_factor(0.5, 1e-4) == pytest.approx(45.359, abs=5e-4)
-    assert math.sqrt(21) * pvldb2012_rmse_factor(0.5, 1e-4) == pytest.approx(34.643, abs=5e-4)
 
 
 def test_refusals(subtests: pytest.Subtests):
@@ -116,7 +112,6 @@ def test_refusals(subtests: pytest.Subtests):
         (lambda: GAUSSIAN.cost(1, 0.0), "the noise scale is 0.0, expected a finite number above 0"),
         (lambda: continuous_gaussian_mu(1.0, 2.0), "delta must lie strictly between 0 and 1, not be 2.0"),
         (lambda: continuous_gaussian_delta(1.0, 0.0), "mu is 0.0, expected a finite number above 0"),
-        (lambda: pvldb2012_rmse_factor(-1.0, 0.1), "epsilon must be a finite number > 0, not -1.0"),
     ]:
         with subtests.test(message):
             with pytest.raises(PrivacyError) as caught:

@@ -251,8 +251,7 @@ class IntegerComponents(OnComponents):
             for c in self.components
             for piece in (f"{c.chosen.key} {c.matrix.shape}\n", c.chosen.kept, c.matrix)
         ]
-        heading = f"integer-components 1 {self.bits} {len(self.components)}\n"
-        return digest(heading, *symmetries, *components)
+        return digest(f"integer-components 1 {self.bits} {len(self.components)}\n", *symmetries, *components)
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...] | None:

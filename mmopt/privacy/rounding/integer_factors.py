@@ -238,8 +238,9 @@ class InFactors(Measured):
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Least-squares estimates (m,) of the unweighted queries, as the form of the strategy makes them."""
         scales = np.array(self.relatives) if deviations is None else deviations
-        scaled = noisy / np.repeat(scales, [part.rows for part in self.parts])
-        return self._estimate(self.strategy(scales), scaled)
+        return self._estimate(
+            self.strategy(scales), noisy / np.repeat(scales, [part.rows for part in self.parts])
+        )
 
     def _estimate(self, strategy: Any, scaled: Array) -> Array:
         """``estimate`` by the ``strategy`` at these deviations, from answers divided by them."""
@@ -289,9 +290,11 @@ class IntegerProducts(InFactors):
 
     def _answers(self, table: Callable[[tuple[int, ...]], Ints]) -> AnyInts:
         """The exact answers (rows,), part by part, from a table of counts for each of ``sets``."""
-        parts = zip(self.sets, self.factors, self.parts, strict=True)
         return np.concatenate(
-            [exactly(partial(_product, k), table(one), part.largest_answer) for one, k, part in parts]
+            [
+                exactly(partial(_product, k), table(one), part.largest_answer)
+                for one, k, part in zip(self.sets, self.factors, self.parts, strict=True)
+            ]
         )
 
     @cached_property
@@ -417,8 +420,7 @@ class IntegerSectorwise(IntegerProducts):
     def hash(self) -> str:
         """sha256 (hex) of the sets, their relative noise and the attributes' integers in row-major order."""
         shapes = [k.shape for k in self.matrices]
-        heading = f"integer-sectorwise 1 {self.sets} {list(self.relatives)!r} {shapes}\n"
-        return digest(heading, *self.matrices)
+        return digest(f"integer-sectorwise 1 {self.sets} {list(self.relatives)!r} {shapes}\n", *self.matrices)
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:

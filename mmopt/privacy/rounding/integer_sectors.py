@@ -222,9 +222,8 @@ class IntegerSectors(OnComponents):
         """sha256 (hex) of bits, the classes of values, the sectors, and the integers in row-major order."""
         layout, parts = self.components[0].layout, self.components
         sets = [part.layout.sets for part in parts]
-        heading = f"integer-sectors 1 {self.bits} DenseCore {layout.shape} {sets}\n"
         return digest(
-            heading,
+            f"integer-sectors 1 {self.bits} DenseCore {layout.shape} {sets}\n",
             *layout.labels,
             *(piece for part in parts for piece in (np.array(part.rests), part.matrix)),
         )

@@ -500,8 +500,7 @@ class Stack(Implicit):
         """
         if len(self.blocks) == 1:
             return self.blocks[0].largest_power(norm)
-        largest = _largest_of_products(self.blocks, norm)
-        if largest is not None:
+        if (largest := _largest_of_products(self.blocks, norm)) is not None:
             return largest
         if fits_memory(self.shape[1:]):
             return float(self.column_powers(norm).max())
