@@ -14,9 +14,7 @@ from mmopt.language.atoms import atom_gradients, component_forms, minorants, rul
 from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.language.atoms.expression_types import Curvature
 from mmopt.numerics import ball_functions, balls, matrix_functions
-from mmopt.numerics.ball_functions import GUESS, nuclear
 from mmopt.numerics.ball_inverse import sandwich
-from mmopt.numerics.balls import Ball
 
 CONVEX, CONCAVE = Curvature.CONVEX, Curvature.CONCAVE
 
@@ -253,7 +251,7 @@ FUNCTIONS_OF_CHOSEN = (
         latex=PrintedForm(r"\left\|{0}\right\|_*"),
         plain=PrintedForm("‖{0}‖∗"),
         text="nuclear({0})",
-        ball=nuclear,
+        ball=ball_functions.nuclear,
         cvxpy=lambda cp, a: cp.normNuc(a),
         gradient=atom_gradients.nuclear,
         minorant=minorants.nuclear,
@@ -262,7 +260,7 @@ FUNCTIONS_OF_CHOSEN = (
         ),
         by_component=component_forms.weighted,
         on_entry=lambda system, a: system.call("abs", a),
-        guess=GUESS,
+        guess=ball_functions.GUESS,
     ),
     Atom(
         name="root",
@@ -286,7 +284,7 @@ FUNCTIONS_OF_CHOSEN = (
 )
 
 
-def _root_of_squares(a: Ball, axis: int | None = None) -> Ball:
+def _root_of_squares(a: balls.Ball, axis: int | None = None) -> balls.Ball:
     """The ball of a Euclidean norm: of all entries, or along an axis."""
     return balls.sqrt(balls.total(balls.power(a, balls.exact(2.0)), axis=axis))
 
