@@ -124,9 +124,8 @@ class _Lowering:
         """The entries in their places in an array of zeros."""
         at = entry_indices(e, env)
         vector = self.entries(e, at, scope, env)
-        size = math.prod(at.shape)
-        if len(at.places) < size:
-            count = len(at.places)
+        size, count = math.prod(at.shape), len(at.places)
+        if count < size:
             vector = sp.csr_array((np.ones(count), (at.places, range(count))), (size, count)) @ vector
         return self.cp.reshape(vector, at.shape, order="C")
 
