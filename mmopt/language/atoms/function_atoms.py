@@ -289,7 +289,7 @@ def _root_of_squares(a: balls.Ball, axis: int | None = None) -> balls.Ball:
     return balls.sqrt(balls.total(balls.power(a, balls.exact(2.0)), axis=axis))
 
 
-def _symmetric(cp: Any, a: Any) -> Any:
+def symmetric(cp: Any, a: Any) -> Any:
     """A matrix that the check knows to be symmetric; cvxpy would add an equality for each pair of entries."""
     return a if a.is_symmetric() else cp.atoms.affine.wraps.symmetric_wrap(a)
 
@@ -441,7 +441,7 @@ NORMS = (
         plain=PrintedForm("λmax({0})"),
         text="lambda_max({0})",
         ball=ball_functions.largest_eigenvalue,
-        cvxpy=lambda cp, a: cp.lambda_max(_symmetric(cp, a)),
+        cvxpy=lambda cp, a: cp.lambda_max(symmetric(cp, a)),
         gradient=atom_gradients.extreme_eigenvalue(-1),
         minorant=minorants.eigenvalue(-1),
         cones=lambda shape, outputs, exponent: (("psd", shape[0], 1, 1),),
@@ -459,7 +459,7 @@ NORMS = (
         plain=PrintedForm("λmin({0})"),
         text="lambda_min({0})",
         ball=ball_functions.smallest_eigenvalue,
-        cvxpy=lambda cp, a: cp.lambda_min(_symmetric(cp, a)),
+        cvxpy=lambda cp, a: cp.lambda_min(symmetric(cp, a)),
         gradient=atom_gradients.extreme_eigenvalue(0),
         minorant=minorants.eigenvalue(0),
         cones=lambda shape, outputs, exponent: (("psd", shape[0], 1, 1),),
@@ -477,7 +477,7 @@ NORMS = (
         plain=PrintedForm("log det({0})"),
         text="logdet({0})",
         ball=ball_functions.log_determinant,
-        cvxpy=lambda cp, a: cp.log_det(_symmetric(cp, a)),
+        cvxpy=lambda cp, a: cp.log_det(symmetric(cp, a)),
         gradient=atom_gradients.logdet,
         minorant=minorants.logdet,
         cones=lambda shape, outputs, exponent: (
