@@ -279,8 +279,7 @@ def elimination(sets: Iterable[Axes], sizes: Sequence[int]) -> tuple[tuple[Axes,
         costs = {axis: math.prod(float(sizes[other]) for other in group) for axis, group in around.items()}
         axis = min(costs, key=lambda one: costs[one])
         entries += costs[axis]
-        linked = around.pop(axis)
-        linked.discard(axis)
+        linked = around.pop(axis) - {axis}
         for other in linked:
             around[other] |= linked
             around[other].discard(axis)

@@ -153,8 +153,7 @@ class RowSpace:
         for component, part, often in zip(
             self.components, parts, self.space.multiplicities.tolist(), strict=True
         ):
-            weight = often * self.rest_square(component)
-            add_component(tables, component, part, self.functions, weight)
+            add_component(tables, component, part, self.functions, often * self.rest_square(component))
         return tables
 
     def tables_rounding(self, parts: Sequence[Array]) -> float:
