@@ -148,9 +148,8 @@ def bind(
     computed = [*shared.lets]
     if not is_shipped(checked):  # of a shipped one any parameters do: its certificate holds for them
         computed += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
-    env[BOUNDS] = _balls(checked, computed, dict(env))
-    if not is_shipped(checked):
         env |= sizes_of_lines(checked, env)
+    env[BOUNDS] = _balls(checked, computed, dict(env))
     # A line without variables holds for the givens, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
     for constraint in (*shared.requires, *fixed):

@@ -112,8 +112,7 @@ def _typed(
     program = checked.program
     by_dimension = _groups(checked, passed)
     groups = {name: min(acting) for name, acting in by_dimension.items()}
-    visitor = ActionVisitor(checked.scope, groups, {}, numbers, {}, set(), "")
-    visitor.line = "given"
+    visitor = ActionVisitor(checked.scope, groups, {}, numbers, {}, set(), "given")
     for name, acting in by_dimension.items():
         if len(acting) > 1:
             visitor.lose(LOST_BY_ATOM, acting, f"'{name}' counts {' and '.join(sorted(acting))}")
@@ -173,8 +172,7 @@ def _givens(checked: Checked, passed: frozenset[str], visitor: ActionVisitor) ->
 
 def _declared(visitor: ActionVisitor, d: Declaration, degrees: tuple[float, ...]) -> Acted:
     """A variable with these degrees; along a root's rows it is always 1/2: there only rotations act."""
-    groups = [visitor.group(dim) for dim in d.dims]
-    axes = zip(groups, degrees, strict=True)
+    axes = zip(map(visitor.group, d.dims), degrees, strict=True)
     return Acted(tuple(Axis(group, 0.5 if group == "root" else degree) for group, degree in axes))
 
 
@@ -219,7 +217,6 @@ def _psd_block(
     name; () and "" for a line that occurs once.
     """
     entries = [[visitor.visit(e) for e in row] for row in block.rows]
-    multipliers: dict[str, tuple[Axis, ...]] = {}
     diagonal = [entries[i][i] for i in range(len(entries))]
     # Row i, and column i, has half of the degree that diagonal block i has in the index.
     half = [d.index[index].degree / 2 if index in d.index else 0.0 for d in diagonal]
@@ -234,13 +231,13 @@ def _psd_block(
             _sides(visitor, entry, infer(block.rows[i][j], visitor.scope).is_row, diagonal[i], diagonal[j])
             if entry.has_cells and not entry.vanishes:
                 visitor.lose_untouched("does not hold at a cell by itself")
-    for i, entry in enumerate(diagonal):
-        indexed = tuple(Axis(axis.group, 1.0 - 2.0 * half[i]) for axis in family)
-        multipliers[f"{name}[{i}, {i}]"] = (
-            *indexed,
+    return {
+        f"{name}[{i}, {i}]": (
+            *(Axis(axis.group, 1.0 - 2.0 * half[i]) for axis in family),
             *(replace(a, degree=1.0 - a.degree) for a in entry.axes),
         )
-    return multipliers
+        for i, entry in enumerate(diagonal)
+    }
 
 
 def _sides(visitor: ActionVisitor, entry: Acted, is_row: bool, down: Acted, across: Acted) -> None:

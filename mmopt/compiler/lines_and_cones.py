@@ -257,8 +257,7 @@ def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int])
     if isinstance(decided.relation.left, Entries):
         return [Cone(kind, 1, count_entries(decided.relation.left, sizes), c.name)]
     rows = max(_entries(left, sizes), _entries(right, sizes)) * (times if decided.loop else 1)
-    filled = max(_filled(e, scope, sizes) for e in sides)
-    return [Cone(kind, 1, rows, c.name, filled)]
+    return [Cone(kind, 1, rows, c.name, max(_filled(e, scope, sizes) for e in sides))]
 
 
 def _filled(expr: Expr, scope: Scope, sizes: Mapping[str, int]) -> int:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.lines_and_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
+from mmopt.language.atoms.function_atoms import symmetric
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, positions
 from mmopt.language.syntax.exact_rewriting import taken_together
@@ -50,13 +51,6 @@ class Lowered:
     rows: Mapping[str, Array]
     corners: Mapping[str, tuple[str, int, int]] = field(default_factory=dict)
     places: Mapping[str, tuple[Ints, tuple[int, ...]]] = field(default_factory=dict)
-
-
-def symmetric(matrix: Any) -> Any:
-    """A matrix that is known to be symmetric, so that cvxpy knows it too."""
-    from cvxpy.atoms.affine.wraps import symmetric_wrap
-
-    return matrix if matrix.is_symmetric() else symmetric_wrap(matrix)
 
 
 BALANCE = 100.0  # by which F is multiplied in the trace of an inverse of an expression
@@ -124,9 +118,8 @@ class _Lowering:
         """The entries in their places in an array of zeros."""
         at = entry_indices(e, env)
         vector = self.entries(e, at, scope, env)
-        size = math.prod(at.shape)
-        if len(at.places) < size:
-            count = len(at.places)
+        size, count = math.prod(at.shape), len(at.places)
+        if count < size:
             vector = sp.csr_array((np.ones(count), (at.places, range(count))), (size, count)) @ vector
         return self.cp.reshape(vector, at.shape, order="C")
 
@@ -155,7 +148,7 @@ class _Lowering:
         It is tr(P inv(F)) with P = R L = M Mᵀ, and the block [[F, M], [Mᵀ, T]] is psd.
         """
         # The check knows that F is symmetric; cvxpy would add an equality for each pair of entries.
-        f = symmetric(self.expr(inner, scope, env))
+        f = symmetric(self.cp, self.expr(inner, scope, env))
         side = infer(inner, scope).dims[0].value(self.instance.sizes())
         before, after = (self.product(k, scope, env) if k else np.eye(side) for k in (left, right))
         m = after if np.array_equal(after, before.T) else factor(after @ before).T

@@ -9,7 +9,6 @@ The test whether the proof of a shipped program also holds for another one is st
 """
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -48,9 +47,12 @@ def match(source: Checked, target: Checked) -> Renaming | None:
     It is computed once for two programs, so the result must not be changed.
     """
     a, b = source.program, target.program
-    if a.problem_class != b.problem_class or a.sense != b.sense or len(a.choose) != len(b.choose):
-        return None
-    if len(a.constraints) != len(b.constraints):
+    if (
+        a.problem_class != b.problem_class
+        or a.sense != b.sense
+        or len(a.choose) != len(b.choose)
+        or len(a.constraints) != len(b.constraints)
+    ):
         return None
     start = Renaming()
     if not _same(_plain(source, a.objective), _plain(target, b.objective), start):
@@ -128,8 +130,9 @@ def _same_dim(a: Dim, b: Dim, renaming: Renaming) -> bool:
 
 def _same_kinds(source: Checked, target: Checked, renaming: Renaming) -> bool:
     """Whether variables agree in both, with the same kind and sign, and givens have the same shape."""
-    chosen: Mapping[str, tuple[str, str]] = {d.name: (d.kind, d.sign) for d in source.program.choose}
-    others = {d.name: (d.kind, d.sign) for d in target.program.choose}
+    chosen, others = (
+        {d.name: (d.kind, d.sign) for d in checked.program.choose} for checked in (source, target)
+    )
     for x, y in renaming.names.items():
         if chosen.get(x) != others.get(y):
             return False

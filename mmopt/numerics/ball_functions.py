@@ -46,7 +46,6 @@ from mmopt.numerics.balls import (
     transpose,
     unknown,
 )
-from mmopt.numerics.float_functions import eigenvectors
 from mmopt.numerics.linear_algebra import graded
 
 # Steps of inverse iteration, and the shares of its estimate, which may be too high, that are tried.
@@ -129,9 +128,8 @@ def eigenvalue_bound(a: Ball) -> float:
     m = symmetric(a)
     if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
         return -float("inf")
-    n = len(m.mid)
     guess = float(np.linalg.eigvalsh(m.mid)[0])
-    size = gamma(n + 2) * float(np.abs(np.diag(m.mid)).sum())
+    size = gamma(len(m.mid) + 2) * float(np.abs(np.diag(m.mid)).sum())
     bounds = (_bound_by_shift(m, s) for s in (guess - size, guess / 2, 0.0))
     return next((bound for bound in bounds if bound > -np.inf), -np.inf)
 
@@ -140,8 +138,7 @@ def _bound_by_shift(m: Ball, s: float) -> float:
     """A number, s less the error, proved to be below all eigenvalues of a symmetric ``m``; or else -inf."""
     if not float_functions.is_definite(m.mid, s):
         return -np.inf
-    diagonal = np.diagonal(m.mid)
-    slip = gamma(len(m.mid) + 4) * float(np.abs(diagonal - s).sum() + abs(s)) * 2 + TINY
+    slip = gamma(len(m.mid) + 4) * float(np.abs(np.diagonal(m.mid) - s).sum() + abs(s)) * 2 + TINY
     return s - slip - frobenius(m.rad)
 
 
@@ -258,8 +255,7 @@ def root(a: Ball) -> Ball:
         least = max(0.0, eigenvalue_bound(exact(mid)))
     elif least < 0:
         mid, least = mid - least * np.eye(len(mid)), 0.0
-    off = sub(a, matmul(exact(mid), exact(mid)))
-    change = norm(off)
+    change = norm(sub(a, matmul(exact(mid), exact(mid))))
     both = least + float(np.sqrt(max(0.0, eigenvalue_bound(a))))
     bound = min(float(np.sqrt(change)), change / both if both > 0 else float("inf"))
     return rounded(mid, np.full(mid.shape, bound))
@@ -290,8 +286,7 @@ def polar(a: Ball) -> Ball:
     least = eigenvalue_bound(h)
     if least <= 0:
         return unknown(p.mid)
-    gram = sub(matmul(balls.transpose(p), p), exact(np.eye(len(p.mid))))
-    skew = norm(gram)  # of P from orthogonal
+    skew = norm(sub(matmul(transpose(p), p), exact(np.eye(len(p.mid)))))  # of P from orthogonal
     away = norm(sub(a, matmul(p, h))) + skew * norm(h)  # of A from Q H
     other = max(0.0, least - away)  # λ(H') is the smallest singular value of A
     moved = skew + 2.0 * away / (least + other)
@@ -360,7 +355,7 @@ def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
 
     K is ``mid`` (p, q), p <= q: see **Nuclear norms** above.
     """
-    vectors = eigenvectors(mid @ mid.T)
+    vectors = matrix_functions.eigenvectors(mid @ mid.T)
     rows = vectors.T @ mid
     sizes, turned = graded(rows.T, vectors)
     sizes[:turned] = np.linalg.norm(vectors[:, :turned].T @ mid, axis=1)

@@ -249,8 +249,7 @@ def smallest_singular(a: Ball) -> float:
     guess = float_functions.inv(a.mid)
     if not (np.isfinite(guess).all() and np.isfinite(a.rad).all()):
         return 0.0
-    rest = _Inverse(a, None, 0.0).missing(exact(np.eye(len(guess))), guess)
-    off = norm(rest)
+    off = norm(_Inverse(a, None, 0.0).missing(exact(np.eye(len(guess))), guess))
     return (1.0 - off) / frobenius(guess) if off < 1 else 0.0
 
 

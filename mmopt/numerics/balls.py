@@ -130,8 +130,7 @@ def _mul(a: Ball, b: Ball) -> Ball:
         return rounded(a.mid * b.mid, 0.0 if b.is_exact else np.abs(a.mid) * b.rad, 1)
     if b.is_exact:
         return rounded(a.mid * b.mid, a.rad * np.abs(b.mid), 1)
-    rad = np.abs(a.mid) * b.rad + a.rad * (np.abs(b.mid) + b.rad)
-    return rounded(a.mid * b.mid, rad, 4)
+    return rounded(a.mid * b.mid, np.abs(a.mid) * b.rad + a.rad * (np.abs(b.mid) + b.rad), 4)
 
 
 def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array | None = None) -> Ball:
@@ -209,8 +208,7 @@ def power(a: Ball, b: Ball) -> Ball:
 
 def _squared(a: Ball) -> Ball:
     """The square of a number, by its ends: a ball around the square of the midpoint loses the lower end."""
-    low, high = float(a.lower), float(a.upper)
-    low = max(low, 0.0)
+    low, high = max(float(a.lower), 0.0), float(a.upper)
     ends = np.nextafter(low * low, 0.0), np.nextafter(high * high, np.inf)
     return rounded((ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2 + U * ends[1], 4)
 

@@ -33,8 +33,7 @@ _PANEL_COLUMNS = 256  # columns after which the time is checked, where there are
 
 def svd(matrix: Array, full: bool = False) -> tuple[Array, Array]:
     """Singular values, descending, and right singular vectors as rows ((min(p, n), n), or (n, n) if full)."""
-    p, n = matrix.shape
-    if p > n:
+    if matrix.shape[0] > matrix.shape[1]:
         matrix = qr(matrix)  # the same right factors, without the large left one
     try:
         _, values, rows = scipy.linalg.svd(matrix, full_matrices=full)
@@ -312,8 +311,7 @@ def has_full_rank(matrix: Array) -> bool:
 
 def has_independent_columns(matrix: Array) -> bool:
     """Whether a QR factorisation shows full column rank beyond doubt; False: undecided."""
-    p, n = matrix.shape
-    return p >= n and _is_full(qr(matrix))
+    return matrix.shape[0] >= matrix.shape[1] and _is_full(qr(matrix))
 
 
 def row_basis(matrix: Array) -> Array:
@@ -370,8 +368,7 @@ def _is_full(triangle: Array, least: float = FULL_RANK) -> bool:
     square = triangle[: triangle.shape[1]]
     if square.shape[0] < square.shape[1] or 0 in square.shape:
         return False
-    condition, _ = scipy.linalg.lapack.dtrcon(square)
-    return bool(condition > least)
+    return bool(scipy.linalg.lapack.dtrcon(square)[0] > least)
 
 
 # For smaller matrices threads cost more than they gain: on a busy machine each product waits for them.

@@ -457,9 +457,8 @@ def level_designs(
             break
 
 
-def products_of_rising_t(space: RowSpace, start: Mixture) -> Iterator[tuple[Mixture, MomentSpectrum]]:
+def products_of_rising_t(space: RowSpace, measure: Mixture) -> Iterator[tuple[Mixture, MomentSpectrum]]:
     """Single products of rising t, until no attribute's measure promises more."""
-    measure = start
     strategy = spectrum(space, space.moments(measure))
     steps = MixedSteps()
     for _ in range(PRODUCT_STEPS):

@@ -43,7 +43,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import linalg, optimize, special
 
 from mmopt.limits import require_time
 from mmopt.numerics.arrays import EPS, Array, Ints
@@ -152,13 +152,8 @@ def negative_log_t(space: RowSpace, logits: Array) -> tuple[float, Array]:
 def _mixture(space: RowSpace, logits: Array) -> Mixture:
     """The mixture of ``PRODUCTS`` products with these logits, in the order of ``negative_log_t``."""
     first, *each = np.split(logits, PRODUCTS * np.cumsum([1, *space.shape])[:-1])
-    return Mixture(_softmax(first), tuple(_softmax(part.reshape(PRODUCTS, -1)) for part in each))
-
-
-def _softmax(logits: Array) -> Array:
-    """Measures of sum 1 along the last axis."""
-    values = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(values / values.sum(axis=-1, keepdims=True))
+    factors = tuple(special.softmax(part.reshape(PRODUCTS, -1), axis=-1) for part in each)
+    return Mixture(special.softmax(first), factors)
 
 
 def _waves(count: int, rng: np.random.Generator) -> Array:

@@ -109,10 +109,9 @@ def _summed_up(
 
 def spread(tables: TableSum) -> TableSum:
     """Tables whose set is within another's, in equal shares over the largest sets around it."""
-    sets = sorted(tables.arrays, key=len, reverse=True)
     largest: list[Axes] = []
     around: dict[Axes, list[Axes]] = {}
-    for axes in sets:
+    for axes in sorted(tables.arrays, key=len, reverse=True):
         members = set(axes)
         around[axes] = [other for other in largest if members.issubset(other)]
         if not around[axes]:
@@ -250,12 +249,12 @@ def _levelled(
     arrays: dict[Axes, Array], sizes: dict[Axes, float], subset: Axes, holders: list[Axes]
 ) -> float:
     """Give each table the mean of their maxima; returns at least how far rounding moved their sum."""
-    most = []
-    for axes in holders:
-        most.append(arrays[axes].max(axis=tuple(at for at, axis in enumerate(axes) if axis not in subset)))
+    most = [
+        arrays[axes].max(axis=tuple(at for at, axis in enumerate(axes) if axis not in subset))
+        for axes in holders
+    ]
     mean = sum(most) / len(most)
-    lost = 0.0
-    total = 0.0
+    lost = total = 0.0
     for axes, largest in zip(holders, most, strict=True):
         change = mean - largest
         arrays[axes] += along(change, subset, axes)
@@ -280,8 +279,7 @@ def elimination(sets: Iterable[Axes], sizes: Sequence[int]) -> tuple[tuple[Axes,
         costs = {axis: math.prod(float(sizes[other]) for other in group) for axis, group in around.items()}
         axis = min(costs, key=lambda one: costs[one])
         entries += costs[axis]
-        linked = around.pop(axis)
-        linked.discard(axis)
+        linked = around.pop(axis) - {axis}
         for other in linked:
             around[other] |= linked
             around[other].discard(axis)

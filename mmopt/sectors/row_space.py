@@ -8,12 +8,11 @@ what remains touches later sectors only. Rows of pairs of attributes are never s
 little is left of them. No Gram matrix is formed.
 """
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 
 import numpy as np
 import scipy.linalg
@@ -151,12 +150,10 @@ class RowSpace:
     def profile_tables(self, parts: Sequence[Array]) -> ProfileTables:
         """f as a sum of tables over at most twice as many attributes as a product looks at."""
         tables: dict[tuple[int, ...], Array] = {}
-        functions = self.functions
         for component, part, often in zip(
             self.components, parts, self.space.multiplicities.tolist(), strict=True
         ):
-            weight = often * self.rest_square(component)
-            add_component(tables, component, part, functions, weight)
+            add_component(tables, component, part, self.functions, often * self.rest_square(component))
         return tables
 
     def tables_rounding(self, parts: Sequence[Array]) -> float:
@@ -206,7 +203,7 @@ class RowSpace:
 
     def profile(self, parts: Sequence[Array]) -> Callable[[Ints], Array]:
         """f as a function of cells (c, k), each a row of orbit numbers."""
-        return functools.partial(at_cells, self.profile_tables(parts))
+        return partial(at_cells, self.profile_tables(parts))
 
     def vectors(self, cells: Ints) -> tuple[Array, ...]:
         """(c, d) per component: Q_κ(x) is the square v vᵀ of a vector."""
@@ -224,8 +221,7 @@ class RowSpace:
 
     def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
         """The largest f over all cells, proved from its tables; rounded up."""
-        tables = self.profile_tables(parts)
-        return largest_of_tables(self.shape, tables, self.tables_rounding(parts), seconds)
+        return largest_of_tables(self.shape, self.profile_tables(parts), self.tables_rounding(parts), seconds)
 
 
 @dataclass(frozen=True, eq=False)

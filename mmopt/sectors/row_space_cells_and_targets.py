@@ -142,8 +142,7 @@ class RowSpaceCells(Spanned):
     def largest_entry(self, parts: Sequence[Array]) -> float:
         largest = min((self._from_multiple(*entry, parts) for entry in self._proved), default=math.inf)
         if not largest < math.inf:
-            seconds = min(self.seconds, max(time_left(), LEAST_SECONDS))
-            largest = self.rows.largest(parts, seconds).upper
+            largest = self.rows.largest(parts, min(self.seconds, max(time_left(), LEAST_SECONDS))).upper
             self.note(parts, largest)
         return largest
 

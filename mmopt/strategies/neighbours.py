@@ -12,10 +12,9 @@ changes is the largest norm of Σ s_c a_c over them, a_c its columns:
   step, each added or removed, in at most k steps, any two at least b apart (``numerics.outward``).
 """
 
-import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, assert_never, get_args
 
@@ -274,7 +273,7 @@ class Neighbours:
 
     def fields(self) -> dict[str, Any]:
         """The numbers of the set, to be saved."""
-        return dataclasses.asdict(self)
+        return asdict(self)
 
 
 def unit_of(value: object) -> Neighbours:

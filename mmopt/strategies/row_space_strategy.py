@@ -187,8 +187,7 @@ class RowSpaceStrategy(StrategyOfFew):
 
     def sums_from(self, noisy: Array) -> dict[Rests, Array]:
         """By component (r, Π s): the estimated sums of its functions over the rows of data."""
-        ends = np.cumsum([one.rows for one in self.components])
-        split = np.split(noisy / self.scale, ends[:-1])
+        split = np.split(noisy / self.scale, np.cumsum([one.rows for one in self.components])[:-1])
         return {
             one.rests: one.inverse @ part.reshape(one.layout.size, -1)
             for one, part in zip(self.components, split, strict=True)

@@ -193,11 +193,6 @@ class SetStrategy(StrategyOfFew):
         most = max(map(len, self.matrices), default=0) + 1
         return 2 * most * max(1, *map(len, self.sets)) * max(1.0, *conditions)
 
-    @property
-    def rounding(self) -> float:
-        """A relative bound on the rounding of a squared error."""
-        return PER_CONDITION * self.largest_condition
-
     @cached_property
     def _combinations(self) -> dict[tuple[int, Implicit], _Combined]:
         """By attribute and factor what ``_combined`` returns."""
@@ -355,9 +350,8 @@ class SetCells(Spanned):
     @staticmethod
     def of(strategy: SetStrategy, workload: Workload) -> SetCells:
         """The cells as the sets of a strategy distinguish them; its weights do not matter."""
-        matrices = tuple(_at_least_one(a) for a in strategy.matrices)
         sets = strategy.sets
-        unit = SetStrategy(matrices, sets, np.ones(len(sets)))
+        unit = SetStrategy(tuple(map(_at_least_one, strategy.matrices)), sets, np.ones(len(sets)))
         return SetCells(np.ones(len(sets)), (1,) * len(sets), total=workload.n, unit=unit, workload=workload)
 
     @property
@@ -367,7 +361,7 @@ class SetCells(Spanned):
 
     @property
     def rounding(self) -> float:
-        return self.unit.rounding
+        return PER_CONDITION * self.unit.largest_condition
 
     @cached_property
     def _longest(self) -> Array:

@@ -20,8 +20,9 @@ import scipy.sparse as sp
 
 from mmopt.compiler.duality.lagrangian import Multipliers, Node, Nodes, ReadLine, Slopes
 from mmopt.compiler.duality.ranges import Range
-from mmopt.compiler.lower_to_cvxpy import Lowered, symmetric
+from mmopt.compiler.lower_to_cvxpy import Lowered
 from mmopt.language import ATOMS
+from mmopt.language.atoms.function_atoms import symmetric
 from mmopt.limits import require_time, time_not_counted
 from mmopt.numerics.arrays import Array
 
@@ -273,7 +274,7 @@ class _NodeLowering:
         """One Y above the inverse, or below the root, of a matrix whose size is f: [[Y, I], [I, F / f]]."""
         is_inverse = node.name == "inv"
         f, side = size_of(self.nodes.all[node.arguments[0]].value), node.shape[0]
-        matrix = symmetric(value / f)
+        matrix = symmetric(self.cp, value / f)
         bound, i = self.cp.Variable((side, side), symmetric=True), np.eye(side)
         corner = slice(side, None) if is_inverse else slice(None, side)
         line = self.cp.bmat([[bound, i], [i, matrix]] if is_inverse else [[matrix, bound], [bound, i]]) >> 0

@@ -243,9 +243,8 @@ def _places(instance: Instance) -> Ints | None:
     limit = workload.targets[finite] / lead**2
     least = np.full(int(same.max()) + 1, np.inf)
     np.minimum.at(least, same, limit)
-    implied = limit > least[same] if _only_relax(instance.checked) else np.zeros(len(same), dtype=bool)
+    stays = limit <= least[same] if _only_relax(instance.checked) else np.ones(len(same), dtype=bool)
     tight = np.flatnonzero(limit == least[same])
-    stays = ~implied
     stays[tight] = False
     stays[tight[np.unique(same[tight], return_index=True)[1]]] = True  # one of equal ones
     return None if stays.sum() > MOST_LEFT * len(stays) else np.where(stays, np.cumsum(stays) - 1, -1)

@@ -38,7 +38,6 @@ from types import MappingProxyType
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 import scipy.sparse.csgraph
 
 from mmopt.compiler.actions_on_expressions import PERMUTED
@@ -272,8 +271,7 @@ def in_factors(workload: Workload, parts: Sequence[Instance]) -> tuple[Instance,
     Nothing of the product is formed. None where the whole is not their product.
     """
     first = parts[0]
-    passed = [p.name for p in first.program.parameters if np.ndim(first.env[p.name]) == 0]
-    numbers = {name: first.env[name] for name in passed}
+    numbers = {p.name: first.env[p.name] for p in first.program.parameters if np.ndim(first.env[p.name]) == 0}
     sizes = {name: math.prod(part.sizes()[name] for part in parts) for name in first.sizes()}
     whole = replace(first, workload=workload, env=MappingProxyType({**sizes, **numbers}))
     traits = traits_of(first)

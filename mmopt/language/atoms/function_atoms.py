@@ -14,9 +14,7 @@ from mmopt.language.atoms import atom_gradients, component_forms, minorants, rul
 from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.language.atoms.expression_types import Curvature
 from mmopt.numerics import ball_functions, balls, float_functions
-from mmopt.numerics.ball_functions import GUESS, nuclear
 from mmopt.numerics.ball_inverse import sandwich
-from mmopt.numerics.balls import Ball
 
 CONVEX, CONCAVE = Curvature.CONVEX, Curvature.CONCAVE
 
@@ -253,7 +251,7 @@ FUNCTIONS_OF_CHOSEN = (
         latex=PrintedForm(r"\left\|{0}\right\|_*"),
         plain=PrintedForm("‖{0}‖∗"),
         text="nuclear({0})",
-        ball=nuclear,
+        ball=ball_functions.nuclear,
         cvxpy=lambda cp, a: cp.normNuc(a),
         gradient=atom_gradients.nuclear,
         minorant=minorants.nuclear,
@@ -262,7 +260,7 @@ FUNCTIONS_OF_CHOSEN = (
         ),
         by_component=component_forms.weighted,
         on_entry=lambda system, a: system.call("abs", a),
-        guess=GUESS,
+        guess=ball_functions.GUESS,
     ),
     Atom(
         name="root",
@@ -286,12 +284,12 @@ FUNCTIONS_OF_CHOSEN = (
 )
 
 
-def _root_of_squares(a: Ball, axis: int | None = None) -> Ball:
+def _root_of_squares(a: balls.Ball, axis: int | None = None) -> balls.Ball:
     """The ball of a Euclidean norm: of all entries, or along an axis."""
     return balls.sqrt(balls.total(balls.power(a, balls.exact(2.0)), axis=axis))
 
 
-def _symmetric(cp: Any, a: Any) -> Any:
+def symmetric(cp: Any, a: Any) -> Any:
     """A matrix that the check knows to be symmetric; cvxpy would add an equality for each pair of entries."""
     return a if a.is_symmetric() else cp.atoms.affine.wraps.symmetric_wrap(a)
 
@@ -443,7 +441,7 @@ NORMS = (
         plain=PrintedForm("λmax({0})"),
         text="lambda_max({0})",
         ball=ball_functions.largest_eigenvalue,
-        cvxpy=lambda cp, a: cp.lambda_max(_symmetric(cp, a)),
+        cvxpy=lambda cp, a: cp.lambda_max(symmetric(cp, a)),
         gradient=atom_gradients.extreme_eigenvalue(-1),
         minorant=minorants.eigenvalue(-1),
         cones=lambda shape, outputs, exponent: (("psd", shape[0], 1, 1),),
@@ -461,7 +459,7 @@ NORMS = (
         plain=PrintedForm("λmin({0})"),
         text="lambda_min({0})",
         ball=ball_functions.smallest_eigenvalue,
-        cvxpy=lambda cp, a: cp.lambda_min(_symmetric(cp, a)),
+        cvxpy=lambda cp, a: cp.lambda_min(symmetric(cp, a)),
         gradient=atom_gradients.extreme_eigenvalue(0),
         minorant=minorants.eigenvalue(0),
         cones=lambda shape, outputs, exponent: (("psd", shape[0], 1, 1),),
@@ -479,7 +477,7 @@ NORMS = (
         plain=PrintedForm("log det({0})"),
         text="logdet({0})",
         ball=ball_functions.log_determinant,
-        cvxpy=lambda cp, a: cp.log_det(_symmetric(cp, a)),
+        cvxpy=lambda cp, a: cp.log_det(symmetric(cp, a)),
         gradient=atom_gradients.logdet,
         minorant=minorants.logdet,
         cones=lambda shape, outputs, exponent: (

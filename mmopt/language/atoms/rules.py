@@ -138,8 +138,7 @@ def div(a: Type, b: Type) -> Type:
     if not a.is_constant:
         return out.broken(a.why or b.why or TWO_CHOSEN.replace("product", "quotient"))
     if a.sign <= 0 or not b.curvature.is_concave or b.loewner or b.sign <= 0:
-        why = "a quotient that is not (a constant >= 0) / (something concave and >= 0)"
-        return out.broken(b.why or why)
+        return out.broken(b.why or "a quotient that is not (a constant >= 0) / (something concave and >= 0)")
     return replace(out, curvature=Curvature.CONVEX)
 
 
@@ -183,8 +182,7 @@ def power(a: Type, b: Type, exponent: float | None = None) -> Type:
         f"the power {exponent:g} of a matrix",
         "the matrix inverse is inv(X), the matrix square root root(X), entry by entry it is sqrt(X)",
     )
-    sign = 1 if exponent % 2 == 0 or a.sign > 0 else 0
-    out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
+    out = Type(a.dims, a.is_row, int(exponent % 2 == 0 or a.sign > 0), symmetric=a.symmetric)
     if exponent == 1 and not a.is_constant:
         return a
     is_positive = a.sign > 0 and not a.loewner
@@ -209,11 +207,10 @@ def elementwise(bent: Curvature, *, increasing: bool = False, sign: int = 0, eve
     """
 
     def rule(a: Type) -> Type:
-        out = Type(a.dims, a.is_row, sign, symmetric=a.symmetric)
         rises = increasing or (even and a.sign > 0)
         keeps = a.curvature.is_affine or (not a.loewner and rises and a.curvature is bent)
         why = f"{'an increasing' if rises else 'a'} {bent.value} function of something {a.curvature.value}"
-        return with_curvature(out, a, bent, keeps, why)
+        return with_curvature(Type(a.dims, a.is_row, sign, symmetric=a.symmetric), a, bent, keeps, why)
 
     return rule
 
@@ -371,9 +368,8 @@ def length(what: str, of_matrix: str) -> Rule:
         _require(not a.is_scalar, f"{what} needs a vector, this is a number", "write abs(x)")
         if a.is_matrix and axis is None:
             raise RuleError(f"{what} of a matrix may mean several things", of_matrix)
-        out = _along(a, axis, 1)
         holds = a.curvature.is_affine or (a.sign > 0 and a.curvature.is_convex and not a.loewner)
-        return with_curvature(out, a, Curvature.CONVEX, holds, "a norm of a curved expression")
+        return with_curvature(_along(a, axis, 1), a, Curvature.CONVEX, holds, "a norm of a curved expression")
 
     return rule
 

@@ -20,7 +20,6 @@ from mmopt.language.atoms import atom_gradients, component_forms, minorants, rul
 from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.language.atoms.function_atoms import FUNCTIONS_OF_CHOSEN, NORMS
 from mmopt.numerics import ball_functions, ball_inverse, balls, float_functions, linear_algebra
-from mmopt.numerics.balls import Ball
 
 OPERATORS = (
     Atom(
@@ -213,7 +212,7 @@ PREPARING = (
         latex=PrintedForm(r"\operatorname{{toeplitz}}\left({0}\right)"),
         plain=PrintedForm("toeplitz({0})"),
         text="toeplitz({0})",
-        ball=lambda a: Ball(float_functions.toeplitz(a.mid), float_functions.toeplitz(a.rad)),
+        ball=lambda a: balls.Ball(float_functions.toeplitz(a.mid), float_functions.toeplitz(a.rad)),
         gradient=atom_gradients.toeplitz,
     ),
     Atom(
@@ -286,7 +285,9 @@ PREPARING = (
         latex=PrintedForm(r"\operatorname{{used\,rows}}\left({0};\,{1}\right)"),
         plain=PrintedForm("used_rows({0}, {1})"),
         text="used_rows({0}, {1})",
-        ball=lambda a, amount: Ball(*(float_functions.used_rows(part, amount) for part in (a.mid, a.rad))),
+        ball=lambda a, amount: balls.Ball(
+            *(float_functions.used_rows(part, amount) for part in (a.mid, a.rad))
+        ),
         plainly=(1,),
     ),
     Atom(

@@ -443,10 +443,9 @@ def _trace_type(expr: Apply, plain: Type, scope: Scope) -> Type:
     if curved.curvature.is_affine or not curved.loewner:
         return plain
     if not is_gram(factors[at + 1 :] + factors[:at], scope):
-        why = (
+        return replace(plain, why="").broken(
             f"the trace of a {curved.curvature.value} matrix against one not known to be psd (write W.T @ W)"
         )
-        return replace(plain, why="").broken(why)
     return replace(plain, curvature=curved.curvature, sign=1 if curved.psd else 0, why="")
 
 

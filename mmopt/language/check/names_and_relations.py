@@ -264,10 +264,11 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
             return f"x * log(x) is -entropy(x), which is convex: write -entropy({to_source(one)})"
     if form := _quadratic_form(left, right, scope):
         matrix, x = form
-        name = to_source(matrix)
         product = Apply("matmul", (Apply("root", (matrix,), matrix.span), x), x.span)
         hint = f"a quadratic form is written norm({to_source(product)})**2"
-        return hint if infer(matrix, scope).psd else f"{hint}, where {name} is psd: declare it so"
+        return (
+            hint if infer(matrix, scope).psd else f"{hint}, where {to_source(matrix)} is psd: declare it so"
+        )
     plain = right.args[0] if isinstance(right, Apply) and right.atom == "transpose" else right
     inferred = infer(left, scope)
     if left == plain and inferred.curvature.is_affine and not inferred.is_scalar:
@@ -298,6 +299,11 @@ SIDES = {
     ">=": ("concave", "convex"),
     ">>": ("concave", "convex"),
     "==": ("affine", "affine"),
+}
+SIDES_IN_WORDS = {
+    "convex": "the smaller side has",
+    "concave": "the larger side has",
+    "affine": "both sides of '==' have",
 }
 RULES = "the rules: python -m pydoc mmopt.language"
 
@@ -359,9 +365,7 @@ def check_curvature_of_sides(c: Constraint, types: tuple[Type, Type], scope: Sco
     r = c.relation
     sides = zip(SIDES[r.op], types, (r.left, r.right), strict=True)
     for word, t, e in sorted(sides, key=lambda side: side[0] == "concave"):
-        what = f"the {'smaller' if word == 'convex' else 'larger'} side has to be {word}"
-        what = "both sides of '==' have to be affine" if word == "affine" else what
-        wanted = f"'{c.name}': {what}"
+        wanted = f"'{c.name}': {SIDES_IN_WORDS[word]} to be {word}"
         if not suits(t, word):
             refuse_curvature(e, t, wanted, scope, relation_hint(r, *types))
         is_other = not t.curvature.is_affine and t.is_matrix and t.loewner != (r.op in ("<<", ">>"))
@@ -432,9 +436,8 @@ def check_smooth(expr: Expr, scope: Scope) -> None:
 
 def check_smooth_line(c: Constraint, scope: Scope) -> None:
     """``check_smooth`` for both sides of a line, which compares entries (a psd matrix is declared so)."""
-    is_order = c.relation.op in (">>", "<<")
     scope.source.require(
-        not is_order,
+        c.relation.op not in (">>", "<<"),
         c.relation.span,
         f"'{c.name}': a smooth program compares entries, not matrices",
         "declare the variable psd",

@@ -385,8 +385,9 @@ def misses(
     sides = _together(constraint, family, env, memo)
     if sides is None:
         for index in range(family.dim.value(env)):
-            miss = _miss(relation, {**env, family.index: index}, chosen, None, rounded)
-            yield replace(miss, index=(index,))
+            yield replace(
+                _miss(relation, {**env, family.index: index}, chosen, None, rounded), index=(index,)
+            )
         return
     yield _entries(*sides, env, chosen, memo, rounded)
 

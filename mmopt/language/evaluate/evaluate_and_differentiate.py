@@ -515,5 +515,6 @@ class Tape:
         def backward(args: Sequence[Any], value: Any, bar: Array, rounding: float) -> Sequence[Any]:
             return [bar[owners == k].reshape(shape) for k, shape in enumerate(shapes)]
 
-        block = float_functions.block
-        return self.add(arguments, lambda args, rounding: block(in_rows(args, are_rows)), backward)
+        return self.add(
+            arguments, lambda args, rounding: float_functions.block(in_rows(args, are_rows)), backward
+        )

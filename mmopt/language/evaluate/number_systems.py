@@ -230,7 +230,7 @@ class ByComponent:
         if not any(map(is_structured, args)):
             return self.numbers.call(atom, *args, **options)
         form, is_plain = ATOMS[atom].by_component, "axis" not in options
-        if form is not None and not all(map(_is_listed, args)):
+        if form is not None and any(isinstance(a, Split | Unlisted) and not a.is_listed for a in args):
             form = component_forms.on_unlisted_cells
         value = form(self.numbers, atom, *args, **options) if form is not None and is_plain else None
         if value is None:
@@ -323,11 +323,6 @@ class ByComponent:
             return component_forms.spread(self.numbers, space, entries, order)
         copies = np.repeat(space.multiplicities[order], [space.dims[at] for at in order])
         return self.call("sum", self.call("mul", self.numbers.count(copies), entries))
-
-
-def _is_listed(value: Any) -> bool:
-    """Whether a value is not over cells that are too many to list."""
-    return not isinstance(value, Split | Unlisted) or value.is_listed
 
 
 def _word(value: Any) -> str:

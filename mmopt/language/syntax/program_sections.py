@@ -183,13 +183,17 @@ def check_sections(source: Source, class_name: str, sections: Mapping[str, Secti
 
     chooses = class_name not in ("closed form", "procedure")
     either = "'minimize'" if class_name == "smooth" else "'minimize' or 'maximize'"
-    foreign = (
-        (name in sections, name, f"section '{name}' has no place in a program of class '{class_name}'", hint)
-        for name, hint in FOREIGN[class_name].items()
-    )
     # Whether it is wrong, its section, the message, and what to do.
     mistakes = (
-        *foreign,
+        *(
+            (
+                name in sections,
+                name,
+                f"section '{name}' has no place in a program of class '{class_name}'",
+                hint,
+            )
+            for name, hint in FOREIGN[class_name].items()
+        ),
         (
             chooses and lacks("minimize", "maximize"),
             "program",

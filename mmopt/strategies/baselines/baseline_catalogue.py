@@ -401,8 +401,7 @@ def _ratio(design: BaselineDesign, workload: Workload) -> float | None:
 
 def _built(call: Call, workload: Workload, norm: int) -> BaselineDesign:
     """The design of a call."""
-    design: BaselineDesign = call.baseline.build(workload, norm, **dict(call.given))
-    return design
+    return call.baseline.build(workload, norm, **dict(call.given))
 
 
 def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tuple[Cost, str]]:

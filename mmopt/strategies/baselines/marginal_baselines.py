@@ -104,10 +104,9 @@ def datacube(workload: Workload, norm: int) -> BaselineDesign:
     weights[chosen] = 1.0
     strategy = MarginalStrategy(sizes, weights, norm)
 
-    is_greedy = len(candidates(requested)) > MOST_EXACT_COVERS
     names = [_name(mask, [attribute.name for attribute in workload.domain.attributes]) for mask in chosen]
     count = f"{len(names)} marginal{'' if len(names) == 1 else 's'}"
-    how = ", by greedy covers" if is_greedy else ""
+    how = ", by greedy covers" if len(candidates(requested)) > MOST_EXACT_COVERS else ""
     return BaselineDesign(strategy.implicit(), f"{count}{how}: {', '.join(names)}", strategy)
 
 
