@@ -442,7 +442,7 @@ class _Reading:
         ]
         assert row.minorant is not None, row.name  # the check of the curvature has seen to it
         constant, parts = row.minorant(bar, near, *arguments, **node.options)
-        self.constant = balls.add(self.constant, constant)
+        self.constant = balls.add(self.constant, balls.total(constant))
         for argument, part in zip(node.arguments, parts, strict=True):
             if part is not None:
                 self.hand(argument, part)
