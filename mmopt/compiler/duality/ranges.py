@@ -355,8 +355,8 @@ class _Ranges:
         """Narrow a node's range to ``other`` as well; a number's to all entries, where it is repeated."""
         node = self.nodes.all[place]
         if node.kind != "constant":
-            is_array = bool(node.shape)
-            low, high = (other.low, other.high) if is_array else (np.max(other.low), np.min(other.high))
+            repeated = tuple(range(other.low.ndim - len(node.shape)))
+            low, high = other.low.max(axis=repeated), other.high.min(axis=repeated)
             self.ranges[place] = self.ranges[place].intersection(low, high)
             if node.inferred.psd and len(node.shape) == 2:
                 self.minors(place)

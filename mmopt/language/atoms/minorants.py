@@ -66,8 +66,9 @@ class Near:
 
 
 def fitted(bar: Ball, point: Any) -> Ball:
-    """``bar`` for an argument: summed up for a number that was spread over an array."""
-    return bar if np.ndim(point) or not bar.mid.ndim else balls.total(bar)
+    """``bar`` for an argument: summed up for a number that was spread over an array, a vector over rows."""
+    repeated = range(bar.mid.ndim - np.ndim(point))
+    return balls.total(bar, axis=0 if np.ndim(point) else None) if repeated else bar
 
 
 def spread(bar: Ball, axis: int | None) -> Ball:
