@@ -1,6 +1,5 @@
 """Lowering: an instance becomes a cvxpy problem, with handles on its variables and constraints."""
 
-import functools
 import math
 import operator
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from mmopt.compiler.bind import Instance
 from mmopt.compiler.lines_and_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
 from mmopt.language.atoms.function_atoms import symmetric
-from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer, vector_on_diagonal
 from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, positions
 from mmopt.language.syntax.exact_rewriting import taken_together
 from mmopt.language.syntax.syntax_tree import (
@@ -98,6 +97,8 @@ class _Lowering:
                 product, scope
             ).is_vector:
                 return self.diagonal(product, scope, env)
+            case Apply(atom="matmul", args=factors):
+                return self.product([*factors], scope, env)
         assert isinstance(e, Apply)
         form = ATOMS[e.atom].cvxpy
         assert form is not None, e.atom  # an atom of data alone, whose value is constant
@@ -124,8 +125,25 @@ class _Lowering:
         return self.cp.reshape(vector, at.shape, order="C")
 
     def product(self, factors: list[Expr], scope: Scope, env: Mapping[str, Any]) -> Any:
-        """The product of matrices, from left to right."""
-        return functools.reduce(operator.matmul, [self.expr(f, scope, env) for f in factors])
+        """The product, from left to right; one with a diagonal matrix scales columns or rows."""
+        vectors = [vector_on_diagonal(f, scope) if len(factors) > 1 else None for f in factors]
+        values = [self.expr(v or f, scope, env) for v, f in zip(vectors, factors, strict=True)]
+        product, is_scale = values[0], vectors[0] is not None
+        for value, vector in zip(values[1:], vectors[1:], strict=True):
+            if is_scale:
+                product = self.scaled(value.T, product).T
+            else:
+                product = product @ value if vector is None else self.scaled(product, value)
+            is_scale = is_scale and vector is not None
+        return self.cp.diag(product) if is_scale else product
+
+    def scaled(self, matrix: Any, by: Any) -> Any:
+        """The columns of a matrix times the entries of a vector; of a vector its entries."""
+        if all(isinstance(value, np.ndarray) for value in (matrix, by)):
+            return matrix * by
+        if matrix.ndim == 2:  # not left to cvxpy's broadcasting, which its faster compiler does not know
+            by = np.ones((matrix.shape[0], 1)) @ self.cp.reshape(by, (1, by.size), order="C")
+        return self.cp.multiply(matrix, by)
 
     def diagonal(self, e: Apply, scope: Scope, env: Mapping[str, Any]) -> Any:
         """``diag(A @ F @ B)`` without forming the product: the row sums of (A @ F) * B.T."""

@@ -9,7 +9,7 @@ the problem unbounded, others follow. The same problem, with room in its constra
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -46,12 +46,14 @@ def derive_bound(
     objective: float,
     started: float,
     multipliers: Mapping[str, Any],
-    points: list[Mapping[str, Array]] | None,
+    points: list[Mapping[str, Array]] | None = None,
+    most_problems: int | None = None,
 ) -> Derived:
     """The best bound within the time; ``started`` (``time.monotonic``) is when the task began.
 
     ``multipliers``: by constraint, of any origin, tried before a problem is solved for others.
-    ``points`` collects the points of the problems, in which numbers are near one.
+    ``points`` collects the points of the problems, in which numbers are near one; of these at most
+    ``most_problems`` are solved.
     The lack of a bound raises nothing: ``Derived.why`` gives the reason.
     """
     instance, tolerance = task.instance, task.overrides.get("tolerance") or Options().tolerance
@@ -66,9 +68,8 @@ def derive_bound(
             return Derived(None, why=f"it is predicted to take {seconds:.0f} s: allow more with a time limit")
         with Clock(limit) as clock:  # Ctrl-C ends it with the best bound so far
             lines = line_bounds(instance, point, level_above(instance, objective))
-            for derived in _bounds_at_points(
-                task, lines, row, clock, multipliers, [] if points is None else points
-            ):
+            ends = [] if points is None else points
+            for derived in _bounds_at_points(task, lines, row, clock, multipliers, ends, most_problems):
                 if best.bound is None or (
                     derived.bound is not None and improves(best.bound, derived.bound, instance.program.sense)
                 ):
@@ -111,6 +112,7 @@ def _bounds_at_points(
     clock: Clock,
     multipliers: Mapping[str, Any],
     ends: list[Mapping[str, Array]],
+    most_problems: int | None,
 ) -> Iterator[Derived]:
     """Bounds at the solver's points, one perturbation after the other; where lines cancel, scaled twice.
 
@@ -123,7 +125,7 @@ def _bounds_at_points(
     tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (
         abs(float(lines.nodes.all[lines.nodes.objective].value)) < SMALL_OBJECTIVE
     )
-    for (share, size), by_parts in product(tried, (False, True)):
+    for (share, size), by_parts in islice(product(tried, (False, True)), most_problems):
         if clock.is_over:
             return
         options = Options(

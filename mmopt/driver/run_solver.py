@@ -13,6 +13,7 @@ from mmopt.compiler import Instance, Scaling, is_shipped, lower, scale
 from mmopt.driver.accepted_options_and_inputs import OPTIONS_OF_SOLVERS, unread_option
 from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import Ending, Row, understates_error
+from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_and_meaning import (
     Candidate,
     bound_of,
@@ -23,7 +24,7 @@ from mmopt.driver.judge.score_and_meaning import (
     may_move,
     starts_from,
 )
-from mmopt.driver.problem_for_bound_or_inner_point import moved_inside
+from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, moved_inside
 from mmopt.driver.remarks import stopped_early, unscaled_warning
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
@@ -55,6 +56,7 @@ class Best:
     bound: float | None = None
     multipliers: Mapping[str, Array] | None = None
     unrepaired: Mapping[str, Array] | None = None  # the point, before its repair
+    derived: Derived | None = None  # a bound read off the program's constraints
 
     def offer(
         self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
@@ -89,6 +91,19 @@ class Best:
             self.multipliers = multipliers
         self.point = charged(self.instance, best, self.multipliers)
         return repaired
+
+    def derive(self, task: Task, started: float) -> None:
+        """Derive a bound at the first feasible point, where the task derives one: it may end the run.
+
+        It is read at the multipliers of the run; where that leaves a gap, one problem is solved for others.
+        """
+        point = self.feasible_point
+        if self.derived is None and point is not None and task.derives:
+            multipliers = self.multipliers or {}
+            found = derive_bound(
+                task, point.variables, point.objective, started, multipliers, most_problems=1
+            )
+            self.derived = Derived(None) if found.why else found  # an estimate ends nothing
 
     def move_inside(self, clock: Clock, tolerance: float) -> None:
         """Move the point of a user's program, where it misses lines, to one at which they hold."""
@@ -155,6 +170,7 @@ class Best:
             violation=point.before,
             unrepaired=self.unrepaired,
             bound=self.bound,
+            derived=self.derived,
             multipliers=self.multipliers or {},
             **how,
         )
@@ -180,13 +196,17 @@ class Best:
     def gap(self) -> float:
         """The gap between the best point and the best bound; infinite without both."""
         point = self.feasible_point
-        gap = None if point is None else gap_of(self.instance.checked, point.objective, self.bound)
-        return math.inf if gap is None else gap
+        bounds = [self.bound, *([] if self.derived is None else [self.derived.bound])]
+        gaps = [
+            gap_of(self.instance.checked, point.objective, bound) for bound in bounds if point is not None
+        ]
+        return min((gap for gap in gaps if gap is not None), default=math.inf)
 
 
 # A solve that is predicted to take longer, in seconds, is announced before it begins.
 SECONDS_TO_ANNOUNCE = 60.0
 BASELINE_SECONDS = 0.5  # after which no further baseline is offered
+SHARPER = 1e-2  # part of the tolerance that a run is asked for where its bound is derived
 SECONDS_BETWEEN = 0.1  # between two reports of a kernel's own count
 
 
@@ -208,6 +228,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
     before = time.monotonic() - started
     scaled: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
+    is_first = False
     history: list[Row] = []
     reported = -math.inf
     with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
@@ -215,7 +236,10 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
             points = row.points(instance, options, clock)
         else:
             scaled = scale(instance)
-            points = _points_unscaled(run(row, lower(scaled[0]), options, clock), scaled[1])
+            # A derived bound may end the run at its first point, which a few more iterations sharpen.
+            is_first = task.derives and row.method == "interior point"
+            asked = replace(options, tolerance=options.tolerance * SHARPER) if is_first else options
+            points = _points_unscaled(run(row, lower(scaled[0]), asked, clock), scaled[1])
         with closing(points):
             for last in points:
                 counted = (
@@ -226,6 +250,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                 history += [iteration.row(before, certified=False) for iteration in counted]
                 if len(last.variables) == len(instance.program.choose):
                     best.offer(last.variables, last.multipliers, last.polar)
+                    if is_first and best.gap > options.tolerance:
+                        best.derive(task, started)
                     if (scored := best.iteration(last, clock.elapsed)) is not None:
                         history.append(scored.row(before, certified=True))
                 if last.variables or clock.elapsed - reported >= SECONDS_BETWEEN:

@@ -217,7 +217,11 @@ def with_derived_bound(
     """
     if not task.derives or ending.stop == Stop.INTERRUPTED:
         return ending
-    derived = derive_bound(task, point.variables, ending.objective, started, ending.multipliers, points)
+    tolerance = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
+    derived = ending.derived or Derived(None)  # the run's
+    gap = gap_of(task.instance.checked, ending.objective, derived.bound)
+    if gap is None or gap > tolerance:
+        derived = derive_bound(task, point.variables, ending.objective, started, ending.multipliers, points)
     if derived.why and refuted(ending.objective, derived.bound, task.instance.program.sense):
         derived = Derived(None, why=derived.why)  # an estimate may be above, which is no error
     if derived.bound is None:
@@ -229,8 +233,7 @@ def with_derived_bound(
     doubt = f"the bound derived from the program's lines is an estimate: {derived.why}"
     doubts, stop = (doubt,) if derived.why else (), ending.stop
     # The solver could not stop by the derived bound: where that is the only one, its gap is judged here.
-    if ending.bound is None and gap is not None and stop == Stop.FINISHED:
-        tolerance = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
+    if ending.bound is None and gap is not None and stop in (Stop.FINISHED, Stop.REACHED):
         stop = Stop.REACHED if gap <= tolerance else Stop.MISSED
         wider = f", or ask for a tolerance of {rounded(gap, 1, up=True, layout='e')}" if gap < 0.5 else ""
         if stop == Stop.MISSED:

@@ -355,7 +355,7 @@ def _decomposed(mid: Array) -> tuple[Array, Array, Array]:
 
     K is ``mid`` (p, q), p <= q: see **Nuclear norms** above.
     """
-    vectors = matrix_functions.eigenvectors(mid @ mid.T)
+    vectors = float_functions.eigenvectors(mid @ mid.T)
     rows = vectors.T @ mid
     sizes, turned = graded(rows.T, vectors)
     sizes[:turned] = np.linalg.norm(vectors[:, :turned].T @ mid, axis=1)

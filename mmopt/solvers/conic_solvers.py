@@ -85,8 +85,17 @@ class SolverRow:
 
 
 SOLVERS: tuple[SolverRow, ...] = (
-    SolverRow("clarabel", "CLARABEL", "clarabel", "clarabel", SOC | PSD | CURVED, "interior point", 1e-6),
-    SolverRow("scs", "SCS", "scs", "scs", SOC | PSD | CURVED, "first order", 1e-4),
+    SolverRow(
+        "clarabel",
+        "CLARABEL",
+        "clarabel",
+        "clarabel",
+        SOC | PSD | CURVED,
+        "interior point",
+        1e-6,
+        quadratic=True,
+    ),
+    SolverRow("scs", "SCS", "scs", "scs", SOC | PSD | CURVED, "first order", 1e-4, quadratic=True),
     # CVXOPT's cone solver, which cvxpy calls, takes neither exponential nor power cones.
     SolverRow("cvxopt", "CVXOPT", "cvxopt", "cvxopt", SOC | PSD, "interior point", 1e-6),
     # QOCO takes no psd cone: of the shipped programs only query_weighting and eigen_design fit.
@@ -334,13 +343,19 @@ def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Gen
             return
 
 
+def _upper_triangle(handed: Handover) -> Any:
+    """The upper triangle of the quadratic objective's matrix; zeros where the objective is linear."""
+    size = handed.data["c"].size
+    return sp.csc_array(sp.triu(handed.data.get("P", sp.csc_array((size, size))), format="csc"))
+
+
 def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     """Runs of Clarabel, each to a finer tolerance."""
     import clarabel
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
 
     q = handed.data["c"]
-    p = sp.csc_array((q.size, q.size))
+    p = _upper_triangle(handed)
     cones = dims_to_solver_cones(handed.cones)  # type: ignore[no-untyped-call]
     used = 0
     for factor in CLARABEL_RUNS:
@@ -396,7 +411,7 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRu
     import scs
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
 
-    data = {name: handed.data[name] for name in ("A", "b", "c")}
+    data = {"P": _upper_triangle(handed), **{name: handed.data[name] for name in ("A", "b", "c")}}
     cones = dims_to_solver_dict(handed.cones)  # type: ignore[no-untyped-call]
     tight = max(options.tolerance * STRETCH_TOLERANCE, 1e-12)
     start: dict[str, Any] = {}

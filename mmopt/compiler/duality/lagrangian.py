@@ -37,7 +37,7 @@ in semidefinite programming, SIAM J. Numer. Anal. 46, 2007) are the same where e
 The lines are nodes, every part of objective and constraints once, arguments before values. A family that
 stays one (a matrix inequality per query) has nodes for each index; parts that do not depend on the index
 still occur once. The diagonal and the trace of a product are written as sums of entries, which is the same
-number without the product.
+number without the product; a product with a diagonal matrix scales columns or rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ from mmopt.compiler.lines_and_cones import Line, line
 from mmopt.language import ATOMS, evaluate, evaluate_ball
 from mmopt.language.atoms.expression_types import Type
 from mmopt.language.atoms.minorants import Near
-from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer, vector_on_diagonal
 from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, in_rows, positions
 from mmopt.language.syntax.exact_rewriting import sum_of_products, taken_together
 from mmopt.language.syntax.syntax_tree import (
@@ -67,6 +67,7 @@ from mmopt.language.syntax.syntax_tree import (
     Relation,
     is_rank,
     names_in,
+    transpose,
 )
 from mmopt.limits import require_time
 from mmopt.numerics import ball_functions, balls, float_functions
@@ -241,6 +242,11 @@ class Nodes:
                 len(self.all[self.place(side, scope, items)].shape) == 2 for side in sides
             ):
                 return self.atom(sum_of_products(expr, *sides), inferred, scope, items)
+            case Apply(atom="matmul", args=(left, right)) if vector := vector_on_diagonal(right, scope):
+                return self.atom(Apply("mul", (left, vector), expr.span), inferred, scope, items)
+            case Apply(atom="matmul", args=(left, right)) if vector_on_diagonal(left, scope):
+                turned = Apply("matmul", (transpose(right), left), expr.span)
+                return self.atom(Apply("transpose", (turned,), expr.span), inferred, scope, items)
             case Apply():
                 return self.atom(expr, inferred, scope, items)
         return replace(node, value=node.assembled([self.all[a].value for a in node.arguments]))
@@ -442,7 +448,7 @@ class _Reading:
         ]
         assert row.minorant is not None, row.name  # the check of the curvature has seen to it
         constant, parts = row.minorant(bar, near, *arguments, **node.options)
-        self.constant = balls.add(self.constant, constant)
+        self.constant = balls.add(self.constant, balls.total(constant))
         for argument, part in zip(node.arguments, parts, strict=True):
             if part is not None:
                 self.hand(argument, part)

@@ -211,6 +211,10 @@ class _NodeLowering:
                 value if self.nodes.all[a].kind == "constant" else self.argument(place, i, a, value)
                 for i, (a, value) in enumerate(zip(node.arguments, values, strict=True))
             ]
+        if node.name == "mul" and node.shape != self.nodes.all[node.arguments[1]].shape != ():
+            values[1] = np.ones((node.shape[0], 1)) @ self.cp.reshape(
+                values[1], (1, node.shape[1]), order="C"
+            )
         power, base = self.nodes.all[node.arguments[-1]], self.nodes.all[node.arguments[0]]
         if node.name == "pow" and power.kind == "constant" and not power.shape:
             size = size_of(base.value)  # its cone is of numbers near one

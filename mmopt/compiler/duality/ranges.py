@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from mmopt.compiler.duality.lagrangian import (
     affine_bound,
     nodes_of,
 )
-from mmopt.language import ATOMS
+from mmopt.language import ATOMS, Atom
 from mmopt.language.atoms.minorants import Near
 from mmopt.limits import require_time
 from mmopt.numerics import balls
@@ -220,40 +221,54 @@ def range_of_argument(nodes: Nodes, node: Node, value: Range) -> Range | None:
     out = Range.unknown(argument.shape)
     # c + p · x <= sign · atom(x) for all x: with one entry of p not 0 this bounds that entry by ``end``.
     for sign, end in sides:
-        for point, slope, entry in _tangents(argument.shape, by_entry) if np.isfinite(end).any() else ():
-            points: list[Any] = [point, *(b.mid for b in more)]
+        for point, slope, entry in _tangents(argument.shape, row, end):
+            points = [point, *(b.mid for b in more)]
             near = Near(points, [slope, *(None for _ in more)], [argument.inferred.sign] * len(points))
-            c, (p, *_) = row.minorant(exact(sign), near, None, *more, **node.options)
-            if p is None or np.count_nonzero(p.mid) != 1:
+            bar = exact(np.full(point.shape if by_entry else (), sign))
+            c, (p, *_) = row.minorant(bar, near, None, *more, **node.options)
+            if p is None or (c.mid.shape != p.mid.shape if by_entry else _has_others(p, entry)):
                 continue
-            at = entry if point.shape else ()
-            place = int(np.ravel_multi_index(at, p.mid.shape)) if at else 0
-            if np.delete(p.rad, place).any():
-                continue
-            least, most = _ends(p[at], c, end)
-            out.low[entry] = np.maximum(out.low[entry], least)
-            out.high[entry] = np.minimum(out.high[entry], most)
+            least, most = _ends(p if by_entry else p[entry], c, end)
+            at = ... if row.equivariance in ALIKE else entry
+            out.low[at] = np.maximum(out.low[at], least)
+            out.high[at] = np.minimum(out.high[at], most)
     return widened(out.low, out.high)
 
 
-def _tangents(shape: tuple[int, ...], by_entry: bool) -> Iterator[tuple[Array, Array | None, Any]]:
-    """Where a minorant is taken: the point, the slope there, and the entries that it bounds."""
-    if by_entry:
-        yield from ((np.asarray(at), None, ...) for at in TANGENT_POINTS)
+MOST_AT_ONCE = 2**20  # numbers, of entries times points
+ALIKE = frozenset({"soft", "extreme"})  # words of atoms that bound all their entries as they bound the first
+
+
+def _tangents(shape: tuple[int, ...], row: Atom, end: Array) -> Iterator[tuple[Array, Array | None, Any]]:
+    """Where a minorant is taken: the point, or points, the slope there, and the entries that it bounds."""
+    if not np.isfinite(end).any():
         return
-    for entry in np.ndindex(shape):
+    if row.equivariance == "entrywise":
+        for part in np.array_split(TANGENT_POINTS, 1 + TANGENT_POINTS.size * end.size // MOST_AT_ONCE):
+            yield part, None, ...
+        return
+    for entry in islice(np.ndindex(shape), 1 if row.equivariance in ALIKE else None):
         for side in (1.0, -1.0):
             slope = np.zeros(shape)
             slope[entry] = side
             yield np.zeros(shape), slope, entry
 
 
-def _ends(p: Ball, c: Ball, end: Array) -> tuple[Array | float, Array | float]:
-    """The least and the largest x with p x <= end - c."""
-    if not (np.isfinite(p.rad) and np.isfinite(c.rad)) or abs(p.mid) <= 2 * p.rad:
-        return -np.inf, np.inf
+def _has_others(p: Ball, entry: tuple[int, ...]) -> bool:
+    """Whether entries other than this one, or none, may differ from 0."""
+    used = (p.mid != 0) | (p.rad != 0)
+    return not p.mid[entry] or np.count_nonzero(used) != 1
+
+
+def _ends(p: Ball, c: Ball, end: Array) -> tuple[Array, Array]:
+    """The least and the largest x with p x <= end - c for every p, or each of several with its c."""
+    each = tuple(range(-end.ndim, 0))
+    p, c = (Ball(*(np.expand_dims(np.ravel(part), each) for part in (b.mid, b.rad))) for b in (p, c))
     rest = quotient(plus(Range(end, end), Range(-c.upper, -c.lower)), Range(p.lower, p.upper))
-    return (-np.inf, rest.high) if p.mid > 0 else (rest.low, np.inf)
+    is_known = np.isfinite(p.rad) & np.isfinite(c.rad) & (np.abs(p.mid) > 2 * p.rad)
+    low = np.where(is_known & (p.mid < 0), rest.low, -np.inf)
+    high = np.where(is_known & (p.mid > 0), rest.high, np.inf)
+    return low.max(axis=0), high.min(axis=0)
 
 
 SWEEPS = 6
@@ -340,8 +355,8 @@ class _Ranges:
         """Narrow a node's range to ``other`` as well; a number's to all entries, where it is repeated."""
         node = self.nodes.all[place]
         if node.kind != "constant":
-            is_array = bool(node.shape)
-            low, high = (other.low, other.high) if is_array else (np.max(other.low), np.min(other.high))
+            repeated = tuple(range(other.low.ndim - len(node.shape)))
+            low, high = other.low.max(axis=repeated), other.high.min(axis=repeated)
             self.ranges[place] = self.ranges[place].intersection(low, high)
             if node.inferred.psd and len(node.shape) == 2:
                 self.minors(place)

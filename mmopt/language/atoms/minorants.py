@@ -7,8 +7,9 @@ is chosen, an array p of its shape with
 
     <bar, f(x)> >= c + <p, x>  for every argument x for which f is defined,
 
-both as balls that contain what belongs to the true ``bar`` in the ball that came in. Where an argument is
-itself curved, p has the sign (is psd or its negative) that its curvature needs.
+both as balls that contain what belongs to the true ``bar`` in the ball that came in. Where an argument
+is itself curved, p has the sign (is psd or its negative) that its curvature needs. An atom entry by entry may
+give c as an array of the shape of ``bar``, whose sum counts; the inequality then holds entry by entry.
 
 A convex f is above its tangents, whose points are any floats; a norm is above every linear function whose
 coefficients the dual norm bounds by 1, and max above every average. Which of them is *best* is guessed from
@@ -65,8 +66,9 @@ class Near:
 
 
 def fitted(bar: Ball, point: Any) -> Ball:
-    """``bar`` for an argument: summed up for a number that was spread over an array."""
-    return bar if np.ndim(point) or not bar.mid.ndim else balls.total(bar)
+    """``bar`` for an argument: summed up for a number that was spread over an array, a vector over rows."""
+    repeated = range(bar.mid.ndim - np.ndim(point))
+    return balls.total(bar, axis=0 if np.ndim(point) else None) if repeated else bar
 
 
 def spread(bar: Ball, axis: int | None) -> Ball:
@@ -175,14 +177,14 @@ def _points(candidates: Any, near: Near, least: float = -np.inf, most: float = n
 
 def tangent(bar: Ball, at: Array, value: Ball, slope: Ball) -> Minorant:
     """f(x) is beyond value + slope (x - at), entry by entry."""
-    return inner(bar, balls.sub(value, balls.mul(slope, exact(at)))), (balls.mul(bar, slope),)
+    return balls.mul(bar, balls.sub(value, balls.mul(slope, exact(at)))), (balls.mul(bar, slope),)
 
 
 def absolute(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     """|x| >= s x for every s in [-1, 1]."""
     slopes = slope_of(bar, near)
     s = np.clip(np.where(np.isfinite(slopes), slopes, np.sign(np.nan_to_num(near.points[0]))), -1.0, 1.0)
-    return NOTHING, (balls.mul(bar, exact(_of_sign(s, near.signs[0]))),)
+    return exact(np.zeros(s.shape)), (balls.mul(bar, exact(_of_sign(s, near.signs[0]))),)
 
 
 @np.errstate(all="ignore")
@@ -234,7 +236,7 @@ def div(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
     candidates = np.sqrt(weights.mid / -slope) if slope is not None else np.full(weights.mid.shape, np.nan)
     at = exact(_points(np.where(candidates > 0, candidates, np.nan), near, LEAST_POINT, at=1))
     pulled = balls.div(balls.div(weights, at), at)
-    return balls.total(balls.mul(exact(2.0), balls.div(weights, at))), (None, balls.neg(pulled))
+    return balls.mul(exact(2.0), balls.div(weights, at)), (None, balls.neg(pulled))
 
 
 # -- reductions and norms
@@ -376,7 +378,7 @@ LARGEST_RATIO = 1e150
 def _split(p: Ball, near: Near, at: int, value: Ball | None) -> tuple[Ball, Ball | None]:
     """The share in the constant c of a constant argument (``value``), or the p of one that is chosen."""
     if value is not None:
-        return balls.total(balls.mul(p, value)), None
+        return balls.mul(p, value), None
     return NOTHING, fitted(p, near.points[at])
 
 
@@ -509,7 +511,7 @@ def huber(bar: Ball, near: Near, a: Ball | None, limit: Ball | None) -> Minorant
     slopes = _slope_in_shape(bar, near, 0)
     s = _of_sign(np.clip(np.where(np.isfinite(slopes), slopes, point), -most, most), near.signs[0])
     square = balls.mul(exact(0.25), balls.mul(exact(s), exact(s)))
-    return balls.neg(balls.total(balls.mul(bar, square))), (balls.mul(bar, exact(s)), None)
+    return balls.neg(balls.mul(bar, square)), (balls.mul(bar, exact(s)), None)
 
 
 @np.errstate(all="ignore")

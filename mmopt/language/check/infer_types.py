@@ -399,6 +399,14 @@ def not_symmetric(expr: Expr, scope: Scope) -> tuple[int, int] | None:
     return None
 
 
+def vector_on_diagonal(expr: Expr, scope: Scope) -> Expr | None:
+    """The vector v of ``diag(v)``; None for other expressions."""
+    match expr:
+        case Apply(atom="diag", args=(vector,)) if infer(expr, scope).is_matrix:
+            return vector
+    return None
+
+
 def is_gram(factors: list[Expr], scope: Scope) -> bool:
     """Whether a product is psd by its form: ``P``, ``M.T @ M``, ``M.T @ P @ M`` with P psd."""
     half, odd = divmod(len(factors), 2)

@@ -9,7 +9,6 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
-from flint import arb
 
 from mmopt.language import ATOMS
 from mmopt.language.atoms.atom import Atom
@@ -101,7 +100,7 @@ def minorant(
     assert atom.minorant is not None, f"'{atom.name}' has a curvature and no minorant"
     args = [None if c else balls.exact(a) for a, c in zip(point, chosen, strict=True)]
     constant, found = atom.minorant(balls.exact(bar), near, *args, **call.options)
-    assert constant.mid.shape == ()
+    assert constant.mid.shape in ((), np.shape(bar))
     for p, a, c in zip(found, point, chosen, strict=True):
         assert p is not None or not c
         assert p is None or p.mid.shape == np.shape(a)
@@ -110,6 +109,14 @@ def minorant(
 
 def below(atom: Atom, call: Call, bar: Any, found: Any, args: Any, out: Type, tight: float = np.inf) -> None:
     constant, pulled = found
+    if constant.mid.ndim:  # entry by entry
+        each = bar * atom.numpy(*args, **call.options)
+        parts = [(p.mid * a, p.rad * np.abs(a)) for p, a in zip(pulled, args, strict=True) if p is not None]
+        if all(np.shape(part) == each.shape for part, _ in parts):
+            ends = constant.mid + sum(part for part, _ in parts), constant.rad + sum(rad for _, rad in parts)
+            sizes = np.abs(each) + np.abs(constant.mid) + sum(np.abs(part) for part, _ in parts)
+            assert (ends[0] <= each + ends[1] + 1e-12 * sizes).all(), f"{atom.name} on {call}"
+        constant = balls.total(constant)
     value = float(np.sum(bar * atom.numpy(*args, **call.options)))
     terms = [(p.mid * a, p.rad * np.abs(a)) for p, a in zip(pulled, args, strict=True) if p is not None]
     size = sum(float(np.abs(t).sum()) for t, _ in terms) + abs(value) + abs(float(constant.mid)) + 1e-300
@@ -192,7 +199,7 @@ def not_above(atom: Atom, call: Call, rng: Rng) -> None:
             constant, pulled = minorant(atom, call, bar, told, args, chosen)
         if not all(map(is_finite, (constant, *pulled))):
             continue  # no claim
-        line = arb(float(constant.mid)) - arb(float(constant.rad))
+        line = np.sum(arbs(constant.mid) - arbs(constant.rad))
         for p, a in zip(pulled, args, strict=True):
             if p is not None:
                 line += np.sum(arbs(p.mid) * arbs(a) - arbs(p.rad) * abs(arbs(a)))
