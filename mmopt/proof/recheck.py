@@ -200,9 +200,16 @@ class Recheck:
             self.rows.add(f"given {name}", _shapes({name: value}), f"passed by the caller{place}", True)
 
     def _by_component(self, checked: Checked, strategy: ComponentStrategy | StrategyOfFew) -> Instance | None:
-        """The program on the components of the workload, onto which the saved values are put."""
+        """The program on the components of the workload; ``solution`` then has the saved values on them.
+
+        None, with a row that says why, where they do not fit.
+        """
         s = self.solution
-        words = f"{strategy.p:,} functions" if isinstance(strategy, StrategyOfFew) else strategy.cells.words
+        words = (
+            f"{strategy.p:,} measured queries"
+            if isinstance(strategy, StrategyOfFew)
+            else strategy.cells.words
+        )
         try:
             instance = instance_by_component(s, strategy, checked, self.workload)
         except Error as error:
@@ -284,7 +291,9 @@ class Recheck:
     ) -> None:
         """Check the bound, by ``certify`` or by l2_strategy's certificate, the gap, grades and status.
 
+        A claimed bound is tried on feasible points, and no figure may be beyond its bound.
         objective, graded : as recomputed, and its grade; no gap is checked without an objective.
+        derived : the bound read off the constraints again, where the file has one.
         """
         s = self.solution
         compute = self.error_bound if instance.program.bound == "l2_strategy" else certify
@@ -293,6 +302,7 @@ class Recheck:
             self.gap(gap_of(instance.checked, objective, bound))
         is_derived = derived is not None and bound is not None and bound == derived.bound
         grade = derived.grade if derived is not None and is_derived else grade_of(instance, bound)
+        # The total error has at most the grade "estimated", its bound "proved".
         self.grades((graded, grade, "estimated", "proved"))
         if grade == "claimed" and bound is not None:
             self._claim(instance, bound)

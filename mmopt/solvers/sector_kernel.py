@@ -265,7 +265,10 @@ def _designs(program: str, env: Mapping[str, Any], reserve: _Reserve) -> Iterato
 
 
 def _query_shares(program: str, env: Mapping[str, Any]) -> QueryShares:
-    """The queries with targets, and the weight of all variances."""
+    """The queries with targets.
+
+    The weight of all variances is ``total / sum(c)`` of ``fitness_hybrid``, 0 for other programs.
+    """
     queries = env["W" if program == MINIMAX else "L"]
     sizes = queries.rows.sizes
     targets = np.ones(len(sizes)) if program == MINIMAX else env["c"].values

@@ -352,11 +352,13 @@ class _Ranges:
         return out
 
     def narrow(self, place: int, other: Range) -> None:
-        """Narrow a node's range to ``other`` as well; a number's to all entries, where it is repeated."""
+        """Narrow a node's range to ``other`` as well; to all entries of it where the node's value is repeated in them."""
         node = self.nodes.all[place]
         if node.kind != "constant":
-            repeated = tuple(range(other.low.ndim - len(node.shape)))
-            low, high = other.low.max(axis=repeated), other.high.min(axis=repeated)
+            low, high = (
+                end_of(end, axis=tuple(range(end.ndim - len(node.shape))))
+                for end_of, end in ((np.max, other.low), (np.min, other.high))
+            )
             self.ranges[place] = self.ranges[place].intersection(low, high)
             if node.inferred.psd and len(node.shape) == 2:
                 self.minors(place)

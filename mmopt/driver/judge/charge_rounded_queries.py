@@ -217,10 +217,14 @@ def _norm(a: Array) -> float:
 
 
 def _error_norm(workload: Workload, source: str | None, rows: Any, size: float) -> float:
-    """N(E) at most, for a source as it is in the environment; ``size``: N of that."""
+    """An upper bound on N(E) of ``charged_bound`` for one source, ``rows`` as the program has it.
+
+    ``size`` : N of the queries. For a root E is γ of it, or what ``root_rounding`` proves; for L B it is φ of
+    its length, by component or times √n; over cells that are not listed see below.
+    """
     rounding = _relative_rounding(workload, source, rows)
     if isinstance(rows, Split) and isinstance(rows.columns, Spanned):
-        # N(E B) is at most the error with N = the identity, at the scale at which its longest column is 1.
+        # N(E B) is at most the error of B as a strategy, scaled so that its longest column has length 1.
         length = size if source == "workload.basis" else _length(rows) / (1 - rounding)
         return rounding * length * math.sqrt(rows.columns.longest) * GROW
     if source == "workload.basis":

@@ -392,7 +392,10 @@ def _halves(products: Sequence[Product], rows: Ints) -> list[Ints]:
 def _union_by_turns(
     workload: Workload, products: Sequence[Product], grouping: Ints, norm: int, seed: int
 ) -> tuple[UnionStrategy, Ints]:
-    """Strategies, shares and means by turns from a grouping; the best, and its main part of each product."""
+    """Strategies, shares and means by turns from a grouping.
+
+    Returns the best union, and for each product the part that answers most of it.
+    """
     weights = np.array([p.weight for p in products])
     means = (np.unique(grouping)[:, None] == grouping).astype(float)
     ends: list[tuple[float, UnionStrategy, Ints]] = []
@@ -405,10 +408,10 @@ def _union_by_turns(
             for part in part_weights
         ]
         each = np.array([part.errors(workload) for part in parts])
-        used = np.where(means > 0, each, 0.0)
+        used = np.where(means > 0, each, 0.0)  # an error may be infinite where the mean is 0
         shares = shares_of(np.array([part @ e for part, e in zip(part_weights, used, strict=True)]), norm)
         strategy = UnionStrategy(tuple(parts), tuple(shares.tolist()))
-        while strategy.sensitivity > 1.0:
+        while strategy.sensitivity > 1.0:  # rounding
             strategy = strategy.divided(strategy.sensitivity)
         error = strategy.total_error(workload)
         means = np.square(shares)[:, None] / each
