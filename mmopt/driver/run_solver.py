@@ -100,10 +100,10 @@ class Best:
         point = self.feasible_point
         if self.derived is None and point is not None and task.derives:
             multipliers = self.multipliers or {}
-            found = derive_bound(
+            derived = derive_bound(
                 task, point.variables, point.objective, started, multipliers, most_problems=1
             )
-            self.derived = Derived(None) if found.why else found  # an estimate ends nothing
+            self.derived = Derived(None) if derived.why else derived  # an estimate ends nothing
 
     def move_inside(self, clock: Clock, tolerance: float) -> None:
         """Move the point of a user's program, where it misses lines, to one at which they hold."""
@@ -238,8 +238,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
             scaled = scale(instance)
             # A derived bound may end the run at its first point, which a few more iterations sharpen.
             is_first = task.derives and row.method == "interior point"
-            asked = replace(options, tolerance=options.tolerance * SHARPER) if is_first else options
-            points = _points_unscaled(run(row, lower(scaled[0]), asked, clock), scaled[1])
+            sharper = replace(options, tolerance=options.tolerance * SHARPER) if is_first else options
+            points = _points_unscaled(run(row, lower(scaled[0]), sharper, clock), scaled[1])
         with closing(points):
             for last in points:
                 counted = (

@@ -352,7 +352,7 @@ class _Ranges:
         return out
 
     def narrow(self, place: int, other: Range) -> None:
-        """Narrow a node's range to ``other`` as well; to all entries of it where the node's value is repeated in them."""
+        """Narrow a node's range to ``other`` as well, which may repeat the node's value in several entries."""
         node = self.nodes.all[place]
         if node.kind != "constant":
             low, high = (
