@@ -352,7 +352,7 @@ class _Ranges:
         return out
 
     def narrow(self, place: int, other: Range) -> None:
-        """Narrow a node's range to ``other`` as well, which may repeat the node's value in several entries."""
+        """Narrow a node's range to ``other`` as well, in which the node's value may be repeated."""
         node = self.nodes.all[place]
         if node.kind != "constant":
             low, high = (
