@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mmopt.errors import SolverError
 from mmopt.numerics.arrays import Array, Ints, frozen
-from mmopt.workloads.blocks.matrices_and_weights import column_classes
+from mmopt.workloads.blocks.query_matrices import column_classes
 
 __all__ = ["Block", "Inexact", "coefficients", "disjoint_blocks", "first_independent", "is_whole"]
 

@@ -54,7 +54,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.report import Contents, answers_table, display, write_page
 from mmopt.report.accuracy_and_release_charts import release_figure
-from mmopt.report.accuracy_and_release_tables import release_rows
+from mmopt.report.accuracy_release_and_ledger_tables import release_rows
 from mmopt.report.chart_parts import has_matplotlib, save
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
 from mmopt.results import Frame, Solution

@@ -25,7 +25,7 @@ from mmopt.mechanism.release_writing import (
     SIMULATED,
     guarantee,
 )
-from mmopt.report.accuracy_and_release_tables import release_rows
+from mmopt.report.accuracy_release_and_ledger_tables import release_rows
 from mmopt.results import Frame
 from mmopt.results.saved_fields import UNREADABLE
 

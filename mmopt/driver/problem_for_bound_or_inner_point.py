@@ -52,9 +52,9 @@ def derive_bound(
     """The best bound within the time; ``started`` (``time.monotonic``) is when the task began.
 
     ``multipliers``: by constraint, of any origin, tried before a problem is solved for others.
-    ``points`` collects the points of the problems, in which numbers are near one; of these at most
-    ``most_problems`` are solved.
-    The lack of a bound raises nothing: ``Derived.why`` gives the reason.
+    ``points``: a list to which each solved problem's point is added, in the program's own units. At most
+    ``most_problems`` problems are solved.
+    The lack of a bound raises nothing: ``Derived.why`` says why there is none, or why it is an estimate.
     """
     instance, tolerance = task.instance, task.overrides.get("tolerance") or Options().tolerance
     limit = task.overrides.get("time_limit", np.inf) - (time.monotonic() - started)

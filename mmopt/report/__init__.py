@@ -3,9 +3,9 @@
 - ``table_style.py``: tables, and how numbers look
 - ``program_tables_and_forecasts.py``: tables of programs, and forecasts of solves
 - ``workload_tables.py``: a workload file as tables
-- ``solution_and_history_tables.py``: tables of a solution and of its history
+- ``solution_recheck_and_history_tables.py``: tables of a solution and of its history
 - ``comparison_tables.py``: tables of compared programs, baselines and their ranking
-- ``accuracy_and_release_tables.py``: tables of accuracy, plans, answers and ledgers
+- ``accuracy_release_and_ledger_tables.py``: tables of accuracy, plans, answers and ledgers
 - ``accuracy_and_release_charts.py``: charts of accuracy and of released answers
 - ``chart_parts.py``: parts that charts share
 - ``strategy_charts.py``: charts of a strategy: its entries, the cost of each cell, the error of each query

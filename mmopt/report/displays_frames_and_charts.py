@@ -28,14 +28,14 @@ from mmopt.mechanism.release_writing import answers_frame
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.epsilon_delta_rho import Privacy, privacy_warning
-from mmopt.report.accuracy_and_release_tables import accuracy_by_group, entries_table, privacy_rows
+from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_group, entries_table, privacy_rows
 from mmopt.report.chart_parts import need_matplotlib
 from mmopt.report.comparison_tables import comparison_report, factors_legend, factors_tables
 from mmopt.report.convergence_chart import convergence_figure
 from mmopt.report.explain.explained_facts import statements
 from mmopt.report.explain.explanation_html_and_mathml import fragment
 from mmopt.report.explain.explanation_sections import Block, Excerpt, Listing, Paragraph
-from mmopt.report.solution_and_history_tables import (
+from mmopt.report.solution_recheck_and_history_tables import (
     history_frame,
     solved_workload,
     tuning_table,

@@ -1,7 +1,7 @@
 """The names that ``mmopt.report`` exports, loaded all together."""
 
 from mmopt.report.accuracy_and_release_charts import write_accuracy_chart
-from mmopt.report.accuracy_and_release_tables import (
+from mmopt.report.accuracy_release_and_ledger_tables import (
     NOT_PRIVATE,
     accuracy_by_group,
     accuracy_by_query,
@@ -33,7 +33,7 @@ from mmopt.report.program_tables_and_forecasts import (
     takers_table,
 )
 from mmopt.report.report_page import Contents, solution_page, write_page
-from mmopt.report.solution_and_history_tables import (
+from mmopt.report.solution_recheck_and_history_tables import (
     history_frame,
     history_table,
     slack_table,

@@ -15,13 +15,13 @@ from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.report.accuracy_and_release_charts import accuracy_figure, release_figure
-from mmopt.report.accuracy_and_release_tables import accuracy_by_group, answers_table, release_rows
+from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_group, answers_table, release_rows
 from mmopt.report.chart_parts import need_matplotlib, picture
 from mmopt.report.displays_frames_and_charts import chart, display
 from mmopt.report.explain import explain
 from mmopt.report.explain.explanation_html_and_mathml import PAGE_STYLE, STYLE, fragment
 from mmopt.report.explain.explanation_sections import DocumentSection, arranged
-from mmopt.report.solution_and_history_tables import solution_rows, solved_workload
+from mmopt.report.solution_recheck_and_history_tables import solution_rows, solved_workload
 from mmopt.request import WorkloadLike
 from mmopt.results import Frame, Solution
 from mmopt.workloads import Workload

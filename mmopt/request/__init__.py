@@ -119,7 +119,7 @@ Files here:
 - ``workload_file_and_arguments.py``: a workload file as a whole, and workloads as callers pass them; the
   program that is solved when none is named
 - ``domain_and_data_keys.py``: the keys ``domain`` and ``data``
-- ``attribute_cells_and_words.py``: the cells of one attribute, and the words for them and for queries on it
+- ``attribute_cells_and_block_words.py``: the cells of one attribute, words for them and for queries on it
 - ``query_keys.py``: the queries of a workload file: blocks, products, marginals
 - ``python_values.py``: dictionaries and lists of Python as nodes
 - ``yaml_tree.py``: the text of a workload file, its values with their places, and small readers of them

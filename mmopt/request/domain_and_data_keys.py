@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mmopt.errors import placed, suggest
-from mmopt.request.attribute_cells_and_words import FORMS, RUN, CellWords, is_block_word, read_encoding
+from mmopt.request.attribute_cells_and_block_words import FORMS, RUN, CellWords, is_block_word, read_encoding
 from mmopt.request.yaml_tree import (
     ListNode,
     Map,

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.errors import placed, suggest
-from mmopt.request.attribute_cells_and_words import (
+from mmopt.request.attribute_cells_and_block_words import (
     BLOCK_NUMBERS,
     BLOCK_WORDS,
     CellWords,

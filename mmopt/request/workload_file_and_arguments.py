@@ -45,7 +45,7 @@ from mmopt.strategies import Neighbours
 from mmopt.strategies.baselines import is_baseline
 from mmopt.workloads import Domain, Workload
 from mmopt.workloads.arrays_and_frames import is_frame
-from mmopt.workloads.blocks.matrices_and_weights import AnyMatrix
+from mmopt.workloads.blocks.query_matrices import AnyMatrix
 
 _OF_A_PERSON = ("rows", "participation")
 _NEIGHBOURS = (

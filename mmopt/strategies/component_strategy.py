@@ -16,7 +16,7 @@ from mmopt.numerics.linear_algebra import largest_singular_value, pseudo_factors
 from mmopt.numerics.outward import not_below, root_up, rounded
 from mmopt.strategies.protocol_and_dense_strategy import SUPPORT_TOLERANCE, StrategyForm, as_dense
 from mmopt.symmetry.components import Cells, Key
-from mmopt.symmetry.queries_on_components import query_rows
+from mmopt.symmetry.query_rows_on_components import query_rows
 from mmopt.symmetry.workload_by_component import check_fit, mean_roots
 from mmopt.workloads import Dense, Workload
 

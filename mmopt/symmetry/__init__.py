@@ -4,7 +4,7 @@
 - ``attribute_queries.py``: the queries on one attribute, and the swaps of its values that do not change them
 - ``components.py``: the components of one attribute, and of several together
 - ``workload_by_component.py``: Gram matrices and targets of a workload by components
-- ``queries_on_components.py``: the rows of any queries on the components of a workload
+- ``query_rows_on_components.py``: the rows of any queries on the components of a workload
 
 The theorem. Let a group of permutations of the cells leave the workload's Gram matrix unchanged (for accuracy
 targets: map the pairs of query and target to themselves, up to the signs of the queries). A convex program

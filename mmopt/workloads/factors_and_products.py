@@ -24,7 +24,7 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.workloads.blocks.combined_blocks import Kron, Padded, Reordered, Scaled, Union, kron, unit_rows
 from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor
-from mmopt.workloads.blocks.matrices_and_weights import Dense, Sparse, positive
+from mmopt.workloads.blocks.query_matrices import Dense, Sparse, positive
 from mmopt.workloads.blocks.range_blocks import AllRange, Haar, Hierarchy, Identity, Prefix, Total, WidthRange
 from mmopt.workloads.domain import Domain, join
 from mmopt.workloads.encodings import describe_number, refuse_repeated

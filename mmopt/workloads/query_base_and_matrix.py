@@ -18,7 +18,7 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
 from mmopt.workloads.blocks.combined_blocks import Scaled
 from mmopt.workloads.blocks.implicit_matrix import Implicit, describe_array
-from mmopt.workloads.blocks.matrices_and_weights import AnyMatrix, Dense, Sparse, per_query
+from mmopt.workloads.blocks.query_matrices import AnyMatrix, Dense, Sparse, per_query
 from mmopt.workloads.domain import Domain
 
 

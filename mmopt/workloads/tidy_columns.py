@@ -15,7 +15,7 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.workloads.blocks.combined_blocks import Padded, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.matrices_and_weights import Sparse
+from mmopt.workloads.blocks.query_matrices import Sparse
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins

@@ -28,7 +28,7 @@ from mmopt.numerics.linear_algebra import rounding_of_root
 from mmopt.workloads.arrays_and_frames import check_labels, labelled
 from mmopt.workloads.blocks.combined_blocks import Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.matrices_and_weights import AnyMatrix, positive
+from mmopt.workloads.blocks.query_matrices import AnyMatrix, positive
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.factors_and_products import Product, check_products, with_shared_factors
 from mmopt.workloads.query_base_and_matrix import Explicit, spelled_out

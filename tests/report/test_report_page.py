@@ -1,7 +1,7 @@
 """The page of a report: whole, the same each time, and of the private table only what was released.
 
 Guards report/explain/explanation_text_and_latex.py, report/explain/explanation_html_and_mathml.py,
-accuracy_and_release_tables.py.
+accuracy_release_and_ledger_tables.py.
 """
 
 import dataclasses

@@ -1,13 +1,13 @@
 """Numbers of the tables in few digits and words, never cut; texts are wrapped and never read as markup.
 
-Guards accuracy_and_release_tables.py.
+Guards accuracy_release_and_ledger_tables.py.
 """
 
 import pytest
 
 from mmopt.errors import counted
 from mmopt.report import pairs_table, paragraphs
-from mmopt.report.accuracy_and_release_tables import decimals
+from mmopt.report.accuracy_release_and_ledger_tables import decimals
 from mmopt.report.table_style import duration, figure, gap, memory, rows_table, shortened, storage
 from tests.report.printed import printed
 

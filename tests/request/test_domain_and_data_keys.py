@@ -1,6 +1,6 @@
 """Keys of an attribute (encodings, labels, groups, rules) make the cells that they describe.
 
-Guards attribute_cells_and_words.py.
+Guards attribute_cells_and_block_words.py.
 """
 
 import math

@@ -1,12 +1,12 @@
 """Every word for a block of queries, against its rows written out by definition.
 
-Guards attribute_cells_and_words.py.
+Guards attribute_cells_and_block_words.py.
 """
 
 import numpy as np
 import pytest
 
-from mmopt.request.attribute_cells_and_words import BLOCK_NUMBERS, BLOCK_WORDS
+from mmopt.request.attribute_cells_and_block_words import BLOCK_NUMBERS, BLOCK_WORDS
 from tests.workloads.implicit_twins import TWINS, check_block
 
 SIZES = (1, 2, 3, 7, 8, 13)

@@ -11,7 +11,7 @@ from sector_strategies import layout, prefixes
 from mmopt.errors import OptionError
 from mmopt.sectors.functions_of_few import all_subsets
 from mmopt.sectors.sector_layout_and_variances import SectorLayout
-from mmopt.workloads.blocks.matrices_and_weights import Dense
+from mmopt.workloads.blocks.query_matrices import Dense
 from mmopt.workloads.factors_and_products import identity, predicates, prefix, total
 
 SIZES = (2, 3, 4)

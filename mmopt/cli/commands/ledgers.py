@@ -5,7 +5,7 @@ from pathlib import Path
 from mmopt.cli.command_output import answer, say, show
 from mmopt.errors import counted
 from mmopt.ledger import Ledger
-from mmopt.report.accuracy_and_release_tables import entries_table
+from mmopt.report.accuracy_release_and_ledger_tables import entries_table
 from mmopt.report.table_style import pairs_table, paragraphs
 
 

@@ -37,7 +37,7 @@ from mmopt.report.explain.explained_facts import (
 )
 from mmopt.report.explain.explanation_html_and_mathml import as_fragment, as_html
 from mmopt.report.explain.explanation_text_and_latex import as_latex, as_text
-from mmopt.report.solution_and_history_tables import solved_workload
+from mmopt.report.solution_recheck_and_history_tables import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.strategies import Strategy, StrategyOfFew, as_dense

@@ -2,6 +2,6 @@
 
 - ``implicit_matrix.py``: ``Implicit``: the operations of every block
 - ``range_blocks.py``: blocks of ranges: cells, prefixes, all ranges, hierarchies
-- ``matrices_and_weights.py``: queries given as a matrix, dense or sparse, and weights and targets of queries
+- ``query_matrices.py``: queries given as a matrix, dense or sparse, and weights and targets of queries
 - ``combined_blocks.py``: blocks made of others: scaled, weighted, on other cells; Kronecker products, stacks
 """

@@ -1,5 +1,5 @@
 """Implicit matrices against dense twins: Kronecker products, scales, classes of columns
-(implicit_matrix, matrices_and_weights), and what passes the limit of memory.
+(implicit_matrix, query_matrices), and what passes the limit of memory.
 """
 
 from functools import partial
@@ -13,7 +13,7 @@ from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.workloads import factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import Kron, Scaled, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
-from mmopt.workloads.blocks.matrices_and_weights import Dense, Sparse, column_classes
+from mmopt.workloads.blocks.query_matrices import Dense, Sparse, column_classes
 from tests.workloads.implicit_twins import BLOCKS, random_block
 
 
