@@ -135,7 +135,9 @@ class _Lowering:
             else:
                 product = product @ value if vector is None else self.scaled(product, value)
             is_scale = is_scale and vector is not None
-        return self.cp.diag(product) if is_scale else product
+        if is_scale:
+            return np.diag(product) if isinstance(product, np.ndarray) else self.cp.diag(product)
+        return product
 
     def scaled(self, matrix: Any, by: Any) -> Any:
         """The columns of a matrix times the entries of a vector; of a vector its entries."""

@@ -226,9 +226,9 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     seconds = min(predicted(instance, row).seconds if task.report else 0.0, options.time_limit)
     if seconds > SECONDS_TO_ANNOUNCE:
         task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
-    before = time.monotonic() - started
+    seconds_before = time.monotonic() - started
     scaled: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
-    is_first = False
+    derives_early = False
     history: list[Row] = []
     reported = -math.inf
     with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
@@ -237,8 +237,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         else:
             scaled = scale(instance)
             # A derived bound may end the run at its first point, which a few more iterations sharpen.
-            is_first = task.derives and row.method == "interior point"
-            sharper = replace(options, tolerance=options.tolerance * SHARPER) if is_first else options
+            derives_early = task.derives and row.method == "interior point"
+            sharper = replace(options, tolerance=options.tolerance * SHARPER) if derives_early else options
             points = _points_unscaled(run(row, lower(scaled[0]), sharper, clock), scaled[1])
         with closing(points):
             for last in points:
@@ -247,13 +247,13 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                     if last.estimate is None
                     else [Iteration(last.iterations, clock.elapsed, *last.estimate)]
                 )
-                history += [iteration.row(before, certified=False) for iteration in counted]
+                history += [iteration.row(seconds_before, certified=False) for iteration in counted]
                 if len(last.variables) == len(instance.program.choose):
                     best.offer(last.variables, last.multipliers, last.polar)
-                    if is_first and best.gap > options.tolerance:
+                    if derives_early and best.gap > options.tolerance:
                         best.derive(task, started)
                     if (scored := best.iteration(last, clock.elapsed)) is not None:
-                        history.append(scored.row(before, certified=True))
+                        history.append(scored.row(seconds_before, certified=True))
                 if last.variables or clock.elapsed - reported >= SECONDS_BETWEEN:
                     reported = clock.elapsed
                     best.tell(task, row.name, reported, last.iterations)
@@ -296,7 +296,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         word=last.raw,
         options=options,
         iterations=last.iterations,
-        compile=before + clock.handed_over,
+        compile=seconds_before + clock.handed_over,
         solve=solved - clock.handed_over,
         scaling={} if scaled is None else scaled[1].scales,
         history=history,

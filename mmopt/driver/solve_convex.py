@@ -266,7 +266,9 @@ def _run_solvers(task: Task) -> tuple[Candidate, Ending]:
         if is_open and may_move(task.instance) and (other := _other_solver(task, row)) is not None:
             overrides = {"time_limit": SECONDS_OF_ANOTHER, **task.overrides}
             with suppress(SolverError, TooLargeError):
-                return run_solver(replace(task, overrides=overrides), other, best, started)
+                point, ending = run_solver(replace(task, overrides=overrides), other, best, started)
+                remark = () if ending.stop == Stop.REACHED else (f"{row.name} gave no point: {error.message}",)
+                return point, replace(ending, warnings=(*ending.warnings, *remark))
         raise
     options = ending.options
     assert isinstance(options, Options)

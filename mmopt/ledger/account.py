@@ -3,7 +3,6 @@
 ``Terms``, ``Entry`` and ``Account`` are what a ledger declares and what was spent from it: values, read from
 the file and never changed.
 
-
 **Sums.** A cost in the measure of a ledger is a double. Costs are added as fractions, exactly, so that no
 rounding lets the sum pass the total.
 

@@ -25,6 +25,8 @@ from mmopt.workloads.tidy_columns import require_table, tidy_columns
 Bools = npt.NDArray[np.bool_]
 
 FIGURES = ("estimate", "standard_error", "low", "high", "coverage")
+# Columns of answers that no column of an attribute may be called.
+RESERVED = ("query", "label", *FIGURES, "refined", "private")
 """Names of the columns of numbers in published answers."""
 
 _ROUNDED = 1e-14  # relative: some 90 roundings of an answer
@@ -127,7 +129,7 @@ def described(workload: Workload) -> dict[str, Any]:
     return {
         "groups": tuple(name for name, rows in workload.groups() for _ in range(rows.stop - rows.start)),
         "labels": tuple(workload.labels()),
-        "columns": tidy_columns(workload, ("query", "label", *FIGURES, "refined", "private")),
+        "columns": tidy_columns(workload, RESERVED),
     }
 
 

@@ -95,7 +95,7 @@ SOLVERS: tuple[SolverRow, ...] = (
         1e-6,
         quadratic=True,
     ),
-    SolverRow("scs", "SCS", "scs", "scs", SOC | PSD | CURVED, "first order", 1e-4, quadratic=True),
+    SolverRow("scs", "SCS", "scs", "scs", SOC | PSD | CURVED, "first order", 1e-4),
     # CVXOPT's cone solver, which cvxpy calls, takes neither exponential nor power cones.
     SolverRow("cvxopt", "CVXOPT", "cvxopt", "cvxopt", SOC | PSD, "interior point", 1e-6),
     # QOCO takes no psd cone: of the shipped programs only query_weighting and eigen_design fit.
@@ -328,7 +328,7 @@ def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Gen
     handed = hand_over(lowered, row.cvxpy, quadratic=row.quadratic)  # cvxpy keeps it for its own runs
     clock.hand_over()
     limit, used = options.max_iterations or MOST_ITERATIONS, total([])
-    by_name = {"clarabel": _clarabel, "scs": _scs}.get(row.name, _by_cvxpy)
+    by_name = {"clarabel": _clarabel_of_quadratic, "scs": _scs}.get(row.name, _by_cvxpy)
     runs = by_name if row.function is None else partial(_by_function, row)
     for number, result in enumerate(runs(handed, options, clock), 1):
         counted = handed.counted(result.counted, used or 0, number)
@@ -343,10 +343,21 @@ def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Gen
             return
 
 
-def _upper_triangle(handed: Handover) -> Any:
-    """The upper triangle of the quadratic objective's matrix; zeros where the objective is linear."""
-    size = handed.data["c"].size
-    return sp.csc_array(sp.triu(handed.data.get("P", sp.csc_array((size, size))), format="csc"))
+def _clarabel_of_quadratic(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
+    """Clarabel's runs; of a quadratic objective the first as it is, the others in cones.
+
+    As it is the objective takes less time, and in cones a badly scaled one is solved more exactly.
+    """
+    if "P" in handed.data and handed.data["P"].nnz:
+        first = next(_clarabel(handed, options, clock))
+        if first.stop is None:
+            yield first
+        if options.max_iterations is not None:
+            options = replace(
+                options, max_iterations=max(1, options.max_iterations - (first.iterations or 0))
+            )
+        handed = hand_over(handed.lowered, handed.solver)
+    yield from _clarabel(handed, options, clock)
 
 
 def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
@@ -355,7 +366,7 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
 
     q = handed.data["c"]
-    p = _upper_triangle(handed)
+    p = sp.csc_array(sp.triu(handed.data.get("P", sp.csc_array((q.size, q.size))), format="csc"))
     cones = dims_to_solver_cones(handed.cones)  # type: ignore[no-untyped-call]
     used = 0
     for factor in CLARABEL_RUNS:
@@ -411,7 +422,7 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRu
     import scs
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
 
-    data = {"P": _upper_triangle(handed), **{name: handed.data[name] for name in ("A", "b", "c")}}
+    data = {name: handed.data[name] for name in ("A", "b", "c")}
     cones = dims_to_solver_dict(handed.cones)  # type: ignore[no-untyped-call]
     tight = max(options.tolerance * STRETCH_TOLERANCE, 1e-12)
     start: dict[str, Any] = {}

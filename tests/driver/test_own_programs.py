@@ -1,6 +1,6 @@
 """Programs that a user writes, of every class: with or without repair, certificate, units and solver.
 
-Guards run_solver.py.
+Guards run_solver.py, compiler/lower_to_cvxpy.py and solvers/conic_solvers.py (quadratic objectives).
 """
 
 import numpy as np
@@ -21,6 +21,8 @@ from mmopt import (
     certify,
     solve,
 )
+from mmopt.compiler import bind, lower
+from mmopt.compiler.duality.lagrangian import nodes_of
 
 OWN = """\
 program own
@@ -320,3 +322,87 @@ def test_a_solver_that_calls_a_feasible_program_infeasible_does_not_end_it() -> 
     assert s.bound <= 1e10 <= s.objective and s.gap <= GAP
     with pytest.raises(SolverError, match=r"says that 'own' is infeasible .* and it is not"):
         solve(None, Program.parse(text), solver="clarabel")
+
+
+def program(given: str, choose: str, goal: str, *lines: str) -> Program:
+    """A program without strategy, of one given and one variable a line."""
+    numbered = "\n".join(f"    line{k}: {line}" for k, line in enumerate(lines))
+    return Program.parse(
+        f"program own\ngiven\n    {given}\nchoose\n    {choose}\n{goal}\n"
+        + f"subject to\n{numbered}\n" * bool(lines)
+    )
+
+
+V = np.random.default_rng(5).normal(size=(3, 6))
+MATRIX, WEIGHTS = "V: matrix[d, n]", "w: vector[n] >= 0"
+
+
+def test_a_diagonal_factor_scales_columns_or_rows() -> None:
+    for goal in ("maximize\n    logdet({})", "minimize\n    trace(inv({}))", "maximize\n    lambda_min({})"):
+        one, other = (
+            solve([[1.0]], program(MATRIX, WEIGHTS, goal.format(e), "sum(w) == 1"), givens={"V": V})
+            for e in ("V @ diag(w) @ V.T", "V @ (diag(w) @ V.T)")
+        )
+        assert one.objective == pytest.approx(other.objective, rel=PUBLISHED)
+        assert max(one.gap, other.gap) <= GAP_INTERIOR
+    sums = "V @ diag(2 * ones(n)) @ diag(w) @ V.T", "2 * (V @ diag(w) @ V.T)", "(V @ diag(w)) @ (2 * V.T)"
+    each = [
+        solve([[1.0]], program(MATRIX, WEIGHTS, f"minimize\n    sum(abs({e} - 1))"), givens={"V": V})
+        for e in sums
+    ]
+    assert [s.objective for s in each] == pytest.approx([each[0].objective] * 3, rel=PUBLISHED)
+    assert max(s.gap for s in each) <= GAP_INTERIOR
+
+
+def test_a_diagonal_factor_beside_an_inverse_or_a_vector() -> None:
+    around = "minimize\n    trace(diag(c) @ diag(c) @ inv(X) @ diag(c) @ diag(c))"
+    s = solve(
+        [[1.0]], program("c: vector[n]", "X: psd[n, n]", around, "diag(X) <= 1"), givens={"c": [2.0, 1.0]}
+    )
+    assert s.objective == pytest.approx(17.0, rel=PUBLISHED) and s.gap <= GAP_INTERIOR
+    line = "diag(c) @ x >= c"
+    s = solve(
+        [[1.0]],
+        program("c: vector[n]", "x: vector[n]", "minimize\n    sum(x)", line),
+        givens={"c": [2.0, 3.0]},
+    )
+    assert s.objective == pytest.approx(2.0, rel=PUBLISHED) and s.gap <= GAP_INTERIOR
+
+
+def test_no_matrix_is_made_of_a_diagonal() -> None:
+    wide = np.random.default_rng(6).normal(size=(2, 300))
+    design = program(MATRIX, WEIGHTS, "maximize\n    logdet(V @ diag(w) @ V.T)", "sum(w) == 1")
+    instance = bind(design, Workload.from_matrix([[1.0]]), {"V": wide})
+    nodes = nodes_of(instance, {"w": np.full(300, 1 / 300)}, lambda name: None)
+    assert max(np.size(node.value) for node in nodes.all) <= wide.size
+    assert max(leaf.size for leaf in lower(instance).problem.constants()) <= wide.size
+
+
+def test_one_run_is_enough_where_its_multipliers_prove_the_gap() -> None:
+    cover = program("V: matrix[d, n]", "x: vector[n] >= 0", "minimize\n    sum(x)", "abs(V) @ x >= 1")
+    s = solve([[1.0]], cover, givens={"V": V})
+    assert {row["run"] for row in s.history} == {1} and s.gap <= GAP_INTERIOR
+    assert (s.bound_grade, s.status.stop) == ("proved", "gap reached")
+
+
+@pytest.mark.parametrize("goal", ["1e8 * sum(x**2) + norm(V.T @ x - 1)", "1e10 * sum((V.T @ x - 1)**2)"])
+def test_quadratic_objectives_of_any_scale(goal: str) -> None:
+    s = solve(
+        [[1.0]], program(MATRIX, "x: vector[d]", f"minimize\n    {goal}", "sum(x) <= -1"), givens={"V": V}
+    )
+    assert s.gap <= GAP_INTERIOR and s.bound_grade == "proved"
+
+
+def test_what_the_first_solver_said_is_kept() -> None:
+    m = [[0.4, 0.8, -1.5], [-0.4, 0.9, 1.9], [0.5, -1.7, -1.2]]
+    falls = program(
+        "c: vector[n]\n    M: matrix[n, n]",
+        "x: vector[n]",
+        "minimize\n    lambda_max(M @ diag(x) @ M.T)",
+        "c @ x == 800",
+    )
+    try:
+        s = solve([[1.0]], falls, givens={"M": m, "c": [-1.8, 2.0, -0.8]})
+    except SolverError:
+        return  # as it should be: there is no optimum
+    assert s.bound is None and any("clarabel gave no point: " in warning for warning in s.warnings)

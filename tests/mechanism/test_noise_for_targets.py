@@ -14,8 +14,9 @@ from random_workloads import domain_of, random_factor
 from mmopt import Privacy, PrivacyError, Strategy, Workload, WorkloadError, plan, solve
 from mmopt.driver.templates import templates
 from mmopt.mechanism import Plan
-from mmopt.mechanism.release_plan import excess_over_wishes
-from mmopt.privacy.noise import cost
+from mmopt.mechanism.release_plan import excess_over_wishes, scale_for_targets
+from mmopt.privacy.noise import LAPLACE, cost
+from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import StrategyForm
 from mmopt.workloads import Product, Wish, factors_and_products as f
 from mmopt.workloads.factors_and_products import wishes
@@ -44,6 +45,15 @@ def forms(w: Workload, norm: int) -> list[StrategyForm]:
         # Norm 2: targets refer to unit noise, which the strategy has to meet them with.
         scaled.append(strategy.divided(1 / math.sqrt(ratio * 1.0000001)) if norm == 2 else strategy)
     return scaled
+
+
+def test_the_first_scale_of_other_noise_is_the_largest_that_targets_allow() -> None:
+    w = Workload.from_matrix(np.eye(3), targets=[2.0, 5.0, 9.0])
+    strategy = Strategy(np.eye(3), 1)
+    integer = round_any(strategy, w, strategy.neighbours)
+    scale = scale_for_targets(w, strategy, integer, LAPLACE)
+    unit = math.ldexp(scale, -integer.bits) ** 2 * LAPLACE.continuous.variance * integer.variances
+    assert float(np.max(unit / w.targets)) == pytest.approx(1.0, rel=1e-12)
 
 
 @pytest.mark.quick

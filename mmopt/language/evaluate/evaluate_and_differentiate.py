@@ -97,7 +97,8 @@ def _is_costly(node: Expr) -> bool:
     return node.atom == "matmul" and any(_is_costly(factor) for factor in node.args)
 
 
-# Partial functions: atoms that have no value at some numbers, where the rules allow any sign.
+# Partial functions: atoms of one argument that have no value at some numbers, where the rules allow any sign
+# (a test compares).
 PARTIAL = frozenset({"sqrt", "log", "entropy", "rel_entropy"})
 
 Env = Mapping[str, Any]

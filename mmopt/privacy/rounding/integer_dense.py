@@ -136,7 +136,7 @@ def rint(real: Array) -> Ints:
 
 
 def check_rank(core: Ints, bits: int) -> None:
-    """WorkloadError unless the core has full row rank with a margin far above float error."""
+    """WorkloadError unless the core has full rank with a margin far above float error."""
     values = np.linalg.svd(core.astype(float), compute_uv=False)
     if not values[-1] > values[0] * 1e-12:
         raise WorkloadError(

@@ -128,6 +128,12 @@ def test_a_participation_is_solved_for_judged_and_released() -> None:
     assert further.rmse <= planned.rmse * (1 + 1e-9)
 
 
+def test_separation_and_number_are_not_exchanged() -> None:
+    stream = Program.parse(STREAM.replace("at most 2", "at most 3"))
+    bound = bind(stream, PREFIX, {"U": pairs(5, 2)})
+    assert bound.neighbours == Neighbours.of("participation separation 2 at most 3")
+
+
 def test_lines_for_fewer_changes_than_its_neighbours_are_said_and_not_released() -> None:
     """Larger figures are not hidden: the strategy is scaled to what its neighbours change."""
     s = solve(PREFIX, Program.parse(STREAM), givens={"U": np.eye(5)})

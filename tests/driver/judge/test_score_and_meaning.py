@@ -14,11 +14,18 @@ import pytest
 from named_workloads import random_workload
 from tolerances import ROUNDING
 
-from mmopt import Program, Workload, solve
+from mmopt import Program, Strategy, Workload, solve
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.reductions import by_components
 from mmopt.driver.judge.charge_rounded_queries import charged_objective
-from mmopt.driver.judge.score_and_meaning import FEASIBLE, bound_of, candidate, scored, upper_value
+from mmopt.driver.judge.score_and_meaning import (
+    FEASIBLE,
+    bound_of,
+    candidate,
+    scored,
+    upper_value,
+    within_targets,
+)
 from mmopt.driver.run_solver import Best
 from mmopt.errors import OptionError
 from mmopt.numerics.component_arrays import Level
@@ -342,3 +349,12 @@ def test_what_scaling_does_not_mend_is_an_estimate() -> None:
     found = scored(one, {"x": y[1:]})
     assert 0.0 < found.after <= FEASIBLE and not found.proved
     assert scored(instance(np.tri(4)), {"X": np.diag([1.0 + 1e-11, 1, 1, 1])}).proved
+
+
+def test_targets_that_lost_digits_put_beyond_are_met_with_more_noise() -> None:
+    """An excess beyond the usual one is removed where variances lose so many digits to the condition."""
+    strategy = Strategy(np.diag([1.0, 1e-5]), 2)
+    variances = np.array([1.0, 1e10])
+    workload = Workload.from_matrix(np.eye(2), targets=variances / (1 + 5e-6))
+    met = within_targets(strategy, workload)
+    assert (met.variances(workload) <= workload.targets).all() and met is not strategy
