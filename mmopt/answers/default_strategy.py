@@ -28,6 +28,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request import default_program
+from mmopt.request.workload_file_and_arguments import P_IDENTITY_CELLS, suits_p_identity
 from mmopt.results.solution import FOR_TARGETS, Solution
 from mmopt.sectors.row_space_cells_and_targets import why_not_of_few
 from mmopt.strategies import ADD_REMOVE, Neighbours
@@ -98,12 +99,6 @@ def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
 
 
 Solve = Callable[[Workload, Program], Solution]
-
-P_IDENTITY_CELLS = 256
-"""Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any."""
-
-P_IDENTITY_VALUES = 4096
-"""The same limit with one attribute, where no strategy is in factors."""
 
 MOST_VALUES = 512
 """Values of an attribute above which the search for the best product of strategies takes minutes."""
@@ -280,11 +275,9 @@ def _laplace(
 ) -> Offer:
     """p_identity, or templates over many cells; for targets either of them with weights that follow them."""
 
-    is_small = workload.n <= (P_IDENTITY_VALUES if len(workload.domain.attributes) == 1 else P_IDENTITY_CELLS)
-
     def strategy(weighted: Workload, template: str | None = None) -> Solution:
         """The solution of least total error; of one template only where it is named."""
-        if weighted.products is None or is_small:
+        if suits_p_identity(weighted):
             return solved(weighted, Program.load("p_identity"))
         return _in_factors(weighted, LAPLACE.norm, say, template)
 

@@ -267,7 +267,9 @@ def _run_solvers(task: Task) -> tuple[Candidate, Ending]:
             overrides = {"time_limit": SECONDS_OF_ANOTHER, **task.overrides}
             with suppress(SolverError, TooLargeError):
                 point, ending = run_solver(replace(task, overrides=overrides), other, best, started)
-                remark = () if ending.stop == Stop.REACHED else (f"{row.name} gave no point: {error.message}",)
+                remark = (
+                    () if ending.stop == Stop.REACHED else (f"{row.name} gave no point: {error.message}",)
+                )
                 return point, replace(ending, warnings=(*ending.warnings, *remark))
         raise
     options = ending.options

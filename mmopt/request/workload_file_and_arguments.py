@@ -250,13 +250,29 @@ def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
     return "l2_strategy", "not every query has a target, so total error is what can be least"
 
 
+P_IDENTITY_CELLS = 256
+"""Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any."""
+
+P_IDENTITY_VALUES = 4096
+"""The same limit with one attribute, where no strategy is in factors."""
+
+
+def suits_p_identity(workload: Workload) -> bool:
+    """Whether p_identity is the strategy for Laplace noise when no program is named; else a template is."""
+    most = P_IDENTITY_VALUES if len(workload.domain.attributes) == 1 else P_IDENTITY_CELLS
+    return workload.products is None or workload.n <= most
+
+
 def default_words(workload: Workload, privacy: Privacy | None) -> str:
     """In words, the program used when none is named, and the reason."""
     name, why = default_program(workload, privacy is not None and privacy.is_pure)
+    laplace = "p_identity" if suits_p_identity(workload) else "the best template"
+    if name == "p_identity":
+        return f"{laplace}: {why}"
     if privacy is None or not (GAUSSIAN.takes(privacy) and LAPLACE.takes(privacy)):
         return f"{name}: {why}"
     least = "privacy cost for the targets" if workload.has_all_targets else "predicted error"
-    return f"{name} (Gaussian noise) or p_identity (Laplace noise): the one of least {least}"
+    return f"{name} (Gaussian noise) or {laplace} (Laplace noise): the one of least {least}"
 
 
 WorkloadLike: TypeAlias = Workload | Request | Mapping[str, Any] | str | os.PathLike[str] | AnyMatrix

@@ -13,7 +13,6 @@ from few_attributes import up_to
 from random_workloads import domain_of, random_workload
 
 from mmopt import Privacy, PrivacyError, Program, Solution, Workload, accuracy, solve
-from mmopt.answers import default_strategy as module
 from mmopt.answers.default_strategy import default_strategy, offer
 from mmopt.errors import Error, TooLargeError, WorkloadError
 from mmopt.reasons_to_stop import Stop
@@ -159,7 +158,7 @@ def test_an_interrupted_solve_is_the_last() -> None:
 
 
 def test_above_so_many_cells_laplace_noise_is_by_templates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "P_IDENTITY_CELLS", 8)
+    monkeypatch.setattr("mmopt.request.workload_file_and_arguments.P_IDENTITY_CELLS", 8)
     w = Workload.from_products(domain_of(3, 4), [Product((f.identity(3), f.prefix(4)))])
     said: list[str] = []
     choice = default_strategy(w, Privacy(epsilon=1.0), say=said.append)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import typer
@@ -59,6 +60,7 @@ from mmopt.report import (
     write_page,
 )
 from mmopt.request import Request
+from mmopt.request.workload_file_and_arguments import default_words
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE
@@ -100,7 +102,8 @@ def solve(
         parsed = read_program(program, request)
         givens = read_givens(given, parsed, request.workload)
         if dry_run:
-            _dry_run(parsed, request.workload, givens, solver, as_json, options)
+            chosen = default_words(request.workload, request.privacy) if program is None else ""
+            _dry_run(parsed, request.workload, givens, solver, as_json, options, chosen)
             return
         solution = run_solve(request.workload, parsed, solver, givens, options)
         plan = plan_of(solution, request)
@@ -187,8 +190,12 @@ def _dry_run(
     solver: str | None,
     as_json: bool,
     options: Mapping[str, Any],
+    chosen: str,
 ) -> None:
-    """Print the sizes and forecasts of the problems, and raise the refusal of one that none can solve."""
+    """Print the sizes and forecasts of the problems, and raise the refusal of one that none can solve.
+
+    ``chosen`` : in words the choice where no program is named, of which ``program`` is one; else "".
+    """
     refuse_unread(check(program), solver, options)
     sizes = sizes_of(program, workload, givens, solver, reduce=options["reduce"])
     summary = {
@@ -197,7 +204,8 @@ def _dry_run(
         "problems": [problem.summary() for problem in sizes],
     }
     head = f"{workload.m:,} queries over {whole(workload.n)} cells; nothing is solved"
-    answer(as_json, summary, [head, *sizes_tables(sizes)])
+    notes = [fill(f"by default {chosen}; the sizes are those of {program.name}", 79)] if chosen else []
+    answer(as_json, summary, [head, *notes, *sizes_tables(sizes)])
     for problem in sizes:
         if problem.refusal is not None:
             raise problem.refusal
