@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tolerances import FITNESS, GAP_INTERIOR
 
 from mmopt import OptionError, Program, ResultError
 from mmopt.cli.command_output import show
@@ -276,6 +277,23 @@ def test_a_tiny_run(
         (solver, n, "gap reached") for n in (4, 6) for solver in ("scs", "automatic")
     ]
     assert saved["settings"].items() >= {"baseline": "scs", "repeat": 1, "threads": 1, "seed": 0}.items()
+
+
+def test_ten_programs_are_proved_and_equal_to_those_of_cvxpy(subtests: pytest.Subtests) -> None:
+    own = scripts("scaling").own_programs
+    assert len(own.MODELS) == 10
+    for name in own.MODELS:
+        with subtests.test(name):
+            one = own.row(name, 6, 1)
+            assert one["proved"] and one["gap"] <= GAP_INTERIOR
+            assert one["objective"] == pytest.approx(one["of cvxpy"], rel=FITNESS)
+
+
+def test_an_unknown_program_of_the_ten_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(monkeypatch, "scaling/own_programs.py", "--only", "laso") == 2
+    assert "--only has 'laso'; the programs are linear program," in capsys.readouterr().err
 
 
 def test_the_list_of_problems(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
