@@ -236,8 +236,10 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
             points = row.points(instance, options, clock)
         else:
             scaled = scale(instance)
-            # A derived bound may end the run at its first point, which a few more iterations sharpen.
-            derives_early = task.derives and row.method == "interior point"
+            # Where the derived bound is the only one it may end the run at the first point, which a few more
+            # iterations sharpen.
+            is_only = task.derives and instance.program.certificate is None
+            derives_early = is_only and row.method == "interior point"
             sharper = replace(options, tolerance=options.tolerance * SHARPER) if derives_early else options
             points = _points_unscaled(run(row, lower(scaled[0]), sharper, clock), scaled[1])
         with closing(points):

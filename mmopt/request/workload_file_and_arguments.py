@@ -254,7 +254,7 @@ P_IDENTITY_CELLS = 256
 """Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any."""
 
 P_IDENTITY_VALUES = 4096
-"""The same limit with one attribute, where no strategy is in factors."""
+"""Values of a single attribute up to which it is: there no strategy is in factors."""
 
 
 def suits_p_identity(workload: Workload) -> bool:

@@ -162,7 +162,7 @@ class RowSpaceCells(Spanned):
 # -- queries with targets
 
 QueryOrbits = tuple[list[tuple[Array, Ints]], Array, Array]
-"""Of each component rows t, and the number of the orbit of each; sizes of the orbits; their targets."""
+"""Rows t of each component with the number of each row's orbit; sizes of the orbits; their targets."""
 
 
 def as_targets(workload: Workload) -> Workload:
