@@ -1,7 +1,7 @@
 """Binding: the givens of a program become numbers, from the workload or from the caller."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
@@ -11,11 +11,26 @@ import numpy as np
 from mmopt.compiler.lines_and_cones import sizes_of_lines
 from mmopt.compiler.same_program import is_shipped
 from mmopt.errors import OptionError, ProgramError, TooLargeError, placed, suggest
-from mmopt.language import Checked, Program, check, evaluate, evaluate_ball, violation
+from mmopt.language import Checked, Program, check, evaluate, evaluate_ball, to_source, violation
 from mmopt.language.atoms.expression_types import LARGEST_DIM, Dim
 from mmopt.language.check.infer_types import dimension
+from mmopt.language.evaluate.constraint_misses import excess_with_errors
 from mmopt.language.evaluate.evaluate_and_differentiate import Shared, share
-from mmopt.language.syntax.syntax_tree import Assignment, Constraint, Declaration, is_rank, names_in
+from mmopt.language.syntax.exact_rewriting import number_of
+from mmopt.language.syntax.parse_and_write_expressions import STRICT
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Assignment,
+    Constraint,
+    Declaration,
+    Expr,
+    Name,
+    Number,
+    Relation,
+    is_rank,
+    names_in,
+    rewrite,
+)
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, asymmetry, numbers
 from mmopt.numerics.balls import BOUNDS, unknown
@@ -152,7 +167,10 @@ def bind(
     env[BOUNDS] = _balls(checked, computed, dict(env))
     # A line without variables holds for the givens, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
-    for constraint in (*shared.requires, *fixed):
+    for line in checked.to_prove:
+        with placed(program.source.locate(line.span)):
+            _require_proved(line, env)
+    for constraint in (*(c for c in shared.requires if c.relation.op not in STRICT), *fixed):
         with placed(program.source.locate(constraint.span)):
             off = _missed(constraint, env)
         if off > RANGE_TOLERANCE:
@@ -166,9 +184,53 @@ def bind(
                 else "give other design queries: independent rows from which every query can be derived",
             )
     lasting = {name: value for name, value in env.items() if name not in shared.passing}
-    instance = Instance(checked, workload, MappingProxyType(lasting), frozenset(passed))
+    numbered = _with_exponents(checked, passed, env)
+    instance = Instance(numbered, workload, MappingProxyType(lasting), frozenset(passed))
     _ = instance.neighbours  # refused here, before any work
     return instance
+
+
+def _require_proved(line: Constraint, env: Mapping[str, Any]) -> None:
+    """OptionError unless an order of numbers is proved: signs may rest on it."""
+    r = relation = line.relation
+    if r.op in STRICT:  # a difference that is at least 0 with its error is above 0
+        relation = Relation(Apply("sub", (r.left, r.right), r.span), f"{r.op}=", Number(0.0, r.span), r.span)
+    if excess_with_errors(replace(line, relation=relation), env):
+        left, right = np.broadcast_arrays(evaluate(r.left, env), evaluate(r.right, env))
+        at = np.argmax(left - right if r.op[0] == "<" else right - left)
+        raise OptionError(
+            f"{to_source(r.left)} {r.op} {to_source(r.right)} is required of what is given, but the sides "
+            f"are {float(left.flat[at])!r} and {float(right.flat[at])!r}",
+            hint="signs may rest on it, so it has to be certain, not only up to rounding",
+        )
+
+
+def _with_exponents(checked: Checked, passed: Mapping[str, Any], env: Mapping[str, Any]) -> Checked:
+    """The program with numbers in exponents of what is chosen, which cones, bounds and units need."""
+    program, chosen = checked.program, {d.name for d in checked.program.choose}
+    written = {let.name: let.expr for let in program.lets}
+    written |= {p.name: p.expr for p in program.parameters if p.name not in passed and not _is_dim(p)}
+
+    def number(e: Expr) -> Expr | None:
+        if not isinstance(e, Name):
+            return None
+        return rewrite(written[e.id], number) if e.id in written else Number(float(env[e.id]), e.span)
+
+    def change(e: Expr) -> Expr | None:
+        if not (isinstance(e, Apply) and e.atom == "pow" and names_in(e.args[0]) & chosen):
+            return None
+        base, exponent = rewrite(e.args[0], change), rewrite(e.args[1], number)
+        if number_of(exponent) is None:
+            program.source.fail(e.args[1].span, "this exponent is not made of numbers by + - * /")
+        return base if number_of(exponent) == 1 else replace(e, args=(base, exponent))
+
+    def put(r: Relation) -> Relation:
+        return replace(r, left=rewrite(r.left, change), right=rewrite(r.right, change))
+
+    objective = rewrite(program.objective, change) if chosen else program.objective
+    lines = [replace(c, relation=put(c.relation)) for c in program.constraints]
+    numbered = replace(program, objective=objective, constraints=tuple(lines))
+    return checked if numbered == program else replace(checked, program=numbered)
 
 
 def _passed_alone(program: Program, constraint: Constraint) -> set[str]:

@@ -17,7 +17,7 @@ from mmopt.language import ATOMS, Checked, evaluate, to_source
 from mmopt.language.atoms.expression_types import Dim, Type
 from mmopt.language.check.infer_types import Scope, infer, scoped, typed_parts
 from mmopt.language.evaluate.evaluate_and_differentiate import entry_indices
-from mmopt.language.syntax.exact_rewriting import two_by_two, vectorised
+from mmopt.language.syntax.exact_rewriting import number_of, two_by_two, vectorised
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -30,7 +30,6 @@ from mmopt.language.syntax.syntax_tree import (
     Number,
     Relation,
     chain,
-    constant,
     is_rank,
     names_in,
 )
@@ -215,8 +214,9 @@ def _cones_of_atoms(
     if not repeated:
         before.add(expr)
     shape = tuple(dim.value(sizes) for dim in varying.dims)
-    exponent = constant(expr.args[1]) if expr.atom == "pow" else None
-    added = form(shape, _entries(infer(expr, scope), sizes), 1.0 if exponent is None else exponent)
+    exponent = number_of(expr.args[1]) if expr.atom == "pow" else None
+    # Without its number a power may be any, and takes a power cone.
+    added = form(shape, _entries(infer(expr, scope), sizes), math.pi if exponent is None else float(exponent))
     times = repeated or 1
     yield from ((kind, size, count * times, unknowns * times) for kind, size, count, unknowns in added)
 

@@ -77,8 +77,8 @@ class _Lowering:
         require_time()
         if isinstance(e, Name) and e.id in self.variables:
             return self.variables[e.id]
-        if infer(e, scope).is_constant:
-            return evaluate(e, env)
+        if (inferred := infer(e, scope)).is_constant:
+            return inferred.rounded(evaluate(e, env))
         match e:
             case Index(base=base):
                 value = self.expr(base, scope, env)

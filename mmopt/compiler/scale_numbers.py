@@ -19,6 +19,7 @@ import numpy as np
 
 from mmopt.compiler.bind import Instance, with_lets
 from mmopt.language import ATOMS, Program
+from mmopt.language.syntax.exact_rewriting import number_of
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -27,7 +28,6 @@ from mmopt.language.syntax.syntax_tree import (
     Index,
     Name,
     Number,
-    constant,
     is_rank,
     rewrite,
 )
@@ -212,10 +212,10 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
                 eq.equal(_degree(entry, eq), whole)
             return whole
         case Apply(atom="pow", args=(a, exponent)):
-            power = constant(rewrite(exponent, eq.number))
+            power = number_of(rewrite(exponent, eq.number))
             if power is None:
                 raise LookupError(expr)
-            return _times(_degree(a, eq), power)
+            return _times(_degree(a, eq), float(power))
         case Apply(atom=atom, args=args) if ATOMS[atom].alike:
             first = _degree(args[0], eq)
             for other in args[1:]:

@@ -46,7 +46,7 @@ about, proof                words. In them, and in a declaration's quotes, mathe
 given                       ``name: kind = source "what it is"``; without a source the caller passes it
 parameter                   ``k: dim = 2*n``, ``t = 0.5`` or ``u: vector[n] = ones(n)``: a default
 let                         ``name = expression`` of what is given, or (a way of writing) of what is chosen
-require                     relations that what is given has to satisfy
+require                     relations that what is given has to satisfy, also ``<`` and ``>`` (see Curvature)
 choose                      ``name: kind``: what is optimised
 minimize, maximize          one number, convex or concave
 subject to                  ``name: left <= right for j in m``; relations ``<= >= ==``, and ``>> <<`` in
@@ -100,7 +100,7 @@ product of names and whole numbers; the givens introduce the names. Sources: see
 Expressions
 -----------
 Python's grammar with numpy's meaning: ``+ -`` and ``* /`` entry by entry, ``@`` the matrix product,
-``x**2`` a power with a constant exponent, ``X.T``, ``W[j, :]`` (a row), ``B[:, i]`` (a column), and
+``x**2`` a power with an exponent that is given, ``X.T``, ``W[j, :]`` (a row), ``B[:, i]`` (a column), and
 ``[[A, B], [C, D]]`` a block matrix, in which a vector is a column and ``v.T`` a row.
 
 Indices
@@ -153,6 +153,12 @@ Curvature
 Entry by entry the rules are those of disciplined convex programming. A matrix that is curved as a
 whole (``inv``, ``root``, and sums of them) becomes an ordinary convex or concave expression by
 ``trace(F)``, ``diag(F)``, ``M.T @ F @ M``, or ``trace(P @ F)`` with P psd: declared so, or written W.T @ W.
+
+What is given has a sign where it is declared, where its numbers are written out (``1 - 0.95``), or where it
+follows from ``require``: after ``beta < 1`` that of ``2 * (1 - beta)`` is known, after ``u >= v`` that of
+``u - v``. Such lines have no ``for``, and are then proved for the numbers. An exponent of what is chosen is
+made of numbers and of scalars that are given, by ``+ - * /``: ``abs(x)**p`` is convex after ``p >= 1``;
+``x**p`` of x >= 0 is concave after ``p >= 0`` and ``p <= 1``, and convex after ``p <= 0``.
 
 A program of class smooth has no curvature to keep. It is searched by gradients, so every atom on what is
 chosen has to have one: all but factor, pinv, rank, stack and used_rows.

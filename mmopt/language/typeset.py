@@ -24,6 +24,7 @@ from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.check.names_and_relations import declared_type
 from mmopt.language.check.whole_program import Checked, check
+from mmopt.language.syntax.exact_rewriting import number_of
 from mmopt.language.syntax.parse_and_write_expressions import number_text, parse_expr
 from mmopt.language.syntax.program import Neighbourhood, Program
 from mmopt.language.syntax.source_text import RELATIONS, Source, Text
@@ -44,7 +45,6 @@ from mmopt.language.syntax.syntax_tree import (
     Start,
     Step,
     SubProgram,
-    constant,
     transpose,
     walk,
 )
@@ -299,8 +299,8 @@ class _Printer:
 
 def _ratio(expr: Expr) -> str:
     """A fraction of two numbers as in an exponent or below a name, ``-1/2``; else nothing."""
-    sides = list(map(constant, expr.args)) if isinstance(expr, Apply) and expr.atom == "div" else []
-    numbers = [number_text(side) for side in sides if side is not None]
+    sides = list(map(number_of, expr.args)) if isinstance(expr, Apply) and expr.atom == "div" else []
+    numbers = [number_text(float(side)) for side in sides if side is not None]
     return "/".join(numbers) if len(numbers) == 2 else ""
 
 

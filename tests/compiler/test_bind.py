@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from named_workloads import random_workload
 
-from mmopt import OptionError, Program, Workload, WorkloadError
+from mmopt import OptionError, Program, ProgramError, Workload, WorkloadError
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.bind import with_lets
-from mmopt.language import program_names
+from mmopt.language import program_names, to_source
 
 TEXT = """\
 program own
@@ -246,3 +246,87 @@ def test_a_number_without_a_kind_keeps_the_sign_of_its_default(subtests: pytest.
             declared = Program.parse(text.replace(" s =", " s: scalar ="))
             assert bind(declared, W, {**GOOD, "s": value}).env["s"] == value
             assert bind(Program.parse(text), W, {**GOOD, "s": other}).env["s"] == other
+
+
+REQUIRED = """program required
+given
+    u: vector[n]
+    v: vector[n]
+parameter
+    beta = 1/3
+    p = 3
+let
+    {2}
+require
+    {0}
+choose
+    x: vector[n]
+minimize
+    {1}
+subject to
+    one: sum(x) >= 1
+"""
+
+
+def required(lines: str, objective: str, lets: str = "q = p / 2 + 1", **given: object) -> Instance:
+    text = REQUIRED.format(lines.replace("; ", "\n    "), objective, lets)
+    vectors = {"u": [1.0, 2.0], "v": [1.0, 1.0]}
+    return bind(Program.parse(text), W, {**vectors, **given})
+
+
+BELOW = 1.0 - 2.0**-53  # the float before 1
+FAULTS: list[tuple[str, str, dict[str, object], str]] = [
+    # lines, objective, given, the sides where they do not hold ("": they do)
+    ("beta < 1", "sum(x**2)", {"beta": BELOW}, ""),
+    ("beta < 1", "sum(x**2)", {"beta": 1.0}, "1.0 and 1.0"),
+    ("beta <= 1", "(1 - beta) * norm(x)", {"beta": 1.0}, ""),
+    ("beta <= 1", "(1 - beta) * norm(x)", {"beta": np.nextafter(1.0, 2.0)}, "1.0000000000000002 and 1.0"),
+    ("beta <= 1", "(1 - beta) * sum(x)", {"beta": np.nextafter(1.0, 2.0)}, ""),  # no sign is needed
+    ("3 * beta <= 1", "(1 - 3 * beta) * norm(x)", {}, "1.0 and 1.0"),  # equal, but 3 * (1/3) is rounded
+    ("beta + 0.1 <= 1", "(0.9 - beta) * norm(x)", {}, ""),
+    ("u >= v", "sum((u - v) * abs(x))", {}, ""),
+    ("u >= v", "sum((u - v) * abs(x))", {"u": [1.0, BELOW]}, "0.9999999999999999 and 1.0"),
+    ("u > v", "sum(x**2)", {}, "1.0 and 1.0"),
+    ("v > 0.5", "sum(x**2)", {"v": [0.75, 0.5]}, "0.5 and 0.5"),
+    ("sum(v) > 0; sum(u) < 1", "sum(x**2)", {}, "3.0 and 1.0"),
+    ("p >= 1", "sum(abs(x)**p)", {"p": BELOW}, "0.9999999999999999 and 1.0"),
+]
+
+
+def test_lines_on_which_signs_rest_hold_for_the_numbers_themselves(subtests: pytest.Subtests) -> None:
+    for lines, objective, numbers, sides in FAULTS:
+        with subtests.test(lines, **numbers):
+            if not sides:
+                assert required(lines, objective, **numbers).checked.program.choose
+                continue
+            with pytest.raises(OptionError) as refused:
+                required(lines, objective, **numbers)
+            message, line, *_ = str(refused.value).splitlines()
+            assert message.endswith(f" is required of what is given, but the sides are {sides}")
+            assert line.strip() in lines.split("; ")
+
+
+EXPONENTS: list[tuple[str, str, dict[str, object], str]] = [
+    # a line, the exponent, given, the objective with numbers
+    ("p >= 1", "p", {}, "sum(abs(x)**3)"),
+    ("p >= 1", "p", {"p": 2.5}, "sum(abs(x)**2.5)"),
+    ("p >= 1", "p", {"p": 1}, "sum(abs(x))"),
+    ("p >= 1", "p + 1", {}, "sum(abs(x)**(3 + 1))"),
+    ("q >= 1", "q", {}, "sum(abs(x)**(3 / 2 + 1))"),
+    ("p >= 1", "n", {}, "sum(abs(x)**2)"),
+    ("p >= 1", "1 + beta", {}, "sum(abs(x)**(1 + 1 / 3))"),  # exactly a third, for bounds
+]
+
+
+def test_exponents_that_are_given_become_numbers(subtests: pytest.Subtests) -> None:
+    for line, exponent, numbers, written in EXPONENTS:
+        with subtests.test(exponent, **numbers):
+            instance = required(line, f"sum(abs(x)**({exponent}))", **numbers)
+            assert instance.program.objective is not None
+            assert to_source(instance.program.objective) == written
+            assert instance.checked.written.objective != instance.program.objective
+    kept = required("p >= 1", "sum(abs(u)**p) * norm(x)").program  # of what is given it stays
+    assert kept.objective is not None and to_source(kept.objective) == "sum(abs(u)**p) * norm(x)"
+    with pytest.raises(ProgramError, match="this exponent is not made of numbers") as refused:
+        required("r >= 1", "sum(abs(x)**r)", lets="r = sqrt(p)")
+    assert refused.value.where is not None

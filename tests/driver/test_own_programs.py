@@ -416,3 +416,38 @@ def test_what_the_first_solver_said_is_kept() -> None:
     except SolverError as error:  # a processor on which the other solver has no point either
         words = (error.message,)
     assert any("unbounded" in text for text in words)
+
+
+RISK = """program risk
+given
+    A: matrix[m, n]
+    b: vector[m]
+parameter
+    beta = 0.95
+    p = 1.5
+require
+    beta < 1
+    p >= 1
+choose
+    x: vector[n]
+minimize
+    OBJECTIVE
+"""
+
+
+def test_signs_and_exponents_that_parameters_have(rng: np.random.Generator) -> None:
+    """Optimum and bound are those of the program with numbers in place of the parameters."""
+    given = {"A": rng.normal(size=(6, 2)), "b": rng.normal(size=6)}
+    goal = "sum(abs(A @ x - b)**p) / (1 - beta) + sum(abs(x)**(2 * p - 1))"
+    for numbers in ({}, {"p": 3.0, "beta": 0.5}, {"p": 1.0}):
+        named = solve(PREFIX, Program.parse(RISK.replace("OBJECTIVE", goal)), givens={**given, **numbers})
+        p, beta = numbers.get("p", 1.5), numbers.get("beta", 0.95)
+        text = goal.replace("(2 * p - 1)", f"{2 * p - 1}").replace("**p", f"**{p}").replace("beta", f"{beta}")
+        written = solve(PREFIX, Program.parse(RISK.replace("OBJECTIVE", text)), givens=given)
+        assert named.objective == pytest.approx(written.objective, rel=GAP)
+        assert named.gap is not None and named.gap <= GAP
+        x = named.variables["x"]
+        value = (np.abs(given["A"] @ x - given["b"]) ** p).sum() / (1 - beta) + (
+            np.abs(x) ** (2 * p - 1)
+        ).sum()
+        assert named.bound <= value <= named.objective * (1 + ROUNDING)

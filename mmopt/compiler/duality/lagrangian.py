@@ -220,7 +220,7 @@ class Nodes:
         indices = {name: np.array(i) if isinstance(i, tuple) else i for name, i in items}
         inferred, env = infer(expr, scope), {**self.instance.env, **indices}
         if inferred.is_constant:
-            return Node("constant", expr, inferred, env, evaluate(expr, env))
+            return Node("constant", expr, inferred, env, inferred.rounded(evaluate(expr, env)))
         match expr:
             case Name(id=name):
                 return Node("variable", expr, inferred, env, np.asarray(self.point[name], dtype=float))

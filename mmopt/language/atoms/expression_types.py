@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from mmopt.errors import ProgramError
 
 LARGEST_DIM = 2**53  # of a dimension: the whole numbers that a double holds
@@ -176,6 +178,11 @@ class Type:
         if self.is_vector:
             return f"a {'row' if self.is_row else 'vector'} of length {self.dims[0]}"
         return f"a matrix ({self.dims[0]}, {self.dims[1]})"
+
+    def rounded(self, value: Any) -> Any:
+        """A value, with 0 in place of entries that only rounding has given another sign."""
+        has_sign = not self.sign or np.all(self.sign * value >= 0)
+        return value if has_sign else self.sign * np.maximum(self.sign * value, 0.0)
 
     def broken(self, why: str) -> Type:
         """This type with the curvature lost, for the reason given; an earlier reason is kept."""

@@ -14,6 +14,7 @@ the weight of t itself (Alizadeh & Goldfarb 2003, Second-order cone programming,
 the weights in the same way, so that the cones counted here are those that it passes on.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -171,32 +172,40 @@ def transpose(a: Type) -> Type:
     return replace(a, dims=a.dims[::-1], is_row=a.is_vector and not a.is_row)
 
 
-def power(a: Type, b: Type, exponent: float | None = None) -> Type:
-    """``a ** b`` with a constant exponent; the checker passes its value."""
+Real = float | Fraction
+
+
+def power(
+    a: Type, b: Type, exponent: Real | None = None, least: Real | None = None, most: Real = math.inf
+) -> Type:
+    """``a ** b``; the checker passes the exponent, or of one that is given the ``least`` and ``most``."""
+    least, most = (least, most) if exponent is None else (exponent, exponent)
     if b.is_scalar and exponent is None and a.is_constant and b.is_constant and not a.is_matrix:
         return Type(a.dims, a.is_row, 1 if a.sign > 0 else 0)  # a parameter as exponent of what is given
-    if not b.is_scalar or exponent is None:
-        raise RuleError("an exponent is a plain number", "for example x**2")
+    if least is None:
+        raise RuleError("an exponent is a number that is given, or made of such by + - * /", "as in x**2")
+    words = "a power with a given exponent" if exponent is None else f"the power {float(exponent):g}"
     _require(
-        not a.is_matrix or (exponent >= 0 and not exponent % 1),
-        f"the power {exponent:g} of a matrix",
+        not a.is_matrix or (exponent is not None and exponent >= 0 and not exponent % 1),
+        f"{words} of a matrix",
         "the matrix inverse is inv(X), the matrix square root root(X), entry by entry it is sqrt(X)",
     )
-    out = Type(a.dims, a.is_row, int(exponent % 2 == 0 or a.sign > 0), symmetric=a.symmetric)
+    is_even = exponent is not None and exponent % 2 == 0
+    out = Type(a.dims, a.is_row, int(is_even or a.sign > 0), symmetric=a.symmetric)
     if exponent == 1 and not a.is_constant:
         return a
     is_positive = a.sign > 0 and not a.loewner
-    convex = a.curvature.is_affine and (exponent % 2 == 0 and exponent > 0)
-    convex |= is_positive and exponent > 1 and a.curvature.is_convex
-    convex |= is_positive and exponent < 0 and a.curvature.is_concave
-    concave = is_positive and 0 < exponent < 1 and a.curvature.is_concave
+    convex = a.curvature.is_affine and is_even and least > 0
+    convex |= is_positive and least >= 1 and a.curvature.is_convex
+    convex |= is_positive and most <= 0 and a.curvature.is_concave
+    concave = is_positive and least >= 0 and most <= 1 and a.curvature.is_concave
     of = "something that may be negative" if a.sign <= 0 else f"something {a.curvature.value}"
     return with_curvature(
         out,
         a,
         Curvature.CONCAVE if concave else Curvature.CONVEX,
         convex or concave,
-        f"the power {exponent:g} of {of}",
+        f"{words} of {of}",
     )
 
 

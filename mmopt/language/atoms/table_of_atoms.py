@@ -129,7 +129,7 @@ OPERATORS = (
         equivariance="entrywise",
         rule=rules.power,
         numpy=np.power,
-        about="Power with a constant exponent, entry by entry.",
+        about="Power with an exponent that is given, entry by entry.",
         example="minimize sum(x**2) where W @ x >= 1",
         latex=PrintedForm("{0}^{{{1}}}", 8),
         plain=PrintedForm("{0}^{1}", 8),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from mmopt.errors import ProgramError
 from mmopt.language.atoms.expression_types import Curvature, RuleError, Type
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.infer_types import Scope, infer
+from mmopt.language.check.infer_types import Scope, infer, options_of
 from mmopt.language.check.names_and_relations import SIDES
 from mmopt.language.check.whole_program import Checked, check
 from mmopt.language.syntax.parse_and_write_expressions import number_text, to_source
@@ -202,7 +202,7 @@ def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scop
         return f"tr(P F) with P ⪰ 0 keeps the curvature that F has {ORDER}"
     inner = not_constant[0].type
     types = [infer(a, scope) for a in expr.args] if expr.atom != "matmul" else [p.type for p in parts]
-    bent = _of_affine(expr, types, next(i for i, t in enumerate(types) if not t.is_constant))
+    bent = _of_affine(expr, types, next(i for i, t in enumerate(types) if not t.is_constant), scope)
     if inner.curvature.is_affine:
         return f"{_name_in_words(expr)} is {curved}, its argument is affine"
     if bent is not None and bent.is_affine:
@@ -215,15 +215,12 @@ def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scop
     return f"{_name_in_words(expr)} is {curved} and {moves}, its argument is {inner.curvature.value}"
 
 
-def _of_affine(expr: Apply, types: Sequence[Type], at: int) -> Curvature | None:
+def _of_affine(expr: Apply, types: Sequence[Type], at: int, scope: Scope) -> Curvature | None:
     """The curvature of the atom on an affine argument; None where its rule refuses one."""
     args = list(types)  # all but argument ``at`` as they are
     args[at] = replace(args[at], curvature=Curvature.AFFINE, loewner=False, why="")
-    options: dict[str, float] = dict(expr.options)
-    if expr.atom == "pow" and isinstance(expr.args[1], Number):
-        options["exponent"] = expr.args[1].value
     try:
-        return ATOMS[expr.atom].rule(*args, **options).curvature
+        return ATOMS[expr.atom].rule(*args, **options_of(expr, scope)).curvature
     except RuleError:
         return None
 

@@ -7,8 +7,13 @@ recognised as a whole, because node by node they look like products of curved ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
 
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.expression_types import (
@@ -22,7 +27,15 @@ from mmopt.language.atoms.expression_types import (
     matrix,
 )
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.syntax.exact_rewriting import normal, product
+from mmopt.language.syntax.exact_rewriting import (
+    TOGETHER,
+    Sum,
+    added,
+    normal,
+    number_of,
+    product,
+    sum_of_multiples,
+)
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.source_text import Source
 from mmopt.language.syntax.syntax_tree import (
@@ -37,12 +50,15 @@ from mmopt.language.syntax.syntax_tree import (
     Span,
     chain,
     children,
-    constant,
     mentions,
     names_in,
+    walk,
 )
+from mmopt.numerics.balls import Ball, exact
 
 MOST_SHIFTED = 9  # ``i + 9``
+MOST_COMBINED = 3  # lines of ``require`` from which a sign follows
+ARITHMETIC = ("add", "sub", "mul", "div", "neg")  # of which an exponent may be made
 # Atoms that zeros in place of entries left out do not change: those that are 0 at 0, and sums and sizes.
 KEEPS_ZEROS = (
     "add",
@@ -212,7 +228,8 @@ class Scope:
     """The names defined in a place of a program with their types, the dimensions, and the text for messages.
 
     ``indices`` says over which dimension each index runs; without it (None) any number may be an
-    index. ``hints`` explains, of a name that is not defined, why it is not.
+    index. ``hints`` explains, of a name that is not defined, why it is not. ``facts`` are sums that are
+    never negative, for example by ``require``.
     """
 
     source: Source
@@ -223,6 +240,7 @@ class Scope:
     masked: bool = False  # whether a condition keeps some of the indices out
     # A type is needed again and again (a congruence needs those of its factors).
     inferred: dict[Expr, Type] = field(default_factory=dict, compare=False, repr=False)
+    facts: Sequence[Sum] = ()
 
     def with_types(self, **types: Type) -> Scope:
         """The scope with further names."""
@@ -248,8 +266,51 @@ class Scope:
 def infer(expr: Expr, scope: Scope) -> Type:
     """The type of an expression; a :class:`~mmopt.errors.ProgramError` shows where it does not fit."""
     if expr not in scope.inferred:
-        scope.inferred[expr] = _infer(expr, scope)
+        scope.inferred[expr] = _with_sign(expr, _infer(expr, scope), scope)
     return scope.inferred[expr]
+
+
+def _with_sign(expr: Expr, inferred: Type, scope: Scope) -> Type:
+    """The type, with the sign that follows for what is given from its numbers, or from ``require``."""
+    if inferred.sign or not inferred.is_constant:
+        return inferred
+
+    def type_of(term: Expr) -> Type:
+        # Parts of the expression have a type by now; others get one without facts, which could go round.
+        seen = inferred if term == expr else scope.inferred.get(term)
+        return seen or infer(term, replace(scope, facts=(), inferred={}))
+
+    total = sum_of_multiples(expr)
+    # What holds for all entries of arrays holds for those at one index.
+    arrays = {t.base if isinstance(t, Index) else t: times for t, times in total.items()}
+    is_one = len({t.items for t in total if isinstance(t, Index)}) == 1
+    is_one = is_one and all(isinstance(t, Index | None) or type_of(t).is_scalar for t in total)
+    for one, sign in itertools.product((total, arrays)[: 1 + is_one], (1, -1)):
+        if _never_negative(added((one, Fraction(sign))), scope.facts, type_of, MOST_COMBINED):
+            return replace(inferred, sign=sign)
+    ball = None if names_in(expr) else _ball_of_numbers(expr)
+    return inferred if ball is None else replace(inferred, sign=int(ball.lower >= 0) - int(ball.upper <= 0))
+
+
+def _never_negative(total: Sum, facts: Sequence[Sum], type_of: Callable[[Expr], Type], most: int) -> bool:
+    """Whether a sum is seen to be never negative: less multiples of so many facts, all its terms are."""
+    open_terms = [t for t, times in total.items() if (1 if t is None else type_of(t).sign) * times <= 0]
+    if not open_terms:
+        return True
+    term = max(open_terms, key=lambda t: t is not None)
+    able = [fact for fact in facts if term in fact and total[term] * fact[term] > 0]
+    rests = (added((total, Fraction(1)), (fact, -total[term] / fact[term])) for fact in able)
+    return most > 0 and any(_never_negative(rest, facts, type_of, most - 1) for rest in rests)
+
+
+@np.errstate(all="ignore")
+def _ball_of_numbers(expr: Expr) -> Ball | None:
+    """The value of a function of numbers, with its error bound; None for anything else."""
+    if isinstance(expr, Number):
+        return exact(expr.value)
+    function = ATOMS[expr.atom].ball if isinstance(expr, Apply) and expr.atom in TOGETHER else None
+    balls = [_ball_of_numbers(a) for a in children(expr)]
+    return function(*balls) if function and None not in balls else None
 
 
 def _infer(expr: Expr, scope: Scope) -> Type:
@@ -302,14 +363,11 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         f"a condition leaves entries out, which '{expr.atom}' cannot",
         "a condition stands in a sum, a norm, or after a constraint",
     )
-    options: dict[str, float] = dict(expr.options)
-    scope.source.require(atom.axis or not options, expr.span, f"'{expr.atom}' takes no axis", atom.about)
+    scope.source.require(atom.axis or not expr.options, expr.span, f"'{expr.atom}' takes no axis", atom.about)
     size = [column(dimension(first, scope))] if atom.takes_dim else None
     args = size or [infer(a, scope) for a in expr.args]
-    if expr.atom == "pow" and (exponent := constant(expr.args[1])) is not None:
-        options["exponent"] = exponent
     try:
-        whole = plain = atom.rule(*args, **options)
+        whole = plain = atom.rule(*args, **options_of(expr, scope))
     except RuleError as error:
         scope.source.fail(expr.span, error.message, error.hint)
     if expr.atom == "matmul":
@@ -331,6 +389,23 @@ def _apply(expr: Apply, scope: Scope) -> Type:
         rows = Dim.of(f"?rows({to_source(expr)})")
         whole = replace(whole, dims=tuple(rows if d == UNKNOWN_ROWS else d for d in whole.dims))
     return whole
+
+
+def options_of(expr: Apply, scope: Scope) -> dict[str, float | Fraction]:
+    """The options of an atom for its rule; a power has between what numbers its exponent is."""
+    if expr.atom != "pow":
+        return dict(expr.options)
+    exponent = expr.args[1]
+    if (number := number_of(exponent)) is not None:
+        return {"exponent": number}
+    kind, indices = infer(exponent, scope), scope.indices or {}
+    parts = {e.atom if isinstance(e, Apply) else type(e) for e in walk(exponent)}
+    is_number = kind.is_scalar and kind.is_constant and parts <= {Name, Number, *ARITHMETIC}
+    if not is_number or names_in(exponent) & indices.keys():
+        return {}
+    less = infer(Apply("sub", (exponent, Number(1.0, exponent.span)), exponent.span), scope).sign
+    least = 1 if less > 0 else 0 if kind.sign > 0 else -math.inf
+    return {"least": least, "most": 0 if kind.sign < 0 else 1 if less < 0 else math.inf}
 
 
 def scoped(expr: Expr, scope: Scope) -> Iterator[tuple[Expr, Scope]]:

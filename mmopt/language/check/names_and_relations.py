@@ -8,12 +8,21 @@ where there is none.
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import NoReturn
 
 from mmopt.language.atoms.expression_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.check.infer_types import Scope, check_dims, infer, not_symmetric, scoped, typed_parts
+from mmopt.language.check.infer_types import (
+    Scope,
+    check_dims,
+    infer,
+    not_symmetric,
+    scoped,
+    typed_parts,
+)
+from mmopt.language.syntax.exact_rewriting import Sum, sum_of_multiples
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.source_text import Source
@@ -79,6 +88,16 @@ def declared_type(d: Declaration, curvature: Curvature) -> Type:
     return matrix(*d.dims, sign=sign, psd=psd, symmetric=psd or d.kind == "symmetric", curvature=curvature)
 
 
+def orders_numbers(c: Constraint) -> bool:
+    """Whether a line of ``require`` is about signs: one side is at least the other, entry by entry."""
+    return c.relation.op in ("<=", "<", ">=", ">") and c.family is None and not is_rank(c)
+
+
+def _surplus(r: Relation) -> Expr:
+    """The larger side of an order of numbers less the smaller one."""
+    return Apply("sub", (r.left, r.right) if r.op in (">=", ">") else (r.right, r.left), r.span)
+
+
 @dataclass
 class Names:
     """The names defined so far; ``fail`` and all checks raise :class:`~mmopt.errors.ProgramError`."""
@@ -87,10 +106,15 @@ class Names:
     types: dict[str, Type] = field(default_factory=dict)
     dims: set[str] = field(default_factory=set)
     hints: dict[str, str] = field(default_factory=dict)
+    orders: Sequence[Constraint] = ()  # the lines of ``require`` that may give signs
 
     def scope(self) -> Scope:
         """The names defined so far, as expressions see them."""
-        return Scope(self.source, dict(self.types), frozenset(self.dims), {}, dict(self.hints))
+        names = self.types.keys() | self.dims
+        surplus = [e for c in self.orders if names_in(e := _surplus(c.relation)) <= names]
+        facts: list[Sum] = [{Name(dim, Span(1, 1)): Fraction(1), None: Fraction(-1)} for dim in self.dims]
+        facts += map(sum_of_multiples, surplus)
+        return Scope(self.source, dict(self.types), frozenset(self.dims), {}, dict(self.hints), facts=facts)
 
     def infer(self, expr: Expr) -> Type:
         """The type of an expression of the names defined so far."""
@@ -221,10 +245,15 @@ def advice(culprit: Expr, scope: Scope) -> str:
             return "log is concave, and rises: take it of something concave; log(sum(exp(x))) is logsumexp(x)"
         case Apply(atom="exp", args=(inner,)) if infer(inner, scope).curvature is Curvature.CONCAVE:
             return "exp is convex, and rises: take it of something convex"
-        case Apply(atom="pow", args=(base, _)):
+        case Apply(atom="pow", args=(base, exponent)):
             inferred = infer(base, scope)
+            if inferred.sign > 0 and names_in(exponent):
+                p = to_source(exponent)
+                return f"require {p} >= 1 or {p} <= 0 (it is convex), or both {p} >= 0 and {p} <= 1 (concave)"
             hint = f"of what may be negative only even powers are convex: declare it{_declared(base, '>= 0')}"
             return hint if inferred.sign <= 0 and not (inferred.loewner or inferred.is_broken) else ""
+        case Apply(atom="div", args=(above, below)) if infer(below, scope).is_constant:
+            return _advice_on_product(below, above, scope)
         case Apply(atom="div", args=(above, _)) if not infer(above, scope).is_constant:
             return (
                 "a quotient of two that are chosen has no curvature: in a line, multiply what is below to "
@@ -260,6 +289,12 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
             name = ("scalar", "vector", "matrix")[len(inferred.dims)]
             kind = f"{name}[{', '.join(map(str, inferred.dims))}]" if inferred.dims else name
             return f"declare its sign: {one.id}: {kind} >= 0"
+        is_factor = inferred.is_constant and infer(other, scope).curvature in (
+            Curvature.CONVEX,
+            Curvature.CONCAVE,
+        )
+        if is_factor and not (inferred.sign or names_in(one) & (scope.indices or {}).keys()):
+            return f"say its sign under 'require', for example: {to_source(one)} >= 0"
         if isinstance(other, Apply) and other.atom == "log" and other.args[0] == one:
             return f"x * log(x) is -entropy(x), which is convex: write -entropy({to_source(one)})"
     if form := _quadratic_form(left, right, scope):

@@ -3,8 +3,8 @@
 A ``let`` of what is chosen is put into the lines that use it.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -24,11 +24,12 @@ from mmopt.language.check.names_and_relations import (
     declared_type,
     is_logarithm,
     objective_hint,
+    orders_numbers,
     refuse_curvature,
     suits,
 )
 from mmopt.language.check.sections_after_constraints import check_closing
-from mmopt.language.syntax.parse_and_write_expressions import MAX_NESTING
+from mmopt.language.syntax.parse_and_write_expressions import MAX_NESTING, STRICT
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
     Assignment,
@@ -54,7 +55,8 @@ class Checked:
     in the lines that use it; ``written`` is the one of the file. ``lines`` has the givens, parameters, lets
     and what is chosen as objective and constraints see them; ``constraints`` the types of both sides by
     name; ``scope`` every name of the program, those of steps and multipliers too, as values: constant.
-    ``is_logarithmic``: the objective is a logarithm of what is chosen (``is_logarithm``).
+    ``is_logarithmic``: the objective is a logarithm of what is chosen (``is_logarithm``). ``to_prove``: the
+    lines of ``require`` that have to hold with proof, not up to rounding: signs may rest on them.
     Equality is identity: what follows from a program alone is cached for it.
     """
 
@@ -65,6 +67,7 @@ class Checked:
     constraints: Mapping[str, tuple[Type, Type]]
     scope: Scope
     is_logarithmic: bool
+    to_prove: tuple[Constraint, ...]
 
     @property
     def types(self) -> Mapping[str, Type]:
@@ -96,8 +99,21 @@ def _checked(text: str, file: str) -> Checked:
 
 
 def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
-    """``check`` of a program, section by section, not cached; ``faults`` as there."""
-    names = Names(program.source)
+    """``check`` of a program, not cached; ``faults`` as there.
+
+    What ``require`` says of signs counts only where the program does not check without: it is proved then.
+    """
+    if orders := [c for c in program.requires if orders_numbers(c)]:
+        with suppress(ProgramError):
+            return _check_sections(program, None, [])
+    return _check_sections(program, faults, orders)
+
+
+def _check_sections(
+    program: Program, faults: dict[str, ProgramError] | None, orders: Sequence[Constraint]
+) -> Checked:
+    """``check``, section by section, where ``orders`` among the lines of ``require`` give signs."""
+    names = Names(program.source, orders=orders)
     _declare_givens(program, names)
     for parameter in program.parameters:
         _declare_parameter(parameter, names)
@@ -141,6 +157,7 @@ def _check(program: Program, faults: dict[str, ProgramError] | None) -> Checked:
         constraints,
         scope,
         is_logarithm(program.objective, fixed),
+        tuple(c for c in program.requires if c in orders or c.relation.op in STRICT),
     )
 
 

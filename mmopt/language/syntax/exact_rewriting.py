@@ -3,14 +3,25 @@
 Transposes are moved to the leaves. A family of lines becomes one vector constraint, which is much faster to
 evaluate and to hand over: ``B[:, i].T @ F @ B[:, i] <= alpha for i in n`` says the same as
 ``diag(B.T @ F @ B) <= alpha``, where entry i of either side is the same number. A family without such a form
-(a matrix inequality per query) stays one.
+(a matrix inequality per query) stays one. Numbers that stand in an expression are added up exactly.
 """
 
 from collections.abc import Callable, Iterator
-from functools import reduce
+from fractions import Fraction
+from functools import lru_cache, reduce
 
 from mmopt.language.atoms.table_of_atoms import ATOMS
-from mmopt.language.syntax.syntax_tree import Apply, Block, Expr, Index, Name, chain, mentions, transpose
+from mmopt.language.syntax.syntax_tree import (
+    Apply,
+    Block,
+    Expr,
+    Index,
+    Name,
+    Number,
+    chain,
+    mentions,
+    transpose,
+)
 
 # Atoms that act entry by entry: the value has the layout of the arguments.
 ENTRYWISE = frozenset(name for name, atom in ATOMS.items() if atom.equivariance in ("linear", "entrywise"))
@@ -42,6 +53,47 @@ def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False)
             lines = zip(*rows, strict=True) if flip else rows
             return Block(tuple(tuple(normal(e, symmetric, flip=flip) for e in line) for line in lines), span)
     return Apply("transpose", (expr,), expr.span) if flip and not symmetric(expr) else expr
+
+
+# Multiples of expressions none of which is a sum or a multiple; under None of 1.
+Sum = dict[Expr | None, Fraction]
+
+
+def added(*parts: tuple[Sum, Fraction]) -> Sum:
+    """Multiples of sums, added up."""
+    total: Sum = {}
+    for part, times in parts:
+        for key, value in part.items():
+            total[key] = total.get(key, 0) + (value if times == 1 else times * value)
+    return {key: value for key, value in total.items() if value}
+
+
+# Cached, since the sign of each part of a sum is asked for; what is returned must not be changed.
+@lru_cache(maxsize=1024)
+def sum_of_multiples(expr: Expr) -> Sum:
+    """An expression as a sum of multiples, by exact fractions."""
+    match expr:
+        case Number(value=value):
+            return added(({None: Fraction(1)}, Fraction(value)))
+        case Apply(atom="neg", args=(inner,)):
+            return added((sum_of_multiples(inner), Fraction(-1)))
+        case Apply(atom="add" | "sub" as atom, args=(left, right)):
+            sign = Fraction(1 if atom == "add" else -1)
+            return added((sum_of_multiples(left), Fraction(1)), (sum_of_multiples(right), sign))
+        case Apply(atom="mul", args=(left, right)):
+            a, b = sum_of_multiples(left), sum_of_multiples(right)
+            for number, other in ((a, b), (b, a)):
+                if number.keys() <= {None}:
+                    return added((other, number.get(None, Fraction(0))))
+        case Apply(atom="div", args=(left, right)) if by := number_of(right):
+            return added((sum_of_multiples(left), 1 / by))
+    return {expr: Fraction(1)}
+
+
+def number_of(expr: Expr) -> Fraction | None:
+    """The exact value of numbers put together by ``+ - * /``, such as ``-2`` or ``1/3``; None for others."""
+    total = sum_of_multiples(expr)
+    return total.get(None, Fraction(0)) if total.keys() <= {None} else None
 
 
 def sum_of_products(expr: Apply, left: Expr, right: Expr) -> Apply:

@@ -108,11 +108,12 @@ COMPARED: dict[type[ast.cmpop], str] = {
 }
 # Relations that no constraint may have: why, and what to write.
 REFUSED = {
-    "<": ("describes a set that is not closed", "<="),
-    ">": ("describes a set that is not closed", ">="),
+    "<": ("stands only under 'require', without 'for': what may be chosen is a closed set", "<="),
+    ">": ("stands only under 'require', without 'for': what may be chosen is a closed set", ">="),
     "=": ("is not a relation of a constraint", "=="),
     "!=": ("is not a relation of a constraint", "=="),
 }
+STRICT = ("<", ">")  # for numbers that are given
 # The atom that is called, by the arguments: a norm by the second, the larger of two where there are two.
 NORM_ATOMS = {"1": "norm 1", "2": "norm 2", "inf": "norm inf", "fro": "norm fro", "nuc": "nuclear"}
 LARGER_ATOMS = {"max": "entrywise max", "min": "entrywise min"}
@@ -355,14 +356,14 @@ def parse_expr(text: Text, atoms: Collection[str] = FUNCTIONS) -> Expr:
     return reader.expr(reader.tree())
 
 
-def parse_relation(text: Text) -> Relation:
-    """Read ``left op right``."""
+def parse_relation(text: Text, *, strict: bool = False) -> Relation:
+    """Read ``left op right``; ``strict``: op may also be ``<`` or ``>``."""
     relations = [token for token in text.outer if token.text in RELATIONS]
     text.require(relations, "a constraint is a relation", "write <=, >= or == between numbers, >> 0 for psd")
     op = relations[0]
     for second in relations[1:]:
         text.fail_at(second, f"a second relation '{second.text}' in one constraint", "write two constraints")
-    if op.text in REFUSED:
+    if op.text in REFUSED and not (strict and op.text in STRICT):
         why, better = REFUSED[op.text]
         text.fail_at(op, f"'{op.text}' {why}", f"write {better}")
     left, right = text.cut(text.start, op.start), text.cut(op.end, text.end)

@@ -285,14 +285,15 @@ CONDITIONS = tuple(COMPARED.values())  # the relations of conditions
 UNSAID = "?"  # begins the dimension of an index whose range the clause does not state
 
 
-def parse_constraint(text: Text) -> Constraint:
+def parse_constraint(text: Text, *, strict: bool = False) -> Constraint:
     """Read ``name: left op right``, where the name may be absent; of a family also ``for j in m``.
 
-    A family may have several indices, and a condition.
+    A family may have several indices, and a condition. ``strict``: without a family op may be ``<`` or ``>``.
     """
     head, clause = split_at(text, "for")
     name, relation = split_at(head, ":") if is_declaration(head) else (None, head)
-    bare = Constraint(name_of(name) if name else "", parse_relation(relation or head), (name or head).place)
+    whole = parse_relation(relation or head, strict=strict and clause is None)
+    bare = Constraint(name_of(name) if name else "", whole, (name or head).place)
     if clause is None:
         return bare
     families, where = clause_of(clause, bare.relation)

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -304,7 +304,10 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         "proof": one("proof", attrgetter("text"), ""),
         "givens": givens,
         "parameters": parameters,
-        "requires": tuple(with_dimensions(c, declared, source) for c in each("require", parse_constraint)),
+        "requires": tuple(
+            with_dimensions(c, declared, source)
+            for c in each("require", partial(parse_constraint, strict=True))
+        ),
         "lets": lets,
         "choose": choose,
         "sense": sense,

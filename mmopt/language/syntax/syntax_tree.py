@@ -84,7 +84,7 @@ Expr = Number | Name | Apply | Index | Block | Entries
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """``left op right`` with op one of ``<=``, ``>=``, ``==``, ``>>``, ``<<``."""
+    """``left op right``: ``<=``, ``>=``, ``==``, ``>>``, ``<<``; in ``require`` also ``<`` and ``>``."""
 
     left: Expr
     op: str
@@ -255,22 +255,6 @@ def names_in(expr: Expr) -> set[str]:
         names |= {name for f in expr.families for name in f.dim.symbols}
         names -= {f.index for f in expr.families}
     return names
-
-
-def constant(expr: Expr) -> float | None:
-    """The value of an expression of numbers alone, such as ``-2`` or ``1/3``."""
-    match expr:
-        case Number(value=value):
-            return value
-        case Apply(atom="neg", args=(inner,)):
-            negated = constant(inner)
-            return None if negated is None else -negated
-        case Apply(atom="add" | "sub" | "mul" | "div" as atom, args=(left, right)):
-            a, b = constant(left), constant(right)
-            if a is None or b is None or (atom == "div" and b == 0):
-                return None
-            return {"add": a + b, "sub": a - b, "mul": a * b}[atom] if atom != "div" else a / b
-    return None
 
 
 def rewrite(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
