@@ -36,6 +36,7 @@ from mmopt.language.syntax.exact_rewriting import (
     product,
     sum_of_multiples,
 )
+from mmopt.language.syntax.names_from_elsewhere import instead
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.source_text import Source
 from mmopt.language.syntax.syntax_tree import (
@@ -325,7 +326,7 @@ def _infer(expr: Expr, scope: Scope) -> Type:
             scope.source.fail(
                 span,
                 f"'{name}' is not defined",
-                scope.hints.get(name) or suggest(name, [*scope.types, *scope.dims]),
+                scope.hints.get(name) or instead(name) or suggest(name, [*scope.types, *scope.dims]),
             )
         case Index(base=base):
             return index_type(expr, infer(base, scope), scope)
@@ -369,7 +370,9 @@ def _apply(expr: Apply, scope: Scope) -> Type:
     try:
         whole = plain = atom.rule(*args, **options_of(expr, scope))
     except RuleError as error:
-        scope.source.fail(expr.span, error.message, error.hint)
+        is_product = expr.atom == "mul" and args[0].dims[-1:] == args[1].dims[:1]
+        hint = "* is entry by entry; a product of matrices is written {} @ {}" if is_product else ""
+        scope.source.fail(expr.span, error.message, error.hint or hint.format(*map(to_source, expr.args)))
     if expr.atom == "matmul":
         whole = _congruence_type(expr, plain, scope)
     elif expr.atom == "trace":

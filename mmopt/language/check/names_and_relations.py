@@ -12,6 +12,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import NoReturn
 
+from mmopt.errors import ProgramError
 from mmopt.language.atoms.expression_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import (
@@ -41,6 +42,7 @@ from mmopt.language.syntax.syntax_tree import (
     children,
     is_rank,
     names_in,
+    rewrite,
     transpose,
 )
 
@@ -285,7 +287,8 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     """The hint of ``advice`` for a product of two expressions; "" where there is none."""
     for one, other in ((left, right), (right, left)):
         inferred = infer(one, scope)
-        if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0:
+        is_weight = inferred.is_scalar or not infer(other, scope).loewner
+        if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0 and is_weight:
             name = ("scalar", "vector", "matrix")[len(inferred.dims)]
             kind = f"{name}[{', '.join(map(str, inferred.dims))}]" if inferred.dims else name
             return f"declare its sign: {one.id}: {kind} >= 0"
@@ -306,7 +309,7 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
         )
     plain = right.args[0] if isinstance(right, Apply) and right.atom == "transpose" else right
     inferred = infer(left, scope)
-    if left == plain and inferred.curvature.is_affine and not inferred.is_scalar:
+    if plain in (left, transpose(left)) and inferred.curvature.is_affine and not inferred.is_scalar:
         what = "a sum of squares is written" if inferred.is_vector else "the sum of all squares of entries is"
         return f"{what} sum({to_source(Apply('pow', (plain, Number(2.0, plain.span)), plain.span))})"
     both = [infer(e, scope) for e in (left, right)]
@@ -443,7 +446,24 @@ def refuse_curvature(expr: Expr, inferred: Type, what: str, scope: Scope, turned
     if inferred.curvature is not Curvature.UNKNOWN:
         scope.source.fail(expr.span, f"{what}, and it is {inferred.curvature.value}", turned or RULES)
     culprit, inner = _culprit(expr, inferred, scope)
-    scope.source.fail(culprit.span, f"{what}, and here is {inferred.why}", advice(culprit, inner) or RULES)
+    hint = _matrix_products(expr, scope) or advice(culprit, inner) or RULES
+    scope.source.fail(culprit.span, f"{what}, and here is {inferred.why}", hint)
+
+
+def _matrix_products(expr: Expr, scope: Scope) -> str:
+    """A hint with @ for * between arrays, where that gives a curvature; "" where it does not."""
+
+    def change(e: Expr) -> Expr | None:
+        if not isinstance(e, Apply) or e.atom != "mul" or any(infer(a, scope).is_scalar for a in e.args):
+            return None
+        return Apply("matmul", tuple(rewrite(a, change) for a in e.args), e.span)
+
+    try:
+        curvature = infer(new := rewrite(expr, change), scope).curvature
+    except ProgramError:  # shapes do not fit, or an index is not defined outside its sum
+        return ""
+    is_meant = new != expr and curvature is not Curvature.UNKNOWN
+    return f"* is entry by entry; with @ it is {curvature.value}: {to_source(new)}" if is_meant else ""
 
 
 def _culprit(expr: Expr, inferred: Type, scope: Scope) -> tuple[Expr, Scope]:

@@ -15,7 +15,8 @@ from typing import NoReturn
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
-from mmopt.language.syntax.source_text import ALLOWED, RELATIONS, Text, check_expression, plain
+from mmopt.language.syntax.names_from_elsewhere import instead
+from mmopt.language.syntax.source_text import ALLOWED, RELATIONS, Text, Token, check_expression, plain
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -28,60 +29,6 @@ from mmopt.language.syntax.syntax_tree import (
     Relation,
     Span,
 )
-
-# Names that an atom has in other languages.
-SYNONYMS = {
-    "bmat": "[[A, B], [C, D]]",
-    "det": "logdet(X): the logarithm of the determinant is concave, the determinant neither",
-    "dot": "a @ b",
-    "eigmax": "lambda_max(X)",
-    "eigmin": "lambda_min(X)",
-    "eigvals": "lambda_max(X) or lambda_min(X)",
-    "eigvalsh": "lambda_max(X) or lambda_min(X)",
-    "entr": "entropy(x)",
-    "fro": "norm(X, fro)",
-    "hstack": "[[A, B]]",
-    "I": "eye(n)",
-    "identity": "eye(n)",
-    "inner": "a @ b",
-    "inv_pos": "1 / x",
-    "inverse": "inv(X)",
-    "kl_div": "rel_entropy(x, y)",
-    "lambdamax": "lambda_max(X)",
-    "lambdamin": "lambda_min(X)",
-    "log_det": "logdet(X)",
-    "log_sum_exp": "logsumexp(x)",
-    "matmul": "A @ B",
-    "matrix_frac": "trace(W @ inv(X) @ W.T)",
-    "maximum": "max(a, b)",
-    "mean": "sum(x) / n",
-    "minimum": "min(a, b)",
-    "multiply": "a * b",
-    "norm1": "norm(x, 1)",
-    "norm2": "norm(x)",
-    "norm_fro": "norm(X, fro)",
-    "norm_inf": "norm(x, inf)",
-    "norm_nuc": "nuclear(X)",
-    "normInf": "norm(x, inf)",
-    "normNuc": "nuclear(X)",
-    "pow": "x**2",
-    "power": "x**2",
-    "quad_form": "norm(root(Q) @ x)**2 with Q psd",
-    "rel_entr": "rel_entropy(x, y)",
-    "sigmamax": "sigma_max(X)",
-    "slogdet": "logdet(X)",
-    "sqrtm": "root(X)",
-    "square": "x**2",
-    "sum_squares": "sum(x**2)",
-    "sumsq": "sum(x**2)",
-    "tr": "trace(X)",
-    "transpose": "X.T",
-    "vstack": "[[A], [B]]",
-}
-
-
-LIBRARIES = ("cp", "cvxpy", "math", "np", "numpy", "scipy", "torch")
-
 
 # Operations inside each other. Every walk through a tree is recursive, with a few frames of Python for
 # each level, and Python allows a thousand in all.
@@ -208,7 +155,11 @@ class _Reader:
             case ast.Attribute(value=ast.Name(id=base), attr=attr):
                 return Name(f"{base}.{attr}", span)
             case ast.Attribute(attr=attr):
-                self.fail(node, f"'.{attr}' has no meaning here", "the transpose is written X.T")
+                self.fail(
+                    node,
+                    f"'.{attr}' has no meaning here",
+                    instead(ast.unparse(node)) or "the transpose is written X.T",
+                )
             case ast.Subscript(value=base, slice=inner):
                 items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
                 return Index(self.expr(base), tuple(self.item(i) for i in items), span)
@@ -255,7 +206,11 @@ class _Reader:
                 return Dim.of(value)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in DIMS:
                 return DIMS[type(op)](self.dim(left), self.dim(right))
-        self.fail(node, "a dimension is made of names, whole numbers, + - and *", "for example n or 2*n")
+        self.fail(
+            node,
+            "a dimension is made of names, whole numbers, + - and *",
+            instead(ast.unparse(node)) or "for example n or 2*n",
+        )
 
     def number(self, node: ast.expr, value: float) -> Expr:
         """A number of an allowed size."""
@@ -302,14 +257,12 @@ class _Reader:
         match node.func:
             case ast.Name(id=name):
                 pass
-            case ast.Attribute(attr=attr) if attr in self.atoms or attr in SYNONYMS:
-                written = SYNONYMS.get(attr, f"{attr}(…)")
-                self.fail(node.func, "only an atom can be called, by its bare name", f"write {written}")
-            case ast.Attribute() if ast.unparse(node.func).split(".")[0] in LIBRARIES:
+            case ast.Attribute():
                 self.fail(
                     node.func,
                     "only an atom can be called, by its bare name",
-                    "no library is needed: atoms have bare names (python -m pydoc mmopt.language)",
+                    instead(ast.unparse(node))
+                    or "no library is needed: atoms have bare names (python -m pydoc mmopt.language)",
                 )
             case _:
                 self.fail(node.func, "only an atom can be called", "a product is written with * or @")
@@ -317,7 +270,7 @@ class _Reader:
             self.fail(
                 node.func,
                 f"there is no atom '{name}'",
-                (f"write {SYNONYMS[name]}" if name in SYNONYMS else suggest(name, self.atoms)),
+                instead(ast.unparse(node)) or suggest(name, self.atoms),
             )
         options = []
         for keyword in node.keywords:
@@ -333,8 +286,12 @@ class _Reader:
         """The name of the row that is called, by name and arguments, and the arguments that it takes."""
         if name == "norm" and len(node.args) in (1, 2):
             kind = ast.unparse(node.args[1]) if len(node.args) == 2 else "2"
+            of_order = instead(f"pnorm({ast.unparse(node.args[0])}, {kind})") if kind.isdecimal() else ""
             self.require(
-                kind in NORM_ATOMS, node.args[-1], "there is no such norm", "write 1, 2, inf, fro or nuc"
+                kind in NORM_ATOMS,
+                node.args[-1],
+                "there is no such norm",
+                of_order or "write 1, 2, inf, fro or nuc",
             )
             return NORM_ATOMS[kind], (self.expr(node.args[0]),)
         args = tuple(map(self.expr, node.args))
@@ -362,7 +319,12 @@ def parse_relation(text: Text, *, strict: bool = False) -> Relation:
     text.require(relations, "a constraint is a relation", "write <=, >= or == between numbers, >> 0 for psd")
     op = relations[0]
     for second in relations[1:]:
-        text.fail_at(second, f"a second relation '{second.text}' in one constraint", "write two constraints")
+        is_turned = op.end == second.start and "=" in op.text + second.text
+        text.fail_at(
+            second,
+            f"a second relation '{second.text}' in one constraint",
+            f"write {second.text}{op.text}" if is_turned else _two_lines(text, op, second),
+        )
     if op.text in REFUSED and not (strict and op.text in STRICT):
         why, better = REFUSED[op.text]
         text.fail_at(op, f"'{op.text}' {why}", f"write {better}")
@@ -371,6 +333,13 @@ def parse_relation(text: Text, *, strict: bool = False) -> Relation:
         if not side.text:
             text.fail_at(op, f"nothing stands {word} '{op.text}'", "a constraint is a relation of two sides")
     return Relation(parse_expr(left), op.text, parse_expr(right), text.place)
+
+
+def _two_lines(text: Text, first: Token, second: Token) -> str:
+    """What to write for a constraint with two relations, such as ``0 <= x <= 1`` or ``x >= 0, y >= 0``."""
+    ends = [t for t in text.outer if t.text in (",", "and") and first.end <= t.start < second.start]
+    left, right = (ends[0].start, ends[0].end) if ends else (second.start, first.end)
+    return f"write two lines: {text.cut(text.start, left).text} and {text.cut(right, text.end).text}"
 
 
 def parse_dim(text: Text) -> Dim:

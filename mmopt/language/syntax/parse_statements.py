@@ -13,6 +13,7 @@ from itertools import takewhile
 from mmopt.errors import suggest
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.syntax.names_from_elsewhere import kind_instead
 from mmopt.language.syntax.parse_and_write_expressions import (
     COMPARED,
     parse_call,
@@ -180,7 +181,7 @@ def declaration(text: Text) -> Declaration:
         rest.fail_at(
             tokens[0] if kind else None,
             f"there is no kind '{kind}'" if kind else "a kind is missing here",
-            suggest(kind, KINDS),
+            kind_instead(kind, text.text) or suggest(kind, KINDS),
         )
     parts: list[Text] = []
     at = 1
@@ -213,7 +214,8 @@ def declaration(text: Text) -> Declaration:
             rest.fail_at(
                 token,
                 f"'{token.text}' cannot stand here in a declaration",
-                'write: name: kind[dimensions] >= 0 = source "what it is"',
+                kind_instead(token.text, text.text)
+                or 'write: name: kind[dimensions] >= 0 = source "what it is"',
             )
     return Declaration(name, kind, dims, head.place, sign, source, doc, spans, source_span)
 

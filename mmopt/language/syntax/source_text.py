@@ -34,13 +34,19 @@ PYTHON_WORDS = {
     "for": ("'for' cannot stand inside an expression", "a family of constraints ends with: for j in m"),
     "if": ("'if' cannot stand in an expression", "a program has one meaning for all data"),
     "and": ("'and' cannot stand in an expression", "write two constraints"),
+    "forall": ("'forall' is no word of the language", "a family of constraints ends with: for j in m"),
     "or": ("'or' cannot stand in an expression", "write two programs and compare them"),
 }
 STRANGE_OPERATORS = {
     "^": ("'^' is not a power", "write **"),
     "//": ("'//' has no meaning here", "write /"),
     "{": ("'{' has no meaning here", "write ( ) for grouping, [ ] for an index or a block matrix"),
-    ";": ("';' has no meaning here", "write one statement a line"),
+    ";": ("';' has no meaning here", "write one statement a line; one matrix on another is [[A], [B]]"),
+    "|": ("'|' has no meaning here", "|x| is abs(x), entry by entry, and ||x|| is norm(x)"),
+    "\\": (
+        "'\\' has no meaning here",
+        "choose the x of A \\ b, with A @ x == b as a line; of what is given it is pinv(A) @ b",
+    ),
 }
 
 _TOKEN = re.compile(
@@ -63,6 +69,12 @@ LOOK_ALIKES = {
     "≥": ">=",
     "⪰": ">>",
     "⪯": "<<",
+    "≽": ">>",
+    "≼": "<<",
+    "⩾": ">=",
+    "⩽": "<=",
+    "∀": "'for j in m' at the end of the line",
+    "∈": "in",
     "×": "*",
     "·": "*",
     "∘": "*",
@@ -73,7 +85,8 @@ LOOK_ALIKES = {
     "²": "**2",
     "√": "sqrt(…)",
     "∑": "sum(…)",
-    "‖": "nuclear(…)",
+    "‖": "norm(…), or nuclear(…) where a star follows",
+    "∥": "norm(…)",
     "⁻": "inv(…)",
     "\u00a0": "a plain space",
 }
@@ -315,10 +328,12 @@ def _mistakes(text: Text, previous: Token | None, token: Token) -> Iterator[tupl
         ends = word in (")", "]", ",", ":", ".") or is_binary
         yield ends, f"nothing stands between '{previous.text}' and '{word}'", ALLOWED
     elif previous.text == ".":
-        yield token.kind != "name", f"'{word}' stands after a dot", "the transpose is written X.T"
+        dotted = f"{word} is entry by entry: leave the dot out" if word in ("*", "/", "**") else ""
+        yield token.kind != "name", f"'{word}' stands after a dot", dotted or "the transpose is written X.T"
     else:
         is_next = _is_operand(previous) and _is_operand(token) and word not in (")", "]")
-        yield is_next, f"an operator is missing before '{word}'", ALLOWED
+        word_of = PYTHON_WORDS.get(word) or PYTHON_WORDS.get(previous.text)
+        yield is_next, *(word_of or (f"an operator is missing before '{word}'", ALLOWED))
     yield (
         word == "," and is_outer,
         "',' cannot stand between two expressions here",
