@@ -50,6 +50,7 @@ Totals = float | Mapping[str | int | None, float]
 MOST_CLASSES = 1024  # classes of cells that no query tells apart: so many counts take about a minute
 MOST_LISTED = 2**22  # cells
 FAR = 1e-4  # standard errors, or rows of a total: answers of counts, as written, are not farther from these
+CONTRADICTED = 6.0  # standard errors of the noise, which are as good as never reached
 FEWER_CELLS = "refine a release whose workload asks about fewer attributes, or coarser values of them"
 
 
@@ -137,6 +138,29 @@ def _refined(
             "refined": _about(release, fixed, near.solution, figures, rounded, columns),
         },
     )
+
+
+def contradicted_totals(release: Release) -> list[str]:
+    """Totals of a refined release, with its plan, that its own answers contradict, in words.
+
+    A total that the queries span is a sum of answers, of a standard error of at most the sum of theirs.
+    """
+    assert release.plan is not None
+    totals = {_query_of(one["of"]): one["value"] for one in release.manifest["refined"]["totals"]}
+    queries = _listed(release.plan.workload)
+    fixed = _fixed_totals(release, totals, queries)
+    _, matrix, sums = _merged(queries, fixed.rows)
+    weights = np.linalg.lstsq(matrix.T, sums.T, rcond=None)[0].T
+    estimates = weights @ np.asarray(release.answers["estimate"], dtype=float)
+    apart = np.abs(fixed.values - estimates) / (np.abs(weights) @ release.answers["standard_error"])
+    return [
+        f"the total of {name} is {value:,.12g}, and by the released answers it is {estimate:,.6g}: at least "
+        f"{math.floor(off):,} standard errors apart"
+        for name, value, estimate, off, row, of in zip(
+            fixed.names, fixed.values, estimates, apart, sums, weights @ matrix, strict=True
+        )
+        if off > CONTRADICTED and np.allclose(row, of)
+    ]
 
 
 def check_refined(release: Release, folder: Path) -> bool:

@@ -20,7 +20,7 @@ from mmopt.data.open_table import open_table
 from mmopt.data.table_file import csv_header, table_file
 from mmopt.errors import DataError, OptionError
 from mmopt.request.workload_file_and_arguments import parse_request
-from mmopt.request.yaml_tree import OPEN
+from mmopt.request.yaml_tree import OPEN, YamlText, parse_tree
 
 MOST_COLUMNS = 1000
 LONGEST_NAME = 150  # letters; a key of YAML has 1024 at most, and a letter may be spelled with six
@@ -258,6 +258,7 @@ def check_form(name: str, form: str) -> None:
     """Raise WorkloadError or TooLargeError for no form of an attribute, OptionError for several lines."""
     if "\n" in form or "\r" in form:
         raise OptionError(f"the form of '{name}' has several lines, expected one")
+    parse_tree(YamlText.of(form, f"the form of '{name}'"))  # a mistake in its marks is shown in this text
     parse_request(f"domain:\n  {spelled(name)}: {form}\nworkload: [{{product: {{}}}}]\n", "the draft")
 
 

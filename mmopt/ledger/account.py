@@ -207,6 +207,12 @@ def below(cost: Fraction) -> float:
     return 0.0 - float_above(-cost)  # no -0
 
 
+# Less is the rounding of costs: a release at epsilon 1 may cost 1 - 1.1e-16.
+LEAST_LEFT = Fraction(1, 10**12)
+
+
 def shown(cost: Fraction, *, is_left: bool = False) -> str:
-    """A cost in six digits: rounded up where spent, rounded down where left."""
+    """A cost in six digits: rounded up where spent, rounded down where left, to 0 below ``LEAST_LEFT``."""
+    if is_left and 0 < cost < LEAST_LEFT:
+        return "0"
     return rounded(str(below(cost) if is_left else above(cost)), 6, up=not is_left)

@@ -24,6 +24,7 @@ from mmopt.errors import Error, LedgerError, OptionError, PrivacyError, counted
 from mmopt.installation_and_files import write_whole
 from mmopt.ledger import ledger_file
 from mmopt.ledger.account import (
+    LEAST_LEFT,
     MEASURES,
     Account,
     Entry,
@@ -144,7 +145,8 @@ class Bill:
         cost, remaining = cost_in(terms.measure, rho, epsilon), left(account, self.part)
         if cost > remaining:
             what = terms.measure
-            least = f"{what} {shown(remaining, is_left=True)} is left" if remaining > 0 else "nothing is left"
+            is_spent = remaining < LEAST_LEFT
+            least = "nothing is left" if is_spent else f"{what} {shown(remaining, is_left=True)} is left"
             others = [] if self.part is None else same_account(account.entries, self.part)
             where = "" if self.part is None else f" for the part '{self.part}'"
             if others:  # the same rows, as another copy of the table may spell their value

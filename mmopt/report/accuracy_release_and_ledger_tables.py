@@ -9,6 +9,7 @@ release by release.
 import math
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -306,7 +307,7 @@ def _entry(ledger: Mapping[str, Any] | None) -> str:
     measure, part = ledger["measure"], ledger.get("part")
     part_words = f", part '{part['value']}' of '{part['column']}'" if part else ""
     spent = rounded(str(ledger["spent"]), 6, up=True)
-    left, total = (rounded(str(ledger[name]), 6, up=False) for name in ("left", "total"))
+    left, total = (shown(Fraction(ledger[name]), is_left=True) for name in ("left", "total"))
     entry = f"entry {ledger['entry']} of the data set '{ledger['data_set']}'{part_words}"
     return f"{entry}: {measure} {spent} spent of {total}, {left} left after it"
 

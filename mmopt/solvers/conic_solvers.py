@@ -515,7 +515,7 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
 
 
 MOST_READ = 2000  # iterations of one log
-PRINT_BELOW = ("QOCO", "SDPA")  # by C, not through Python's standard output
+PRINT_BELOW = ("HIGHS", "QOCO", "SDPA")  # by C, not through Python's standard output
 NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
 
 
@@ -621,8 +621,8 @@ def _listening(
     solver : cvxpy's name.
     """
     iterations: list[Iteration] = []
-    # SDPA prints remarks on standard output, whatever its options are.
-    if not options.history and (solver != "SDPA" or options.verbose):
+    # SDPA prints remarks on standard output, HiGHS its name once, whatever their options are.
+    if not options.history and (solver not in PRINT_BELOW or options.verbose):
         yield {}, iterations
         return
     began = clock.elapsed

@@ -106,6 +106,9 @@ def test_a_ledger_of_epsilon(tmp_path: Path) -> None:
     assert caught.value.message == (
         f"the release costs epsilon 0.5, and epsilon 0.25 is left of epsilon 1 in '{tmp_path / 'e'}'"
     )
+    bill.spend("add-remove", None, math.nextafter(0.25, 0.0), "", HASH)
+    with pytest.raises(PrivacyError, match="and nothing is left of epsilon 1"):
+        bill.check("add-remove", None, 0.5)
 
 
 @pytest.mark.quick

@@ -105,6 +105,7 @@ def test_what_is_spent_is_shown_rounded_up_and_what_is_left_down():
     little = Fraction(1, 10**30)  # less than doubles tell
     assert shown(Fraction(1, 2) + little) == "0.500001"
     assert shown(Fraction(1, 2) - little, is_left=True) == "0.499999"
+    assert (shown(Fraction(2.0**-53), is_left=True), shown(Fraction(2.0**-53))) == ("0", "1.11023e-16")
 
 
 @pytest.mark.quick

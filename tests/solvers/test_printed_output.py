@@ -8,6 +8,8 @@ Guards conic_solvers.py and options_points_and_clock.py.
 import ctypes
 import itertools
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +86,15 @@ def test_they_are_printed_where_that_is_asked_for_and_nowhere_else(
             assert printed
             if row.cvxpy in LINES:
                 assert [i.number for i in read_lines(row.cvxpy, printed)] == [i.number for i in point.counted]
+
+
+def test_the_name_that_highs_prints_once_is_dropped() -> None:
+    """In a process of its own: it is printed by the first solve."""
+    pytest.importorskip("highspy")
+    program = LINEAR.format(sense="minimize", sign="")
+    code = f"import mmopt; mmopt.solve([[1.0]], mmopt.Program.parse({program!r}), solver='highs')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
 
 
 def test_runs_follow_each_other() -> None:

@@ -4,10 +4,13 @@ Guards accuracy_release_simulate.py.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import mmopt
 
 
 @pytest.fixture
@@ -32,6 +35,15 @@ def test_a_release_is_refined_and_shown(run: Any, files: Path, released: Path) -
     assert lines[0].endswith(",coverage,refined,private")
     before = (files / "given" / "answers.csv").read_text(encoding="utf-8").splitlines()
     assert [line.rsplit(",", 2)[0] for line in lines] == [line.rsplit(",", 1)[0] for line in before]
+    far = run("refine", "given", "total.yaml", "--total", rows + 9000, "--out", "far")
+    pattern = (
+        r"warning: the total of all rows is ([\d,]+), and by the released answers it is ([\d.,]+): at least "
+        r"([\d,]+) standard errors apart. Is it the total of the rows that were counted\?\n"
+    )
+    total, estimate, errors = (float(n.replace(",", "")) for n in re.fullmatch(pattern, far.err).groups())
+    answers = mmopt.load_release(files / "given").answers
+    assert total == rows + 9000 and abs(estimate - rows) < 100
+    assert 100 < errors <= (total - estimate) / min(answers["standard_error"])
     shown = run("show", "better")
     assert shown.status == 0 and "refined" in shown.out and "optimum" in shown.out
     done = run("refine", "given", "total.yaml", "--out", "other", "--json")
