@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.compiler import scale
 from mmopt.compiler.reductions import SolvedPart
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.adopt_strategy import adopt
@@ -33,7 +34,12 @@ from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, unknown_
 from mmopt.driver.remarks import able_solvers
 from mmopt.driver.run_solver import Best, run_solver, shifted_rows
 from mmopt.driver.task_and_plan import FEW_CELLS, SolvePlan, Task
-from mmopt.driver.why_no_solution import endless_error, find_endless
+from mmopt.driver.why_no_solution import (
+    SECONDS_IN_A_HURRY,
+    endless_error,
+    find_endless,
+    find_growth,
+)
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
 from mmopt.limits import time_left
 from mmopt.numerics.outward import rounded
@@ -176,6 +182,10 @@ def _solve_whole(task: Task) -> Solution:
         if better is None:
             break
         point, ending = better, replace(ending, objective=better.objective, proved=better.proved)
+    is_bounded = derived.bound is not None or (derived.derived or Derived(None)).bound is not None
+    # Two more solves are for programs whose solver struggled.
+    if not is_bounded and derived.word.lower() not in ("solved", "optimal"):
+        _refuse_endless(task, None, derived.stop)
     return assemble_solution(task.instance, point.env, derived)
 
 
@@ -196,11 +206,20 @@ def _better_point(
     return best.point
 
 
-def _refuse_endless(task: Task, point: Candidate, stop: str) -> None:
-    """Raise SolverError for a user's program whose objective improves without end."""
+def _refuse_endless(task: Task, point: Candidate | None, stop: str) -> None:
+    """Raise SolverError for a user's program whose objective improves without end, as seen from a point.
+
+    Without a point, as seen from solutions within two boxes.
+    """
     if task.plan.split or stop == Stop.INTERRUPTED or is_shipped(task.instance.checked):
         return
-    if (growth := find_endless(task.instance, point.variables)) is not None:
+    with Clock(SECONDS_IN_A_HURRY) as clock:
+        growth = (
+            find_growth(task.instance, *scale(task.instance), clock)
+            if point is None
+            else find_endless(task.instance, point.variables)
+        )
+    if growth is not None:
         raise endless_error(task.instance, growth)
 
 

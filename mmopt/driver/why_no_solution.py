@@ -33,7 +33,7 @@ elimination) give the sizes of all unknowns at once.
 """
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -48,7 +48,7 @@ from mmopt.driver.judge.derived_bound import line_bounds
 from mmopt.driver.judge.score_and_meaning import FEASIBLE, Candidate, candidate, may_move
 from mmopt.driver.judge.violations_and_nearby_points import undefined_part, violations, worst_line
 from mmopt.errors import ProgramError, SolverError, TooLargeError, UndecidedError
-from mmopt.language import Program, check, evaluate
+from mmopt.language import Program, check, evaluate, worst
 from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -342,6 +342,9 @@ MOST_CELLS_FOLLOWED = (
 NOISE_OF_DIRECTION = 1e-4  # entries and eigenvalues of the direction below this part of the largest are zero
 
 
+Path = Callable[[float], Mapping[str, Array]]  # a point, by variable, at a step
+
+
 @dataclass(frozen=True)
 class Growth:
     """A direction in which every constraint holds while the objective gets better at every step.
@@ -382,12 +385,36 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     direction = {
         d.name: _without_noise(d, moved[d.name] / longest) * factor[d.name] for d in instance.program.choose
     }
-    growth = _growth_along(instance, start, direction, STEPS_FROM_BOX, ())
-    for name in names if growth is not None else ():
-        fewer = {n: v for n, v in direction.items() if n != name}
-        if fewer and (shorter := _growth_along(instance, start, fewer, STEPS_FROM_BOX, ())) is not None:
-            direction, growth = fewer, shorter
+    growth = _growth_along(instance, _straight(start, direction), STEPS_FROM_BOX, ())
+    if growth is None:
+        powers = {d.name: _powers(d, ends[0][d.name], ends[1][d.name]) for d in instance.program.choose}
+        return _growth_along(
+            instance, lambda step: {n: v * step ** powers[n] for n, v in start.items()}, STEPS_FROM_BOX, ()
+        )
+    for name in names:
+        fewer = _straight(start, {n: v for n, v in direction.items() if n != name})
+        if (shorter := _growth_along(instance, fewer, STEPS_FROM_BOX, ())) is not None:
+            del direction[name]
+            growth = shorter
     return growth
+
+
+def _straight(start: Mapping[str, Array], direction: Mapping[str, Array]) -> Path:
+    """The ray from a point."""
+    return lambda step: {n: v + step * direction.get(n, 0.0) for n, v in start.items()}
+
+
+def _powers(d: Declaration, near: Array, far: Array) -> Array:
+    """The powers, halves up to 1, of the size of a box with which the entries of its point grow.
+
+    Those of a psd matrix are a congruence, which keeps it psd: entry (i, j) follows entries i and j of the
+    diagonal.
+    """
+    sizes = [np.abs(np.diagonal(v) if d.kind == "psd" else v) for v in (near, far)]
+    is_noise = np.minimum(*sizes) < NOISE_OF_DIRECTION
+    growth = np.log(np.where(is_noise, 1.0, sizes[1]) / np.where(is_noise, 1.0, sizes[0]))
+    powers = np.clip(np.round(2 * growth / np.log(BOXES[1] / BOXES[0])), 0, 2) / 2
+    return np.asarray((powers[:, None] + powers) / 2 if d.kind == "psd" else powers)
 
 
 def _without_noise(d: Declaration, value: Array) -> Array:
@@ -406,7 +433,7 @@ def find_endless(instance: Instance, point: Mapping[str, Any]) -> Growth | None:
         return None
     start = {d.name: np.asarray(point[d.name], dtype=float) for d in program.choose}
     tried = (
-        _growth_along(instance, start, direction, [unit * step for step in STEPS])
+        _growth_along(instance, _straight(start, direction), [unit * step for step in STEPS])
         for direction in _directions(program.choose, start)
         for unit in (1.0, 1.0 / max(float(np.abs(v).max()) for v in direction.values()))
     )
@@ -432,26 +459,26 @@ def _directions(choose: tuple[Declaration, ...], start: Mapping[str, Array]) -> 
 
 
 def _growth_along(
-    instance: Instance,
-    start: Mapping[str, Array],
-    direction: Mapping[str, Array],
-    steps: Sequence[float],
-    beyond: Sequence[float] = FAR,
+    instance: Instance, path: Path, steps: Sequence[float], beyond: Sequence[float] = FAR
 ) -> Growth | None:
     """The growth, when the objective gets better at each step and is no worse ``beyond``; else None."""
-    sign = 1.0 if instance.program.sense == "minimize" else -1.0
-    whole = {n: direction.get(n, np.zeros(np.shape(v))) for n, v in start.items()}
-    near = _objectives(instance, start, whole, steps)
+    sign, op = (1.0, ">=") if instance.program.sense == "minimize" else (-1.0, "<=")
+    near = _objectives(instance, path, steps)
     # A fall that is a rounding error is none.
     if near is None or any(
         sign * (a - b) <= CHANGE_THAT_COUNTS * abs(b) for a, b in itertools.pairwise(near)
     ):
         return None
-    far = _objectives(instance, start, whole, beyond)
-    if far is None or any(sign * value > sign * near[-1] for value in far) or _has_end(instance, direction):
+    # Nor one that is small beside the terms of the objective: points are feasible up to rounding, too.
+    unchanged = Relation(instance.program.objective, op, Number(near[0], HERE), HERE)
+    env, chosen = {**instance.env, **path(steps[-1])}, frozenset(d.name for d in instance.program.choose)
+    is_small = worst(Constraint("", unchanged, HERE), env, chosen)[0] < CHANGE_THAT_COUNTS
+    far, end = _objectives(instance, path, beyond), path(FAR[-1])
+    moving = {n: moved for n, v in path(steps[0]).items() if (moved := end[n] - v).any()}
+    is_worse = far is None or any(sign * value > sign * near[-1] for value in far)
+    if is_small or is_worse or _has_end(instance, moving):
         return None
-    moving = {n: v for n, v in direction.items() if v.any()}
-    reach = max(float(np.abs(start[n] + FAR[-1] * whole[n]).max(initial=0.0)) for n in start)
+    reach = max(float(np.abs(value).max(initial=0.0)) for value in end.values())
     return Growth(moving, near[0], near[-1], reach)
 
 
@@ -466,14 +493,11 @@ def _has_end(instance: Instance, direction: Mapping[str, Array]) -> bool:
     return any(bool(np.isfinite(end).any()) for end in ends)
 
 
-def _objectives(
-    instance: Instance, start: Mapping[str, Array], direction: Mapping[str, Array], steps: Sequence[float]
-) -> list[float] | None:
-    """The objective at so many steps from a point, where every line holds at each; else None."""
+def _objectives(instance: Instance, path: Path, steps: Sequence[float]) -> list[float] | None:
+    """The objective at so many steps along a path, where every line holds at each; else None."""
     values: list[float] = []
     for step in steps:
-        moved = ((n, start[n] + step * direction[n]) for n in start)
-        point = {n: v if np.ndim(v) else float(v) for n, v in moved}
+        point = {n: v if np.ndim(v) else float(v) for n, v in path(step).items()}
         try:
             missed = max([0.0, *(v.amount for v in violations(instance, point))])
             value = float(evaluate(instance.program.objective, {**instance.env, **point}))
@@ -591,6 +615,8 @@ def explain_failure(
             "point that keeps every line was found from which the objective gets better without end",
             hint="bound what is chosen, check the sign of the objective, or try another solver",
         )
+    if (growth := find_growth(instance, *handed, clock)) is not None:
+        return endless_error(instance, growth)
     return _missed_error(instance, solver, last, point)
 
 

@@ -13,10 +13,17 @@ from edited_programs import without_reach
 
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import Scaling, bind, scale
-from mmopt.driver.why_no_solution import Probe, Proof, explain_failure, infeasible_error, relaxed
+from mmopt.driver.why_no_solution import (
+    Probe,
+    Proof,
+    explain_failure,
+    find_growth,
+    infeasible_error,
+    relaxed,
+)
 from mmopt.language import check, worst
 from mmopt.reasons_to_stop import Stop
-from mmopt.solvers import Point
+from mmopt.solvers import Clock, Point
 
 HEAD = """\
 program own
@@ -362,3 +369,67 @@ def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
                 f"'own' has no feasible point{limit}: 'top' cannot hold",
                 f"  proved by multipliers with a residual of {residual:.0e}{reach}",
             ]
+
+
+PLAIN = """\
+program own
+given
+    W: matrix[m, n] = workload.matrix
+choose
+    {chosen}
+minimize
+    {objective}
+subject to
+    {lines}
+"""
+# Unbounded along no ray, but along a curve: (a vector's entries and the square root of others).
+CURVES = {
+    "a row of a psd matrix": (
+        "X: psd[n, n]",
+        "sum(X[0, :])",
+        "corner: X[0, 0] <= 1",
+        "'X' moving",
+        "diag(X) <= 1",
+    ),
+    "a block": (
+        "s: scalar\n    t: scalar",
+        "t",
+        "both: [[s, t], [t, 1]] >> 0",
+        "'s' growing and 't' falling",
+        "",
+    ),
+    "a square": (
+        "u: vector[n]\n    t: scalar",
+        "sum(u)",
+        "below: sum(u**2) <= t",
+        "'u' falling and 't' growing",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CURVES)
+def test_growth_along_a_curve_is_named(case: str) -> None:
+    chosen, objective, line, moving, cap = CURVES[case]
+    first, hint = refusal(PLAIN.format(chosen=chosen, objective=objective, lines=line))
+    grows = f"every constraint holds with {moving}, while the objective falls from -"
+    assert first.startswith(f"'own' seems to have no optimum: {grows}") and cap in hint
+
+
+# Least values that are reached, or approached, by points without end.
+BOUNDED = {
+    "a face without end": ("x: scalar\n    y: scalar", "x", "left: x >= y - 1", "right: x >= 1 - y"),
+    "a norm": ("u: vector[n]", "max(u) - min(u)", "one: u[0] >= 3", "two: u[1] <= 2"),
+    "a trace": ("X: psd[n, n]", "trace(W.T @ W @ X)", "one: X[0, 1] >= 1", "two: X[0, 0] >= 2"),
+    "not reached": ("s: scalar\n    t: scalar", "t", "both: [[s, 1], [1, t]] >> 0", "low: s >= 0"),
+}
+
+
+@pytest.mark.parametrize("case", BOUNDED)
+def test_no_growth_is_claimed_of_a_bounded_program(case: str) -> None:
+    chosen, objective, *lines = BOUNDED[case]
+    program = Program.parse(PLAIN.format(chosen=chosen, objective=objective, lines="\n    ".join(lines)))
+    for weights in (PREFIX, PREFIX[:2], np.ones((1, 4))):  # the last two: of psd matrices without full rank
+        instance = bind(program, Workload.from_matrix(weights))
+        with Clock(20.0) as clock:
+            assert find_growth(instance, *scale(instance), clock) is None
