@@ -132,35 +132,14 @@ def _refined(
     figures = figures_of(matrix, estimates, errors, sums, fixed.values, near, None if whole else refined)
     return replace(
         release,
-        answers=_with_refined(release.answers, refined),
+        answers=_with_refined(
+            release.answers, refined, _contradicted(fixed, matrix, sums, estimates, errors)
+        ),
         manifest={
             **release.manifest,
             "refined": _about(release, fixed, near.solution, figures, rounded, columns),
         },
     )
-
-
-def contradicted_totals(release: Release) -> list[str]:
-    """Totals of a refined release, with its plan, that its own answers contradict, in words.
-
-    A total that the queries span is a sum of answers, of a standard error of at most the sum of theirs.
-    """
-    assert release.plan is not None
-    totals = {_query_of(one["of"]): one["value"] for one in release.manifest["refined"]["totals"]}
-    queries = _listed(release.plan.workload)
-    fixed = _fixed_totals(release, totals, queries)
-    _, matrix, sums = _merged(queries, fixed.rows)
-    weights = np.linalg.lstsq(matrix.T, sums.T, rcond=None)[0].T
-    estimates = weights @ np.asarray(release.answers["estimate"], dtype=float)
-    apart = np.abs(fixed.values - estimates) / (np.abs(weights) @ release.answers["standard_error"])
-    return [
-        f"the total of {name} is {value:,.12g}, and by the released answers it is {estimate:,.6g}: at least "
-        f"{math.floor(off):,} standard errors apart"
-        for name, value, estimate, off, row, of in zip(
-            fixed.names, fixed.values, estimates, apart, sums, weights @ matrix, strict=True
-        )
-        if off > CONTRADICTED and np.allclose(row, of)
-    ]
 
 
 def check_refined(release: Release, folder: Path) -> bool:
@@ -276,6 +255,25 @@ def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _F
     return _FixedTotals(np.array(rows).reshape(-1, queries.shape[1]), np.array(values), tuple(names))
 
 
+def _contradicted(
+    fixed: _FixedTotals, matrix: Array, sums: Array, estimates: Array, errors: Array
+) -> list[str]:
+    """Totals that the released answers contradict, in words.
+
+    One that the queries span is a sum of answers, of a standard error of at most the sum of theirs.
+    """
+    weights = np.linalg.lstsq(matrix.T, sums.T, rcond=None)[0].T
+    sum_of, most = weights @ estimates, np.abs(weights) @ errors
+    return [
+        f"the total of {name} is {value:,.12g}, and by the released answers it is {estimate:,.6g}: at least "
+        f"{math.floor(abs(value - estimate) / error):,} standard errors apart"
+        for name, value, estimate, error, row, spanned in zip(
+            fixed.names, fixed.values, sum_of, most, sums, weights @ matrix, strict=True
+        )
+        if abs(value - estimate) > CONTRADICTED * error and np.allclose(row, spanned)
+    ]
+
+
 def _contradiction(fixed: _FixedTotals, conflict: list[tuple[int, float, float]]) -> SolverError:
     """The error for totals that no counts have together; ``conflict`` as of ``conflicting_totals``."""
     totals = [f"{fixed.values[number]:.12g} of {fixed.names[number]}" for number, _, _ in conflict]
@@ -326,11 +324,15 @@ def _merged(queries: Array, sums: Array) -> tuple[int, Array, Array]:
     return columns, distinct[: len(queries)], distinct[len(queries) :]
 
 
-def _with_refined(answers: Frame, refined: Array) -> Frame:
-    """Answers with the column ``refined`` after the others; the mark of simulated answers stays last."""
+def _with_refined(answers: Frame, refined: Array, contradicted: list[str]) -> Frame:
+    """Answers with the column ``refined`` after the others; the mark of simulated answers stays last.
+
+    Their metadata say which totals the released answers contradict.
+    """
     mark = {"private": answers["private"]} if "private" in answers.names else {}
+    metadata = {"contradicted totals": "; ".join(contradicted)} if contradicted else {}
     before = {name: answers[name] for name in answers.names if name not in mark}
-    return Frame({**before, "refined": refined, **mark}, {**answers.metadata, "refined": REFINED})
+    return Frame({**before, "refined": refined, **mark}, {**answers.metadata, "refined": REFINED, **metadata})
 
 
 def _about(

@@ -39,6 +39,7 @@ from mmopt.driver.why_no_solution import (
     endless_error,
     find_endless,
     find_growth,
+    singular_error,
 )
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
 from mmopt.limits import time_left
@@ -168,6 +169,8 @@ def _solve_whole(task: Task) -> Solution:
     The problems of a derived bound may have a better point: then the bound is derived again from there.
     """
     started = time.monotonic()
+    if not task.plan.split and (error := singular_error(task.instance)) is not None:
+        raise error
     point, ending = _run_solvers(task)
     _refuse_endless(task, point, ending.stop)
     ending = replace(ending, reductions=task.plan.lines)

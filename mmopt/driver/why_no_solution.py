@@ -40,6 +40,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import qr
 from scipy.sparse.linalg import lsqr
 
 from mmopt.compiler import Instance, Scaling, lower
@@ -50,6 +51,7 @@ from mmopt.driver.judge.violations_and_nearby_points import undefined_part, viol
 from mmopt.errors import ProgramError, SolverError, TooLargeError, UndecidedError
 from mmopt.language import Program, check, evaluate, worst
 from mmopt.language.check.infer_types import infer
+from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Constraint,
@@ -59,8 +61,11 @@ from mmopt.language.syntax.syntax_tree import (
     Number,
     Relation,
     Span,
+    chain,
     is_rank,
     mentions,
+    names_in,
+    walk,
 )
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.float_functions import eigh
@@ -578,6 +583,37 @@ def infinite_objective_error(instance: Instance, solver: str, raw: str, point: C
         f"no finite value ({raw}){f': {part}' if part else ''}",
         hint=f"relax the constraints, check signs and givens, or {ALLOW_MORE}",
     )
+
+
+def singular_error(instance: Instance) -> SolverError | None:
+    """The error for an inverse or a determinant of ``V @ …`` whose given V has dependent rows; else None.
+
+    Such a product is singular, whatever is chosen. Of an inverse only the trace and the largest eigenvalue
+    count: ``W @ inv(X) @ W.T`` may have a value for singular X.
+    """
+    program, chosen = instance.program, {d.name for d in instance.program.choose}
+    lines = (side for c in program.constraints for side in (c.relation.left, c.relation.right))
+    for part in (part for side in (program.objective, *lines) for part in walk(side)):
+        match part:
+            case (
+                Apply(atom="logdet", args=(inner,))
+                | Apply(atom="trace" | "lambda_max", args=(Apply(atom="inv", args=(inner,)),))
+            ) if names_in(inner) & chosen and names_in(factor := chain(inner)[0]) <= instance.env.keys():
+                rows = evaluate(factor, instance.env)
+                rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
+                rank, order = np.linalg.matrix_rank(rows), qr(rows.T, mode="r", pivoting=True)[1]
+                if rank < len(rows):
+                    name, words = (
+                        to_source(factor),
+                        f"the {len(rows)} rows of '{to_source(factor)}' have rank",
+                    )
+                    return SolverError(
+                        f"'{to_source(part)}' has no finite value, whatever is chosen: {words} {rank}, and "
+                        f"row {min(order[rank:])} depends on others",
+                        where=program.source.locate(part.span),
+                        hint=f"leave such rows out: row_basis({name}) spans the same, with {rank} rows",
+                    )
+    return None
 
 
 SECONDS_OF_DIAGNOSIS = 20.0

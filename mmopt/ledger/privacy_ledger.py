@@ -145,14 +145,13 @@ class Bill:
         cost, remaining = cost_in(terms.measure, rho, epsilon), left(account, self.part)
         if cost > remaining:
             what = terms.measure
-            is_spent = remaining < LEAST_LEFT
-            least = "nothing is left" if is_spent else f"{what} {shown(remaining, is_left=True)} is left"
+            amount = f"{what} {shown(remaining, is_left=True)}" if remaining >= LEAST_LEFT else "nothing"
             others = [] if self.part is None else same_account(account.entries, self.part)
             where = "" if self.part is None else f" for the part '{self.part}'"
             if others:  # the same rows, as another copy of the table may spell their value
                 where += f" (one account with {', '.join(map(repr, others))})"
             raise PrivacyError(
-                f"the release costs {what} {shown(cost)}, and {least} of {what} {shown(terms.total)}"
+                f"the release costs {what} {shown(cost)}, and {amount} is left of {what} {shown(terms.total)}"
                 f"{where} in '{self.path}'",
                 hint="nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists "
                 "what was spent on what",

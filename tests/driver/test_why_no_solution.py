@@ -433,3 +433,38 @@ def test_no_growth_is_claimed_of_a_bounded_program(case: str) -> None:
         instance = bind(program, Workload.from_matrix(weights))
         with Clock(20.0) as clock:
             assert find_growth(instance, *scale(instance), clock) is None
+
+
+DESIGN = """\
+program own
+given
+    V: matrix[k, n] = workload.matrix
+choose
+    d: vector[n] >= 0
+{sense}
+    {objective}
+subject to
+    whole: sum(d) <= 1
+"""
+OBJECTIVES = {
+    "logdet(V @ diag(d) @ V.T)": "maximize",
+    "trace(inv(V @ diag(d) @ V.T))": "minimize",
+    "lambda_max(inv(V @ diag(d) @ V.T))": "minimize",
+}
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_design_with_dependent_rows_says_which(objective: str) -> None:
+    text = DESIGN.format(sense=OBJECTIVES[objective], objective=objective)
+    rows = np.vander(np.linspace(-1, 1, 5), 3).T
+    dependent = np.vstack([rows[:2], rows[0] - 2 * rows[1], rows[2]])
+    first, line, _, hint = refusal(text, Workload.from_matrix(dependent))
+    number = int(re.search(r"row (\d) depends on others$", first)[1])  # type: ignore[index]
+    assert first.startswith(
+        f"<program>:7:5: '{objective}' has no finite value, whatever is chosen: the 4 rows of"
+    )
+    assert "'V' have rank 3, and row" in first and line.strip() == objective and "row_basis(V)" in hint
+    assert np.linalg.matrix_rank(np.delete(dependent, number, axis=0)) == 3
+    # Small units are no dependence.
+    independent = np.diag([1.0, 1e-7, 1e4]) @ rows
+    assert solve(Workload.from_matrix(independent), Program.parse(text)).status.feasible

@@ -11,7 +11,6 @@ import typer
 
 from mmopt.answers.accuracy_and_budget import at_privacy, budget as least_budget
 from mmopt.answers.private_release import load_release, prepare
-from mmopt.answers.refined_answers import contradicted_totals
 from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
 from mmopt.cli.command_output import INTERRUPTED, answer, note, show
 from mmopt.cli.solve_and_plan import (
@@ -228,7 +227,7 @@ def refine(
     release = load_release(folder, read_request(workload))
     refined = release.refine(whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit)
     written = refined.save(out)
-    for far in contradicted_totals(refined):
+    if far := refined.answers.metadata.get("contradicted totals"):
         note(f"warning: {far}. Is it the total of the rows that were counted?")
     if as_json and not refined.private:
         note(refined.answers.metadata["warning"])

@@ -12,7 +12,6 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import NoReturn
 
-from mmopt.errors import ProgramError
 from mmopt.language.atoms.expression_types import Curvature, Dim, Type, column, matrix
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.check.infer_types import (
@@ -42,7 +41,6 @@ from mmopt.language.syntax.syntax_tree import (
     children,
     is_rank,
     names_in,
-    rewrite,
     transpose,
 )
 
@@ -263,6 +261,11 @@ def advice(culprit: Expr, scope: Scope) -> str:
             )
         case Apply(atom="div", args=(_, below)) if infer(below, scope).sign <= 0:
             return f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}"
+        case Apply(atom="mul", args=(left, right)) if all(
+            infer(e, scope).is_matrix for e in (left, right)
+        ) and any(infer(e, scope).loewner for e in (left, right)):
+            product = to_source(Apply("matmul", (left, right), culprit.span))
+            return f"* is entry by entry; a product of matrices is written {product}"
         case Apply(atom="mul" | "matmul", args=(left, right)):
             return _advice_on_product(left, right, scope)
     return ""
@@ -287,8 +290,7 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     """The hint of ``advice`` for a product of two expressions; "" where there is none."""
     for one, other in ((left, right), (right, left)):
         inferred = infer(one, scope)
-        is_weight = inferred.is_scalar or not infer(other, scope).loewner
-        if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0 and is_weight:
+        if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0:
             name = ("scalar", "vector", "matrix")[len(inferred.dims)]
             kind = f"{name}[{', '.join(map(str, inferred.dims))}]" if inferred.dims else name
             return f"declare its sign: {one.id}: {kind} >= 0"
@@ -446,24 +448,7 @@ def refuse_curvature(expr: Expr, inferred: Type, what: str, scope: Scope, turned
     if inferred.curvature is not Curvature.UNKNOWN:
         scope.source.fail(expr.span, f"{what}, and it is {inferred.curvature.value}", turned or RULES)
     culprit, inner = _culprit(expr, inferred, scope)
-    hint = _matrix_products(expr, scope) or advice(culprit, inner) or RULES
-    scope.source.fail(culprit.span, f"{what}, and here is {inferred.why}", hint)
-
-
-def _matrix_products(expr: Expr, scope: Scope) -> str:
-    """A hint with @ for * between arrays, where that gives a curvature; "" where it does not."""
-
-    def change(e: Expr) -> Expr | None:
-        if not isinstance(e, Apply) or e.atom != "mul" or any(infer(a, scope).is_scalar for a in e.args):
-            return None
-        return Apply("matmul", tuple(rewrite(a, change) for a in e.args), e.span)
-
-    try:
-        curvature = infer(new := rewrite(expr, change), scope).curvature
-    except ProgramError:  # shapes do not fit, or an index is not defined outside its sum
-        return ""
-    is_meant = new != expr and curvature is not Curvature.UNKNOWN
-    return f"* is entry by entry; with @ it is {curvature.value}: {to_source(new)}" if is_meant else ""
+    scope.source.fail(culprit.span, f"{what}, and here is {inferred.why}", advice(culprit, inner) or RULES)
 
 
 def _culprit(expr: Expr, inferred: Type, scope: Scope) -> tuple[Expr, Scope]:

@@ -16,7 +16,7 @@ from mmopt.errors import placed, suggest
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
 from mmopt.language.syntax.names_from_elsewhere import instead
-from mmopt.language.syntax.source_text import ALLOWED, RELATIONS, Text, Token, check_expression, plain
+from mmopt.language.syntax.source_text import ALLOWED, RELATIONS, Text, check_expression, plain
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -319,11 +319,12 @@ def parse_relation(text: Text, *, strict: bool = False) -> Relation:
     text.require(relations, "a constraint is a relation", "write <=, >= or == between numbers, >> 0 for psd")
     op = relations[0]
     for second in relations[1:]:
-        is_turned = op.end == second.start and "=" in op.text + second.text
+        both = [t for t in text.outer if t.text in (",", "and") and op.end <= t.start < second.start]
+        end, start = (both[0].start, both[0].end) if both else (second.start, op.end)
+        lines = f"two lines: {text.cut(text.start, end).text} and {text.cut(start, text.end).text}"
+        turned = f"{second.text}{op.text}" if op.end == second.start else ""  # => and =<
         text.fail_at(
-            second,
-            f"a second relation '{second.text}' in one constraint",
-            f"write {second.text}{op.text}" if is_turned else _two_lines(text, op, second),
+            second, f"a second relation '{second.text}' in one constraint", f"write {turned or lines}"
         )
     if op.text in REFUSED and not (strict and op.text in STRICT):
         why, better = REFUSED[op.text]
@@ -333,13 +334,6 @@ def parse_relation(text: Text, *, strict: bool = False) -> Relation:
         if not side.text:
             text.fail_at(op, f"nothing stands {word} '{op.text}'", "a constraint is a relation of two sides")
     return Relation(parse_expr(left), op.text, parse_expr(right), text.place)
-
-
-def _two_lines(text: Text, first: Token, second: Token) -> str:
-    """What to write for a constraint with two relations, such as ``0 <= x <= 1`` or ``x >= 0, y >= 0``."""
-    ends = [t for t in text.outer if t.text in (",", "and") and first.end <= t.start < second.start]
-    left, right = (ends[0].start, ends[0].end) if ends else (second.start, first.end)
-    return f"write two lines: {text.cut(text.start, left).text} and {text.cut(right, text.end).text}"
 
 
 def parse_dim(text: Text) -> Dim:
