@@ -420,7 +420,6 @@ def test_growth_along_a_curve_is_named(case: str) -> None:
 BOUNDED = {
     "a face without end": ("x: scalar\n    y: scalar", "x", "left: x >= y - 1", "right: x >= 1 - y"),
     "a norm": ("u: vector[n]", "max(u) - min(u)", "one: u[0] >= 3", "two: u[1] <= 2"),
-    "a trace": ("X: psd[n, n]", "trace(W.T @ W @ X)", "one: X[0, 1] >= 1", "two: X[0, 0] >= 2"),
     "not reached": ("s: scalar\n    t: scalar", "t", "both: [[s, 1], [1, t]] >> 0", "low: s >= 0"),
 }
 
@@ -429,10 +428,22 @@ BOUNDED = {
 def test_no_growth_is_claimed_of_a_bounded_program(case: str) -> None:
     chosen, objective, *lines = BOUNDED[case]
     program = Program.parse(PLAIN.format(chosen=chosen, objective=objective, lines="\n    ".join(lines)))
-    for weights in (PREFIX, PREFIX[:2], np.ones((1, 4))):  # the last two: of psd matrices without full rank
-        instance = bind(program, Workload.from_matrix(weights))
-        with Clock(20.0) as clock:
-            assert find_growth(instance, *scale(instance), clock) is None
+    instance = bind(program, WORKLOAD)
+    with Clock(20.0) as clock:
+        assert find_growth(instance, *scale(instance), clock) is None
+
+
+def test_a_fall_that_is_the_rounding_of_a_matrix_is_none() -> None:
+    """Far out, a matrix that is psd but for rounding has a negative trace with a psd one."""
+    text = PLAIN.format(chosen="X: psd[n, n]", objective="trace(C @ X)", lines="one: trace(D @ X) >= 1")
+    program = Program.parse(
+        text.replace("    W: matrix[m, n] = workload.matrix", "    C: psd[n, n]\n    D: symmetric[n, n]")
+    )
+    c = np.array([[5.0, 0], [3, 2], [0, 1], [2, 4]])
+    d = np.array([[8.0, -2, 0, -2], [-2, -6, 5, -2], [0, 5, -2, -2], [-2, -2, -2, -2]])
+    instance = bind(program, Workload.from_matrix([[1.0]]), {"C": c @ c.T, "D": d})
+    with Clock(20.0) as clock:
+        assert find_growth(instance, *scale(instance), clock) is None
 
 
 DESIGN = """\
