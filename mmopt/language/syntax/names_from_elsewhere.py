@@ -5,7 +5,7 @@ after ", where", or a sentence that begins with "not in the language" and says w
 stand in braces. A row without brackets gives a name or a number in place of a name. An attribute is a call of
 one argument. The arguments of a row are arrays by their names: x, y vectors of n entries, A, B, C, D matrices
 (m, n), X a square one, P a psd one, s and t numbers, p, k, n, m whole ones. In ``KINDS_INSTEAD`` {name} is
-the name declared and {array} a scalar, vector or matrix of its dimensions.
+the name declared, {array} a scalar, vector or matrix of its dimensions and {side} the first of them.
 """
 
 import ast
@@ -220,13 +220,13 @@ KINDS_INSTEAD: Mapping[str, str] = MappingProxyType(
         "A + iB is psd where [[A, -B], [B, A]] is",
     )
     | dict.fromkeys(("nonneg", "nonnegative", "pos", "positive"), "write {name}: {array} >= 0")
-    | dict.fromkeys(("PSD", "posdef", "sdp", "semidefinite"), "write {name}: psd[n, n]")
+    | dict.fromkeys(("PSD", "posdef", "sdp", "semidefinite"), "write {name}: psd[{side}, {side}]")
     | dict.fromkeys(
         ("Parameter", "Variable", "array", "continuous", "float", "real", "reals", "variable"),
         "write {name}: {array}",
     )
     | dict.fromkeys(
-        ("diag", "diagonal"), "write {name}: vector[n], and diag({name}) where the matrix is meant"
+        ("diag", "diagonal"), "write {name}: vector[{side}], and diag({name}) where the matrix is meant"
     )
 )
 
@@ -236,15 +236,15 @@ _ROWS = [(form.partition("(")[0], form, ast.parse(form, mode="eval").body) for f
 
 
 def kind_instead(kind: str, declared: str) -> str:
-    """What to write for a kind from elsewhere in a declaration ``name: kind[n]``; "" where no row has it."""
+    """A hint for a kind from elsewhere in a declaration ``name: kind[n]``; "" where no row has it."""
     name, _, rest = declared.partition(":")
     dims = re.findall(r"\w[^],)]*", (re.findall(r"[\[(]([^\])]*)", rest) or [""])[0])
     array = f"{('scalar', 'vector', 'matrix')[min(len(dims), 2)]}[{', '.join(dims)}]".removesuffix("[]")
-    return KINDS_INSTEAD.get(kind, "").format(name=name.strip(), array=array)
+    return KINDS_INSTEAD.get(kind, "").format(name=name.strip(), array=array, side=(dims or ["n"])[0])
 
 
 def instead(text: str) -> str:
-    """What to write for a call, an attribute or a name from elsewhere, as a hint; "" where no row has it.
+    """A hint with what to write for a call, an attribute or a name from elsewhere; "" where no row has it.
 
     Calls from elsewhere inside are replaced too.
     """

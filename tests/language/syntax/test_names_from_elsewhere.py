@@ -27,7 +27,7 @@ from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Expr
 
 M, N = 3, 4
-# What is meant by a name that neither cvxpy nor numpy and scipy have, or that means something else there.
+# The meaning of a name that neither cvxpy nor numpy and scipy have, or that means something else there.
 MEANT: Mapping[str, Any] = MappingProxyType(
     {
         "I": np.eye,
@@ -122,7 +122,7 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def meaning(form: str) -> Any:
-    """What is called, or named, where a form comes from."""
+    """The function or value that a form names where it comes from."""
     name = re.split(r"\W", form.removeprefix("np."))[0]
     places = [vars(place)[name] for place in PLACES if hasattr(place, name)]
     return MEANT.get(name, *places[:1])
@@ -167,7 +167,7 @@ def test_what_is_written_instead_has_the_same_value(
 
 
 def test_what_is_written_instead_has_the_curvature_that_cvxpy_gives(subtests: pytest.Subtests) -> None:
-    """Of a first argument that is chosen; other arguments are given."""
+    """The first argument is chosen, others are given."""
     for form in EXACT:
         first = re.search(r"\((\w)[,)]", called(form))
         if first is None or first[1] not in TYPES or not is_of_cvxpy(meaning(form)):
