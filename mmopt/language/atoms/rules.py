@@ -293,7 +293,8 @@ def rel_entropy(a: Type, b: Type) -> Type:
 
 def _sides(a: Type, what: str) -> tuple[Dim, Dim]:
     """The rows and columns of a matrix; RuleError for anything else, about the atom ``what``."""
-    _require(a.is_matrix, f"{what} needs a matrix, this is {a.shape}")
+    hint = "of a vector it is norm(x)" if what == "norm(X, fro)" and a.is_vector else ""
+    _require(a.is_matrix, f"{what} needs a matrix, this is {a.shape}", hint)
     return a.dims[0], a.dims[1]
 
 
