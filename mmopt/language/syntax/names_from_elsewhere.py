@@ -248,7 +248,10 @@ def instead(text: str) -> str:
 
     Calls from elsewhere inside are replaced too.
     """
-    tree, replacing = ast.parse(text, mode="eval").body, _Replacing()
+    try:
+        tree, replacing = ast.parse(text, mode="eval").body, _Replacing()
+    except SyntaxError:  # a formula in prose may stand for names that Python has not
+        return ""
     new = replacing.by_row(tree) if isinstance(tree, ast.Name) else replacing.visit(tree)
     if isinstance(tree, ast.Attribute) and new is tree:
         new = replacing.by_row(ast.Call(ast.Name(tree.attr), [tree.value], []))

@@ -21,7 +21,7 @@ from mmopt.language import Program, check, evaluate
 from mmopt.language.atoms.expression_types import SCALAR, Curvature, Dim, column, matrix
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.check.names_and_relations import Names
-from mmopt.language.syntax.names_from_elsewhere import INSTEAD, KINDS_INSTEAD, NONE
+from mmopt.language.syntax.names_from_elsewhere import INSTEAD, KINDS_INSTEAD, NONE, instead
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Expr
@@ -232,3 +232,7 @@ def test_a_kind_from_elsewhere_is_refused_and_what_replaces_it_is_a_declaration(
         assert (declared is None) is ("complex" in hint)
         if declared is not None:
             check(Program.parse(program.format(declared[0]) + "subject to\n    c: sum(z) <= 1\n"))
+
+
+def test_what_is_no_name_has_no_row() -> None:
+    assert [instead(text) for text in ("…", "lambda", "x", "x.y")] == ["", "", "", ""]
