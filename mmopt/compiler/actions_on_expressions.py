@@ -195,9 +195,11 @@ class ActionVisitor:
             case Index():
                 return self._index(expr)
             case Block(rows=rows):
+                dims = infer(expr, self.scope).dims  # one of a column, whose entries have an order
                 for entry in [self.visit(e) for row in rows for e in row]:
-                    self.lose(LOST_BY_DEGREE, entry.groups, "a block matrix inside an expression")
-                return Acted((Axis(), Axis()))
+                    lost = LOST_BY_DEGREE if len(dims) == 2 else LOST_BY_ATOM
+                    self.lose(lost, entry.groups, "a block matrix inside an expression")
+                return Acted((Axis(),) * len(dims))
             case Entries():
                 self.lose(LOST_BY_ATOM, set(self.groups.values()), "entries taken one by one")
                 return Acted(tuple(Axis(self.group(f.dim)) for f in expr.families), zero_at_untouched=False)

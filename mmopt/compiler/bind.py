@@ -150,7 +150,8 @@ def bind(
         if name not in names:
             raise OptionError(f"'{program.name}' has no given '{name}'", hint=suggest(name, names))
     env: dict[str, Any] = {}
-    for d in program.givens:
+    # Of a shape such as (m, n + 1) only those after another one that says n.
+    for d in sorted(program.givens, key=lambda d: not all(dim.name for dim in d.dims)):
         if sources is not None and d.name not in passed:
             env[d.name] = sources[d.source]
             _enter_sizes(d.dims, env[d.name].shape, env)

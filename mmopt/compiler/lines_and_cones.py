@@ -207,13 +207,12 @@ def _cones_of_atoms(
         yield from _cones_of_atoms(inner, scope, sizes, repeated, before)
     form = ATOMS[expr.atom].cones
     # A quotient is curved in its denominator.
-    args = [infer(a, scope) for a in (expr.args[-1:] if expr.atom == "div" else expr.args)]
-    varying = next((a for a in args if not a.is_constant), None)
-    if form is None or varying is None or expr in before:
+    bends = infer(expr.args[-1 if expr.atom == "div" else 0], scope)
+    if form is None or (expr.atom == "div" and bends.is_constant) or expr in before:
         return
     if not repeated:
         before.add(expr)
-    shape = tuple(dim.value(sizes) for dim in varying.dims)
+    shape = tuple(dim.value(sizes) for dim in bends.dims)
     exponent = number_of(expr.args[1]) if expr.atom == "pow" else None
     # Without its number a power may be any, and takes a power cone.
     added = form(shape, _entries(infer(expr, scope), sizes), math.pi if exponent is None else float(exponent))

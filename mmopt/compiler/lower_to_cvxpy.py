@@ -84,7 +84,8 @@ class _Lowering:
                 value = self.expr(base, scope, env)
                 return value[positions(e, value.shape, env)]
             case Block(rows=rows):
-                return self.cp.bmat([[self.entry(entry, scope, env) for entry in row] for row in rows])
+                block = self.cp.bmat([[self.entry(entry, scope, env) for entry in row] for row in rows])
+                return block[:, 0] if infer(e, scope).is_vector else block
             case Entries():
                 return self.placed(e, scope, env)
             case Apply(atom="sum", args=(Entries() as entries,)):

@@ -101,7 +101,9 @@ Expressions
 -----------
 Python's grammar with numpy's meaning: ``+ -`` and ``* /`` entry by entry, ``@`` the matrix product,
 ``x**2`` a power with an exponent that is given, ``X.T``, ``W[j, :]`` (a row), ``B[:, i]`` (a column), and
-``[[A, B], [C, D]]`` a block matrix, in which a vector is a column and ``v.T`` a row.
+``[[A, B], [C, D]]`` a block matrix, in which a vector is a column and ``v.T`` a row. Vectors and numbers
+below each other, ``[[x], [t]]``, are a vector. With a line ``Q == -Q.T`` the matrix ``[[P, -Q], [Q, P]]`` is
+symmetric: where it is psd, so is the Hermitian matrix P + iQ.
 
 Indices
 -------
@@ -125,6 +127,14 @@ exp, log         entry by entry; convex; concave
 norm             ``norm(x)`` of a vector, ``norm(x, 1)``, ``norm(x, inf)``; with an axis one per column or row
                  of a matrix; ``norm(X, fro)`` of a matrix; convex, and rising with entries that are >= 0
 huber            ``huber(x)``, ``huber(x, 2)``: x**2 up to 1 (2), then straight, entry by entry; convex
+quad_over_lin    ``quad_over_lin(x, y)``: the sum of squares of x over a number y > 0; convex in both together
+matrix_frac      ``matrix_frac(X, P)`` with P psd: ``trace(X.T @ inv(P) @ X)``, of a vector
+                 ``x.T @ inv(P) @ x``, as it may also be written; convex in both together
+geo_mean         the n-th root of the product of n entries; concave
+sum_largest      ``sum_largest(x, k)``: the sum of the k largest entries; ``lambda_sum_largest(X, k)``: of the
+                 k largest eigenvalues; convex. ``sum_smallest`` and ``lambda_sum_smallest`` are concave
+cumsum, diff     sums of the first entries of a vector; differences x[i + 1] - x[i]
+kron             ``kron(A, B)``: Kronecker product of two matrices, one of them given
 entropy          -x log(x), entry by entry; concave. ``rel_entropy(x, y)`` is x log(x / y); convex in both
 rel_entropy      together
 logsumexp        log(sum(exp(x))), of all entries or along an axis: a soft maximum; convex

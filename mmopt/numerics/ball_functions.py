@@ -179,32 +179,52 @@ def positive_eigenvalue_bound(a: Ball, lower: Array) -> float:
     return max(0.0, eigenvalue_bound(a))
 
 
-def _eigenvalue(a: Ball, at: int) -> Ball:
-    """The eigenvalue of the symmetric part at a place of their ascending order: see **Eigenvalues** above."""
+def eigenvalues(a: Ball) -> Ball:
+    """The eigenvalues of the symmetric part, ascending: see **Eigenvalues** above."""
     m = symmetric(a)
     if not (np.isfinite(m.mid).all() and np.isfinite(m.rad).all()):
-        return unknown(0.0)
+        return unknown(np.zeros(len(m.mid)))
     values, vectors = float_functions.eigh(m.mid)
     v = exact(vectors)
     scaled = matmul(balls.mul(v, exact(values[None, :])), transpose(v))
     turned = norm(sub(matmul(transpose(v), v), exact(np.eye(len(values)))))
-    return rounded(values[at], norm(sub(m, scaled)) + turned * abs(values[at]) * GROW)
+    return rounded(values, norm(sub(m, scaled)) + turned * np.abs(values) * GROW)
 
 
-def largest_eigenvalue(a: Ball) -> Ball:
-    """The largest eigenvalue of the symmetric part."""
-    return _eigenvalue(a, -1)
+def sum_largest(a: Ball, k: Ball) -> Ball:
+    """The sum of the k largest entries.
+
+    It is the largest <w, x> for weights w in [0, 1] of sum k, so errors r of x move it by at most the sum of
+    the k largest of r, and one of k by at most that times the largest |x|.
+    """
+    shares = float_functions.shares_of_largest(a.mid, float(k.mid))
+    value = balls.total(balls.mul(exact(a.mid), Ball(shares, 4 * EPS * shares)))
+    moved = np.sort(a.rad, axis=None)[a.mid.size - np.count_nonzero(shares) :].sum()
+    return rounded(value.mid, value.rad + moved + k.rad * (np.abs(a.mid) + a.rad).max())
 
 
-def smallest_eigenvalue(a: Ball) -> Ball:
-    """The smallest eigenvalue of the symmetric part; ``eigenvalue_bound`` is cheaper."""
-    return _eigenvalue(a, 0)
+def geo_mean(a: Ball) -> Ball:
+    """The geometric mean of entries that are proved to be positive."""
+    return exp(balls.div(balls.total(log(a)), exact(float(a.mid.size))))
+
+
+def cumsum(a: Ball) -> Ball:
+    """Sums of the first entries."""
+    return rounded(np.cumsum(a.mid), np.cumsum(a.rad) + gamma(a.mid.size) * np.cumsum(np.abs(a.mid)))
+
+
+def kron(a: Ball, b: Ball) -> Ball:
+    """Products of the entries of one matrix with those of another."""
+    one, other = np.ones(b.mid.shape), np.ones(a.mid.shape)
+    wide = (np.kron(*pair) for pair in ((a.mid, one), (a.rad, one), (other, b.mid), (other, b.rad)))
+    mid, rad, by, by_rad = (np.asarray(part, dtype=float) for part in wide)
+    return balls.mul(Ball(mid, rad), Ball(by, by_rad))
 
 
 def largest_singular_value(a: Ball) -> Ball:
     """The root of the largest eigenvalue of the smaller Gram matrix, which is never negative."""
     wide = a if a.mid.shape[0] <= a.mid.shape[1] else transpose(a)
-    return balls.sqrt(largest_eigenvalue(matmul(wide, transpose(wide))))
+    return balls.sqrt(eigenvalues(matmul(wide, transpose(wide)))[-1])
 
 
 def log_determinant(a: Ball) -> Ball:

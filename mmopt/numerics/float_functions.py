@@ -7,6 +7,7 @@ In a product ``diag(v)`` scales rows or columns, an identity changes nothing, an
 ``trace`` needs the product, its diagonal is enough.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -234,14 +235,15 @@ def support(entries: Array) -> Array:
 
 
 def block(rows: Sequence[Sequence[tuple[Array, bool]]]) -> Array:
-    """A block matrix; each entry comes with whether it is a row vector."""
+    """A block matrix; each entry comes with whether it is a row vector. Columns and numbers make a column."""
     parts = [
         [np.atleast_2d(e) if is_row or np.ndim(e) != 1 else np.reshape(e, (-1, 1)) for e, is_row in row]
         for row in rows
     ]
     shape = sum(row[0].shape[0] for row in parts), sum(part.shape[1] for part in parts[0])
     require_memory(shape, "block matrix", share=2)
-    return np.block(parts)
+    is_column = len(rows) > 1 and all(np.ndim(e) + is_row < 2 for row in rows for e, is_row in row)
+    return np.block(parts)[:, 0] if is_column and len(rows[0]) == 1 else np.block(parts)
 
 
 def length(a: Array, axis: int | None = None) -> Any:
@@ -292,6 +294,14 @@ def huber(a: Any, limit: float) -> Any:
     """Huber's function: the square up to the limit, beyond it the straight line with the same slope."""
     near = np.minimum(np.abs(a), limit)
     return near * (2.0 * np.abs(a) - near)
+
+
+def shares_of_largest(a: Array, k: float) -> Array:
+    """1 for the ``k`` largest entries, else 0; equal ones share what is left of ``k``, a fraction too."""
+    number = min(k, np.size(a))
+    least = np.sort(a, axis=None)[-max(1, math.ceil(number))]
+    above, level = np.greater(a, least), np.equal(a, least)
+    return np.asarray(above + level * ((number - above.sum()) / level.sum()), dtype=float)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ subject to ``A @ x + s = b`` with s in a product of cones K, whose rows are in t
 """
 
 import itertools
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ class Handover:
         solution = self.chain.invert(raw, self.inverse)
         # It stores the values, then evaluates its objective, which may not exist there; ours is evaluated
         # elsewhere.
-        with suppress(np.linalg.LinAlgError):
+        with suppress(np.linalg.LinAlgError), np.errstate(all="ignore"):
             self.lowered.problem.unpack(solution)
         return self.current()
 
@@ -91,10 +92,14 @@ def hand_over(lowered: Lowered, solver: str, *, quadratic: bool = False) -> Hand
     import cvxpy
 
     try:
-        # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out data that invert needs.
-        data, chain, inverse = lowered.problem.get_problem_data(
-            solver, solver_opts={"use_quad_obj": quadratic}
-        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", "geo_mean is being", UserWarning
+            )  # "approximated", with error 0
+            # solver_opts has to be passed: without it cvxpy 1.9.3 leaves out data that invert needs.
+            data, chain, inverse = lowered.problem.get_problem_data(
+                solver, solver_opts={"use_quad_obj": quadratic}
+            )
     except cvxpy.SolverError as error:
         raise UnsuitableError(f"{solver} does not take the problem, says cvxpy: {error}") from None
     return Handover(lowered, solver, data, chain, inverse)

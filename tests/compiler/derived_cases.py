@@ -87,6 +87,22 @@ BASES = (
     _program(
         X, "minimize", "trace(inv(X))", "abs(X[i, j]) <= 0.2 for i in n, j in n if i < j", "diag(X) <= 3"
     ),
+    _program(f"{y}\n    t: scalar > 0", "minimize", "quad_over_lin(W @ y - 1, t) + t", "norm(y, inf) <= t"),
+    _program(
+        f"{y}\n    {x}", "minimize", "sum(quad_over_lin(y[i] - 1, x[i]) for i in n)", "x <= 2", "y <= 0.5"
+    ),
+    _program(f"{y}\n    {X}", "minimize", "y @ inv(X + P) @ y + trace(X)", "W @ y >= 1"),
+    _program(f"Y: matrix[r, n]\n    {X}", "minimize", "trace(Y @ inv(X) @ Y.T)", "Y >= W", "diag(X) <= 3"),
+    _program(X, "minimize", "matrix_frac(W @ c, W @ X @ W.T)", "diag(X) <= 3"),
+    _program(x, "maximize", "geo_mean(x + c) - c @ x", "W @ x <= 9", "x <= 4"),
+    _program(y, "minimize", "sum_largest(abs(W @ y - 2), 2) + sum(y**2)", "norm(y, 1) <= 4"),
+    _program(y, "maximize", "sum_smallest(W @ y, 1.5) - c @ y", "norm(y) <= 4"),
+    _program("Y: symmetric[n, n]", "minimize", "lambda_sum_largest(P - Y, 2)", "norm(Y, fro) <= 4"),
+    _program(X, "minimize", "trace(X)", "kron(P, X) >> eye(n * n)"),
+    _program(y, "minimize", "sum((cumsum(y) - c)**2) + norm(diff(y), 1)", "norm(y, inf) <= 4"),
+    _program(
+        f"{y}\n    t: scalar", "minimize", "norm([[W @ y - 1], [t - 2]]) + t**2", "max([[y], [t]]) <= 1"
+    ),
 )
 # A part, and what may stand in its place: atoms of the same shape and curvature.
 EXCHANGES = (
@@ -115,6 +131,11 @@ EXCHANGES = (
     ("y**2", "huber(y, 2)"),
     ("norm(X, fro)", "nuclear(X)"),
     ("1 / x", "exp(-x)"),
+    ("quad_over_lin(W @ y - 1, t)", "quad_over_lin(norm(W @ y - 1), sqrt(t))"),
+    ("geo_mean(x + c)", "geo_mean(sqrt(x))"),
+    ("y - 2), 2)", "y - 2), 1)"),
+    ("P - Y, 2)", "P - Y, 1.5)"),
+    ("kron(P, X)", "kron(X, P)"),
 )
 ADDED = {
     "x: ": ("sum(x) <= 20", "x[0] >= 0.01", "sum(x**2) <= 90", "max(x) <= 8", "sum(sqrt(x)) >= 0.1"),

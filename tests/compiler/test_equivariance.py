@@ -141,7 +141,17 @@ def test_multipliers_by_constraint() -> None:
 
 def test_every_atom_has_a_word_or_depends_on_an_order() -> None:
     ordered = {"stack", "used_rows", "row_basis", "consecutive", "leading", "windows", "toeplitz", "support"}
-    without = {"entrywise max", "entrywise min", "huber", "rel_entropy"}
+    ordered |= {"cumsum", "diff"}
+    without = {
+        "entrywise max",
+        "entrywise min",
+        "huber",
+        "rel_entropy",
+        "quad_over_lin",
+        "matrix_frac",
+        "kron",
+    }
+    without |= {"sum_largest", "lambda_sum_largest"}
     assert {name for name, atom in ATOMS.items() if not atom.equivariance} == ordered | without
 
 

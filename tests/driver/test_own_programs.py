@@ -3,6 +3,9 @@
 Guards run_solver.py, compiler/lower_to_cvxpy.py and solvers/conic_solvers.py (quadratic objectives).
 """
 
+import re
+
+import cvxpy as cp
 import numpy as np
 import pytest
 from edited_programs import without_reach
@@ -451,3 +454,75 @@ def test_signs_and_exponents_that_parameters_have(rng: np.random.Generator) -> N
             np.abs(x) ** (2 * p - 1)
         ).sum()
         assert named.bound <= value <= named.objective * (1 + ROUNDING)
+
+
+# What is chosen, the objective and the lines; and both in cvxpy, of the variables in that order.
+BESIDE_CVXPY = (
+    (
+        {"X": "matrix[n, m]", "P": "psd[n, n]"},
+        "trace(X.T @ inv(P) @ X) + trace(P)",
+        ("A[0, :] @ X >= 1",),
+        lambda a, c, d, x, p: (cp.matrix_frac(x, p) + cp.trace(p), [a[0] @ x >= 1]),
+    ),
+    (
+        {"X": "matrix[n, m]", "P": "psd[n, n]", "t": "scalar"},
+        "t + trace(P)",
+        ("X[:, j] @ inv(P) @ X[:, j] <= t for j in m", "A[0, :] @ X >= 1"),
+        lambda a, c, d, x, p, t: (
+            t + cp.trace(p),
+            [*(cp.matrix_frac(x[:, j], p) <= t for j in range(4)), a[0] @ x >= 1],
+        ),
+    ),
+    (
+        {"P": "symmetric[n, n]", "Q": "matrix[n, n]"},
+        "trace(C @ P) + sum(D * Q)",
+        ("Q == -Q.T", "[[P, -Q], [Q, P]] >> 0", "trace(P) == 1"),
+        lambda a, c, d, p, q: (
+            cp.trace(c @ p) + cp.sum(cp.multiply(d, q)),
+            [q == -q.T, cp.bmat([[p, -q], [q, p]]) >> 0, cp.trace(p) == 1],
+        ),
+    ),
+    (
+        {"x": "vector[n]", "t": "scalar"},
+        "norm([[A @ x - 1], [t - 2]]) + max([[x], [t]]) + t**2",
+        ("sum([[x], [t]]) >= 1",),
+        lambda a, c, d, x, t: (
+            cp.norm(cp.hstack([a @ x - 1, t - 2])) + cp.maximum(cp.max(x), t) + t**2,
+            [cp.sum(x) + t >= 1],
+        ),
+    ),
+    (
+        {"x": "vector[n]", "y": "scalar"},
+        "quad_over_lin(A @ x - 1, 3 - y) - sum_smallest(x, 2) + y**2",
+        ("norm(x) <= 1", "kron(C, diag(x)) << 9 * eye(n * n)"),
+        lambda a, c, d, x, y: (
+            cp.quad_over_lin(a @ x - 1, 3 - y) - cp.sum_smallest(x, 2) + y**2,
+            [cp.norm(x) <= 1, cp.kron(c, cp.diag(x)) << 9 * np.eye(9)],
+        ),
+    ),
+)
+
+
+def test_forms_of_two_that_are_chosen_beside_cvxpy(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
+    a, c, d = rng.normal(size=(4, 3)), rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    given = {"A": a, "C": c + c.T, "D": d - d.T}
+    for chosen, objective, lines, in_cvxpy in BESIDE_CVXPY:
+        with subtests.test(objective):
+            text = "program form\ngiven\n    A: matrix[m, n]\n    C: symmetric[n, n]\n    D: matrix[n, n]\n"
+            text += "choose\n" + "".join(f"    {name}: {kind}\n" for name, kind in chosen.items())
+            text += f"minimize\n    {objective}\nsubject to\n"
+            text += "".join(f"    line{i}: {line}\n" for i, line in enumerate(lines))
+            found = solve(np.eye(1), Program.parse(text), givens=given)
+            kinds = {"psd[n, n]": {"PSD": True}, "symmetric[n, n]": {"symmetric": True}}
+            shapes = {
+                name: tuple({"n": 3, "m": 4}[s] for s in re.findall(r"[nm](?=[,\]])", kind))
+                for name, kind in chosen.items()
+            }
+            variables = [cp.Variable(shapes[name], **kinds.get(kind, {})) for name, kind in chosen.items()]
+            least, constraints = in_cvxpy(*given.values(), *variables)
+            problem = cp.Problem(cp.Minimize(least), constraints)
+            problem.solve("CLARABEL")
+            assert found.objective == pytest.approx(problem.value, rel=1e-5, abs=1e-6)
+            assert found.gap is not None and found.gap < 1e-5

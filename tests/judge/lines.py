@@ -38,7 +38,10 @@ def value(expr: Expr, env: Env) -> Any:
             at = tuple(slice(None) if i is None else int(float(value(i, env))) for i in items)
             return value(base, env)[at]
         case Block(rows=rows):
-            return np.block([[_part(e, env) for e in row] for row in rows])
+            whole = np.block([[_part(e, env) for e in row] for row in rows])
+            entries = [e for row in rows for e in row]
+            is_column = len(entries) == len(rows) > 1 and not any(_lies(e) for e in entries)
+            return whole[:, 0] if is_column and all(np.ndim(value(e, env)) < 2 for e in entries) else whole
         case Entries():
             return _array(expr, env)
     assert isinstance(expr, Apply)

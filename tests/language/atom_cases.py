@@ -8,7 +8,7 @@ import functools
 import itertools
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,7 +44,13 @@ KINDS = (
     *(Kind(Type((n, n), sign=sign, symmetric=True, psd=psd)) for sign in (0, 1) for psd in (False, True)),
 )
 COUNT = Kind(Type((), sign=1), count=True)
-COUNTED = ("consecutive", "leading", "windows")  # their second argument is a count
+COUNTED = (
+    "consecutive",
+    "leading",
+    "windows",
+    "sum_largest",
+    "lambda_sum_largest",
+)  # their second argument is a count
 BENT = {
     False: [(c, False) for c in (Curvature.CONSTANT, Curvature.AFFINE, Curvature.CONVEX, Curvature.CONCAVE)],
     True: [(Curvature.CONVEX, True), (Curvature.CONCAVE, True)],
@@ -229,6 +235,19 @@ def _largest(line: list[Any]) -> Any:
     return out
 
 
+def _flat(a: Any) -> list[Any]:
+    return list(np.ravel(np.asarray(a, dtype=object)))
+
+
+def _sum(line: Iterable[Any]) -> Any:
+    return sum(line, arb(0))
+
+
+def _first(line: list[Any], k: float) -> Any:
+    ordered = sorted(line, key=lambda x: -float(x))
+    return _sum(min(max(k - i, 0.0), 1.0) * x for i, x in enumerate(ordered))
+
+
 def _pairwise(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def apply(a: Any, b: Any) -> Any:
         return np.vectorize(f, otypes=[object])(a, b) if np.ndim(a) or np.ndim(b) else f(a, b)
@@ -294,6 +313,14 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "huber": lambda a, m: _entrywise(lambda x: x * x if abs(x) < m else m * (2 * abs(x) - m))(a),
     "entropy": _entrywise(lambda x: -x * x.log()),
     "rel_entropy": lambda a, b: _pairwise(lambda x, y: x * (x / y).log())(a, b),
+    "quad_over_lin": lambda a, b: _sum(x * x for x in _flat(a)) / (b if b > 0 else arb("nan")),
+    "matrix_frac": lambda a, b: _sum(x * y for x, y in zip(_flat(a), _flat(_inv(b) @ a), strict=True)),
+    "geo_mean": lambda a: (_sum(x.log() for x in _flat(a)) / np.size(a)).exp(),
+    "sum_largest": lambda a, k: _first(_flat(a), float(k)),
+    "lambda_sum_largest": lambda a, k: _first(_eigenvalues(a), float(k)),
+    "kron": lambda a, b: np.kron(a, b),
+    "cumsum": lambda a: np.cumsum(a),
+    "diff": lambda a: a[1:] - a[:-1],
     "polar": lambda a: a @ _inv(_psd_root(a.T @ a)),
     "pinv": _pinv,
     "rank": lambda a: arb(min(a.shape)),  # what is drawn has full rank

@@ -172,3 +172,48 @@ def test_rows_of_a_stack_are_those_of_every_matrix_in_the_ball() -> None:
         with pytest.raises(ProgramError) as error:
             ball_functions.stack(a, Ball(np.full((1, 3), mid), np.full((1, 3), rad)))
         assert str(error.value) == "'stack' has no error bound here, a row may be zeros\n  move it into 'let'"
+
+
+@pytest.mark.quick
+def test_sums_means_and_products_of_entries(rng: np.random.Generator) -> None:
+    """At corners of the balls, in fractions; of equal entries, and of a fraction of an entry, too."""
+    for _ in range(20):
+        a, b = random_ball(rng, 3, 2), random_ball(rng, 2, 3)
+        for moved in rng.choice([-1, 1], size=(4, 6)):
+            x = [
+                Fraction(m) + int(s) * Fraction(r)
+                for m, s, r in zip(a.mid.flat, moved, a.rad.flat, strict=True)
+            ]
+            y = [
+                Fraction(m) - int(s) * Fraction(r)
+                for m, s, r in zip(b.mid.flat, moved, b.rad.flat, strict=True)
+            ]
+            line = Ball(a.mid.ravel(), a.rad.ravel())
+            inside([sum(x[: i + 1]) for i in range(6)], ball_functions.cumsum(line))
+            k, off = float(rng.choice([1.0, 2.0, 2.5, 6.0, 9.0])), float(rng.choice([0.0, 1e-3]))
+            within = min(Fraction(k) + int(moved[0]) * Fraction(off), Fraction(6))
+            shares = [min(max(within - i, Fraction(0)), Fraction(1)) for i in range(6)]
+            largest = sum(s * z for s, z in zip(shares, sorted(x, reverse=True), strict=True))
+            inside([largest], ball_functions.sum_largest(line, Ball(np.asarray(k), np.asarray(off))))
+            products = [
+                x[2 * i + j] * y[3 * p + q]
+                for i in range(3)
+                for p in range(2)
+                for j in range(2)
+                for q in range(3)
+            ]
+            inside(products, ball_functions.kron(a, b))
+    level = ball_functions.sum_largest(exact(np.array([0.1, 0.3, 0.1, 0.1])), exact(2.0))
+    inside([Fraction(0.1) + Fraction(0.3)], level)
+    twos = Ball(np.array([2.0, 4.0, 8.0]), np.array([0.0, 1e-3, 0.0]))
+    inside([Fraction(4)], ball_functions.geo_mean(exact(twos.mid)))
+    assert (
+        abs(ball_functions.geo_mean(twos).mid - (2 * 4.001 * 8) ** (1 / 3))
+        <= ball_functions.geo_mean(twos).rad
+    )
+    assert np.isinf(ball_functions.geo_mean(exact(np.array([1.0, -1.0]))).rad)
+
+
+def inside(truth: list[Fraction], ball: Ball) -> None:
+    for t, m, r in zip(truth, np.ravel(ball.mid), np.ravel(ball.rad), strict=True):
+        assert abs(t - Fraction(float(m))) <= Fraction(float(r)), (float(t), m, r)

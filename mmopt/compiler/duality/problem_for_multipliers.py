@@ -245,16 +245,21 @@ class _NodeLowering:
     def block(self, node: Node, values: list[Any]) -> Any:
         """The block matrix, row by row: ``owners`` has the number of each entry's argument."""
         assert node.owners is not None
-        first_rows = np.unique(node.owners[:, 0], return_index=True)[1]
-        heights = np.diff([*first_rows, len(node.owners)])
-        return self.cp.bmat(
-            [
+        owners = node.owners.reshape(len(node.owners), -1)
+        first_rows = np.unique(owners[:, 0], return_index=True)[1]
+        heights = np.diff([*first_rows, len(owners)])
+        return self.cp.reshape(
+            self.cp.bmat(
                 [
-                    self.cp.reshape(values[int(k)], (int(height), int((row == k).sum())), order="C")
-                    for k in dict.fromkeys(row)
+                    [
+                        self.cp.reshape(values[int(k)], (int(height), int((row == k).sum())), order="C")
+                        for k in dict.fromkeys(row)
+                    ]
+                    for row, height in zip(owners[first_rows], heights, strict=True)
                 ]
-                for row, height in zip(node.owners[first_rows], heights, strict=True)
-            ]
+            ),
+            node.shape,
+            order="C",
         )
 
     def argument(self, place: int, number: int, at: int, value: Any) -> Any:

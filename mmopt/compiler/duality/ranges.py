@@ -301,6 +301,17 @@ def _on_diagonal(diagonal: Range, like: Range) -> Range:
     return out
 
 
+def _among_largest(value: Range, a: Range, k: Range) -> Range:
+    """The range of each number, from that of the sum of the k largest.
+
+    Any one and any k - 1 others add up to at most that, and those others to at least the k - 1 smallest ends.
+    """
+    more = min(float(k.low), a.low.size) - 1.0
+    least = np.sort(a.low, axis=None)[: math.ceil(more)] if more >= 0 else np.full(1, -np.inf)
+    least[-1:] *= more % 1.0 or 1.0
+    return Range(NO_LOW, plus(value, minus(total(Range(least, least)))).high)
+
+
 # By atom, the range of its value from those of its arguments.
 _FORWARD: Mapping[str, Callable[..., Range | None]] = {
     "add": plus,
@@ -315,6 +326,8 @@ _FORWARD: Mapping[str, Callable[..., Range | None]] = {
     "transpose": lambda a: a.each(np.transpose),
     "diag": lambda a: a.each(np.diag),
     "matmul": _product,
+    "cumsum": lambda a: widened(*(np.cumsum(end) for end in (a.low, a.high, _size(a.low), _size(a.high)))),
+    "diff": lambda a: plus(a.each(lambda end: end[1:]), minus(a.each(lambda end: end[:-1]))),
 }
 # By atom, the ranges of its arguments from that of its value and their own.
 _BACKWARD: Mapping[str, Callable[..., tuple[Range, ...]]] = {
@@ -329,6 +342,24 @@ _BACKWARD: Mapping[str, Callable[..., tuple[Range, ...]]] = {
     "trace": lambda value, a: (_on_diagonal(others(value, a.each(np.diagonal), None), a),),
     "diag": lambda value, a: (_on_diagonal(value, a) if value.low.ndim == 1 else value.each(np.diag),),
     "transpose": lambda value, a: (value.each(np.transpose),),
+    "sum_largest": lambda value, a, k: (_among_largest(value, a, k),),
+    # The k largest entries of the diagonal are at most the k largest eigenvalues in sum (Schur).
+    "lambda_sum_largest": lambda value, a, k: (
+        _on_diagonal(
+            _among_largest(value, a.each(np.diagonal), k).each(lambda e: e + np.zeros(len(a.low))), a
+        ),
+    ),
+    "geo_mean": lambda value, a: (Range(np.asarray(0.0), NO_HIGH),),  # elsewhere it has no value
+    # x² / y <= t gives |x| <= √(t y), and so each entry of X with that on the diagonal of P.
+    "quad_over_lin": lambda value, a, b: (
+        Range(-(m := root_of_product(value.high, b.high)), m),
+        Range(np.asarray(0.0), NO_HIGH),
+    ),
+    "matrix_frac": lambda value, a, b: (
+        Range(
+            -(m := root_of_product(value.high, np.diagonal(b.high)).reshape(-1, *[1] * (a.low.ndim - 1))), m
+        ),
+    ),
 }
 
 
@@ -343,7 +374,8 @@ class _Ranges:
         """The range of a node by its value, if constant, its sign, and the diagonal of a psd matrix."""
         if node.kind == "constant":
             ball = self.nodes.ball(place)
-            return Range(np.asarray(ball.lower), np.asarray(ball.upper))
+            # A number that is exactly 0 takes no part in a product, however large the other factor may be.
+            return Range(*(np.where(ball.rad == 0, ball.mid, end) for end in (ball.lower, ball.upper)))
         out = Range.unknown(node.shape)
         if node.inferred.sign:
             (out.low if node.inferred.sign > 0 else out.high)[...] = 0.0

@@ -63,8 +63,8 @@ class Atom:
     values may hold what the form with error bounds takes as its argument of that name, a guess.
 
     ``cones`` says what cvxpy makes of the atom on what is chosen, as (kind, size, count, unknowns added),
-    from the shape of the argument that is chosen, the number of entries of the value, and the exponent of
-    a power; absent when it makes nothing.
+    from the shape of the first argument (of a quotient the last), the number of entries of the value, and the
+    exponent of a power; absent when it makes nothing.
     """
 
     name: str

@@ -130,7 +130,7 @@ class Type:
     vector (``W[j, :]``, ``v.T``) from a column. ``sign`` is +1 (nonnegative), -1 or 0 (unknown).
     ``loewner`` says that a curved matrix expression is curved in the order of psd matrices, not
     entry by entry. ``psd`` says that a matrix is known to be symmetric positive semidefinite.
-    ``why`` names what broke the curvature.
+    ``antisymmetric`` says of a name that it is minus its transpose. ``why`` names what broke the curvature.
     """
 
     dims: tuple[Dim, ...] = ()
@@ -140,6 +140,7 @@ class Type:
     loewner: bool = False
     psd: bool = False
     symmetric: bool = False
+    antisymmetric: bool = False
     why: str = ""
 
     @property

@@ -5,6 +5,7 @@ and ``max(a)``; the names of such rows have a space in them, so that no program 
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -397,15 +398,15 @@ NORMS = (
         arity=1,
         degrees=(1,),
         equivariance="spectrum",
-        rule=rules.norm_fro,
+        rule=lambda a: rules.norm_fro(a) if a.is_matrix else rules.length("norm(x, fro)", "")(a),
         numpy=float_functions.length,
-        about="Frobenius norm: the root of the sum of the squares of the entries of a matrix.",
+        about="Frobenius norm: the root of the sum of the squares of the entries.",
         example="minimize norm(W @ diag(x), fro) where sum(x) >= 1",
         latex=PrintedForm(r"\left\|{0}\right\|_F"),
         plain=PrintedForm("‖{0}‖F"),
         text="norm({0}, fro)",
         ball=_root_of_squares,
-        cvxpy=lambda cp, a: cp.norm(a, "fro"),
+        cvxpy=lambda cp, a: cp.norm(a, "fro" if a.ndim == 2 else 2),
         gradient=atom_gradients.length,
         minorant=minorants.length,
         cones=lambda shape, outputs, exponent: (("second-order", 1 + math.prod(shape), 1, 1),),
@@ -440,7 +441,7 @@ NORMS = (
         latex=PrintedForm(r"\lambda_{{\max}}\left({0}\right)"),
         plain=PrintedForm("λmax({0})"),
         text="lambda_max({0})",
-        ball=ball_functions.largest_eigenvalue,
+        ball=lambda a: ball_functions.eigenvalues(a)[-1],
         cvxpy=lambda cp, a: cp.lambda_max(symmetric(cp, a)),
         gradient=atom_gradients.extreme_eigenvalue(-1),
         minorant=minorants.eigenvalue(-1),
@@ -458,7 +459,7 @@ NORMS = (
         latex=PrintedForm(r"\lambda_{{\min}}\left({0}\right)"),
         plain=PrintedForm("λmin({0})"),
         text="lambda_min({0})",
-        ball=ball_functions.smallest_eigenvalue,
+        ball=lambda a: ball_functions.eigenvalues(a)[0],
         cvxpy=lambda cp, a: cp.lambda_min(symmetric(cp, a)),
         gradient=atom_gradients.extreme_eigenvalue(0),
         minorant=minorants.eigenvalue(0),
@@ -540,5 +541,173 @@ NORMS = (
         gradient=atom_gradients.rel_entropy,
         minorant=minorants.rel_entropy,
         cones=lambda shape, outputs, exponent: (("exponential", 3, outputs, outputs),),
+    ),
+    Atom(
+        name="quad_over_lin",
+        arity=2,
+        degrees=(2, -1),
+        rule=rules.quad_over_lin,
+        numpy=lambda a, b: np.sum(np.square(a)) / b if b > 0 else np.inf if b < 0 or np.any(a) else 0.0,
+        about="Sum of the squares of x over a number y > 0; convex in both together.",
+        example="minimize quad_over_lin(x, sum(d)) where W @ x >= 1; sum(d) <= 2",
+        latex=PrintedForm(r"\frac{{\left\|{0}\right\|_2^2}}{{{1}}}", 4),
+        plain=PrintedForm("‖{0}‖₂² / {1}", 2),
+        text="quad_over_lin({0}, {1})",
+        ball=lambda a, b: balls.div(balls.total(balls.mul(a, a)), b if b.lower > 0 else balls.unknown(b.mid)),
+        cvxpy=lambda cp, a, b: cp.quad_over_lin(a, b),
+        gradient=lambda a, b, value, bar: (2.0 * bar * a / b, -bar * value / b),
+        minorant=minorants.matrix_frac,
+        cones=lambda shape, outputs, exponent: (("second-order", 2 + math.prod(shape), 1, 1),),
+    ),
+    Atom(
+        name="matrix_frac",
+        arity=2,
+        degrees=(2, -1),
+        rule=rules.matrix_frac,
+        numpy=lambda a, b: np.sum(a * y) if np.isfinite(y := float_functions.solve(b, a)).all() else np.inf,
+        about="matrix_frac(X, P): trace(X.T @ inv(P) @ X), or x.T @ inv(P) @ x, of P psd; jointly convex.",
+        example="minimize matrix_frac(x, X + G) where W @ x >= 1; diag(X) <= 1",
+        latex=PrintedForm(r"\left\|{0}\right\|_{{{1}^{{-1}}}}^2", 8),
+        plain=PrintedForm("‖{0}‖²({1})⁻¹"),
+        text="matrix_frac({0}, {1})",
+        ball=lambda a, b: balls.trace(
+            sandwich(balls.transpose(wide := a if a.mid.ndim == 2 else a[:, None]), b, wide)
+        ),
+        cvxpy=lambda cp, a, b: cp.matrix_frac(a, symmetric(cp, b)),
+        gradient=lambda a, b, value, bar: (
+            2.0 * bar * (k := float_functions.solve(b, a)),
+            -bar * (columns := k.reshape(len(k), -1)) @ columns.T,
+        ),
+        minorant=minorants.matrix_frac,
+        cones=lambda shape, outputs, exponent: (
+            ("psd", sum((*shape, 1)[:2]), 1, math.comb((*shape, 1)[1] + 1, 2)),
+        ),
+    ),
+    Atom(
+        name="geo_mean",
+        arity=1,
+        degrees=(1,),
+        equivariance="soft",
+        rule=lambda a: replace(
+            rules.reduction(CONCAVE, "a geometric mean of what is not concave")(a), sign=1
+        ),
+        numpy=lambda a: np.exp(np.mean(np.log(a))),
+        about="Geometric mean of n entries >= 0, the n-th root of their product; concave and increasing.",
+        example="maximize geo_mean(W @ d) where sum(d) <= 1",
+        latex=PrintedForm(r"\operatorname{{geo\,mean}}\left({0}\right)"),
+        plain=PrintedForm("geo_mean({0})"),
+        text="geo_mean({0})",
+        ball=ball_functions.geo_mean,
+        cvxpy=lambda cp, a: cp.geo_mean(a, max_denom=max(1024, a.size)),
+        gradient=lambda a, value, bar: (bar * value / (np.size(a) * a),),
+        minorant=minorants.geo_mean,
+        cones=lambda shape, outputs, exponent: tuple(
+            ("second-order", 3, means, means) for means in [rules.means([1] * math.prod(shape))] if means
+        ),
+    ),
+    Atom(
+        name="sum_largest",
+        arity=2,
+        degrees=(1, 0),
+        rule=rules.of_largest(rules.reduction(CONVEX, "a sum of the largest of what is not convex")),
+        numpy=lambda a, k: np.sum(a * float_functions.shares_of_largest(a, k)),
+        about="sum_largest(x, k): sum of the k largest entries, or of all; sum_smallest(x, k) is concave.",
+        example="minimize sum_largest(W @ x, 2) where sum(x) >= 1; x >= -1",
+        latex=PrintedForm(r"\operatorname{{sum\,largest}}\left({0};\,{1}\right)"),
+        plain=PrintedForm("sum_largest({0}; {1})"),
+        text="sum_largest({0}, {1})",
+        ball=ball_functions.sum_largest,
+        # Of whole numbers of terms, of which alone cvxpy is sure; of a number between two of them a mean.
+        cvxpy=lambda cp, a, k: sum(
+            (1.0 - abs(min(k.value, a.size) - n)) * cp.sum_largest(a, n)
+            for n in range(1, a.size + 1)
+            if abs(min(k.value, a.size) - n) < 1
+        ),
+        gradient=lambda a, k, value, bar: (bar * float_functions.shares_of_largest(a, k), 0.0),
+        minorant=minorants.sum_largest,
+        cones=lambda shape, outputs, exponent: (
+            ("nonnegative", 1, 2 * math.prod(shape), 1 + math.prod(shape)),
+        ),
+    ),
+    Atom(
+        name="lambda_sum_largest",
+        arity=2,
+        degrees=(1, 0),
+        rule=rules.of_largest(rules.lambda_max),
+        numpy=lambda a, k: (
+            float_functions.shares_of_largest(values := float_functions.eigh(a)[0], k) @ values
+        ),
+        about="lambda_sum_largest(X, k): sum of the k largest eigenvalues of a symmetric matrix; convex.",
+        example="minimize lambda_sum_largest(diag(d) - G, 2) where sum(d) >= 1",
+        latex=PrintedForm(r"\operatorname{{sum\,largest}}\left(\lambda\left({0}\right);\,{1}\right)"),
+        plain=PrintedForm("sum_largest(λ({0}); {1})"),
+        text="lambda_sum_largest({0}, {1})",
+        ball=lambda a, k: ball_functions.sum_largest(ball_functions.eigenvalues(a), k),
+        cvxpy=lambda cp, a, k: sum(
+            (1.0 - abs(min(k.value, a.shape[0]) - n)) * cp.lambda_sum_largest(symmetric(cp, a), n)
+            for n in range(1, a.shape[0] + 1)
+            if abs(min(k.value, a.shape[0]) - n) < 1
+        ),
+        gradient=lambda a, k, value, bar: (
+            bar * ((e := float_functions.eigh(a))[1] * float_functions.shares_of_largest(e[0], k)) @ e[1].T,
+            0.0,
+        ),
+        minorant=minorants.lambda_sum_largest,
+        cones=lambda shape, outputs, exponent: (("psd", shape[0], 2, 1 + math.comb(shape[0] + 1, 2)),),
+    ),
+    Atom(
+        name="kron",
+        arity=2,
+        degrees=(1, 1),
+        rule=rules.kron,
+        numpy=np.kron,
+        about="Kronecker product of two matrices, one of them given: blocks A[i, j] * B.",
+        example="minimize trace(X) where kron(G, X) >> eye(n * n)",
+        latex=PrintedForm(r"{0} \otimes {1}", 3),
+        plain=PrintedForm("{0} ⊗ {1}", 3),
+        text="kron({0}, {1})",
+        ball=ball_functions.kron,
+        cvxpy=lambda cp, a, b: cp.kron(a, b),
+        gradient=lambda a, b, value, bar: tuple(
+            np.einsum(sums, np.reshape(bar, (len(a), len(b), a.shape[1], b.shape[1])), other)
+            for sums, other in (("ipjq,pq->ij", b), ("ipjq,ij->pq", a))
+        ),
+        minorant=minorants.kron,
+    ),
+    Atom(
+        name="cumsum",
+        arity=1,
+        degrees=(1,),
+        rule=rules.cumsum,
+        numpy=np.cumsum,
+        about="Sums of the first 1, 2 … n entries of a vector of n.",
+        example="minimize norm(x) where cumsum(x) >= 1",
+        latex=PrintedForm(r"\operatorname{{cumsum}}\left({0}\right)"),
+        plain=PrintedForm("cumsum({0})"),
+        text="cumsum({0})",
+        ball=ball_functions.cumsum,
+        cvxpy=lambda cp, a: cp.cumsum(a),
+        cones=lambda shape, outputs, exponent: (("zero", 1, outputs, outputs),),
+        gradient=lambda a, value, bar: (np.cumsum(bar[::-1])[::-1],),
+        minorant=lambda bar, near, a: (minorants.NOTHING, (ball_functions.cumsum(bar[::-1])[::-1],)),
+    ),
+    Atom(
+        name="diff",
+        arity=1,
+        degrees=(1,),
+        rule=rules.diff,
+        numpy=np.diff,
+        about="Differences x[i + 1] - x[i] of a vector; diff(diff(x)): the second ones.",
+        example="minimize norm(diff(d), 1) where W @ d >= 1; sum(d) <= 9",
+        latex=PrintedForm(r"\operatorname{{diff}}\left({0}\right)"),
+        plain=PrintedForm("diff({0})"),
+        text="diff({0})",
+        ball=lambda a: balls.sub(a[1:], a[:-1]),
+        cvxpy=lambda cp, a: cp.diff(a),
+        gradient=lambda a, value, bar: (-np.diff(bar, prepend=0.0, append=0.0),),
+        minorant=lambda bar, near, a: (
+            minorants.NOTHING,
+            (balls.sub(balls.joined((end := minorants.NOTHING[None], bar)), balls.joined((bar, end))),),
+        ),
     ),
 )

@@ -30,6 +30,12 @@ Below the norms, eigenvalues and entropies:
   eigenvalue above <Z, X> for every psd Z of trace 1, the smallest below it.
 - log det is concave, and its derivative at K⁻¹ is K: log det F <= -log det K + <K, F> - n.
 - x² - (x - s / 2)² = s x - s² / 4, so Huber's loss with the limit m is above s x - s² / 4 for |s| <= 2 m.
+- tr Xᵀ P⁻¹ X - 2 <K, X> + <K Kᵀ, P> is the square of the length of P^-½ X - P^½ K, so the first is at least
+  2 <K, X> - <K Kᵀ, P> for every K. With a number y for P, a sum of squares over y is so too.
+- The geometric mean is at most <g, x> for g > 0 with n g of geometric mean 1, as the mean of n gᵢ xᵢ is at
+  least their geometric mean.
+- The sum of the k largest entries is at least <g, x> for g in [0, 1] of sum k, and of a smaller sum where
+  x >= 0. That of the k largest eigenvalues is at least <G, X> for 0 << G << I of trace k (Fan 1949).
 - x log(x / y) is jointly convex and scales with both, so it is above its derivative at any x = t y:
   (log t + 1) x - t y for every t > 0.
 """
@@ -538,3 +544,85 @@ def rel_entropy(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minora
     t = exact(np.clip(ratio, LEAST_POINT, LARGEST_RATIO))
     first = balls.add(ball_functions.log(t), exact(1.0))
     return _both(balls.mul(bar, first), balls.neg(balls.mul(bar, t)), near, a, b)
+
+
+@np.errstate(all="ignore")
+def matrix_frac(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
+    """2 <K, X> - <K Kᵀ, P>, where a number stands for a matrix of one entry, and X then for a row.
+
+    2 K is the slope guessed for X, else P⁻¹ X at the point. Where X is constant, K Kᵀ is minus the slope
+    guessed for P, and K turned so that <K, X> is largest.
+    """
+    points = zip(near.points, (a, b), strict=True)
+    x, p = (np.nan_to_num(point if given is None else given.mid) for point, given in points)
+    columns = x.reshape(len(p) if p.ndim else 1, -1)
+    k, square = slope_of(bar, near) / 2, _symmetric(-np.atleast_2d(slope_of(bar, near, 1)))
+    if square is not None and a is not None:
+        half, _ = _psd_root(square)
+        u, _, vt = np.linalg.svd(half @ columns, full_matrices=False)
+        k = (half @ u @ vt).reshape(x.shape)
+    if not np.isfinite(k).all():
+        k = float_functions.solve(float_functions.psd_floor(np.atleast_2d(p)), columns).reshape(x.shape)
+    k = _of_sign(np.where(np.isfinite(k), k, 0.0), 0 if p.ndim else near.signs[0])
+    squares = balls.matmul(exact(k.reshape(columns.shape)), exact(k.reshape(columns.shape).T))
+    falling = balls.mul(balls.neg(bar), squares if p.ndim else squares[0, 0])
+    constant, parts = _both(by_slopes(bar, exact(2.0 * k)), falling, near, a, b)
+    return balls.total(constant), parts
+
+
+@np.errstate(all="ignore")
+def geo_mean(bar: Ball, near: Near, a: Ball | None) -> Minorant:
+    """<g, x>: g is the slope guessed, else as at the point, over the geometric mean of n g."""
+    g = slope_of(bar, near)
+    g = g if np.isfinite(g).all() and (g > 0).all() else 1.0 / np.nan_to_num(near.points[0])
+    scaled = exact(np.clip(np.nan_to_num(g), LEAST_POINT, LARGEST_RATIO) * g.size)
+    over = balls.div(scaled, ball_functions.geo_mean(scaled))
+    return NOTHING, (balls.div(balls.mul(bar, over), exact(float(g.size))),)
+
+
+def _of_sum(z: Ball, whole: Array, k: Ball, is_least: bool) -> Ball:
+    """A ball of what is between 0 and ``whole`` (ones, or the identity), as z is, and has sum, or trace, k.
+
+    z is shortened to a sum of at most k, and a share of ``whole`` - z fills that up, unless ``is_least``.
+    """
+    count, ones = exact(whole.sum()), exact(whole)
+    k, most = balls.smaller(k, count), float(inner(z, ones).upper)
+    # Shorter by more than the rounding.
+    z = by_slopes(exact((1.0 - 1e-12) * min(1.0, max(float(k.lower), 0.0) / most) if most > 0 else 1.0), z)
+    share = balls.div(balls.sub(k, inner(z, ones)), balls.sub(count, inner(z, ones)))
+    return z if is_least else balls.add(z, balls.mul(share, balls.sub(ones, z)))
+
+
+@np.errstate(all="ignore")
+def sum_largest(bar: Ball, near: Near, a: Ball | None, k: Ball) -> Minorant:
+    """<g, x>: g is near the slope guessed, else it marks the largest entries of the point."""
+    g, point = slope_of(bar, near), np.nan_to_num(near.points[0])
+    g = g if np.isfinite(g).all() else float_functions.shares_of_largest(point, float(k.mid))
+    shares = _of_sum(exact(np.clip(g, 0.0, 1.0)), np.ones(g.shape), k, near.signs[0] > 0)
+    return NOTHING, (by_slopes(bar, shares), None)
+
+
+@np.errstate(all="ignore")
+def lambda_sum_largest(bar: Ball, near: Near, a: Ball | None, k: Ball) -> Minorant:
+    """<G, X>: G is near the slope guessed, else it projects to the first eigenvectors of the point.
+
+    For computed eigenvectors V and weights w in [0, 1], V diag(w) Vᵀ is at most ‖V‖² I, and ‖V‖² at most
+    1 + ‖VᵀV - I‖.
+    """
+    slope, eye = _symmetric(slope_of(bar, near)), np.eye(len(near.points[0]))
+    w, vectors = float_functions.eigh(np.nan_to_num(near.points[0]) if slope is None else slope)
+    w = float_functions.shares_of_largest(w, float(k.mid)) if slope is None else np.clip(w, 0.0, 1.0)
+    v, turned = exact(vectors), exact(vectors.T)
+    off = balls.norm(balls.sub(balls.matmul(turned, v), exact(eye)))
+    g = balls.div(balls.matmul(balls.mul(v, exact(w)), turned), exact(np.nextafter(1.0 + off, np.inf)))
+    return NOTHING, (balls.mul(bar, _of_sum(g, eye, k, is_least=False)), None)
+
+
+def kron(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
+    """For each entry of the chosen factor, the products of the other one's entries with ``bar`` added up."""
+    (m, n), (p, q) = map(np.shape, near.points)
+    wide = ball_functions.kron(a or exact(np.ones((m, n))), b or exact(np.ones((p, q))))
+    product = balls.mul(bar, wide)
+    parts = Ball(product.mid.reshape(m, p, n, q), product.rad.reshape(m, p, n, q))
+    rows = balls.total(parts, axis=0 if a else 1)
+    return NOTHING, (None, balls.total(rows, axis=1)) if a else (balls.total(rows, axis=2), None)

@@ -232,8 +232,13 @@ def _along(a: Type, axis: int | None, sign: int) -> Type:
     return column(a.dims[1 - axis], sign=sign)
 
 
-def reduction(bent: Curvature | None) -> Rule:
-    """A rule for sum (``bent`` None) and for max and min, over all entries or along an axis."""
+def reduction(
+    bent: Curvature | None, why: str = "a largest (smallest) entry of something concave (convex)"
+) -> Rule:
+    """A rule for sum (``bent`` None) and for max and min, over all entries or along an axis.
+
+    ``why`` names what breaks the curvature.
+    """
 
     def rule(a: Type, axis: int | None = None) -> Type:
         out = _along(a, axis, a.sign)
@@ -246,7 +251,7 @@ def reduction(bent: Curvature | None) -> Rule:
             a,
             bent or a.curvature,
             a.curvature.is_affine or bent in (None, a.curvature),
-            "a largest (smallest) entry of something concave (convex)",
+            why,
         )
 
     return rule
@@ -291,10 +296,66 @@ def rel_entropy(a: Type, b: Type) -> Type:
     )
 
 
+def quad_over_lin(a: Type, b: Type) -> Type:
+    """A sum of squares over y > 0, jointly convex, falling in y (Boyd & Vandenberghe, example 3.18)."""
+    _require(b.is_scalar, f"quad_over_lin divides by a number, this is {b.shape}")
+    rises = a.curvature.is_affine or (a.sign > 0 and a.curvature.is_convex and not a.loewner)
+    holds = rises and b.sign >= 0 and b.curvature.is_concave
+    return _over(a, b, holds, "a sum of squares of what is curved, or over what is not concave and > 0")
+
+
+def matrix_frac(a: Type, b: Type) -> Type:
+    """trace(X.T @ inv(P) @ X), jointly convex, falling in P in the order of psd matrices."""
+    fits = a.dims[:1] == (_psd(b, "matrix_frac", "W @ diag(d) @ W.T with d >= 0"),)
+    _require(fits, f"matrix_frac takes {a.shape} and {b.shape}: both need as many rows")
+    holds = a.curvature.is_affine and b.curvature.is_concave and (b.loewner or b.curvature.is_affine)
+    return _over(a, b, holds, "a matrix_frac of what is curved")
+
+
+def _over(a: Type, b: Type, holds: bool, why: str) -> Type:
+    """The type of squares of ``a`` over ``b``, convex where ``holds``, or broken for ``why``."""
+    why = a.why or b.why or why
+    return with_curvature(replace(SCALAR, sign=1), b if a.is_constant else a, Curvature.CONVEX, holds, why)
+
+
+def of_largest(largest: Rule) -> Rule:
+    """The rule for a sum of the k largest, from that for the largest."""
+
+    def rule(a: Type, k: Type) -> Type:
+        _require(k.is_scalar and k.sign > 0, "a sum of the k largest takes a number k >= 0", "for example 3")
+        return largest(a) if k.is_constant else largest(a).broken(k.why or "a number of terms that is chosen")
+
+    return rule
+
+
+def kron(a: Type, b: Type) -> Type:
+    """Products of entries with entries; a psd factor keeps the order of psd matrices."""
+    (rows, columns), (more_rows, more_columns) = _sides(a, "kron"), _sides(b, "kron")
+    signs = (int(t.psd) if other.loewner else t.sign for t, other in ((a, b), (b, a)))
+    product = mul(*(replace(t, dims=(), sign=sign) for t, sign in zip((a, b), signs, strict=True)))
+    return replace(
+        product,
+        dims=(rows * more_rows, columns * more_columns),
+        sign=a.sign * b.sign,
+        symmetric=a.symmetric and b.symmetric,
+        psd=a.psd and b.psd,
+    )
+
+
+def cumsum(a: Type) -> Type:
+    _require(a.is_vector, f"cumsum takes a vector, this is {a.shape}", "a row or column at a time")
+    return column(a.dims[0], sign=a.sign, curvature=a.curvature, why=a.why)
+
+
+def diff(a: Type) -> Type:
+    _require(a.is_vector, f"diff takes a vector, this is {a.shape}", "a row or column at a time")
+    out = column(a.dims[0] - Dim.of(1), curvature=a.curvature)
+    return out if a.curvature.is_affine else out.broken(a.why or "a difference of what is curved")
+
+
 def _sides(a: Type, what: str) -> tuple[Dim, Dim]:
     """The rows and columns of a matrix; RuleError for anything else, about the atom ``what``."""
-    hint = "of a vector it is norm(x)" if what == "norm(X, fro)" and a.is_vector else ""
-    _require(a.is_matrix, f"{what} needs a matrix, this is {a.shape}", hint)
+    _require(a.is_matrix, f"{what} needs a matrix, this is {a.shape}")
     return a.dims[0], a.dims[1]
 
 
@@ -509,7 +570,7 @@ MOST_MEANS = 4  # beyond it cvxpy itself advises a power cone
 
 def is_quadratic_power(exponent: float) -> bool:
     """Whether the power is exactly a few second-order cones."""
-    return _means(exponent) is not None
+    return _means_of_power(exponent) is not None
 
 
 def power_cones(
@@ -521,32 +582,36 @@ def power_cones(
     """
     if exponent in (0.0, 1.0):
         return ()
-    if (means := _means(exponent)) is not None:
-        return (("second-order", 3, means * outputs, means * outputs),)
+    if (count := _means_of_power(exponent)) is not None:
+        return (("second-order", 3, count * outputs, count * outputs),)
     # cvxpy adds x >= 0 where the exponent is above 1, but not for even powers.
     above = (("nonnegative", 1, outputs, 0),) if exponent > 1 and exponent % 2 else ()
     return (("power", 3, outputs, outputs), *above)
 
 
-def _means(exponent: float) -> int | None:
+def _means_of_power(exponent: float) -> int | None:
     """How many means of two make the power; None for an exponent that is no simple fraction, or too many."""
     p = Fraction(exponent).limit_denominator(LARGEST_DENOMINATOR)
     if abs(float(p) - exponent) > EXACT_EXPONENT * max(1.0, abs(exponent)):
         return None
     # In the mean that is t <= x**p, x <= t**(1 / p), or 1 <= x**weight * t**(1 - weight).
     weight = p if 0 <= p <= 1 else 1 / p if p > 1 else p / (p - 1)
-    whole = 1 << (weight.denominator - 1).bit_length()
-    weights = [weight.numerator, weight.denominator - weight.numerator]
-    if whole > weight.denominator:
-        weights.append(whole - weight.denominator)
+    count = means([weight.numerator, weight.denominator - weight.numerator])
+    return count if count <= MOST_MEANS else None
+
+
+def means(weights: list[int]) -> int:
+    """How many means of two make the geometric mean of numbers with these weights, and of the mean itself."""
+    total = sum(weights)
+    whole = 1 << (total - 1).bit_length()
     seen: set[tuple[int, ...]] = set()
-    todo = [tuple(weights)]
+    todo = [(*weights, *([whole - total] if whole > total else []))]
     while todo:
         now = todo.pop()
         if whole not in now and now not in seen:
             seen.add(now)
             todo += _halves(now, whole)
-    return len(seen) if len(seen) <= MOST_MEANS else None
+    return len(seen)
 
 
 def _halves(weights: tuple[int, ...], whole: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -48,11 +48,14 @@ from mmopt.language.syntax.syntax_tree import (
     Index,
     Name,
     Number,
+    Relation,
     Span,
     chain,
     children,
     mentions,
     names_in,
+    rewrite,
+    transpose,
     walk,
 )
 from mmopt.numerics.balls import Ball, exact
@@ -97,7 +100,7 @@ def index_type(expr: Index, base: Type, scope: Scope) -> Type:
     if len(dims) == len(base.dims):
         return base
     sign = 1 if base.psd and expr.items[0] == expr.items[-1] else base.sign
-    entry = replace(base, psd=False, symmetric=False, sign=sign)
+    entry = replace(base, psd=False, symmetric=False, antisymmetric=False, sign=sign)
     out = replace(entry, dims=tuple(dims), is_row=bool(dims) and expr.items[0] is not None)
     why = "an entry of a matrix that is curved as a whole (its diagonal is diag(F))"
     return out.broken(why) if base.loewner else out
@@ -453,11 +456,12 @@ def _dimension(expr: Expr, scope: Scope) -> Dim:
 
 
 def _normal(expr: Expr, scope: Scope, *, flip: bool = False) -> Expr:
-    """``normal``, where types say what is symmetric."""
+    """``normal``, where types say what is symmetric, or of a name antisymmetric."""
 
-    def symmetric(e: Expr) -> bool:
+    def symmetric(e: Expr) -> int:
         inferred = infer(e, scope)
-        return inferred.symmetric or inferred.is_scalar
+        is_minus = inferred.antisymmetric and isinstance(e, Name)
+        return -1 if is_minus else int(inferred.symmetric or inferred.is_scalar)
 
     return normal(expr, symmetric, flip=flip)
 
@@ -465,6 +469,43 @@ def _normal(expr: Expr, scope: Scope, *, flip: bool = False) -> Expr:
 def _transposed(a: Expr, b: Expr, scope: Scope) -> bool:
     """Whether ``a`` is ``b.T`` by its form."""
     return _normal(a, scope) == _normal(b, scope, flip=True)
+
+
+def says_antisymmetric(relation: Relation, name: str) -> bool:
+    """Whether a line is ``Q == -Q.T``, ``-Q == Q.T`` or ``Q + Q.T == 0`` for the name Q."""
+    q, turned = Name(name, relation.span), transpose(Name(name, relation.span))
+    minus, minus_turned = (Apply("neg", (e,), relation.span) for e in (q, turned))
+    both, zero = Apply("add", (q, turned), relation.span), Number(0.0, relation.span)
+    forms = ({q, minus_turned}, {minus, turned}, {both, zero})
+    return relation.op == "==" and {relation.left, relation.right} in forms
+
+
+def taken_as_one(expr: Expr, scope: Scope) -> Expr:
+    """The expression where ``trace(X.T @ inv(P) @ X)``, with X and P chosen, is one atom, matrix_frac(X, P).
+
+    So are ``trace(inv(P) @ X @ X.T)``, and ``x.T @ inv(P) @ x`` of a vector.
+    """
+
+    def change(e: Expr) -> Expr | None:
+        match e:
+            case Entries(body=body):
+                return replace(e, body=taken_as_one(body, scope.among(e)))
+            case Apply(atom="trace", args=(Apply(atom="matmul") as whole,)) | (Apply(atom="matmul") as whole):
+                factors = chain(_normal(whole, scope))
+            case _:
+                return None
+        at = next((i for i, f in enumerate(factors) if isinstance(f, Apply) and f.atom == "inv"), None)
+        if at is None or len(factors) < 3:
+            return None
+        ring, (p,) = [*factors[at + 1 :], *factors[:at]], children(factors[at])
+        x, last = product(ring[: len(ring) // 2]), product(ring[len(ring) // 2 :])
+        is_square = _transposed(x, last, scope) or (x == last and whole is e)
+        if not is_square or (whole is e and not infer(e, scope).is_scalar):
+            return None
+        is_both = infer(p, scope).psd and not any(infer(one, scope).is_constant for one in (p, x))
+        return Apply("matrix_frac", (x, p), e.span) if is_both else None
+
+    return rewrite(expr, change)
 
 
 def not_symmetric(expr: Expr, scope: Scope) -> tuple[int, int] | None:
@@ -559,12 +600,14 @@ def _block(expr: Block, scope: Scope) -> Type:
                         or "in a block a vector is a column, W[j, :] is a row, a number is one entry",
                     )
     entries = [t for r in rows for t in r]
-    out = matrix(
+    is_column = len(rows) > 1 == len(rows[0]) and not any(t.is_matrix or t.is_row for t in entries)
+    whole = matrix(
         sum(heights[1:], heights[0]),
         sum(widths[1:], widths[0]),
         sign=1 if all(t.sign > 0 for t in entries) else 0,
         symmetric=heights == widths and not_symmetric(expr, scope) is None,
     )
+    out = replace(whole, dims=whole.dims[: 2 - is_column])
     bad = next((t for t in entries if not t.curvature.is_affine), None)
     if bad is not None:
         return out.broken(bad.why or "a block matrix with a curved block")

@@ -257,7 +257,7 @@ def advice(culprit: Expr, scope: Scope) -> str:
         case Apply(atom="div", args=(above, _)) if not infer(above, scope).is_constant:
             return (
                 "a quotient of two that are chosen has no curvature: in a line, multiply what is below to "
-                "the other side; that t**2 / x is at most y is written [[x, t], [t, y]] >> 0"
+                "the other side; x**2 / y, or the sum of squares of x over y, is written quad_over_lin(x, y)"
             )
         case Apply(atom="div", args=(_, below)) if infer(below, scope).sign <= 0:
             return f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}"
@@ -381,12 +381,15 @@ def _require_symmetric(e: Expr, t: Type, op: str, scope: Scope) -> None:
         at = not_symmetric(e, scope)
         if at and isinstance(e, Block):
             i, j = at
-            culprit = e.rows[i - 1][j - 1]
+            culprit, mirror = e.rows[i - 1][j - 1], e.rows[j - 1][i - 1]
+            is_minus = any(isinstance(b, Apply) and b.atom == "neg" for b in (culprit, mirror))
             scope.source.fail(
                 culprit.span,
                 message,
-                (f"block ({i}, {j}) has to be the transpose of block ({j}, {i})" if i != j else "")
-                or f"block ({i}, {i}) has to be symmetric: declare it psd or symmetric",
+                f"block ({i}, {i}) has to be symmetric: declare it psd or symmetric"
+                if i == j
+                else f"block ({i}, {j}) has to be the transpose of block ({j}, {i})"
+                + ", as it is of Q and -Q with a line Q == -Q.T" * is_minus,
             )
         hint = "declare it psd or symmetric"
     elif t.is_vector:

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from mmopt.errors import ProgramError, suggest
 from mmopt.language.atoms.expression_types import Curvature, Type
-from mmopt.language.check.infer_types import Scope, check_family, dimension
+from mmopt.language.check.infer_types import Scope, check_family, dimension, says_antisymmetric, taken_as_one
 from mmopt.language.check.names_and_relations import (
     AXES,
     PSD_SOURCES,
@@ -126,9 +126,12 @@ def _check_sections(
     names.hints = {}
     for d in program.choose:
         _declare_chosen(program, d, names)
+        lines = (c.relation for c in program.constraints if not c.family)
+        if any(says_antisymmetric(line, d.name) for line in lines if names.types[d.name].is_matrix):
+            names.types[d.name] = replace(names.types[d.name], antisymmetric=True)
     for let in derived:
         names.compute(let)
-    written, program = program, expand(program)
+    written, program = program, expand(program, names)
     objective = _check_objective(program, names, faults)
     constraints: dict[str, tuple[Type, Type]] = {}
     check_rank(program, names.scope())
@@ -275,13 +278,13 @@ def split_lets(program: Program) -> tuple[tuple[Assignment, ...], tuple[Assignme
     return tuple(given), tuple(derived)
 
 
-def expand(program: Program) -> Program:
-    """The program without lets of what is chosen.
+def expand(program: Program, names: Names) -> Program:
+    """The program without lets of what is chosen, with joint atoms in its lines (``taken_as_one``).
 
     Raises :class:`~mmopt.errors.ProgramError` when an expression grows too large.
     """
     given, derived = split_lets(program)
-    if not derived:
+    if not derived and program.problem_class != "convex":
         return program
     meant: dict[str, Expr] = {}  # by name of a let, without lets in it
     sizes: dict[str, tuple[int, int]] = {}  # see _measured
@@ -293,18 +296,19 @@ def expand(program: Program) -> Program:
     def value(a: Assignment) -> Assignment:
         return replace(a, expr=put(a.expr))
 
+    def line(c: Constraint) -> Constraint:
+        r, scope = c.relation, _inside(c, names)
+        left, right = (taken_as_one(put(side), scope) for side in (r.left, r.right))
+        return replace(c, relation=replace(r, left=left, right=right))
+
     for let in derived:
         meant[let.name], sizes[let.name] = put(let.expr), _measured(let.expr, sizes, program)
-    constraints = tuple(
-        replace(c, relation=replace(c.relation, left=put(c.relation.left), right=put(c.relation.right)))
-        for c in program.constraints
-    )
     certificate, meaning, adoption = program.certificate, program.meaning, program.adoption
     return replace(
         program,
         lets=given,
-        objective=put(program.objective),
-        constraints=constraints,
+        objective=taken_as_one(put(program.objective), names.scope()),
+        constraints=tuple(map(line, program.constraints)),
         repair=tuple(map(value, program.repair)),
         value=None if program.value is None else put(program.value),
         meaning=replace(meaning, expr=put(meaning.expr)),

@@ -99,7 +99,7 @@ def _is_costly(node: Expr) -> bool:
 
 # Partial functions: atoms of one argument that have no value at some numbers, where the rules allow any sign
 # (a test compares).
-PARTIAL = frozenset({"sqrt", "log", "entropy", "rel_entropy"})
+PARTIAL = frozenset({"sqrt", "log", "entropy", "rel_entropy", "geo_mean", "quad_over_lin"})
 
 Env = Mapping[str, Any]
 Look = Callable[[Apply, Any], None]

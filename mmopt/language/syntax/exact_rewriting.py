@@ -36,12 +36,18 @@ def product(factors: list[Expr]) -> Expr:
     return reduce(lambda left, right: Apply("matmul", (left, right), left.span), factors)
 
 
-def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False) -> Expr:
+def normal(expr: Expr, symmetric: Callable[[Expr], int], *, flip: bool = False) -> Expr:
     """The expression (its transpose when ``flip``) with transposes only at leaves that need one.
 
-    ``symmetric`` says whether an expression equals its transpose: numbers, symmetric matrices.
+    ``symmetric`` says whether an expression equals its transpose (1: numbers, symmetric matrices) or minus
+    its transpose (-1); else 0.
     """
     match expr:
+        case Apply(atom="neg", args=(inner,), span=span):
+            turned = normal(inner, symmetric, flip=flip)
+            if isinstance(turned, Apply) and turned.atom == "neg":
+                return turned.args[0]
+            return Apply("neg", (turned,), span)
         case Apply(atom="transpose", args=(inner,)):
             return normal(inner, symmetric, flip=not flip)
         case Apply(atom="matmul"):
@@ -52,7 +58,8 @@ def normal(expr: Expr, symmetric: Callable[[Expr], bool], *, flip: bool = False)
         case Block(rows, span):
             lines = zip(*rows, strict=True) if flip else rows
             return Block(tuple(tuple(normal(e, symmetric, flip=flip) for e in line) for line in lines), span)
-    return Apply("transpose", (expr,), expr.span) if flip and not symmetric(expr) else expr
+    parity = symmetric(expr) if flip else 1
+    return expr if parity > 0 else Apply("neg" if parity else "transpose", (expr,), expr.span)
 
 
 # Multiples of expressions none of which is a sum or a multiple; under None of 1.

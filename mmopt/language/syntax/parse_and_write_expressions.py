@@ -64,6 +64,8 @@ STRICT = ("<", ">")  # for numbers that are given
 # The atom that is called, by the arguments: a norm by the second, the larger of two where there are two.
 NORM_ATOMS = {"1": "norm 1", "2": "norm 2", "inf": "norm inf", "fro": "norm fro", "nuc": "nuclear"}
 LARGER_ATOMS = {"max": "entrywise max", "min": "entrywise min"}
+# What is minus the atom of minus the argument.
+SMALLEST = {"sum_smallest": "sum_largest", "lambda_sum_smallest": "lambda_sum_largest"}
 
 
 class _Reader:
@@ -266,6 +268,9 @@ class _Reader:
                 )
             case _:
                 self.fail(node.func, "only an atom can be called", "a product is written with * or @")
+        if name in SMALLEST and len(node.args) == 2 and not node.keywords:
+            span, (x, k) = self.span(node), map(self.expr, node.args)
+            return Apply("neg", (Apply(SMALLEST[name], (Apply("neg", (x,), span), k), span),), span)
         if name not in self.atoms:
             self.fail(
                 node.func,

@@ -11,6 +11,8 @@ import pytest
 from flint import arb_mat
 from judge import balls
 
+from mmopt import Program, Workload
+from mmopt.compiler import bind
 from mmopt.compiler.duality.lagrangian import affine_bound, into_cones
 from mmopt.compiler.duality.ranges import Range, others, plus, quotient, ranges_by_cuts, times, total
 from mmopt.driver.judge.derived_bound import line_bounds
@@ -170,3 +172,36 @@ def test_beside_one_unknown_term_nothing_is_known_of_the_others() -> None:
     found = others(Range(np.asarray(3.0), np.asarray(3.0)), terms, None)
     assert found.low[0] == pytest.approx(0.0, abs=1e-7) and found.high[0] == pytest.approx(2.0)
     assert (found.low[1:] == -np.inf).all() and (found.high[1:] == np.inf).all()
+
+
+LARGEST = """program largest
+given
+    c: vector[n]
+parameter
+    k = 2.0
+    most = 1.0
+choose
+    x: vector[n]
+minimize
+    sum(x)
+subject to
+    low: x >= c
+    high: sum_largest(x, k) <= most
+"""
+
+
+def test_an_entry_has_room_below_the_sum_of_the_largest(rng: np.random.Generator) -> None:
+    """The room left where all other entries are at their least is within reach."""
+    for k in (0.5, 1.0, 2.0, 2.5, 4.0, 7.0):
+        c = rng.uniform(-1.0, 3.0, 4)
+        shares = np.clip(k - np.arange(4), 0.0, 1.0)
+        most = float(shares @ np.sort(c)[::-1]) + 0.5
+        program = Program.parse(LARGEST)
+        instance = bind(program, Workload.from_matrix(np.eye(1)), {"c": c, "k": k, "most": most})
+        ranges = line_bounds(instance, {"x": c}, 100.0).ranges["x"]
+        for i in range(4):
+            for step in (0.0, 0.1, 0.5, 1.0, 5.0):
+                x = c + step * np.eye(4)[i]
+                if shares @ np.sort(x)[::-1] <= most:
+                    assert (ranges.low <= x).all() and (x <= ranges.high).all(), (k, x)
+        assert k < 1.0 or np.isfinite(ranges.high).all()

@@ -65,11 +65,13 @@ def holds(atom: Atom, call: Call, out: Type, chosen: tuple[bool, ...], rng: Rng)
     below(atom, call, bar, tangent, point, out, 1e-7)
     told = tuple(None if p is None else p.mid for p in tangent[1])
     wild = tuple(None if p is None else p * rng.normal(size=np.shape(p)) * 10 for p in told)
+    loose = tuple(None if p is None else rng.normal(size=np.shape(p)) * 3 for p in told)
     wide = tuple(np.asarray(a) * 10.0 ** rng.uniform(-2, 2) for a in point)
     nan = tuple(np.full(np.shape(a), np.nan) for a in point)
     for near in (
         Near(wide, told, signs),
         Near(wide, wild, signs),
+        Near(wide, loose, signs),
         Near(nan, nothing, signs),
         Near(nan, nan, signs),
     ):
@@ -164,6 +166,19 @@ def test_far_points_and_slopes_warn_of_nothing(subtests: pytest.Subtests) -> Non
             with np.errstate(all="raise"):
                 atom.minorant(bar, Near(points, (None, None), (0, 0)), *(None,) * atom.arity)
                 atom.minorant(bar, Near(points, points, (0, 0)), *(None,) * atom.arity)
+
+
+@pytest.mark.quick
+def test_slopes_of_sums_of_the_largest_are_between_0_and_1_and_add_up_to_k(rng: Rng) -> None:
+    for name, shape in (("sum_largest", (4,)), ("lambda_sum_largest", (4, 4))):
+        for k in (0.5, 1.0, 2.0, 2.5, 4.0, 9.0):
+            slope = 3.0 * rng.normal(size=shape)
+            rule, one, whole = ATOMS[name].minorant, balls.exact(1.0), balls.exact(k)
+            assert rule is not None
+            _, (found, _) = rule(one, Near((slope, k), (slope, None), (0, 1)), None, whole)
+            assert found is not None and (found.rad <= 1e-9).all()
+            each = np.linalg.eigvalsh(found.mid) if len(shape) == 2 else found.mid
+            assert each.min() >= -CLOSE and each.max() <= 1.0 + CLOSE and abs(each.sum() - min(k, 4)) <= CLOSE
 
 
 DIGITS = 700  # sums of 1e300 and 1e-300 are exact

@@ -185,6 +185,13 @@ def test_every_atom_has_a_rule_in_words() -> None:
         "windows": "c, 2",
         "support": "c",
         "rel_entropy": "u, u",
+        "quad_over_lin": "u, t",
+        "matrix_frac": "u, X",
+        "sum_largest": "u, 2",
+        "lambda_sum_largest": "X, 2",
+        "kron": "X, W",
+        "cumsum": "u",
+        "diff": "u",
     }
     for name, atom in ATOMS.items():
         is_called = atom.binds == 9 and name in FUNCTIONS

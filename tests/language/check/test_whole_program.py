@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import mmopt.language
+from mmopt import ProgramError
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.atoms.expression_types import Curvature, Type
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.check.names_and_relations import AXES, SOURCES
+from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.parse_statements import KINDS, RESERVED
 from mmopt.language.syntax.program_sections import SECTIONS
 
@@ -172,3 +174,76 @@ def test_a_shipped_program_is_read_once(subtests: pytest.Subtests) -> None:
         with subtests.test(name):
             assert shipped(name) is shipped(name)
             assert shipped(name).written == Program.load(name)
+
+
+ANTISYMMETRIC = """program hermitian
+given
+    C: matrix[n, n]
+choose
+    P: symmetric[n, n]
+    Q: matrix[n, n]
+minimize
+    trace(P)
+subject to
+    skew: {line}
+    inside: [[P, {block}], [Q, P]] >> 0
+"""
+
+
+@pytest.mark.quick
+def test_a_line_makes_a_matrix_antisymmetric(subtests: pytest.Subtests) -> None:
+    for line in ("Q == -Q.T", "-Q.T == Q", "Q.T == -Q", "-Q == Q.T", "Q + Q.T == 0"):
+        with subtests.test(line):
+            check(Program.parse(ANTISYMMETRIC.format(line=line, block="-Q")))
+            with pytest.raises(ProgramError):
+                check(Program.parse(ANTISYMMETRIC.format(line=line, block="Q")))
+    for line in (
+        "Q <= -Q.T",
+        "Q == Q.T",
+        "Q == -C.T",
+        "Q[:, 0] == -Q[:, 0]",
+        "Q[i, i] == -Q[i, i] for i in n",
+    ):
+        with subtests.test(line), pytest.raises(ProgramError) as error:
+            check(Program.parse(ANTISYMMETRIC.format(line=line, block="-Q")))
+        assert "block (2, 1) has to be the transpose of block (1, 2)" in str(error.value)
+
+
+JOINT = """program joint
+given
+    A: matrix[m, n]
+choose
+    X: matrix[n, m]
+    P: psd[n, n]
+    x: vector[n]
+minimize
+    {}
+subject to
+    line: A @ X >= 1
+    more: A @ x >= 1
+"""
+
+
+@pytest.mark.quick
+def test_forms_of_two_that_are_chosen_are_one_atom(subtests: pytest.Subtests) -> None:
+    for form, atom in (
+        ("trace(X.T @ inv(P) @ X)", "matrix_frac(X, P)"),
+        ("trace(inv(P) @ X @ X.T)", "matrix_frac(X, P)"),
+        ("trace((X @ A).T @ inv(P + eye(n)) @ X @ A)", "matrix_frac(X @ A, P + eye(n))"),
+        ("x.T @ inv(P) @ x", "matrix_frac(x, P)"),
+        ("x @ inv(P) @ x", "matrix_frac(x, P)"),
+        ("sum(X[:, j] @ inv(P) @ X[:, j] for j in m)", "sum(matrix_frac(X[:, j], P) for j in m)"),
+        ("trace(A @ inv(P) @ A.T)", "trace(A @ inv(P) @ A.T)"),
+    ):
+        with subtests.test(form):
+            checked = check(Program.parse(JOINT.format(form)))
+            assert checked.program.objective is not None
+            assert to_source(checked.program.objective) == atom
+    for form in (
+        "trace(X @ inv(P) @ X)",
+        "trace(A @ inv(P) @ X)",
+        "x @ inv(P) @ (x + 1)",
+        "trace(X.T @ inv(P) @ inv(P) @ X)",
+    ):
+        with subtests.test(form), pytest.raises(ProgramError):
+            check(Program.parse(JOINT.format(form)))

@@ -38,13 +38,13 @@ def test_every_line_of_every_program(subtests: pytest.Subtests) -> None:
 # What stands in upright letters: no command is left as its bare name.
 UPRIGHT = (
     "sum max min tr diag exp log det logsumexp factor rank polar consecutive leading toeplitz windows "
-    "support huber entropy D λ σ F I T"
+    "support huber entropy D λ σ F I T cumsum diff"
 )
 
 
 @pytest.mark.quick
 def test_every_atom(subtests: pytest.Subtests) -> None:
-    names = {*UPRIGHT.split(), "used rows", "row basis"}
+    names = {*UPRIGHT.split(), "used rows", "row basis", "geo mean", "sum largest"}
     for name, atom in ATOMS.items():
         with subtests.test(name):
             written = atom.latex.text.format("x", "y")
