@@ -4,12 +4,17 @@ Each is called once, cold, with the tolerance asked for in place of its own for 
 nothing else changed. What it returns besides x and y: ``s`` as the solver holds it, and ``seconds``, the wall
 time of its own call, without what is done here to bring the problem into its form. Your own solver needs none
 of these two.
+
+All other solvers are called by cvxpy, with the tolerance where mmopt knows their name for it.
+``cvxpy:clarabel`` is plain cvxpy: the same cone problem written in cvxpy, and ``solve(solver="CLARABEL")``
+with all settings at their defaults.
 """
 
 from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -18,9 +23,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["CALLED", "MODULES", "matrix_places"]
+from mmopt.solvers import SolverRow, solver_row
+from mmopt.solvers.conic_problem import Cones
+from mmopt.solvers.conic_solvers import OPTIONS
+from mmopt.solvers.function_solver import imported
+
+__all__ = ["CALLED", "MODULES", "PLAIN", "function_of", "matrix_places"]
 
 LINEAR = {"zero", "nonnegative"}
+PLAIN = "cvxpy:"  # before the name of a solver: as cvxpy calls it by itself
 
 
 def clarabel(problem: Any) -> dict[str, Any]:
@@ -108,12 +119,22 @@ def cvxopt(problem: Any) -> dict[str, Any]:
         options={**options, "maxiters": 200},
     )
     seconds = time.perf_counter() - start
-    if raw["x"] is None or raw["z"] is None:
-        raise ArithmeticError(f"cvxopt has no point: {raw['status']}")
+    if raw["x"] is None or raw["z"] is None:  # half of a pair: a ray
+        return _ray(raw, dims, len(problem.b), seconds)
     inner, multipliers = (_triangles(dims, np.array(raw[k]).ravel()) for k in ("s", "z"))
     y = np.concatenate([np.array(raw["y"]).ravel(), multipliers])
     s = np.concatenate([np.zeros(z), inner])
     return _answer(np.array(raw["x"]).ravel(), y, s, seconds, raw["iterations"], raw["status"])
+
+
+def _ray(raw: Any, dims: Any, rows: int, seconds: float) -> dict[str, Any]:
+    """CVXOPT's proof that there is no feasible point, or no optimum: y or x alone."""
+    if raw["z"] is None:
+        x, y, word = np.array(raw["x"]).ravel(), np.zeros(rows), "unbounded"
+    else:
+        y = np.concatenate([np.array(raw["y"]).ravel(), _triangles(dims, np.array(raw["z"]).ravel())])
+        x, word = None, "infeasible"
+    return {"x": x, "y": y, "seconds": seconds, "iterations": raw["iterations"], "status": word}
 
 
 def qoco(problem: Any) -> dict[str, Any]:
@@ -189,6 +210,88 @@ CALLED: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {each.__name__: each for each in (clarabel, scs, cvxopt, qoco, sdpa)}
 )
 MODULES: Mapping[str, str] = MappingProxyType({**{name: name for name in CALLED}, "sdpa": "sdpap"})
+
+
+def function_of(name: str) -> Callable[[Any], Any]:
+    """The function of a name: in ``CALLED``, ``cvxpy:NAME``, of a solver of cvxpy, or ``module:function``.
+
+    Raises
+    ------
+    OptionError : cvxpy has no such solver, or there is no such function. SolverError : it is not installed.
+    """
+    if name in CALLED:
+        return CALLED[name]
+    if ":" in name and not name.startswith(PLAIN):
+        return imported(name)
+    row = solver_row(name.removeprefix(PLAIN))
+    is_plain = name.startswith(PLAIN)
+
+    def by_cvxpy(problem: Any) -> dict[str, Any]:
+        return _by_cvxpy(row, problem, is_plain)
+
+    by_cvxpy.__module__ = "cvxpy" if is_plain else __name__
+    by_cvxpy.__qualname__ = row.name
+    by_cvxpy.cones = set(row.cones)  # type: ignore[attr-defined]
+    return by_cvxpy
+
+
+def _by_cvxpy(row: SolverRow, problem: Any, is_plain: bool) -> dict[str, Any]:
+    """The problem written in cvxpy, block by block, and its ``solve``."""
+    import cvxpy as cp
+
+    x = cp.Variable(len(problem.c))
+    a, lines, blocks = problem.A.tocsr(), [], problem.cones.blocks
+    for block in blocks:
+        rows = slice(block.first, block.end)
+        s = problem.b[rows] - a[rows] @ x
+        if block.kind == "psd":
+            whole = _whole_matrices(Cones(psd=(block.size,)))
+            lines.append(cp.reshape(whole @ s, (block.size, block.size), order="F") >> 0)
+        else:
+            lines.append(
+                {
+                    "zero": lambda s: s == 0,
+                    "nonnegative": lambda s: s >= 0,
+                    "second-order": lambda s: cp.SOC(s[0], s[1:]),
+                    "exponential": lambda s: cp.ExpCone(s[0], s[1], s[2]),
+                    "power": lambda s, alpha=block.alpha: cp.PowCone3D(s[0], s[1], s[2], alpha),
+                }[block.kind](s)
+            )
+    written = cp.Problem(cp.Minimize(problem.c @ x), lines)
+    names = None if is_plain else OPTIONS.get(row.cvxpy)
+    settings = {} if names is None else names.settings(problem.options.tolerance, problem.options)
+    with _no_output(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "may be inaccurate": that is judged
+        written.solve(solver=row.cvxpy, **settings)
+    if x.value is None and all(line.dual_value is None for line in lines):
+        if written.status not in ("infeasible", "unbounded"):
+            raise ArithmeticError(f"cvxpy has no point: {written.status}")
+        y = np.zeros(len(problem.b))
+    else:
+        y = np.concatenate(
+            [_multipliers(line.dual_value, block) for line, block in zip(lines, blocks, strict=True)]
+        )
+    stats = written.solver_stats
+    count = getattr(stats, "num_iters", None)
+    return {
+        "x": x.value,
+        "y": y,
+        "seconds": getattr(stats, "solve_time", None),
+        "iterations": count if isinstance(count, int) else None,
+        "status": written.status,
+    }
+
+
+def _multipliers(dual: Any, block: Any) -> Any:
+    """The rows of a block of y from cvxpy's multipliers of its line; zeros where it has none."""
+    if block.kind == "psd":
+        whole = np.zeros((block.size, block.size)) if dual is None else np.asarray(dual)
+        return _triangles(Cones(psd=(block.size,)), whole.ravel(order="F"))
+    if dual is None:
+        return np.zeros(block.end - block.first)
+    parts = dual if isinstance(dual, list) else [dual]
+    sign = -1.0 if block.kind == "zero" else 1.0
+    return sign * np.concatenate([np.ravel(part) for part in parts])
 
 
 def matrix_places(side: int) -> list[tuple[int, int]]:

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from called_solvers import MODULES
+from called_solvers import CALLED, MODULES, PLAIN
+from measured_solve import KERNEL, MMOPT
 
 __all__ = ["disturbances", "machine", "versions"]
 
@@ -36,15 +37,21 @@ def machine(threads: int) -> dict[str, Any]:
 
 
 def versions(solvers: Sequence[str]) -> dict[str, str]:
-    """The versions of mmopt, of its libraries and of the solvers, functions included; "-": unknown."""
+    """The versions of mmopt, of its libraries and of the solvers, functions included; "-": unknown.
+
+    Raises
+    ------
+    OptionError, SolverError : as ``function_of``.
+    """
     from mmopt import __version__
     from mmopt.installation_and_files import version_of
     from mmopt.solvers import solver_row
 
-    modules = {name: MODULES[name] for name in solvers if name in MODULES} | {name: name for name in SYSTEM}
+    named = dict.fromkeys(name.removeprefix(PLAIN) for name in solvers if name not in (KERNEL, MMOPT))
+    modules = {name: MODULES[name] for name in named if name in MODULES} | {name: name for name in SYSTEM}
     found = {name: version_of(module) or "-" for name, module in modules.items()}
-    functions = {name: solver_row(name).version or "-" for name in solvers if ":" in name}
-    return {"mmopt": __version__, **found, **functions}
+    others = {name: solver_row(name).version or "-" for name in named if name not in CALLED}
+    return {"mmopt": __version__, **found, **others}
 
 
 def disturbances() -> Mapping[str, float]:

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from aggregates import ACCURACIES, FAR, best_gaps, counted_calls, mean_time, times_to
+from ladders import CHART, ENOUGH, climbed, ladder_figure, ladder_table
 from measured_solve import KERNEL
 from profiles import profile_figure
+from strengths import RULES, strengths
+from truths import truth_table
 
 from mmopt.errors import counted
 from mmopt.reasons_to_stop import Stop
@@ -20,9 +23,10 @@ from mmopt.testing.script_commands import check_chart, save, write_whole
 __all__ = ["BEYOND_STOP", "check_out", "page_of", "write_page"]
 
 Rows = Sequence[Mapping[str, Any]]
-Profile = dict[str, dict[str, list[float]]]
+Chart = dict[str, dict[str, Any]]
 ERRORS = tuple(f"err{i}" for i in range(1, 7))
 BEYOND_STOP = "beyond the proved optimum"
+BUSY = 0.5  # of the load before a run
 LEAST_SECONDS = 1e-6  # of a call, for the logarithm of a profile
 
 
@@ -31,19 +35,24 @@ def check_out(folder: Path) -> None:
     check_chart(folder / "profile.svg")
 
 
-def page_of(title: str, rows: Rows, facts: Mapping[str, Mapping[str, Any]]) -> tuple[str, dict[str, Profile]]:
-    """The page in Markdown, and for each of its charts, by file name, the times by accuracy and solver."""
+def page_of(title: str, rows: Rows, facts: Mapping[str, Mapping[str, Any]]) -> tuple[str, dict[str, Chart]]:
+    """The page in Markdown, and for each of its charts, by file name, the times of its panels by solver."""
     limit, shift, clock = (facts["settings"][k] for k in ("limit", "shift", "clock"))
-    solvers = list(dict.fromkeys(row["solver"] for row in rows))
+    ladders, truths = climbed(rows, clock, limit), [row for row in rows if row["truth"] is not None]
+    every, rows = rows, [row for row in rows if row["ladder"] is None and row["truth"] is None]
+    solvers = list(dict.fromkeys(row["solver"] for row in every))
     classes = list(dict.fromkeys(row["class"] for row in rows))
     times = {accuracy: times_to(rows, accuracy, clock, limit) for accuracy in ACCURACIES}
     taken = {
         solver: [i for i in _instances(rows, solver) if not _is_refused(rows, solver, i)]
         for solver in solvers
     }
-    parts = [f"# {title}", *_warnings(rows, facts), *_legend(limit, shift, clock, rows)]
-    charts: dict[str, Profile] = {}
-    for name in ("all classes", *classes):
+    parts = [f"# {title}", *_warnings(every, facts)]
+    parts += _legend(limit, shift, clock, rows) if rows else []
+    parts += ["## What each is good and bad at", RULES]
+    parts.append(_table(["solver", "good at", "bad at"], strengths(every, ladders, facts["settings"]), "---"))
+    charts: dict[str, Chart] = {}
+    for name in ("all classes", *classes) if rows else ():
         instances = list(
             dict.fromkeys(row["instance"] for row in rows if name in ("all classes", row["class"]))
         )
@@ -75,20 +84,70 @@ def page_of(title: str, rows: Rows, facts: Mapping[str, Mapping[str, Any]]) -> t
                 for a in ACCURACIES
             }
             parts.append(f"![Performance profiles, {name}]({file})")
-    parts += ["## Where each fails", *_failures(rows, times, taken)]
-    parts += ["## DIMACS errors of the solvers' own points", *_errors(rows, solvers, clock, limit)]
-    parts += ["## Where the time goes", *_spent(rows, solvers, classes)]
+    if len({row["suite"] for row in rows}) > 1:
+        parts += ["## By suite", _by_suite(rows, solvers, times)]
+    if ladders:
+        parts += ["## How far each gets as the size grows", _ladder_words(limit, clock)]
+        for name, steps in ladders.items():
+            parts += [f"**{name}**", _table(*ladder_table(steps))]
+        charts[CHART] = {name: dict(steps) for name, steps in ladders.items()}
+        parts.append(f"![Time against size]({CHART})")
+    if truths:
+        parts += ["## Problems without a solution", TRUTH_WORDS, _table(*truth_table(truths), "---")]
+    if rows:
+        parts += ["## Where each fails", *_failures(rows, times, taken)]
+        parts += ["## DIMACS errors of the solvers' own points", *_errors(rows, solvers, clock, limit)]
+        parts += ["## Where the time goes", *_spent(rows, solvers, classes, clock)]
     parts += ["## Machine and versions", *_facts(facts)]
     return "\n\n".join(parts) + "\n", charts
 
 
-def write_page(text: str, charts: Mapping[str, Profile], folder: Path) -> list[Path]:
+def write_page(text: str, charts: Mapping[str, Chart], folder: Path) -> list[Path]:
     """The page and its charts as files; ResultError where that is not possible."""
     written = [folder / "page.md", *(folder / name for name in charts)]
     write_whole(written[0], text.encode())
-    for path, profile in zip(written[1:], charts.values(), strict=True):
-        save(path, partial(profile_figure, profile))
+    for path, chart in zip(written[1:], charts.values(), strict=True):
+        save(path, partial(ladder_figure if path.name == CHART else profile_figure, chart))
     return written
+
+
+TRUTH_WORDS = (
+    "Each solver is called once, at 1e-6, on the problem in its own units; cvxpy with its defaults. *proved*: "
+    "it says so, and its ray, moved within its own errors, proves it exactly (`proved_rays.py`). *ray up to "
+    "1e+06*: its ray is none exactly, and shows only that no feasible point (of an unbounded problem: no dual "
+    "one) has all entries below that. *nothing*: no such word. Of a *weakly* infeasible or unbounded problem "
+    "no ray is a proof: right are *nothing*, or the word; a ray that comes with it reaches as far as shown. "
+    "cvxpy hands on rays of infeasible problems, and none of unbounded ones. mmopt is taken at its word: its "
+    "message says how far its proof reaches, and of an unbounded problem that it is none."
+)
+
+
+def _ladder_words(limit: float, clock: str) -> str:
+    words = "wall" if clock == "seconds" else "CPU"
+    return (
+        f"Seconds ({words}) to a gap of {ENOUGH:.0e}, proved from the solver's own x and y, by cells; "
+        f"*largest*: of those solved within {limit:g} s of wall time. *no*: not reached, and no further step is "
+        "tried; a dash: not called, or the solver does not take it."
+    )
+
+
+def _by_suite(rows: Rows, solvers: Iterable[str], times: Mapping[float, Any]) -> str:
+    """How many instances of each suite each solver has solved, at each accuracy."""
+    suites: dict[str, list[str]] = {}
+    for row in rows:
+        suites.setdefault(row["suite"], []).append(row["instance"])
+    table = []
+    for solver in solvers:
+        cells = [
+            " / ".join(
+                str(sum(math.isfinite(times[a].get((solver, i), math.inf)) for i in dict.fromkeys(names)))
+                for a in ACCURACIES
+            )
+            for names in suites.values()
+        ]
+        table.append([solver, *cells])
+    heads = [f"{suite} ({len(set(names))})" for suite, names in suites.items()]
+    return f"Solved to {', '.join(f'{a:.0e}' for a in ACCURACIES)}.\n\n{_table(['solver', *heads], table)}"
 
 
 def _instances(rows: Rows, solver: str) -> list[str]:
@@ -107,6 +166,9 @@ def _is_refused(rows: Rows, solver: str, instance: str) -> bool:
 def _warnings(rows: Rows, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Warn that not the whole suite was run, or that a point is better than it can be."""
     said = []
+    load = facts.get("disturbances", {}).get("load", "0")
+    if float(load.split()[0]) > BUSY:
+        said.append(f"**On a busy machine: its load was {load}.** Small differences in time mean nothing.")
     counts = facts.get("instances")
     if counts and counts["done"] < counts["chosen"]:
         said.append(
@@ -208,7 +270,7 @@ def _median_and_largest(sizes: Sequence[float]) -> str:
     return f"{statistics.median(sizes):.0e} / {max(sizes):.0e}" if sizes else "-"
 
 
-def _spent(rows: Rows, solvers: Iterable[str], classes: Iterable[str]) -> list[str]:
+def _spent(rows: Rows, solvers: Iterable[str], classes: Iterable[str], clock: str) -> list[str]:
     table = []
     for solver in solvers:
         for name in classes:
@@ -224,14 +286,28 @@ def _spent(rows: Rows, solvers: Iterable[str], classes: Iterable[str]) -> list[s
                     [r["seconds"] for r in own],
                     [r["cpu"] for r in own],
                 )
+                ends = [
+                    [
+                        (r[f"{clock}_least"], r[clock], r[f"{clock}_most"])[k]
+                        for r in own
+                        if r[f"{clock}_least"]
+                    ]
+                    for k in range(3)
+                ]
                 table.append(
-                    [solver, name, *(f"{1e3 * statistics.median(f):.2g}" if f else "-" for f in figures)]
+                    [
+                        solver,
+                        name,
+                        *(f"{1e3 * statistics.median(f):.2g}" if f else "-" for f in figures),
+                        " / ".join(f"{1e3 * statistics.median(end):.2g}" for end in ends if end) or "-",
+                    ]
                 )
     return [
         "Medians over all calls, in milliseconds. *compile*: from program and workload to the conic "
         "problem, by mmopt; *wrapper*: into the solver's form and back; *solver*: what it takes itself; "
-        "*call*: both; *CPU*: of the call.",
-        _table(["solver", "class", "compile", "wrapper", "solver", "call", "CPU"], table),
+        "*call*: both; *CPU*: of the call. Each of these is the median of up to as many repeats as the settings "
+        "say; *spread*: the medians of the least, the median and the largest of them, by the clock that counts.",
+        _table(["solver", "class", "compile", "wrapper", "solver", "call", "CPU", "spread"], table),
     ]
 
 
@@ -242,6 +318,6 @@ def _facts(facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return ["\n".join(lines)]
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], align: str = "---:") -> str:
+    lines = [heads, ["---", *[align] * (len(heads) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -7,9 +7,12 @@
     instances:                      # each program with each of its workloads
       - {program: l2_strategy, workloads: [ages, ranges-6]}
       - {program: own.program, workloads: [ages], givens: {c: 2.0}, class: LP}
+      - {program: l2_strategy_block, workloads: [ages, …], ladder: strategies}
+      - {program: no_end.program, workloads: [ages], truth: unbounded}
 
 A program is a shipped one, or a file beside ``suite.yaml``. ``class`` is what the table says of the
-instances; where it is absent it is counted from the cones. Beside it stands ``optima.csv``, written by
+instances; where it is absent it is counted from the cones. Those of a ``ladder`` are of growing size: a solver
+goes up until one takes too long. ``truth`` says why an instance has no solution, one of ``TRUTHS``. Beside it stands ``optima.csv``, written by
 ``make.py --prove``: the proved optimum of each instance and the hash of its file.
 """
 
@@ -29,7 +32,18 @@ from ruamel.yaml.error import YAMLError
 from mmopt import OptionError, Program, Workload
 from mmopt.errors import suggest
 
-__all__ = ["CLASSES", "Instance", "Optimum", "class_of", "data_hash", "instances_in", "optima_in", "title_of"]
+__all__ = [
+    "CLASSES",
+    "TRUTHS",
+    "Instance",
+    "Optimum",
+    "chosen_from",
+    "class_of",
+    "data_hash",
+    "instances_in",
+    "optima_in",
+    "title_of",
+]
 
 TABLE, OPTIMA = "suite.yaml", "optima.csv"
 LP, SOCP, BLOCK, LMI, EXPONENTIAL = CLASSES = (
@@ -39,6 +53,8 @@ LP, SOCP, BLOCK, LMI, EXPONENTIAL = CLASSES = (
     "many-LMI SDP",
     "exponential cone",
 )
+# Weakly: by less than any number, so that no ray proves it.
+TRUTHS = ("infeasible", "weakly infeasible", "unbounded", "weakly unbounded")
 
 
 @dataclass(frozen=True)
@@ -56,7 +72,7 @@ class Optimum:
 
 @dataclass(frozen=True)
 class Instance:
-    """A program with a workload. stated : the class that the table says; None where it says none."""
+    """A program with a workload. stated, ladder, truth : what the table says; None where it says none."""
 
     program_name: str
     workload_name: str
@@ -64,6 +80,8 @@ class Instance:
     source: Any
     givens: Mapping[str, Any] = field(default_factory=dict)
     stated: str | None = None
+    ladder: str | None = None
+    truth: str | None = None
 
     @property
     def name(self) -> str:
@@ -134,9 +152,10 @@ def instances_in(folder: Path, names: Sequence[str] | None = None) -> list[Insta
             raise OptionError(
                 f"row {number} of the instances in '{folder / TABLE}' needs a program and workloads"
             )
-        stated = row.get("class")
-        if stated is not None and stated not in CLASSES:
-            raise OptionError(f"'{stated}' is no class", hint=f"these are: {', '.join(CLASSES)}")
+        for key, words in (("class", CLASSES), ("truth", TRUTHS)):
+            if row.get(key) not in (None, *words):
+                raise OptionError(f"'{row[key]}' is no {key}", hint=f"these are: {', '.join(words)}")
+        stated = [row.get(key) for key in ("class", "ladder", "truth")]
         for name in row["workloads"]:
             if name not in workloads:
                 raise OptionError(
@@ -144,14 +163,21 @@ def instances_in(folder: Path, names: Sequence[str] | None = None) -> list[Insta
                     hint=suggest(str(name), workloads),
                 )
             givens = dict(row.get("givens", {}))
-            found.append(Instance(row["program"], name, folder, workloads[name], givens, stated))
-    by_name = {each.name: each for each in found}
-    if len(by_name) < len(found):
-        raise OptionError(f"'{folder / TABLE}' has an instance twice: a program with a workload")
+            found.append(Instance(row["program"], name, folder, workloads[name], givens, *stated))
+    return chosen_from(found, names)
+
+
+def chosen_from(instances: Sequence[Instance], names: Sequence[str] | None) -> list[Instance]:
+    """The instances named, or all; OptionError for a name that is none of theirs, or twice among them."""
+    by_name = {each.name: each for each in instances}
+    twice = next((each for each in instances if each is not by_name[each.name]), None)
+    if twice is not None:
+        table = by_name[twice.name].folder / TABLE
+        raise OptionError(f"'{table}' has an instance twice: a program with a workload")
     for name in names or ():
         if name not in by_name:
             raise OptionError(f"there is no instance '{name}'", hint=suggest(name, by_name))
-    return found if names is None else [by_name[name] for name in names]
+    return list(instances) if names is None else [by_name[name] for name in names]
 
 
 def optima_in(folder: Path) -> dict[str, Optimum]:

@@ -1,0 +1,48 @@
+"""Problems without a solution: which answers are right, and which of them are proved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmopt.reasons_to_stop import Stop
+
+__all__ = ["PROVED", "WRONG", "truth_table", "verdict_of"]
+
+PROVED, WRONG = "proved", "WRONG"
+
+
+def verdict_of(row: Mapping[str, Any]) -> str:
+    """What a call on a problem without a solution was worth, in a few words.
+
+    A claim counts as right where its ray proves it; where there is no such ray, as where it is none.
+    """
+    if row["stop"] == Stop.UNSUITABLE:
+        return "-"
+    claim, truth = row["claim"], row["truth"]
+    if not claim:
+        return "nothing"
+    if claim not in truth:
+        return f'{WRONG}: "{row["word"]}"'
+    if row["is_proof"]:
+        return PROVED if truth == claim else f"{WRONG}: a proof of what has none"
+    if row["reach"] is None:
+        return "said, no ray"
+    return f"said, ray up to {row['reach']:.0e}"
+
+
+def truth_table(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Heads and lines: for each instance its truth and the verdict on each solver; last how many are right."""
+    solvers = list(dict.fromkeys(row["solver"] for row in rows))
+    verdicts = {(row["instance"], row["solver"]): verdict_of(row) for row in rows}
+    truths = {row["instance"]: row["truth"] for row in rows}
+    lines = [
+        [name, truth, *(verdicts.get((name, solver), "-") for solver in solvers)]
+        for name, truth in truths.items()
+    ]
+    for words in (PROVED, WRONG):
+        counts = [
+            sum(verdicts.get((name, solver), "-").startswith(words) for name in truths) for solver in solvers
+        ]
+        lines.append([f"**{words.lower()}**", "", *map(str, counts)])
+    return ["instance", "truth", *solvers], lines
