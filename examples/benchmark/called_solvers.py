@@ -237,7 +237,9 @@ def function_of(name: str) -> Callable[[Any], Any]:
 
 def _by_cvxpy(row: SolverRow, problem: Any, is_plain: bool) -> dict[str, Any]:
     """The problem written in cvxpy, block by block, and its ``solve``."""
-    import cvxpy as cp
+    import cvxpy
+
+    cp: Any = cvxpy  # its names are not all typed
 
     x = cp.Variable(len(problem.c))
     a, lines, blocks = problem.A.tocsr(), [], problem.cones.blocks

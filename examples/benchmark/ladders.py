@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aggregates import times_to
 
+from mmopt.reasons_to_stop import Stop
 from mmopt.report.chart_parts import (
     MARKERS,
     empty_figure,
@@ -33,7 +34,7 @@ def climbed(
     rows: Sequence[Mapping[str, Any]], clock: str, limit: float
 ) -> dict[str, dict[str, dict[int, float]]]:
     """By ladder, solver and size the seconds to ``ENOUGH``, infinity where that was not reached."""
-    steps = [row for row in rows if row["ladder"] is not None]
+    steps = [row for row in rows if row["ladder"] is not None and row["stop"] != Stop.UNSUITABLE]
     times = times_to(steps, ENOUGH, clock, limit)
     found: dict[str, dict[str, dict[int, float]]] = {}
     for row in steps:

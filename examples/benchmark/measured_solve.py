@@ -3,9 +3,9 @@
 The solver is a function as ``mmopt.solve(..., solver=)`` takes it. What it returns is repaired and evaluated
 from the program file by mmopt; its own point, before that, is what the DIMACS errors are of. Time of a call
 is that from the conic problem to the answer: ``seconds`` the whole call, ``own`` what the solver says of
-its own part, the rest is the wrapper. Compiling is not in it, nor in the limit. Before anything is measured the
-process solves a linear program of one unknown, so that what is loaded late is loaded. A call that was short is
-repeated there; its answer is the first, its time the median.
+its own part, the rest is the wrapper. Compiling is not in it, nor in the limit. Before anything is measured
+the process solves a linear program of one unknown, so that what is loaded late is loaded. A call that was
+short is repeated there; its answer is the first, its time the median.
 """
 
 from __future__ import annotations
@@ -201,21 +201,26 @@ class Measured(Solving):
         with suppress(Error):  # a small workload may not be for the program
             solve(Workload.from_matrix(np.tri(2)), self.program, derive=False)
         began, cpu = time.perf_counter(), _cpu_seconds()
+        points: list[Progress] = []
 
         def judged(point: Progress) -> None:
             if point.certified:
+                points.append(point)
                 spent = time.perf_counter() - began, _cpu_seconds() - cpu
                 plain = {f: getattr(point, f) for f in Progress.__dataclass_fields__}
                 report(Call(**plain, call_seconds=spent[0], call_cpu=spent[1], compile=0.0))
 
-        return solve(
+        found = solve(
             self.workload,
             self.program,
             tolerance=self.asked,
             time_limit=self.left,
             progress=judged,
             **common,
-        ).fields()
+        )
+        if points:  # the solution may be better than the last point on the way, and its bound
+            judged(replace(points[-1], objective=found.objective, bound=found.bound))
+        return found.fields()
 
 
 class Unsolvable(Measured):
@@ -246,9 +251,9 @@ class Unsolvable(Measured):
                 x, y = _pair_of(answer)
                 claim = claim_of(call.made.word, x is not None) if answer is not None else ""
                 ray = ray_of(problem, claim, x, y) if claim in ("infeasible", "unbounded") else None
-                worth = {} if ray is None else {"is_proof": ray.is_proof, "reach": ray.reach}
-                report(replace(call.made, claim=claim, **worth))
-        raise SolverError(call.made.word or "no word")
+                is_proof, reach = (None, None) if ray is None else (ray.is_proof, ray.reach)
+                report(replace(call.made, claim=claim, is_proof=is_proof, reach=reach))
+        raise SolverError(f"{self.label} has no solution, and there is none")
 
     def _by_mmopt(self, report: Report, common: Mapping[str, Any]) -> dict[str, Any]:
         """Take mmopt at its word: that is the text of its error."""
@@ -297,14 +302,15 @@ class _Call:
         SolverError : it raised. So nobody can say in a call that a problem is not for it.
         """
         before = time.perf_counter() - self.began
-        answer, raised, *first = self._timed(problem)
+        answer, raised, first = self._timed(problem)
         times = [first]
         while raised is None and len(times) < self.task.repeats and sum(wall for wall, _, _ in times) < SHORT:
-            _, again, *further = self._timed(problem)
+            _, again, further = self._timed(problem)
             if again is not None:  # the first answer stands
                 break
             times.append(further)
-        walls, cpus, owns = zip(*times, strict=True)
+        walls, cpus = [wall for wall, _, _ in times], [spent for _, spent, _ in times]
+        owns = [own for _, _, own in times if own is not None]
         parts = answer if isinstance(answer, Mapping) else {}
         x, y = _pair_of(answer)
         self.made = Call(
@@ -319,7 +325,7 @@ class _Call:
             call_seconds=statistics.median(walls),
             call_cpu=statistics.median(cpus),
             spread=((min(walls), max(walls)), (min(cpus), max(cpus))),
-            own=None if None in owns else statistics.median(owns),
+            own=statistics.median(owns) if owns else None,
             compile=before,
             word=str(raised) if raised else str(parts.get("status", "")),
             errors=_errors(problem, x, y, parts.get("s")),
@@ -328,8 +334,8 @@ class _Call:
             raise raised
         return answer
 
-    def _timed(self, problem: Any) -> tuple[Any, BaseException | None, float, float, float | None]:
-        """The answer, or what was raised; wall and CPU time; the wall time that the solver says it took."""
+    def _timed(self, problem: Any) -> tuple[Any, BaseException | None, tuple[float, float, float | None]]:
+        """The answer; what was raised; wall and CPU time, and the wall time that the solver says it took."""
         start, cpu = time.perf_counter(), _cpu_seconds()
         options = replace(problem.options, tolerance=self.task.asked, time_limit=self.task.left)
         answer: Any = None
@@ -340,8 +346,8 @@ class _Call:
             raised = error
         except Exception as error:  # noqa: BLE001 - whatever a solver raises
             raised = SolverError(f"{type(error).__name__}: {error}")
-        spent = time.perf_counter() - start, _cpu_seconds() - cpu
-        return answer, raised, *spent, answer.get("seconds") if isinstance(answer, Mapping) else None
+        wall, spent = time.perf_counter() - start, _cpu_seconds() - cpu
+        return answer, raised, (wall, spent, answer.get("seconds") if isinstance(answer, Mapping) else None)
 
 
 def _pair_of(answer: Any) -> tuple[Any, Any]:

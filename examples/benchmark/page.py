@@ -112,13 +112,13 @@ def write_page(text: str, charts: Mapping[str, Chart], folder: Path) -> list[Pat
 
 
 TRUTH_WORDS = (
-    "Each solver is called once, at 1e-6, on the problem in its own units; cvxpy with its defaults. *proved*: "
-    "it says so, and its ray, moved within its own errors, proves it exactly (`proved_rays.py`). *ray up to "
-    "1e+06*: its ray is none exactly, and shows only that no feasible point (of an unbounded problem: no dual "
-    "one) has all entries below that. *nothing*: no such word. Of a *weakly* infeasible or unbounded problem "
-    "no ray is a proof: right are *nothing*, or the word; a ray that comes with it reaches as far as shown. "
-    "cvxpy hands on rays of infeasible problems, and none of unbounded ones. mmopt is taken at its word: its "
-    "message says how far its proof reaches, and of an unbounded problem that it is none."
+    "Each solver is called once, at 1e-6, on the problem in its own units; cvxpy with its defaults. "
+    "*proved*: it says so, and its ray, moved within its own errors, proves it exactly (`proved_rays.py`). "
+    "*ray up to 1e+06*: its ray is none exactly, and shows only that no feasible point (of an unbounded "
+    "problem: no dual one) has all entries below that. *nothing*: no such word. Of a *weakly* infeasible or "
+    "unbounded problem no ray is a proof: right are *nothing*, or the word; a ray with it reaches as far as "
+    "shown. cvxpy hands on rays of infeasible problems, and none of unbounded ones. mmopt is taken at its "
+    "word: its message says how far its proof reaches; of an unbounded problem it claims none."
 )
 
 
@@ -126,8 +126,8 @@ def _ladder_words(limit: float, clock: str) -> str:
     words = "wall" if clock == "seconds" else "CPU"
     return (
         f"Seconds ({words}) to a gap of {ENOUGH:.0e}, proved from the solver's own x and y, by cells; "
-        f"*largest*: of those solved within {limit:g} s of wall time. *no*: not reached, and no further step is "
-        "tried; a dash: not called, or the solver does not take it."
+        f"*largest*: of those solved within {limit:g} s of wall time. *no*: not reached, and no further step "
+        "is tried; a dash: not called, or the solver does not take it."
     )
 
 
@@ -305,8 +305,8 @@ def _spent(rows: Rows, solvers: Iterable[str], classes: Iterable[str], clock: st
     return [
         "Medians over all calls, in milliseconds. *compile*: from program and workload to the conic "
         "problem, by mmopt; *wrapper*: into the solver's form and back; *solver*: what it takes itself; "
-        "*call*: both; *CPU*: of the call. Each of these is the median of up to as many repeats as the settings "
-        "say; *spread*: the medians of the least, the median and the largest of them, by the clock that counts.",
+        "*call*: both; *CPU*: of the call. Each of these is the median of up to as many repeats as the "
+        "settings say; *spread*: the medians of their least, median and largest, by the clock that counts.",
         _table(["solver", "class", "compile", "wrapper", "solver", "call", "CPU", "spread"], table),
     ]
 

@@ -105,7 +105,7 @@ class _Single:
 
 
 class _Exact:
-    """The data in fractions: rows of a psd cone are entries of its matrix; beside the diagonal they count 2."""
+    """The data in fractions: rows of a psd cone are entries of its matrix, 2 of each off the diagonal."""
 
     def __init__(self, problem: Any) -> None:
         self.blocks = problem.cones.blocks
@@ -258,7 +258,7 @@ def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
 
 def _reduced(rows: list[Exact], width: int) -> tuple[list[Exact], list[int]]:
     """Rows in reduced echelon form in their first columns, and the columns of the pivots."""
-    rows, pivots = [list(row) for row in rows], []
+    rows, pivots = [list(row) for row in rows], list[int]()
     for column in range(width):
         at = len(pivots)
         pivot = next((i for i in range(at, len(rows)) if rows[i][column]), None)

@@ -23,8 +23,8 @@ RULES = (
     f"**Good**: all instances of a class to {FINEST:.0e}; the quickest to {MIDDLE:.0e} on at least half of a "
     "class; the largest size of a ladder; a proof for every problem without a solution that it takes. "
     f"**Bad**: instances of a class that it misses; a mean time to {MIDDLE:.0e} that is {SLOW:g} times the "
-    f"least of its class; own points with a DIMACS error above {OFF:.0e} where {FINEST:.0e} counts; no proof; "
-    "wrong words."
+    f"least of its class; own points with a DIMACS error above {OFF:.0e} where {FINEST:.0e} counts; no "
+    "proof; wrong words."
 )
 
 

@@ -11,9 +11,10 @@
       - {program: no_end.program, workloads: [ages], truth: unbounded}
 
 A program is a shipped one, or a file beside ``suite.yaml``. ``class`` is what the table says of the
-instances; where it is absent it is counted from the cones. Those of a ``ladder`` are of growing size: a solver
-goes up until one takes too long. ``truth`` says why an instance has no solution, one of ``TRUTHS``. Beside it stands ``optima.csv``, written by
-``make.py --prove``: the proved optimum of each instance and the hash of its file.
+instances; where it is absent it is counted from the cones. Those of a ``ladder`` are of growing size: a
+solver goes up until one takes too long. ``truth`` says why an instance has no solution, one of ``TRUTHS``.
+Beside it stands ``optima.csv``, written by ``make.py --prove``: the proved optimum of each instance and the
+hash of its file.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def verdict_of(row: Mapping[str, Any]) -> str:
 
 
 def truth_table(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Heads and lines: for each instance its truth and the verdict on each solver; last how many are right."""
+    """Heads and lines: for each instance its truth and a verdict on each solver; last the sums."""
     solvers = list(dict.fromkeys(row["solver"] for row in rows))
     verdicts = {(row["instance"], row["solver"]): verdict_of(row) for row in rows}
     truths = {row["instance"]: row["truth"] for row in rows}
