@@ -240,25 +240,12 @@ def _by_cvxpy(row: SolverRow, problem: Any, is_plain: bool) -> dict[str, Any]:
     import cvxpy
 
     cp: Any = cvxpy  # its names are not all typed
-
     x = cp.Variable(len(problem.c))
     a, lines, blocks = problem.A.tocsr(), [], problem.cones.blocks
     for block in blocks:
         rows = slice(block.first, block.end)
         s = problem.b[rows] - a[rows] @ x
-        if block.kind == "psd":
-            whole = _whole_matrices(Cones(psd=(block.size,)))
-            lines.append(cp.reshape(whole @ s, (block.size, block.size), order="F") >> 0)
-        else:
-            lines.append(
-                {
-                    "zero": lambda s: s == 0,
-                    "nonnegative": lambda s: s >= 0,
-                    "second-order": lambda s: cp.SOC(s[0], s[1:]),
-                    "exponential": lambda s: cp.ExpCone(s[0], s[1], s[2]),
-                    "power": lambda s, alpha=block.alpha: cp.PowCone3D(s[0], s[1], s[2], alpha),
-                }[block.kind](s)
-            )
+        lines.append(_line(cp, s, block))
     written = cp.Problem(cp.Minimize(problem.c @ x), lines)
     names = None if is_plain else OPTIONS.get(row.cvxpy)
     settings = {} if names is None else names.settings(problem.options.tolerance, problem.options)
@@ -282,6 +269,23 @@ def _by_cvxpy(row: SolverRow, problem: Any, is_plain: bool) -> dict[str, Any]:
         "iterations": count if isinstance(count, int) else None,
         "status": written.status,
     }
+
+
+def _line(cp: Any, s: Any, block: Any) -> Any:
+    """The constraint that s is in the cone of a block."""
+    match block.kind:
+        case "zero":
+            return s == 0
+        case "nonnegative":
+            return s >= 0
+        case "second-order":
+            return cp.SOC(s[0], s[1:])
+        case "psd":
+            whole = _whole_matrices(Cones(psd=(block.size,)))
+            return cp.reshape(whole @ s, (block.size, block.size), order="F") >> 0
+        case "exponential":
+            return cp.ExpCone(s[0], s[1], s[2])
+    return cp.PowCone3D(s[0], s[1], s[2], block.alpha)
 
 
 def _multipliers(dual: Any, block: Any) -> Any:

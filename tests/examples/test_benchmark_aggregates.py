@@ -55,7 +55,13 @@ def test_profiles_and_words_of_a_page_by_hand() -> None:
     made = [
         {
             **row,
+            "suite": "a suite",
             "class": "LP",
+            "ladder": None,
+            "size": 3,
+            "truth": None,
+            "seconds_least": row["seconds"],
+            "seconds_most": row["seconds"],
             "stop": stop,
             "reason": reason,
             "word": word,
@@ -83,6 +89,8 @@ def test_profiles_and_words_of_a_page_by_hand() -> None:
     assert "| b | 1 | 1 | 1 | 1 | - | - | - | - | - | - |" in text
     assert '- not to 1e-06, "tired": q (1.0e-04)\n- not to 1e-09, "fine": p (1.0e-08)' in text
     assert "- does not take 1: 'q' does not work with b" in text
+    assert "| a | - | misses 1e-06 on 1 of 2 LP |\n| b | - | - |" in text  # b does not take them all
+    assert "| a | LP | 5e+02 | - | - | 1.5e+02 | 1.5e+02 | 1.5e+02 / 1.5e+02 / 1.5e+02 |" in text
     assert "| a | 1e-09 / 1e-09 |" in text and "- machine: cores 2" in text
     counts = {"of the suite": 60, "chosen": 5, "done": 2}
     text, _ = page.page_of("A title", made, {**facts, "instances": counts})
@@ -92,6 +100,68 @@ def test_profiles_and_words_of_a_page_by_hand() -> None:
     text, charts = page.page_of("A title", made, late)
     assert charts["profile-all-classes.svg"]["gap 1e-03"]["a"] == [0.1, math.inf]
     assert "q (1.0e-04, late)" in text
+
+
+def step(solver: str, size: int, gap: float, seconds: float) -> dict[str, object]:
+    name = f"program-{size}"
+    return {
+        "solver": solver,
+        "instance": name,
+        "ladder": "a ladder",
+        "size": size,
+        "truth": None,
+        "stop": "call made",
+        "gap": gap,
+        "seconds": seconds,
+        "cpu": seconds,
+    }
+
+
+def test_a_ladder_is_climbed_as_far_as_the_gap_is_reached_in_time() -> None:
+    made = [
+        step("a", 8, 1e-7, 0.1),
+        step("a", 16, 1e-7, 3.0),
+        step("a", 32, 1e-7, 30.0),
+        step("b", 8, 1e-4, 0.1),
+        {**step("c", 8, 1e-7, 0.1), "stop": "does not apply"},
+    ]
+    found = scripts("benchmark").ladders.climbed(made, "cpu", 10.0)
+    assert found == {"a ladder": {"a": {8: 0.1, 16: 3.0, 32: math.inf}, "b": {8: math.inf}}}
+    heads, lines = scripts("benchmark").ladders.ladder_table(found["a ladder"])
+    assert heads == ["solver", "8", "16", "32", "largest"]
+    assert lines == [["a", "0.1", "3", "no", "16"], ["b", "no", "-", "-", "none"]]
+    settings = {"limit": 10.0, "shift": 0.1, "clock": "cpu"}
+    strengths = scripts("benchmark").strengths.strengths(made, found, settings)
+    assert strengths == [["a", "a ladder up to 16", "-"], ["b", "-", "-"], ["c", "-", "-"]]
+
+
+def test_what_a_solver_is_good_and_bad_at_follows_from_its_figures() -> None:
+    common = {"class": "LP", "ladder": None, "truth": None, "stop": "call made"}
+    errors = dict.fromkeys((f"err{i}" for i in range(1, 7)), 1e-9)
+    plain = [
+        {**row, **common, **errors, "err1": 0.1 if row["solver"] == "b" else 1e-9}
+        for row in rows(
+            ("a", "p", 1e-10, 0.1), ("a", "q", 1e-10, 0.2), ("b", "p", 1e-10, 9.0), ("b", "q", 1e-10, 8.0)
+        )
+    ]
+    unsolved = {"class": "LP", "ladder": None, "truth": "infeasible", "stop": "no result", "gap": math.inf}
+    claims = [
+        {**unsolved, "solver": "a", "instance": "r", "claim": "infeasible", "is_proof": True, "reach": 1.0},
+        {**unsolved, "solver": "b", "instance": "r", "claim": "solved", "word": "done", "is_proof": None},
+    ]
+    settings = {"limit": 10.0, "shift": 0.001, "clock": "seconds"}
+    found = scripts("benchmark").strengths.strengths([*plain, *claims], {}, settings)
+    # (9.001 * 8.001) ** (1 / 2) over (0.101 * 0.201) ** (1 / 2), each less the shift.
+    one = "1 problems without a solution"
+    assert found == [
+        ["a", f"LP to 1e-09; quickest on 2 of 2 LP; proves 1 of {one}", "-"],
+        [
+            "b",
+            "LP to 1e-09",
+            f"60 times the least time on LP; proves 0 of {one}; wrong about 1 of them; own points far off "
+            "before the repair",
+        ],
+    ]
 
 
 @pytest.mark.quick

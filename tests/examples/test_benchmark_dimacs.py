@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from mmopt.solvers.conic_problem import Cones, ConicProblem
+from mmopt.solvers.conic_solvers import installed_others
 from tests.examples.scripts import scripts
 
 dimacs = scripts("benchmark").dimacs_errors
@@ -103,18 +104,36 @@ KINDS = {
         np.array([1.0]),
         Cones(exponential=1),
     ),
+    # minimize -w with |w| <= 2 ** 0.3 * 8 ** 0.7.
+    "power": ConicProblem(
+        sp.csc_array(np.array([[0.0], [0.0], [-1.0]])),
+        np.array([2.0, 8.0, 0.0]),
+        np.array([-1.0]),
+        Cones(power=(0.3,)),
+    ),
 }
-OPTIMA = {"linear": 3.0, "second-order": 5.0, "psd": math.sqrt(5.0), "exponential": math.e}
+OPTIMA = {
+    "linear": 3.0,
+    "second-order": 5.0,
+    "psd": math.sqrt(5.0),
+    "exponential": math.e,
+    "power": -(2**2.4),
+}
+# Those called by cvxpy too, and plain cvxpy.
+NAMES = (*solvers.CALLED, *installed_others(), *(f"{solvers.PLAIN}{name}" for name in solvers.CALLED))
 
 
 def test_every_solver_as_a_function_returns_optimal_pairs(subtests: pytest.Subtests) -> None:
     """Wrong triangles, orders or signs would show in the errors of y, or in those of s."""
-    for (name, called), (kind, problem) in itertools.product(solvers.CALLED.items(), KINDS.items()):
+    for name, (kind, problem) in itertools.product(NAMES, KINDS.items()):
+        called = solvers.function_of(name)
         if not problem.cones.kinds <= getattr(called, "cones", problem.cones.kinds):
             continue
         with subtests.test(f"{name}, {kind}"):
             found = called(replace(problem, options=replace(problem.options, tolerance=1e-8)))
             errors = dimacs.dimacs_errors(problem, found["x"], found["y"], found.get("s"))
-            assert max(map(abs, errors)) < 1e-5
-            assert problem.c @ found["x"] == pytest.approx(OPTIMA[kind], rel=1e-5)
-            assert found["seconds"] > 0 and found["status"]
+            if found["y"].any() or name in solvers.CALLED:  # some of cvxpy's solvers give no multipliers
+                assert max(map(abs, errors)) < (1e-3 if name.startswith(solvers.PLAIN) else 1e-5)
+            assert problem.c @ found["x"] == pytest.approx(OPTIMA[kind], rel=1e-3 if ":" in name else 1e-5)
+            assert found["status"] and (found["seconds"] is None or found["seconds"] > 0)
+            assert found["seconds"] is not None or name not in solvers.CALLED

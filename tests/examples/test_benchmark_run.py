@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from mmopt.solvers.conic_solvers import installed_others
 from tests.examples.here import Here
 from tests.examples.scripts import EXAMPLES, scripts, status
 
@@ -146,6 +147,7 @@ def test_from_a_folder_to_a_profile(
     for row in table.to_pylist():
         if row["solver"] == "clarabel":
             assert row["seconds"] >= row["own"] > 0 and row["err1"] >= 0 and row["compile"] > 0
+            assert row["seconds_least"] <= row["seconds"] <= row["seconds_most"]
         if row["solver"] == simplex and row["seconds"] is not None:
             assert row["own"] is None and max(abs(row[f"err{i}"]) for i in range(1, 7)) < 1e-9
     assert max(best["clarabel", name] for name in optima) <= 1e-9
@@ -232,6 +234,65 @@ def test_a_point_beyond_the_proved_optimum_is_an_error_that_is_shown(
     assert "| clarabel | 1 | 0 | 0 | 0 |" in said.out
 
 
+MORE = """
+title: Steps and no solutions
+workloads:
+  two: {domain: {x: {range: [0, 2], width: 1}}, workload: [{product: {x: all_range}}]}
+  three: {domain: {x: {range: [0, 3], width: 1}}, workload: [{product: {x: all_range}}]}
+instances:
+  - {program: steps.program, workloads: [two, three], ladder: games}
+  - {program: none.program, workloads: [two], truth: infeasible}
+"""
+NONE = """
+program none
+choose
+    x: vector[2] >= 0
+minimize
+    x[0]
+subject to
+    most:  x[0] + x[1] <= 1
+    least: x[0] + 2 * x[1] >= 3
+"""
+STEPS = GAME.replace("program game", "program steps").replace(
+    "strategy\n    eye(n) norm 1",
+    "certificate y: vector[n] >= 0 from W.T @ p\n    min(W @ y) / sum(y)",
+)
+
+
+@pytest.mark.usefixtures("here")
+def test_two_suites_with_a_ladder_and_a_problem_without_a_solution(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One page of both, with solvers of the table, of cvxpy, cvxpy alone, mmopt and a wrong function."""
+    more, out = tmp_path / "more", tmp_path / "out"
+    more.mkdir()
+    for name, text in (("suite.yaml", MORE), ("none.program", NONE), ("steps.program", STEPS)):
+        (more / name).write_text(text)
+    names = ("clarabel", "highs", "cvxpy:scs", "mmopt", f"{OWN}:wrong", f"{OWN}:simplex")
+    chosen = ("--solvers", ",".join(names), "--limit", "10", "--repeats", "2", "--out", str(out))
+    only = ("--only", "game-three,steps-two,steps-three,none-two")
+    assert status(monkeypatch, RUN, str(suite), str(more), *chosen, *only) == 0
+    rows = pq.read_table(out / "calls.parquet").to_pylist()
+    of_game = {
+        name: [row for row in rows if (row["solver"], row["instance"]) == (name, "game-three")]
+        for name in names
+    }
+    assert len(of_game["cvxpy:scs"]) == 1 and len(of_game["highs"]) >= 1  # cvxpy alone is not told how exact
+    assert min(row["gap"] for row in of_game["mmopt"]) <= 1e-9
+    tried = {(row["solver"], row["size"]) for row in rows if row["ladder"] == "games"}
+    assert (f"{OWN}:wrong", 2) in tried and (f"{OWN}:wrong", 3) not in tried and ("highs", 3) in tried
+    page = (out / "page.md").read_text(encoding="utf-8")
+    assert page.startswith("# Solvers side by side\n") and (out / "ladders.svg").exists()
+    line = next(text for text in page.splitlines() if text.startswith("| none-two |"))
+    assert re.fullmatch(
+        r"\| none-two \| infeasible \| proved \| proved \| proved \| said, ray up to \S+ \| nothing "
+        r"\| said, no ray \|",
+        line,
+    )
+    assert "games up to 3; proves 1 of 1 problems without a solution" in page
+    assert f"| {OWN}:wrong | no | - | none |" in page
+
+
 class Ended(Here):
     """The signal that ends a job arrives during the second instance: in the call, or between two tasks."""
 
@@ -288,12 +349,15 @@ MISTAKES = (
     (
         RUN,
         ("--solvers", "clarable"),
-        "there is no solver 'clarable'\n  take clarabel, scs, cvxopt, qoco, sdpa, kernel, or module:function",
+        "there is no solver 'clarable'\n  take "
+        f"{', '.join(dict.fromkeys(('clarabel', 'scs', 'cvxopt', 'qoco', 'sdpa', *installed_others())))}, "
+        "mmopt, kernel, cvxpy:NAME, or module:function",
     ),
     (RUN, ("--only", "game-fuor"), "there is no instance 'game-fuor'\n  did you mean 'game-four'?"),
     (RUN, ("--clock", "sun"), "--clock is 'seconds' or 'cpu', not 'sun'"),
     (RUN, ("--shift", "0"), "a shift is a positive number of seconds, not 0.0"),
     (RUN, ("--limit", "0"), "a time limit is a positive number of seconds, not 0.0"),
+    (RUN, ("--repeats", "0"), "--repeats is at least 1, not 0"),
     (RUN, ("--threads", "0"), "'threads' is at least 1, not 0"),
     (RUN, ("--memory", "0"), "a memory limit is a positive number of GiB, not 0.0"),
     (
@@ -320,6 +384,10 @@ NO_TABLES = (
     (
         TINY.replace("LP", "LQ"),
         "'LQ' is no class\n  these are: LP, SOCP, one-block SDP, many-LMI SDP, exponential cone",
+    ),
+    (
+        TINY.replace("class: LP", "truth: false"),
+        "'False' is no truth\n  these are: infeasible, weakly infeasible, unbounded, weakly unbounded",
     ),
     (
         TINY.replace("[three, four]", "[three, three]"),

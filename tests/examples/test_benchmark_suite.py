@@ -1,10 +1,11 @@
-"""The shipped suite: every instance builds, is of its class, and has the optimum that is written down."""
+"""The shipped suites: every instance builds, is of its class, and has the optimum that is written down."""
 
 import importlib.util
 import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ CLASSES = benchmark.suite_table.CLASSES
 WIDTH = 1e-9  # what is promised of the intervals
 SOLVER = dict(zip(CLASSES, ("qoco", "clarabel", "cvxopt", "cvxopt", "clarabel"), strict=True))
 ACCURACY = 1e-6  # of these solvers
+COURSE = EXAMPLES / "benchmark" / "standard"
+PROBLEMS = {each.name: each for each in benchmark.suite_table.instances_in(COURSE)}
 
 
 def test_sixty_instances_at_least_eight_of_each_class_all_proved() -> None:
@@ -39,12 +42,29 @@ def test_an_instance_has_its_class_its_data_and_its_optimum(name: str) -> None:
     assert found.about["class"] == instance.stated
     assert found.about["sha256"] == OPTIMA[name].sha256
     assert (".dat-s" in found.files) == (instance.stated != "exponential cone")
+    check_optimum(instance, SOLVER[instance.stated], OPTIMA[name])
+
+
+def check_optimum(instance: Any, solver: str, optimum: Any) -> None:
     problem = benchmark.make.export(instance.workload, instance.program, "cbf").problem
-    called = benchmark.called_solvers.CALLED[SOLVER[instance.stated]]
+    called = benchmark.called_solvers.CALLED[solver]
     value = called(replace(problem, options=replace(problem.options, tolerance=1e-8)))["x"] @ problem.c
     value = (value + problem.offset) * (-1 if problem.sense == "maximize" else 1)
     near = ACCURACY * max(1.0, abs(value))
-    assert float(OPTIMA[name].lower) - near <= value <= float(OPTIMA[name].upper) + near
+    assert float(optimum.lower) - near <= value <= float(optimum.upper) + near
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_of_a_course_has_its_data_and_its_optimum(name: str) -> None:
+    """Every file of the folder is in the suite, and most optima are proved."""
+    assert {each.program_name for each in PROBLEMS.values()} == {f.name for f in COURSE.glob("*.program")}
+    optima = benchmark.suite_table.optima_in(COURSE)
+    assert set(optima) == set(PROBLEMS) and sum(bool(each.lower) for each in optima.values()) >= 20
+    found, optimum = benchmark.make.made(PROBLEMS[name]), optima[name]
+    assert found.about["sha256"] == optimum.sha256
+    if optimum.lower:
+        check_optimum(PROBLEMS[name], SOLVER[optimum.row["class"]], optimum)
 
 
 @pytest.mark.some(1)
