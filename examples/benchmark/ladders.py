@@ -36,11 +36,11 @@ def climbed(
     """By ladder, solver and size the seconds to ``ENOUGH``, infinity where that was not reached."""
     steps = [row for row in rows if row["ladder"] is not None and row["stop"] != Stop.UNSUITABLE]
     times = times_to(steps, ENOUGH, clock, limit)
-    found: dict[str, dict[str, dict[int, float]]] = {}
+    by_ladder: dict[str, dict[str, dict[int, float]]] = {}
     for row in steps:
-        of_solver = found.setdefault(row["ladder"], {}).setdefault(row["solver"], {})
+        of_solver = by_ladder.setdefault(row["ladder"], {}).setdefault(row["solver"], {})
         of_solver[row["size"]] = times[row["solver"], row["instance"]]
-    return found
+    return by_ladder
 
 
 def largest(sizes: Mapping[int, float]) -> int | None:

@@ -41,14 +41,14 @@ LEAST_MISS = 1e-14  # of a ray of size 1: what rounding alone gives
 
 @dataclass(frozen=True)
 class Ray:
-    """What a solver's ray is worth. is_proof : exactly. reach : else for all points with entries below it."""
+    """Worth of a solver's ray. is_proof : exactly. reach : else for all points with entries below it."""
 
     is_proof: bool
     reach: float
 
 
 def ray_of(problem: Any, claim: str, x: Any, y: Any) -> Ray | None:
-    """What is proved by a ``ConicProblem``'s y (claim "infeasible") or x ("unbounded"); None without a ray.
+    """Judge the y (claim "infeasible") or x ("unbounded") of a ``ConicProblem``; None without a ray.
 
     Raises
     ------
@@ -158,31 +158,31 @@ class _Exact:
 
     def _scaled(self, v: Exact, f: Exact, is_dual: bool) -> Exact:
         """H f, for the scaling H of the cones at v."""
-        found: Exact = []
+        result: Exact = []
         for block in self.blocks:
             at, along = v[block.first : block.end], f[block.first : block.end]
             if block.kind == "zero":
-                found += along if is_dual else [Fraction(0)] * len(along)
+                result += along if is_dual else [Fraction(0)] * len(along)
             elif block.kind == "second-order":
                 determinant = at[0] ** 2 - _dot(at[1:], at[1:])
                 turned = [along[0], *(-e for e in along[1:])]
                 product = 2 * _dot(at, along)
-                found += [product * p - determinant * q for p, q in zip(at, turned, strict=True)]
+                result += [product * p - determinant * q for p, q in zip(at, turned, strict=True)]
             elif block.kind == "psd":
                 whole, matrix = _matrix(at, block.size), _matrix(along, block.size)
                 half = [[_dot(row, column) for column in matrix] for row in whole]
-                found += [_dot(half[i], whole[j]) for i, j in matrix_places(block.size)]
+                result += [_dot(half[i], whole[j]) for i, j in matrix_places(block.size)]
             else:
-                found += [p * p * q for p, q in zip(at, along, strict=True)]
-        return found
+                result += [p * p * q for p, q in zip(at, along, strict=True)]
+        return result
 
 
 def _fractions(values: Any) -> Exact:
-    found = [Fraction(round(float(v) * PARTS), PARTS) for v in values]
-    off = [v for v, e in zip(values, found, strict=True) if abs(float(e) - v) > 1e-12 * max(1.0, abs(v))]
+    result = [Fraction(round(float(v) * PARTS), PARTS) for v in values]
+    off = [v for v, e in zip(values, result, strict=True) if abs(float(e) - v) > 1e-12 * max(1.0, abs(v))]
     if off:
         raise ResultError(f"{off[0]} is no fraction of {PARTS}: rays are checked for such coefficients")
-    return found
+    return result
 
 
 def _part(v: Any, block: Any, share: float) -> Exact:
@@ -246,10 +246,10 @@ def _is_psd(matrix: list[Exact]) -> bool:
 
 def _matrix(entries: Exact, side: int) -> list[Exact]:
     """The symmetric matrix of a lower triangle."""
-    found = [[Fraction(0)] * side for _ in range(side)]
+    result = [[Fraction(0)] * side for _ in range(side)]
     for value, (i, j) in zip(entries, matrix_places(side), strict=True):
-        found[i][j] = found[j][i] = value
-    return found
+        result[i][j] = result[j][i] = value
+    return result
 
 
 def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
@@ -280,20 +280,20 @@ def _solved(matrix: list[Exact], right: Exact) -> Exact | None:
     rows, pivots = _reduced([[*row, e] for row, e in zip(matrix, right, strict=True)], width)
     if any(row[-1] for row in rows[len(pivots) :]):
         return None
-    found = [Fraction(0)] * width
+    result = [Fraction(0)] * width
     for row, column in zip(rows, pivots, strict=False):
-        found[column] = row[-1]
-    return found
+        result[column] = row[-1]
+    return result
 
 
 def _kernel(matrix: list[Exact], width: int) -> list[Exact]:
     """Vectors that span all x with ``matrix @ x == 0``."""
     rows, pivots = _reduced(matrix, width)
-    found = []
+    result = []
     for free in sorted(set(range(width)) - set(pivots)):
         vector = [Fraction(0)] * width
         vector[free] = Fraction(1)
         for row, column in zip(rows, pivots, strict=False):
             vector[column] = -row[free]
-        found.append(vector)
-    return found
+        result.append(vector)
+    return result

@@ -1,4 +1,4 @@
-"""What each solver is good and bad at, by rules from the measured figures alone."""
+"""Strengths and weaknesses of each solver, by rules from the measured figures alone."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ def _judge_words(rows: Rows, good: Words, bad: Words) -> None:
     """Add what was proved, and what was wrong, of problems without a solution."""
     provable = [row for row in rows if verdict_of(row) != "-" and not row["truth"].startswith("weakly")]
     for solver in good:
-        own = [verdict_of(row) for row in provable if row["solver"] == solver]
-        proofs = own.count(PROVED)
-        if own:
-            words = f"proves {proofs} of {len(own)} problems without a solution"
-            (good if proofs == len(own) else bad)[solver].append(words)
+        verdicts = [verdict_of(row) for row in provable if row["solver"] == solver]
+        proofs = verdicts.count(PROVED)
+        if verdicts:
+            words = f"proves {proofs} of {len(verdicts)} problems without a solution"
+            (good if proofs == len(verdicts) else bad)[solver].append(words)
         wrong = sum(verdict_of(row).startswith(WRONG) for row in rows if row["solver"] == solver)
         if wrong:
             bad[solver].append(f"wrong about {wrong} of them")

@@ -13,7 +13,7 @@ PROVED, WRONG = "proved", "WRONG"
 
 
 def verdict_of(row: Mapping[str, Any]) -> str:
-    """What a call on a problem without a solution was worth, in a few words.
+    """Say in a few words what a call on a problem without a solution was worth.
 
     A claim counts as right where its ray proves it; where there is no such ray, as where it is none.
     """

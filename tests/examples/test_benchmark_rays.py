@@ -70,7 +70,7 @@ def _inner(kind: str) -> Any:
 
 
 def test_the_stated_truths_of_the_suite(subtests: pytest.Subtests) -> None:
-    """What has a proof is proved by a solver's ray, and no ray is a proof of what has none."""
+    """Rays of solvers prove what has a proof, and none of them proves what has none."""
     for name, instance in INSTANCES.items():
         with subtests.test(name):
             problem, claim = compiled(name), instance.truth.removeprefix("weakly ")
