@@ -109,7 +109,7 @@ OWN_CLAIMS = {
 
 
 def claim_of(word: str, has_point: bool) -> str:
-    """Read what a solver's word claims: "infeasible", "unbounded", "solved", or "" where it claims nothing."""
+    """Read what a solver's word claims: "infeasible", "unbounded", "solved", or "" for nothing."""
     letters = re.sub("[^a-z]", "", word.lower())
     if not letters and has_point:  # of a function that returns x and y alone
         return "solved"
