@@ -39,7 +39,9 @@ def page_of(title: str, rows: Rows, facts: Mapping[str, Mapping[str, Any]]) -> t
     """The page in Markdown, and for each of its charts, by file name, the times of its panels by solver."""
     limit, shift, clock = (facts["settings"][k] for k in ("limit", "shift", "clock"))
     ladders, truths = climbed(rows, clock, limit), [row for row in rows if row["truth"] is not None]
-    every, rows = rows, [row for row in rows if row["ladder"] is None and row["truth"] is None]
+    unknown = _unbounded(rows)
+    every = [row for row in rows if row["instance"] not in unknown]
+    rows = [row for row in every if row["ladder"] is None and row["truth"] is None]
     solvers = list(dict.fromkeys(row["solver"] for row in every))
     classes = list(dict.fromkeys(row["class"] for row in rows))
     times = {accuracy: times_to(rows, accuracy, clock, limit) for accuracy in ACCURACIES}
@@ -48,6 +50,10 @@ def page_of(title: str, rows: Rows, facts: Mapping[str, Mapping[str, Any]]) -> t
         for solver in solvers
     }
     parts = [f"# {title}", *_warnings(every, facts)]
+    if unknown:
+        parts.append(
+            f"**Left out: {', '.join(unknown)}.** Nothing bounds their optima, so no point is judged."
+        )
     parts += _legend(limit, shift, clock, rows) if rows else []
     parts += ["## What each is good and bad at", RULES]
     parts.append(_table(["solver", "good at", "bad at"], strengths(every, ladders, facts["settings"]), "---"))
@@ -150,6 +156,15 @@ def _by_suite(rows: Rows, solvers: Iterable[str], times: Mapping[float, Any]) ->
     return f"Solved to {', '.join(f'{a:.0e}' for a in ACCURACIES)}.\n\n{_table(['solver', *heads], table)}"
 
 
+def _unbounded(rows: Rows) -> list[str]:
+    """The instances that have points and, from whomever, no bound to judge them by."""
+    judged = {row["instance"] for row in rows if row["gap"] is not None and row["gap"] < math.inf}
+    plain = [row for row in rows if row["ladder"] is None and row["truth"] is None]
+    pointed = {row["instance"] for row in plain if math.isfinite(row.get("objective") or math.inf)}
+    bounded = {row["instance"] for row in plain if row["lower"] is not None}
+    return sorted(pointed - judged - bounded)
+
+
 def _instances(rows: Rows, solver: str) -> list[str]:
     return list(dict.fromkeys(row["instance"] for row in rows if row["solver"] == solver))
 
@@ -201,6 +216,10 @@ def _legend(limit: float, shift: float, clock: str, rows: Rows) -> list[str]:
         "charged so many limits. A dash: the solver does not take all these instances. A profile shows "
         "the share of the instances solved within a factor of the quickest solver; what a solver does not "
         "take is not solved.",
+        "All take the same cone problem, compiled and scaled by mmopt. *cvxpy:clarabel* is plain cvxpy: that "
+        "problem written in cvxpy and solved once with all defaults; its gap is of its point after mmopt's "
+        "repair, as everybody's, its errors are of the point before. *mmopt* (as it chooses, with its proof) "
+        "and *kernel* (its own solver) take the program, and their time has compiling and proof in it.",
     ]
 
 

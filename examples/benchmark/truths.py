@@ -33,8 +33,8 @@ def verdict_of(row: Mapping[str, Any]) -> str:
 
 def truth_table(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Heads and lines: for each instance its truth and a verdict on each solver; last the sums."""
-    solvers = list(dict.fromkeys(row["solver"] for row in rows))
     verdicts = {(row["instance"], row["solver"]): verdict_of(row) for row in rows}
+    solvers = list(dict.fromkeys(solver for (_, solver), verdict in verdicts.items() if verdict != "-"))
     truths = {row["instance"]: row["truth"] for row in rows}
     lines = [
         [name, truth, *(verdicts.get((name, solver), "-") for solver in solvers)]

@@ -159,7 +159,7 @@ def test_what_a_solver_is_good_and_bad_at_follows_from_its_figures() -> None:
             "b",
             "LP to 1e-09",
             f"60 times the least time on LP; proves 0 of {one}; wrong about 1 of them; own points far off "
-            "before the repair",
+            "before the repair on 2",
         ],
     ]
 
