@@ -92,6 +92,13 @@ def test_profiles_and_words_of_a_page_by_hand() -> None:
     assert "| a | - | misses 1e-06 on 1 of 2 LP |\n| b | - | - |" in text  # b does not take them all
     assert "| a | LP | 5e+02 | - | - | 1.5e+02 | 1.5e+02 | 1.5e+02 / 1.5e+02 / 1.5e+02 |" in text
     assert "| a | 1e-09 / 1e-09 |" in text and "- machine: cores 2" in text
+    # What nobody bounds says nothing of a solver.
+    unknown = [
+        {**row, "instance": "r", "lower": None, "gap": gap, "objective": 2.0}
+        for row, gap in zip(made[:2], (math.inf, None), strict=True)
+    ]
+    text, _ = page.page_of("A title", [*made, *unknown], facts)
+    assert "**Left out: r.** Nothing bounds their optima" in text and "All classes: 2 instances" in text
     counts = {"of the suite": 60, "chosen": 5, "done": 2}
     text, _ = page.page_of("A title", made, {**facts, "instances": counts})
     assert "**Partial: interrupted after 2 of 5 instances chosen.**" in text
