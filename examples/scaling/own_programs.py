@@ -1,4 +1,4 @@
-"""Ten textbook programs, a bound proved with each, beside plain cvxpy with the same solver.
+"""Eleven textbook programs, a bound proved with each, beside plain cvxpy with the same solver.
 
 python examples/scaling/own_programs.py                       the table; max-cut at 200 takes many minutes
 python examples/scaling/own_programs.py --sizes 100 --only lasso,entropy
@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import cvxpy
 import numpy as np
+import scipy.sparse as sp
 import typer
 
 import mmopt
@@ -76,6 +77,16 @@ def _moments(n: int, rng: np.random.Generator) -> Data:
     return {"A": a, "b": a @ (p / p.sum())}
 
 
+def _network(n: int, rng: np.random.Generator) -> Data:
+    """Six edges a node, in a matrix of few entries; a ring joins all nodes."""
+    edges = np.arange(6 * n)
+    start = np.concatenate([edges[:n], rng.integers(0, n, 5 * n)])
+    end = (start + np.concatenate([np.ones(n, dtype=int), rng.integers(1, n, 5 * n)])) % n
+    signs = np.repeat([1.0, -1.0], 6 * n)
+    a = sp.csr_array((signs, (np.concatenate([start, end]), np.tile(edges, 2))), (n, 6 * n))
+    return {"A": a, "b": a @ rng.uniform(size=6 * n), "c": rng.uniform(0.5, 1.5, size=6 * n)}
+
+
 def _points(n: int, rng: np.random.Generator) -> Data:
     return {"V": rng.normal(size=(5, n))}
 
@@ -120,6 +131,17 @@ MODELS = {
         program(f"{FIT}\nc: vector[n]", SIGNED, "minimize c @ x", "cover: A @ x >= b"),
         _covered,
         _of_vector("A", True, lambda x, d: cp.Minimize(d["c"] @ x), lambda x, d: d["A"] @ x >= d["b"]),
+    ),
+    "network flow": Model(
+        program(f"{FIT}\nc: vector[n]", SIGNED, "minimize c @ x", "conserve: A @ x == b", "limit: x <= 2"),
+        _network,
+        _of_vector(
+            "A",
+            True,
+            lambda x, d: cp.Minimize(d["c"] @ x),
+            lambda x, d: d["A"] @ x == d["b"],
+            lambda x, d: x <= 2,
+        ),
     ),
     "least squares": Model(
         program(FIT, SIGNED, "minimize sum((A @ x - b)**2)"),
@@ -231,10 +253,10 @@ def row(name: str, n: int, repeat: int) -> dict[str, Any]:
 
 def own_programs(
     sizes: Annotated[str, typer.Option(metavar="N,N", help="Sizes of the programs.")] = "10,50,100,200",
-    only: Annotated[str | None, typer.Option(metavar="A,B", help="Some of the ten programs.")] = None,
+    only: Annotated[str | None, typer.Option(metavar="A,B", help="Some of the eleven programs.")] = None,
     repeat: Annotated[int, typer.Option(metavar="N", help="Solves of each; the quickest counts.")] = 2,
 ) -> None:
-    """Measure what a proof costs: ten programs beside plain cvxpy with the same solver, in one run."""
+    """Measure what a proof costs: eleven programs beside plain cvxpy with the same solver, in one run."""
     chosen = names_in(only, "--only") or list(MODELS)
     if unknown := set(chosen) - MODELS.keys():
         raise mmopt.OptionError(f"--only has '{unknown.pop()}'; the programs are {', '.join(MODELS)}")

@@ -98,7 +98,7 @@ def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
     return replace(workload, blocks=tuple(replace(p.unweighted(), weight=float(w)) for p, w in products))
 
 
-Solve = Callable[[Workload, Program], Solution]
+Solve = Callable[..., Solution]  # of a workload, a program and, by name, its givens
 
 MOST_VALUES = 512
 """Values of an attribute above which the search for the best product of strategies takes minutes."""

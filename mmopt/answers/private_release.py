@@ -438,6 +438,7 @@ def release(
     neighbours: NeighboursLike | None = None,
     unit: NeighboursLike | None = None,
     program: str | Path | Program | None = None,
+    givens: Mapping[str, Any] | None = None,
     solution: Solution | None = None,
     confidence: float = 0.95,
     table: str | None = None,
@@ -470,6 +471,7 @@ def release(
         column, at most three rows are counted, and the guarantee is for a person however many there are.
     program, solution : what is solved, or was; by default the strategy of least predicted error, both noises
         considered. The figures of a solution are computed again, except with simulated noise.
+    givens : of the program, as for ``solve``.
     confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved : as for
         ``default_strategy``. say : what is chosen, and in confidence how many rows were left out (``print``).
     ledger : the file of a ``Ledger``; simulated noise is checked against it and spends nothing.
@@ -497,9 +499,10 @@ def release(
         """The plan: solved first, where no solution is given; a given one is computed again."""
         chosen = solution
         if chosen is None and program is not None:
-            chosen = solved(
-                request.workload, program if isinstance(program, Program) else Program.load(program)
-            )
+            written = program if isinstance(program, Program) else Program.load(program)
+            chosen = solved(request.workload, written, **({"givens": givens} if givens else {}))
+        elif givens:
+            raise OptionError("givens are of a program, and none is solved here", hint="name it: program=…")
         planned = accuracy(
             request.workload,
             request.privacy,

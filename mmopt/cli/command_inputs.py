@@ -7,17 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mmopt.cli.command_output import note
+from mmopt.driver.accepted_options_and_inputs import named_givens
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
+from mmopt.numerics.arrays import Array, numbers
 from mmopt.privacy.noise import NOISES
 from mmopt.report.chart_parts import check_chart
 from mmopt.request import Request, load_request
-from mmopt.strategies.baselines import baseline_words, design_rows, is_baseline
+from mmopt.strategies.baselines import baseline_words, is_baseline
 from mmopt.workloads import Workload
-from mmopt.workloads.arrays_and_frames import SUFFIXES, read_array
+from mmopt.workloads.arrays_and_frames import SPARSE, SUFFIXES, read_array
 
 
 def read_request(path: str | Path, table: str | None = None) -> Request:
@@ -51,14 +51,21 @@ def note_request(request: Request, *, is_planned: bool = False) -> None:
 
 
 def read_givens(texts: Sequence[str] | None, program: Program, workload: Workload) -> dict[str, Any]:
-    """The values of ``--given NAME=VALUE``: a number, a baseline's name, or a file.
+    """The values of ``--given NAME=VALUE`` for a program; errors as ``givens_for_all``."""
+    values = givens_for_all(texts, [program])
+    return named_givens(values, program, workload)
+
+
+def givens_for_all(texts: Sequence[str] | None, programs: Sequence[Program]) -> dict[str, Any]:
+    """The values of ``--given NAME=VALUE``: a number, a baseline's name, or an array from a file.
 
     Raises
     ------
-    OptionError : not of that form, a name that the program does not have or that occurs twice, or a value
-        that is none of these.
+    OptionError : not of that form, a name that no program has or that occurs twice, or a value that is none
+        of these.
     """
-    names = [d.name for d in program.givens] + [p.name for p in program.parameters]
+    declared = {d.name: len(d.dims) for program in programs for d in program.givens}
+    names = [*declared, *(p.name for program in programs for p in program.parameters)]
     values: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
@@ -66,36 +73,34 @@ def read_givens(texts: Sequence[str] | None, program: Program, workload: Workloa
         if not (equals and name and value):
             raise OptionError(f"--given is '{text}', expected NAME=VALUE", hint="for example --given Q=haar")
         if name not in names:
-            raise OptionError(f"'{program.name}' has no given '{name}'", hint=suggest(name, names))
+            who = f"'{programs[0].name}' has no" if len(programs) == 1 else "no program compared has a"
+            raise OptionError(f"{who} given '{name}'", hint=suggest(name, names))
         if name in values:
             raise OptionError(f"the given '{name}' is passed twice", hint="keep one of them")
-        dims = next((len(d.dims) for d in program.givens if d.name == name), 0)
-        values[name] = _fitted(_value(name, value, workload, program.meaning.norm), dims)
+        values[name] = value if is_baseline(value) else _fitted(_value(name, value), declared.get(name, 0))
     return values
 
 
-def _value(name: str, text: str, workload: Workload, norm: int) -> Any:
-    """The value of the given ``name``: a number, an array from a file, or a baseline's rows for this norm."""
-    if is_baseline(text):
-        return design_rows(text, workload, norm)
+def _value(name: str, text: str) -> Array:
+    """The value of the given ``name``: a number, or an array from a file."""
     path = Path(text)
-    if path.suffix.lower() in SUFFIXES:
-        return read_array(path, f"the given '{name}'")
     try:
-        return float(text)
+        is_file = path.suffix.lower() in (*SUFFIXES, SPARSE)
+        what = f"the given '{name}'"
+        return numbers(what, read_array(path, what) if is_file else float(text))
     except ValueError:
         raise OptionError(
-            f"the value '{text}' of the given '{name}' is no number, no baseline, and no .npy or .csv file",
+            f"the value '{text}' of the given '{name}' is no number, no baseline, and no .npy, .csv or "
+            ".npz file",
             hint=suggest(text, baseline_words()),
         ) from None
 
 
-def _fitted(value: Any, dims: int) -> Any:
-    """A value with as many dimensions as declared: a row or column as a vector, one entry as a number."""
-    array = np.asarray(value)
+def _fitted(array: Array, dims: int) -> Any:
+    """An array with as many dimensions as declared: a row or column as a vector, one entry as a number."""
     if dims == 1 and array.ndim == 2 and 1 in array.shape:
         return array.ravel()
-    return array.ravel()[0] if dims == 0 and array.size == 1 else value
+    return array.ravel()[0] if dims == 0 and array.size == 1 else array
 
 
 def check_out(path: Path | None, option: str = "--out", example: str = "solution.npz") -> None:

@@ -105,7 +105,7 @@ Given = Annotated[
     typer.Option(
         metavar="NAME=VALUE",
         help="A given of the program: a number, a baseline such as haar or 'hierarchical(branching=4)' "
-        "(mmopt baselines lists them), or a .npy or .csv file. May be repeated.",
+        "(mmopt baselines lists them), or a .npy, .csv or (of scipy.sparse) .npz file. May be repeated.",
     ),
 ]
 SolverName = Annotated[

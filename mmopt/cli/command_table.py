@@ -476,6 +476,7 @@ COMMANDS: Mapping[str, Command] = {
                 "machine's.",
             ),
         ],
+        given=Given,
         max_iterations=Iterations,
         threads=Threads,
         chart=GapChart,

@@ -13,7 +13,7 @@
 """
 
 from mmopt.compiler.bind import Instance, bind
-from mmopt.compiler.lines_and_cones import Cone, cones, variables
+from mmopt.compiler.lines_and_cones import Cone, coefficients, cones, variables
 from mmopt.compiler.lower_to_cvxpy import Lowered, lower
 from mmopt.compiler.same_program import Renaming, is_shipped, match
 from mmopt.compiler.scale_numbers import Scaling, scale, units_of
@@ -25,6 +25,7 @@ __all__ = [
     "Renaming",
     "Scaling",
     "bind",
+    "coefficients",
     "cones",
     "is_shipped",
     "lower",

@@ -338,8 +338,9 @@ def _fault(d: Declaration, array: Array, env: dict[str, Any]) -> str:
             env[next(iter(new))] = int(size)
         elif dim.value(env) != size:
             return f"has shape {array.shape}; {dim} is {dim.value(env)} here, not {size}"
-    if not np.isfinite(array).all():
-        return "has entries that are NaN or infinite"
+    for at in np.argwhere(~np.isfinite(array)):
+        entry = f": entry {', '.join(map(str, at))} is {array[*at]}" if array.ndim else f": {array}"
+        return f"has entries that are NaN or infinite{entry}"
     if d.sign and (array.min(initial=1.0) < 0 or (d.sign == ">" and array.min(initial=1.0) <= 0)):
         return f"is declared {d.sign} 0, its smallest entry is {array.min():g}"
     if d.kind in ("psd", "symmetric") and (off := asymmetry(array, RANGE_TOLERANCE)):

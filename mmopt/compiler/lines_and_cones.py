@@ -17,7 +17,7 @@ from mmopt.language import ATOMS, Checked, evaluate, to_source
 from mmopt.language.atoms.expression_types import Dim, Type
 from mmopt.language.check.infer_types import Scope, infer, scoped, typed_parts
 from mmopt.language.evaluate.evaluate_and_differentiate import entry_indices
-from mmopt.language.syntax.exact_rewriting import number_of, two_by_two, vectorised
+from mmopt.language.syntax.exact_rewriting import ENTRYWISE, number_of, two_by_two, vectorised
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -39,15 +39,13 @@ from mmopt.language.syntax.syntax_tree import (
 class Cone:
     """``count`` cones of one kind and size. For ``nonnegative`` and ``zero`` the size is 1.
 
-    origin : the line, or the variable, that becomes them. filled : how many unknowns a row may have, where a
-    product fills it; else few.
+    origin : the line, or the variable, that becomes them.
     """
 
     kind: str  # "zero", "nonnegative", "second-order", "psd", "exponential", "power"
     size: int
     count: int
     origin: str
-    filled: int = 0
 
 
 @dataclass(frozen=True)
@@ -256,19 +254,60 @@ def _constraint_cones(checked: Checked, c: Constraint, sizes: Mapping[str, int])
     if isinstance(decided.relation.left, Entries):
         return [Cone(kind, 1, count_entries(decided.relation.left, sizes), c.name)]
     rows = max(_entries(left, sizes), _entries(right, sizes)) * (times if decided.loop else 1)
-    return [Cone(kind, 1, rows, c.name, max(_filled(e, scope, sizes) for e in sides))]
+    return [Cone(kind, 1, rows, c.name)]
 
 
-def _filled(expr: Expr, scope: Scope, sizes: Mapping[str, int]) -> int:
-    """The entries of the largest square variable that is multiplied by a constant matrix."""
-    products = [
-        [infer(factor, inner) for factor in chain(product)]
-        for product, inner in scoped(expr, scope)
-        if isinstance(product, Apply) and product.atom == "matmul"
+OF_AN_ENTRY = 0.125  # of what a coefficient takes in memory: an entry of what is given, zero or not
+
+
+def coefficients(checked: Checked, env: Mapping[str, Any]) -> float:
+    """The number of coefficients in the objective, the lines and the arguments of curved atoms, about.
+
+    Products are counted with the entries of what is given that are not zeros, evenly spread.
+    """
+    sizes = {name: value for name, value in env.items() if isinstance(value, int)}
+    of_arguments = 0.0
+
+    def entries(e: Expr, scope: Scope) -> int:
+        return _entries(infer(e, scope), sizes)
+
+    def nonzeros(e: Expr, scope: Scope) -> int:
+        if isinstance(e, Apply) and e.atom == "transpose":
+            return nonzeros(e.args[0], scope)
+        value = env.get(e.id) if isinstance(e, Name) else None
+        return int(np.count_nonzero(value)) if isinstance(value, np.ndarray) else entries(e, scope)
+
+    def count(e: Expr, scope: Scope) -> float:
+        """The coefficients of all entries of an expression."""
+        nonlocal of_arguments
+        kind = infer(e, scope)
+        if kind.is_constant or isinstance(e, Name):
+            return 0.0 if kind.is_constant else _entries(kind, sizes)
+        parts = [(part, inner, count(part, inner)) for part, inner in typed_parts(e, scope)]
+        total = sum(number for _, _, number in parts)
+        match e:
+            case Apply(atom="matmul", args=(left, right)):
+                constant = left if infer(left, scope).is_constant else right
+                return total * nonzeros(constant, scope) / infer(right, scope).dims[0].value(sizes)
+            case Apply(atom="diag" | "trace", args=(inner,)) if infer(inner, scope).is_matrix:
+                return total / infer(inner, scope).dims[0].value(sizes)
+            case Index(base=base):
+                return total * _entries(kind, sizes) / entries(base, scope)
+            case Entries():
+                return total * count_entries(e, sizes)
+            case Apply(atom=atom) if atom in ENTRYWISE:
+                total = sum(n * max(1.0, _entries(kind, sizes) / entries(p, inner)) for p, inner, n in parts)
+        if isinstance(e, Apply) and not kind.curvature.is_affine and ATOMS[e.atom].cones is not None:
+            of_arguments += total
+            return _entries(kind, sizes)
+        return total
+
+    each = [
+        count(expr, scope) * (family.dim.value(sizes) if family else 1)
+        for expr, scope, _, family in _expressions(checked)
     ]
-    multiplied = [kind for kinds in products if any(kind.is_constant for kind in kinds) for kind in kinds]
-    unknown = (kind for kind in multiplied if kind.is_matrix and not kind.is_constant)
-    return max((_triangle(kind.dims[0].value(sizes)) for kind in unknown), default=0)
+    dense = sum(value.size for value in env.values() if isinstance(value, np.ndarray))
+    return sum(each) + of_arguments + OF_AN_ENTRY * dense
 
 
 def variables(checked: Checked, sizes: Mapping[str, int]) -> int:

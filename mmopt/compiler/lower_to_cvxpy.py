@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from mmopt.compiler.bind import Instance
 from mmopt.compiler.lines_and_cones import Line, implied_psd, line, trace_inverse
 from mmopt.language import ATOMS, evaluate
-from mmopt.language.atoms.function_atoms import symmetric
+from mmopt.language.atoms.function_atoms import sparse_constant, symmetric
 from mmopt.language.check.infer_types import Scope, infer, vector_on_diagonal
 from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, positions
 from mmopt.language.syntax.exact_rewriting import taken_together
@@ -134,11 +134,17 @@ class _Lowering:
             if is_scale:
                 product = self.scaled(value.T, product).T
             else:
-                product = product @ value if vector is None else self.scaled(product, value)
+                product = self.times(product, value) if vector is None else self.scaled(product, value)
             is_scale = is_scale and vector is not None
         if is_scale:
             return np.diag(product) if isinstance(product, np.ndarray) else self.cp.diag(product)
         return product
+
+    def times(self, left: Any, right: Any) -> Any:
+        """The matrix product, of numbers where both are."""
+        if all(isinstance(value, np.ndarray) for value in (left, right)):
+            return left @ right
+        return sparse_constant(self.cp, left) @ sparse_constant(self.cp, right)
 
     def scaled(self, matrix: Any, by: Any) -> Any:
         """The columns of a matrix times the entries of a vector; of a vector its entries."""

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
-import scipy.sparse
 
 from mmopt.compiler import cones
 from mmopt.errors import OptionError, SolverError, UnsuitableError, WorkloadError, suggest
 from mmopt.language import Checked, Program, shipped
 from mmopt.language.syntax.syntax_tree import Repeat, SubProgram
-from mmopt.limits import require_memory
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import numbers
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.solvers import (
@@ -269,11 +267,11 @@ def checked_strategy(workload: Workload, given: Any, covariance: Any, basis: Any
     if basis is not None and covariance is None:
         raise OptionError("a basis is given without the covariance of the noise on it")
     if covariance is not None:
-        rows = workload.basis if basis is None else _array_of_numbers(basis, "the basis")
-        strategy = Strategy.from_covariance(_array_of_numbers(covariance, "the covariance"), rows, norm)
+        rows = workload.basis if basis is None else numbers("the basis", basis)
+        strategy = Strategy.from_covariance(numbers("the covariance", covariance), rows, norm)
     else:
         is_form = isinstance(given, StrategyForm)
-        strategy = as_dense(given) if is_form else Strategy(_array_of_numbers(given, "the strategy"), norm)
+        strategy = as_dense(given) if is_form else Strategy(numbers("the strategy", given), norm)
     if strategy.n != workload.n:
         raise OptionError(f"the strategy has {strategy.n} cells, the workload has {workload.n}")
     # Squares of entries, and quotients by them, have to be finite.
@@ -284,20 +282,6 @@ def checked_strategy(workload: Workload, given: Any, covariance: Any, basis: Any
         )
     _check_support(strategy, workload)
     return strategy
-
-
-def _array_of_numbers(given: Any, what: str) -> Array:
-    """An array of doubles from what is given; OptionError, which calls it ``what``, where that fails."""
-    if scipy.sparse.issparse(given):
-        require_memory(given.shape, what.removeprefix("the "), "pass fewer rows or cells")
-        given = given.toarray()
-    try:
-        array = np.asarray(None if np.ma.is_masked(given) else given)
-    except ValueError:  # rows of unequal length
-        array = np.asarray(None)
-    if array.dtype.kind not in "biuf":
-        raise OptionError(f"{what} is no array of numbers", hint="pass a matrix with a column per cell")
-    return array.astype(np.float64)
 
 
 def _check_support(strategy: Strategy, workload: Workload) -> None:

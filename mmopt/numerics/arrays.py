@@ -1,12 +1,16 @@
 """Types of arrays, read-only arrays, arrays from callers, and slices of rows."""
 
 from collections.abc import Iterator
+from decimal import Decimal
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from mmopt.errors import OptionError
+from mmopt.limits import require_memory
 
 Array = npt.NDArray[np.float64]  # of any shape
 Ints = npt.NDArray[np.int64]
@@ -33,16 +37,49 @@ def owned(array: npt.ArrayLike) -> Array:
 
 
 def numbers(what: str, value: Any) -> Array:
-    """A caller's value as floats; ``what`` names it. OptionError where it is not real numbers."""
-    if np.ma.isMaskedArray(value):  # numpy would forget which entries are not to be used
+    """A caller's value as floats; ``what`` names it in the OptionError for anything but real numbers.
+
+    A sparse array is filled with its zeros. Fractions, decimals and whole numbers of any size are rounded to
+    the nearest double.
+    """
+    if np.ma.is_masked(value):  # numpy would forget which entries are not to be used
         raise OptionError(f"{what} is a masked array", hint="fill it: numpy.ma.filled")
+    if scipy.sparse.issparse(value):
+        require_memory(value.shape, what.removeprefix("the "))
+        value = value.toarray()
     try:
         array = np.asarray(value)
-        if array.dtype.kind in "biuf":
-            return owned(array)  # not copied where no caller can change it, such as an array of the workload
     except (TypeError, ValueError):  # rows of unequal length
-        pass
-    raise OptionError(f"{what} is neither a number nor an array of numbers")
+        array = np.asarray("")
+    if array.dtype.kind == "O":
+        array = _rounded(what, array)
+    if array.dtype.kind in "biuf":
+        return owned(array)  # not copied where no caller can change it, such as an array of the workload
+    if array.dtype.kind != "c":
+        raise OptionError(f"{what} is neither a number nor an array of numbers")
+    name = what.rpartition(" ")[2].strip("'")
+    parts = f"pass Re = {name}.real and Im = {name}.imag, and write its real form [[Re, -Im], [Im, Re]]"
+    has_parts = array.imag.any()
+    raise OptionError(
+        f"{what} is complex{'' if has_parts else ' with an imaginary part of zeros'}, expected real numbers",
+        hint=parts if has_parts else f"pass {name}.real",
+    )
+
+
+def _rounded(what: str, array: npt.NDArray[Any]) -> Array:
+    """Python's numbers, each as the nearest double; OptionError for another object, with its place."""
+    out = np.empty(array.shape)
+    for at in np.ndindex(array.shape):
+        entry: Any = array[at]
+        place = f": entry {', '.join(map(str, at))}" if at else ""
+        if not isinstance(entry, Real | Decimal | np.bool_):
+            kind = f"{place} is of type {type(entry).__name__}" if at else ""
+            raise OptionError(f"{what} is neither a number nor an array of numbers{kind}")
+        try:
+            out[at] = float(entry)
+        except OverflowError:
+            raise OptionError(f"{what} has a number beyond the largest double{place}") from None
+    return out
 
 
 def asymmetry(matrix: Array, within: float) -> str:

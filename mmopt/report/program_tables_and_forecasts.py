@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.text import Text
 
-from mmopt.compiler import Cone, Instance, bind, cones, variables
+from mmopt.compiler import Cone, Instance, bind, cones
 from mmopt.compiler.reductions import SECTOR_TOTALS, obstacle
 from mmopt.driver.rank_search import RANK_ROUNDS, RANK_STARTS
 from mmopt.driver.smooth_search import Coordinates
@@ -41,6 +41,7 @@ from mmopt.solvers import (
     missing_cones,
     predicted,
     sector_kernel,
+    size_of,
 )
 from mmopt.workloads import Workload
 
@@ -163,14 +164,15 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
     program, sizes = instance.program, instance.sizes()
     is_searched = program.problem_class == "smooth"
     if is_searched:
-        needed, unknowns = [], sum(map(Coordinates(program.choose, sizes).length, program.choose))
+        needed, unknowns = list[Cone](), sum(map(Coordinates(program.choose, sizes).length, program.choose))
+        entries = 0.0
     else:
-        needed, unknowns = cones(instance.checked, sizes), variables(instance.checked, sizes)
+        needed, unknowns, entries = size_of(instance)
     forecasts: list[tuple[Forecast, bool, tuple[str, ...]]] = [
         (predicted(instance, claim), True, ()) for claim in claims(instance)
     ]
     forecasts += [
-        (forecast(row, needed, unknowns), row.is_installed, tuple(missing_cones(row, needed)))
+        (forecast(row, needed, unknowns, entries), row.is_installed, tuple(missing_cones(row, needed)))
         for row in (() if is_searched else SOLVERS)
     ]
     refusal: Error | None = None

@@ -26,6 +26,7 @@ from mmopt.solvers.choice_and_forecast import (
     predicted,
     quickest,
     refuse_too_large,
+    size_of,
     solver_name,
 )
 from mmopt.solvers.conic_solvers import LBFGS, SOLVERS, SolverRow, missing_cones, run, solver_row
@@ -61,6 +62,7 @@ __all__ = [
     "quickest",
     "refuse_too_large",
     "run",
+    "size_of",
     "solver_name",
     "solver_row",
     "total",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmopt.compiler import Cone, Instance, cones, variables
+from mmopt.compiler import Cone, Instance, coefficients, cones, variables
 from mmopt.errors import OptionError, SolverError, TooLargeError, UnsuitableError, whole
 from mmopt.solvers.conic_solvers import LBFGS, SOLVERS, SolverRow, function_row, missing_cones, solver_row
 from mmopt.solvers.function_solver import reference
@@ -90,8 +90,13 @@ def predicted(instance: Instance, row: SolverRow | Claim) -> Forecast:
     if isinstance(row, Claim):
         memory, seconds = row.kernel.needs(row.program, row.givens(instance))
         return Forecast(row.name, BYTES_OF_ANY_SOLVE + memory, seconds)
-    sizes = instance.sizes()
-    return forecast(row, cones(instance.checked, sizes), variables(instance.checked, sizes))
+    return forecast(row, *size_of(instance))
+
+
+def size_of(instance: Instance) -> tuple[list[Cone], int, float]:
+    """The cones, the variables and the coefficients of a problem as it is handed over."""
+    checked, sizes = instance.checked, instance.sizes()
+    return cones(checked, sizes), variables(checked, sizes), coefficients(checked, instance.env)
 
 
 def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
@@ -102,8 +107,7 @@ def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
     OptionError, SolverError : unknown, not installed, or it lacks a cone (named).
     TooLargeError : the forecast does not fit into memory.
     """
-    needed = cones(instance.checked, instance.sizes())
-    unknowns = variables(instance.checked, instance.sizes())
+    size = needed, *_ = size_of(instance)
     if name is not None:
         row = name if isinstance(name, SolverRow) else solver_row(name, [k.name for k in KERNELS])
         if missing := missing_cones(row, needed):
@@ -117,34 +121,34 @@ def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
         rows = [r for r in SOLVERS if r.is_installed and not missing_cones(r, needed)]
         if not rows:
             raise SolverError(f"no installed solver has all the cones that '{instance.program.name}' needs")
-        row = quickest(rows, needed, unknowns)
-    refuse_too_large(instance.program.name, row, needed, unknowns)
+        row = quickest(rows, *size)
+    refuse_too_large(instance.program.name, row, *size)
     return row
 
 
-BYTES_OF_ANY_SOLVE = 150e6  # bytes that any solve takes
-INTERIOR_BYTES = 35.0  # per entry of the square of the triangle of a psd cone
+BYTES_OF_ANY_SOLVE = 165e6  # bytes that any solve takes
+INTERIOR_BYTES = 55.0  # per entry of the square of the triangle of a psd cone
 # The same for each of the blocks that share their variables: for l2_strategy_lmi over 12, 16, 20 and 24 cells
-# 162, 204, 332 and 656 MB are predicted where 158, 197, 309 and 596 were held (Clarabel).
+# 178, 221, 350 and 676 MB are predicted where 158, 197, 309 and 596 were held (Clarabel).
 FAMILY_BYTES = 8.0
 INTERIOR_SECONDS = 2.4e-10  # per cube of that triangle, for one block
-# Per entry of a row that a product fills, zeros included. With it 1.17 and 1.50 GB are predicted where 0.85
-# and 0.54 GB were held (fitness_for_use over 256 cells, prefix sums and rectangles, SCS).
-FILLED_BYTES = 40.0
+# Per coefficient, in cvxpy's matrix and the solver's, and in its factors. 279 MB are predicted where 263 were
+# held for a linear program with 600 x 600 numbers, 489 for 303 of a D-optimal design of 10,000 points.
+COEFFICIENT_BYTES = {"interior point": 350.0, "first order": 200.0}
 FAMILY_SECONDS = 5e-9  # the same for blocks that share their variables, with their number to the power 1.5
 FIRST_ORDER_SECONDS = 2.2e-7  # per cube of the side of a psd cone, all iterations
 COMPILE_BYTES = 2_500.0  # of cvxpy and the solver's matrix per triangle row of a psd cone
 MOST_SECONDS_INTERIOR = 20.0  # seconds of interior point beyond which a first-order method is chosen
 
 
-def forecast(row: SolverRow, cones: Sequence[Cone], variables: int) -> Forecast:
-    """The memory and time that a conic solver needs, from the cones and the number of variables."""
+def forecast(row: SolverRow, cones: Sequence[Cone], variables: int, coefficients: float = 0.0) -> Forecast:
+    """The memory and time that a conic solver needs, from the cones, the variables and their coefficients."""
     memory = BYTES_OF_ANY_SOLVE + 200.0 * variables
+    memory += coefficients * COEFFICIENT_BYTES.get(row.method, 350.0)
     seconds = 0.01
     for cone in cones:
         triangle = cone.size * (cone.size + 1) / 2 if cone.kind == "psd" else cone.size
         memory += cone.count * triangle * (COMPILE_BYTES if cone.kind == "psd" else 100.0)
-        memory += cone.count * cone.filled * FILLED_BYTES
         if cone.kind != "psd":
             seconds += 1e-5 * cone.count
         elif row.method == "interior point":
@@ -162,22 +166,26 @@ def memory_limit() -> float:
     return 0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def quickest(rows: Sequence[SolverRow], cones: Sequence[Cone], variables: int) -> SolverRow:
+def quickest(
+    rows: Sequence[SolverRow], cones: Sequence[Cone], variables: int, coefficients: float = 0.0
+) -> SolverRow:
     """The first solver of the table that is quick enough and fits; else the one predicted quickest.
 
     ``rows`` are installed solvers that have all the cones.
     """
     limit = memory_limit()
-    forecasts = [(row, forecast(row, cones, variables)) for row in rows]
+    forecasts = [(row, forecast(row, cones, variables, coefficients)) for row in rows]
     for row, f in forecasts:
         if f.seconds <= MOST_SECONDS_INTERIOR and f.memory <= limit:
             return row
     return min(forecasts, key=lambda pair: (pair[1].memory > limit, pair[1].seconds))[0]
 
 
-def refuse_too_large(program: str, row: SolverRow, cones: Sequence[Cone], variables: int) -> None:
+def refuse_too_large(
+    program: str, row: SolverRow, cones: Sequence[Cone], variables: int, coefficients: float = 0.0
+) -> None:
     """Raise TooLargeError, naming the limit, when the forecast does not fit into this machine."""
-    needed = forecast(row, cones, variables)
+    needed = forecast(row, cones, variables, coefficients)
     if needed.memory <= memory_limit():
         return
     ways = ["another formulation of the same problem", "fewer cells"]

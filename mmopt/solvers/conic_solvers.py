@@ -390,6 +390,7 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
             ) from None
         used += int(raw.iterations)
         vectors = Vectors(handed, np.array(raw.x), np.array(raw.z))
+        del solver  # its factors are large, and a problem for a bound may be solved before the next run
         # An iterate of finite numbers is worth certifying whatever the solver calls it.
         is_finite = bool(np.isfinite(vectors.x).all() and np.isfinite(vectors.y).all())
         values = {"x": vectors.x, "z": vectors.y, "obj_val": 0.0, "solve_time": 0.0, "iterations": used}

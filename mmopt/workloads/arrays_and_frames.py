@@ -10,12 +10,14 @@ caller has to make sure that they come from a code book, and not from the data a
 """
 
 import datetime
+import zipfile
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.workloads.domain import Attribute, Domain
@@ -24,10 +26,12 @@ from mmopt.workloads.encodings import TableValue, Values, label_of, refuse_repea
 Plain = TableValue | None
 SUFFIXES = (".npy", ".csv")
 """The endings of files with arrays."""
+SPARSE = ".npz"
+"""The ending of files that ``scipy.sparse.save_npz`` writes."""
 
 
-def read_array(path: Path, what: str) -> np.typing.NDArray[Any]:
-    """The array in a NumPy file, or the table of numbers (2-D) in a file with commas.
+def read_array(path: Path, what: str) -> Any:
+    """The array in a NumPy file, the table of numbers (2-D) in a file with commas, or a sparse array.
 
     ``what`` says in messages what the file is for.
 
@@ -37,16 +41,18 @@ def read_array(path: Path, what: str) -> np.typing.NDArray[Any]:
     """
     if not path.is_file():
         raise OptionError(f"there is no file '{path}' for {what}")
-    is_numpy = path.suffix.lower() == ".npy"
+    kinds = {".npy": "a NumPy array", SPARSE: "a sparse array of scipy.sparse.save_npz"}
+    kind = kinds.get(path.suffix.lower(), "a table of numbers, separated by commas")
     try:
-        if is_numpy:
+        if path.suffix.lower() == SPARSE:
+            return scipy.sparse.load_npz(path)
+        if path.suffix.lower() == ".npy":
             with path.open("rb") as file:  # np.load would take an archive of arrays too
                 return np.lib.format.read_array(file, allow_pickle=False)
         if not path.read_text(encoding="utf-8").strip():
             raise OptionError(f"the file '{path}' for {what} is empty")
         return np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8")
-    except (OSError, ValueError, EOFError) as error:
-        kind = "a NumPy array" if is_numpy else "a table of numbers, separated by commas"
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         reason = str(error).split("\n", maxsplit=1)[0]
         raise OptionError(f"the file '{path}' for {what} is not {kind}: {reason}") from None
 

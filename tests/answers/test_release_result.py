@@ -138,6 +138,18 @@ def test_a_label_of_two_queries_and_a_release_without_its_queries(tmp_path):
     )
 
 
+def test_givens_go_to_the_program():
+    domain = Domain.of(sex=["F", "M"])
+    arguments = {"sex": ["F", "M", "F"]}, domain.marginal("sex"), {"epsilon": 1.0, "delta": 1e-6}
+    release = mmopt.release(
+        *arguments, program="query_weighting", givens={"Q": [[2, 0], [1, 1]]}, simulate_seed=1
+    )
+    assert np.array_equal(release.solution.givens["Q"], [[2, 0], [1, 1]])
+    with pytest.raises(OptionError) as refused:
+        mmopt.release(*arguments, givens={"Q": np.eye(2)}, simulate_seed=1)
+    assert str(refused.value) == "givens are of a program, and none is solved here\n  name it: program=…"
+
+
 def test_frames_and_words():
     found = released()
     assert polars.DataFrame(found).equals(found.to_polars()) and found.to_arrow().num_rows == 8

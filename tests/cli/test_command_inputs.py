@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 WORKLOAD = """\
 domain:
@@ -84,3 +86,22 @@ def test_check_says_which_columns_are_not_read(run: Any, tables: Path) -> None:
     assert "table table 'people', weight 'n'" in words
     for line in ("not read", "only filters", "table "):
         assert not any(text.startswith(line) for text in run("check", "total.yaml").out.splitlines())
+
+
+def test_a_sparse_given_from_a_file(run: Any, files: Path, refused: Callable[..., str]) -> None:
+    (files / "a.program").write_text(
+        "program own\ngiven\n    A: matrix[m, n]\n    b: vector[m]\nchoose\n    x: vector[n] >= 0\n"
+        "minimize\n    sum(x)\nsubject to\n    cover: A @ x >= b\n",
+        encoding="utf-8",
+    )
+    sp.save_npz(files / "A.npz", sp.csr_array([[1.0, 0.0, 2.0], [0.0, 4.0, 0.0]]))
+    sp.save_npz(files / "b.npz", sp.coo_array([[1], [2]]))
+    np.savez(files / "other.npz", a=np.ones(3))
+    (files / "no.npz").write_text("no archive", encoding="utf-8")
+    names = "total.yaml", "--program", "a.program", "--given", "b=b.npz", "--json"
+    done = run("solve", *names, "--given", "A=A.npz")
+    assert done.status == 0, done
+    assert json.loads(done.out)["objective"] == pytest.approx(1.0)
+    for file in ("other.npz", "no.npz"):
+        start = f"error: the file '{file}' for the given 'A' is not a sparse array of scipy.sparse.save_npz: "
+        assert refused("solve", *names, "--given", f"A={file}").startswith(start)

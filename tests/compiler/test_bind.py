@@ -3,11 +3,16 @@
 Guards numerics/arrays.py.
 """
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from named_workloads import random_workload
 
-from mmopt import OptionError, Program, ProgramError, Workload, WorkloadError
+from mmopt import OptionError, Program, ProgramError, TooLargeError, Workload, WorkloadError
 from mmopt.compiler import Instance, bind
 from mmopt.compiler.bind import with_lets
 from mmopt.language import program_names, to_source
@@ -65,6 +70,12 @@ def at(name: str, what: str) -> str:
 
 
 NO_ARRAY = "is neither a number nor an array of numbers"
+COMPLEX = "is complex, expected real numbers"
+ZERO_PARTS = "is complex with an imaginary part of zeros, expected real numbers"
+HINTS = {
+    COMPLEX: "\n  pass Re = Q.real and Im = Q.imag, and write its real form [[Re, -Im], [Im, Re]]",
+    ZERO_PARTS: "\n  pass Q.real",
+}
 
 
 @pytest.mark.quick
@@ -75,25 +86,60 @@ def test_givens_that_do_not_fit(subtests: pytest.Subtests) -> None:
         ("Q", np.eye(4), "has shape (4, 4); n is 3 here, not 4"),
         ("c", np.ones(3), "has shape (3,); k is 2 here, not 3"),
         ("t", [1.0], "has shape (1,), a scalar is declared"),
-        ("Q", [[1.0, np.nan, 0.0], [0.0, 1.0, 0.0]], "has entries that are NaN or infinite"),
-        ("t", np.inf, "has entries that are NaN or infinite"),
+        (
+            "Q",
+            [[1.0, np.nan, 0.0], [0.0, 1.0, 0.0]],
+            "has entries that are NaN or infinite: entry 0, 1 is nan",
+        ),
+        ("t", np.inf, "has entries that are NaN or infinite: inf"),
         ("c", [1.0, 0.0], "is declared > 0, its smallest entry is 0"),
         ("b", [1.0, -0.5], "is declared >= 0, its smallest entry is -0.5"),
         ("K", [[1.0, 2.0], [2.0, 1.0]], "is declared psd and is not"),
         ("K", [[1.0, 0.5], [0.0, 1.0]], asymmetric),
         ("Q", "haar", NO_ARRAY),
         ("Q", [[1, 2, 3], [1, 2]], NO_ARRAY),
-        ("Q", np.eye(3)[:2] * 1j, NO_ARRAY),
+        ("Q", [["a", 1]], NO_ARRAY),
+        ("Q", np.array([[1, None], [2, 3]]), f"{NO_ARRAY}: entry 0, 1 is of type NoneType"),
+        ("c", [Fraction(1, 3), 10**400], "has a number beyond the largest double: entry 1"),
+        ("c", [Decimal("NaN"), 1], "has entries that are NaN or infinite: entry 0 is nan"),
+        ("Q", np.eye(3)[:2] * 1j, COMPLEX),
+        ("Q", sp.csr_array(np.eye(3)[:2] * 1j), COMPLEX),
+        ("Q", np.eye(3)[:2] * (1 + 0j), ZERO_PARTS),
     ):
         with subtests.test(fault):
             with pytest.raises(OptionError) as refused:
                 given(**{name: value})
             whole = f"the given '{name}' {fault}"
-            assert str(refused.value) == (whole if fault == NO_ARRAY else at(name, whole))
+            fits_no_line = fault in HINTS or fault.startswith((NO_ARRAY, "has a number beyond"))
+            assert str(refused.value) == (whole + HINTS.get(fault, "") if fits_no_line else at(name, whole))
     for name, hint in (("R", "known: K, Q, W, b, c, t"), ("QQ", "did you mean 'Q'?")):
         with pytest.raises(OptionError) as refused:
             given(**{name: np.eye(2)})
         assert str(refused.value) == f"'own' has no given '{name}'\n  {hint}"
+
+
+@pytest.mark.quick
+def test_numbers_of_every_type_are_taken(subtests: pytest.Subtests) -> None:
+    q = np.array([[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]])
+    whole, third = q.astype(int), [[0, Fraction(1, 3), 2**60 + 1], [Decimal("0.1"), True, np.int8(3)]]
+    for kind, value, expected in (
+        ("sparse array", sp.csr_array(q), q),
+        ("sparse matrix", sp.coo_matrix(whole), q),
+        ("lists", q.tolist(), q),
+        ("truth values", q > 0, q > 0),
+        ("small integers", whole.astype(np.uint8), q),
+        ("Python's integers", whole.astype(object), q),
+        ("exact numbers", third, [[0.0, 1 / 3, 2.0**60], [0.1, 1.0, 3.0]]),
+        ("data frame", pd.DataFrame(whole), q),
+    ):
+        with subtests.test(kind):
+            bound = given(Q=value).env["Q"]
+            assert bound.dtype == np.float64
+            assert np.array_equal(bound, expected)
+    assert np.array_equal(given(c=pd.Series([1, 2], dtype="Int64")).env["c"], [1.0, 2.0])
+    assert given(t=Fraction(1, 2)).env["t"] == 0.5
+    with pytest.raises(TooLargeError, match="given 'Q' has 1,000,000 × 1,000,000 entries"):
+        given(Q=sp.csr_array((10**6, 10**6)))
 
 
 def test_a_given_that_is_missing() -> None:

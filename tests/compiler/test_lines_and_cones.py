@@ -10,9 +10,10 @@ import pytest
 from named_workloads import random_workload
 
 from mmopt import Program, SolverError, Workload, solve
-from mmopt.compiler import bind, cones, lower, variables
+from mmopt.compiler import bind, coefficients, cones, lower, variables
 from mmopt.language import program_names
 from mmopt.language.atoms import rules
+from mmopt.solvers.conic_problem import hand_over
 
 CONVEX = [name for name in program_names() if Program.load(name).problem_class == "convex"]
 MORE = """\
@@ -135,24 +136,51 @@ def test_solvers_without_the_cone() -> None:
         assert str(refused.value) == f"{message}\n  these have it: clarabel, scs"
 
 
-def test_cones_know_their_lines_and_the_rows_that_a_product_fills() -> None:
-    """A matrix of 5 x 5 unknowns; the diagonal of an unknown fills nothing."""
+def test_cones_know_their_lines() -> None:
     w = Workload.from_matrix(np.tri(5), targets=np.ones(5))
     for name, expected in (
-        ("l2_strategy", {("psd", 10, 1, "objective", 0), ("nonnegative", 1, 5, "sensitivity", 0)}),
+        ("l2_strategy", {("psd", 10, 1, "objective"), ("nonnegative", 1, 5, "sensitivity")}),
         (
             "fitness_for_use",
-            {("psd", 10, 1, "privacy", 0)} | {("nonnegative", 1, 5, x, 15) for x in ("privacy", "accuracy")},
+            {("psd", 10, 1, "privacy")} | {("nonnegative", 1, 5, x) for x in ("privacy", "accuracy")},
         ),
         (
             "query_weighting",
-            {("second-order", 3, 5, "inverse", 0)}
-            | {("nonnegative", 1, 5, x, 0) for x in ("sensitivity", "u", "v")},
+            {("second-order", 3, 5, "inverse")}
+            | {("nonnegative", 1, 5, x) for x in ("sensitivity", "u", "v")},
         ),
     ):
         instance = bind(Program.load(name), w)
         found = cones(instance.checked, instance.sizes())
-        assert {(c.kind, c.size, c.count, c.origin, c.filled) for c in found} == expected
+        assert {(c.kind, c.size, c.count, c.origin) for c in found} == expected
+
+
+FIT = "given\n    A: matrix[m, n]\n    b: vector[m]\nchoose\n    x: vector[n] >= 0\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FIT + "minimize\n    sum(x)\nsubject to\n    cover: A @ x >= b\n",
+        FIT + "minimize\n    sum((A @ x - b)**2) + norm(x, 1)\n",
+        FIT + "minimize\n    sum(x)\nsubject to\n    each: A[i, :] @ x >= b[i] for i in m\n",
+        FIT + "maximize\n    logdet(A.T @ diag(y) @ A)\nsubject to\n    one: sum(y) + sum(x) <= 1\n",
+        FIT.replace("x: vector[n] >= 0", "X: matrix[n, n]") + "minimize\n    norm(A @ X - A, fro)\n",
+    ],
+)
+def test_coefficients_are_those_handed_over(text: str, rng: np.random.Generator) -> None:
+    m, n = 150, 60
+    # Of a determinant the cone has more entries than a product of few.
+    share = 1.0 if "logdet" in text else rng.choice([1.0, 0.02])
+    a = np.where(rng.random((m, n)) < share, rng.normal(size=(m, n)), 0.0)
+    a[:n] += np.eye(n)
+    program = Program.parse(
+        "program p\n" + text.replace("vector[n] >= 0\nmax", "vector[n] >= 0\n    y: vector[m] >= 0\nmax")
+    )
+    instance = bind(program, Workload.from_matrix([[1.0]]), {"A": a, "b": np.ones(m)})
+    handed = hand_over(lower(instance), "SCS").data["A"].nnz
+    counted = coefficients(instance.checked, instance.env) - 0.125 * (a.size + m)
+    assert handed / 2 <= counted <= 3 * handed
 
 
 def test_a_low_rank_workload_needs_a_smaller_cone() -> None:

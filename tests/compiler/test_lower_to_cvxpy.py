@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tolerances import GAP, GAP_INTERIOR
 
 from mmopt import Program, Workload, solve
@@ -149,6 +150,26 @@ def test_forms_of_one_objective_have_one_value(rng: np.random.Generator) -> None
     inverses = ("trace(G @ inv(X))", "trace(inv(X) @ G)", "trace(W @ inv(X) @ W.T)")
     for objective in (*inverses, "sum(diag(W @ inv(X) @ W.T))"):
         assert optimum_of(objective, "diag(X) <= 1", w) == pytest.approx(best, rel=1e-5), objective
+
+
+def test_a_large_matrix_of_few_entries_reaches_cvxpy_as_a_sparse_one(rng: np.random.Generator) -> None:
+    a = np.where(rng.random((120, 80)) < 0.03, rng.normal(size=(120, 80)), 0.0)
+    a[:80] += 3.0 * np.eye(80)
+    program = Program.parse(
+        "program fit\ngiven\n    A: matrix[m, n]\n    b: vector[m]\nchoose\n    x: vector[n] >= 0\n"
+        "minimize\n    sum((A @ x - b)**2) + sum(eye(n) @ x)\n"
+    )
+    values = {}
+    for name, matrix in (("few", a), ("many", a + 1e-9)):
+        lowered = lower(
+            bind(program, Workload.from_matrix([[1.0]]), {"A": matrix, "b": rng.normal(size=120)})
+        )
+        factors = [c.value for c in lowered.problem.constants() if np.ndim(c.value) == 2]
+        assert [sp.issparse(factor) for factor in factors] == [
+            name == "few" or f.shape == (80, 80) for f in factors
+        ]
+        values[name] = len(factors)
+    assert values == {"few": 2, "many": 2}
 
 
 @pytest.mark.quick

@@ -279,9 +279,9 @@ def test_a_tiny_run(
     assert saved["settings"].items() >= {"baseline": "scs", "repeat": 1, "threads": 1, "seed": 0}.items()
 
 
-def test_ten_programs_are_proved_and_equal_to_those_of_cvxpy(subtests: pytest.Subtests) -> None:
+def test_textbook_programs_are_proved_and_equal_to_those_of_cvxpy(subtests: pytest.Subtests) -> None:
     own = scripts("scaling").own_programs
-    assert len(own.MODELS) == 10
+    assert len(own.MODELS) == 11
     for name in own.MODELS:
         with subtests.test(name):
             one = own.row(name, 6, 1)
@@ -289,7 +289,7 @@ def test_ten_programs_are_proved_and_equal_to_those_of_cvxpy(subtests: pytest.Su
             assert one["objective"] == pytest.approx(one["of cvxpy"], rel=FITNESS)
 
 
-def test_an_unknown_program_of_the_ten_is_refused(
+def test_an_unknown_textbook_program_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert status(monkeypatch, "scaling/own_programs.py", "--only", "laso") == 2

@@ -205,10 +205,10 @@ def test_what_is_refused() -> None:
     assert (
         refusal(w, np.eye(4), basis=np.eye(4)) == "a basis is given without the covariance of the noise on it"
     )
-    assert refusal(w, np.ma.masked_less(np.eye(4), 0.5)).startswith("the strategy is no array of numbers")
-    assert refusal(w, [[1], [1, 2]]) == (
-        "the strategy is no array of numbers\n  pass a matrix with a column per cell"
+    assert refusal(w, np.ma.masked_less(np.eye(4), 0.5)) == (
+        "the strategy is a masked array\n  fill it: numpy.ma.filled"
     )
+    assert refusal(w, [[1], [1, 2]]) == ("the strategy is neither a number nor an array of numbers")
     assert refusal(w, np.eye(4) * 1e-200) == (
         "the strategy's largest entry is 1e-200, expected 1e-100 to 1e+100\n"
         "  divide it by 1e-200: a multiple of a strategy is the same strategy"

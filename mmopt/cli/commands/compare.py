@@ -24,6 +24,7 @@ def compare(
     time_limit: float,
     total_time: float | None,
     memory_limit: float | None,
+    given: list[str] | None,
     chart: Path | None,
     baselines: list[str] | None,
     no_baselines: bool,
@@ -35,6 +36,7 @@ def compare(
     with comparison_process.Worker(verbose) as worker:  # loads while this process does
         from mmopt.cli.command_inputs import (
             check_out,
+            givens_for_all,
             names_in,
             note_request,
             numbers_in,
@@ -72,6 +74,7 @@ def compare(
                     stated=stated,
                     total_time=total_time,
                     memory_limit=memory_limit,
+                    givens=givens_for_all(given, [c.program for c in chosen]),
                     progress=display,
                     begin=display.begin,
                     isolated=isolated,

@@ -263,11 +263,17 @@ class _NodeLowering:
         )
 
     def argument(self, place: int, number: int, at: int, value: Any) -> Any:
-        """A variable for an argument; the dual of the line between them is the slope."""
+        """A variable for an argument; the dual of the line between them is the slope.
+
+        A symmetric argument has a line for each entry of its triangle.
+        """
         node = self.nodes.all[at]
         scale = self.not_cancelled(np.array(size_of(node.value)), at).max()
-        variable = self.cp.Variable(node.shape, symmetric=len(node.shape) == 2 and value.is_symmetric())
+        is_symmetric = len(node.shape) == 2 and (node.inferred.symmetric or value.is_symmetric())
+        variable = self.cp.Variable(node.shape, symmetric=is_symmetric)
+        entries = np.triu_indices(len(node.value)) if is_symmetric else ...
         away = variable - value / scale
+        away = away[entries] if is_symmetric else away
         line, sign = (
             (away == 0, -1.0)
             if value.is_affine()
@@ -275,8 +281,14 @@ class _NodeLowering:
             if value.is_convex()
             else (away <= 0, -1.0)
         )
-        dual = self.dual(line, lambda value: sign * np.reshape(value, node.shape) * (self.size / scale))
-        self.arguments.setdefault((place, number), []).append(dual)
+
+        def slope(dual: Any) -> Array:
+            """The dual in its entries; that of a triangle half on each side of the diagonal."""
+            out = np.zeros(node.shape)
+            out[entries] = np.reshape(dual, out[entries].shape) * (sign * self.size / scale)
+            return (out + out.T) / 2 if is_symmetric else out
+
+        self.arguments.setdefault((place, number), []).append(self.dual(line, slope))
         return scale * variable
 
     def bound(self, place: int, node: Node, value: Any) -> Any:

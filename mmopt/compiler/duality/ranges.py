@@ -23,12 +23,16 @@ changes, so that a strictly convex f has them all.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from mmopt.compiler.duality.lagrangian import (
     AffineBound,
@@ -43,7 +47,7 @@ from mmopt.language import ATOMS, Atom
 from mmopt.language.atoms.minorants import Near
 from mmopt.limits import require_time
 from mmopt.numerics import balls
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, panels
 from mmopt.numerics.balls import TINY, Ball, exact
 
 NEAR_INVERSE = 0.5  # row sums of I - B M below which B is taken for a left inverse
@@ -67,7 +71,17 @@ class Range:
 
     def each(self, change: Callable[[Array], Array]) -> Range:
         """The range with its entries picked or laid out otherwise, both ends alike."""
-        return Range(change(self.low), change(self.high))
+        low = change(self.low)
+        return Range(low, low if self.high is self.low else change(self.high))
+
+    def taken(self, *places: Any) -> Range:
+        """The range of the entries at some places, and of these at further ones."""
+        return self.each(lambda end: reduce(operator.getitem, places, end))
+
+    @property
+    def ends(self) -> tuple[Array, ...]:
+        """Both ends, or the numbers themselves where these are known."""
+        return (self.low,) if self.high is self.low else (self.low, self.high)
 
     def intersection(self, low: Array | float, high: Array | float) -> Range:
         """The values that are in both ranges."""
@@ -94,7 +108,7 @@ def widened(low: Array, high: Array, below: Array | float = 0.0, above: Array | 
 def times(a: Range, b: Range) -> Range:
     """Products, where 0 times infinity is 0."""
     with np.errstate(all="ignore"):
-        pairs = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+        pairs = [(x, y) for x in a.ends for y in b.ends]
         ends = [np.nan_to_num(x * y, nan=0.0, posinf=np.inf, neginf=-np.inf) for x, y in pairs]
         slips = [
             np.where((np.abs(end) < MAY_BE_LOST) & (x != 0.0) & (y != 0.0), TINY, 0.0)
@@ -145,48 +159,70 @@ def minus(a: Range) -> Range:
     return Range(-a.high, -a.low)
 
 
-def total(a: Range, axis: int | None = None) -> Range:
+def _added(end: Array, sums: Any) -> Array:
+    """The sums of terms: along an axis, of all (None), or by a sparse matrix with a 1 in each column."""
+    if sums is None or isinstance(sums, int):
+        return np.asarray(np.sum(end, axis=sums))
+    return np.asarray(sums @ end, dtype=float)
+
+
+def _repeated(each: Array, sums: Any) -> Array:
+    """Each sum at its terms, or along the axis that they lie on."""
+    if sums is None or isinstance(sums, int):
+        return each if sums is None else np.expand_dims(each, sums)
+    return np.asarray(each[sums.indices])
+
+
+def total(a: Range, axis: Any = None) -> Range:
     """Sums; an end whose terms overflow on the way is infinite, as later terms may bring it back."""
     ends = (a.low, a.high, _size(a.low), _size(a.high))
     with np.errstate(over="ignore", invalid="ignore"):
-        low, high, below, above = (np.asarray(np.sum(end, axis=axis)) for end in ends)
+        low, high, below, above = (_added(end, axis) for end in ends)
     return widened(
         np.where(np.isinf(below), -np.inf, low), np.where(np.isinf(above), np.inf, high), below, above
     )
 
 
-def others(total: Range, terms: Range, axis: int | None) -> Range:
+def others(total: Range, terms: Range, axis: Any) -> Range:
     """Each of the terms of a sum, from the sum and the other terms."""
 
     def rest(end: Array, sign: float) -> Array:
         """The sum of the others: infinite where one of them is."""
         infinite = np.isinf(end)
         finite = np.where(infinite, 0.0, end)
-        others = np.sum(finite, axis=axis, keepdims=True) - finite
-        count = np.sum(infinite, axis=axis, keepdims=True) - infinite
+        others = _repeated(_added(finite, axis), axis) - finite
+        count = _repeated(_added(infinite, axis), axis) - infinite
         return np.where((count > 0) | ~np.isfinite(others), sign * np.inf, others)
 
     with np.errstate(over="ignore", invalid="ignore"):
-        below, above = (np.sum(_size(end), axis=axis, keepdims=True) for end in (terms.high, terms.low))
+        below, above = (_repeated(_added(_size(end), axis), axis) for end in (terms.high, terms.low))
         low, high = rest(terms.low, -1.0), rest(terms.high, 1.0)
-    whole = total if axis is None else total.each(lambda end: np.expand_dims(end, axis))
+    whole = total.each(lambda end: _repeated(end, axis))
     with np.errstate(invalid="ignore"):
         return widened(whole.low - high, whole.high - low, below, above)
 
 
-def solved(matrix: Ball, value: Range) -> Range:
-    """The range of x, given the range ``value`` of v = M x, by a left inverse B of M, ``matrix``.
+def left_inverse(matrix: Ball) -> tuple[Array, float]:
+    """A matrix B, and at least the largest row sum of I - B M, below ``NEAR_INVERSE`` where that can be."""
+    inverse, off = np.zeros(matrix.shape[::-1]), np.inf
+    ways: tuple[Callable[[Array], Any], ...] = (lambda m: np.linalg.solve(m.T @ m, m.T), np.linalg.pinv)
+    for way in ways:  # by far the slower one where the first is not exact enough
+        with suppress(np.linalg.LinAlgError):
+            inverse = np.asarray(way(matrix.mid), dtype=np.float64)
+            rest = balls.sub(exact(np.eye(len(inverse))), balls.matmul(exact(inverse), matrix))
+            off = float((np.abs(rest.mid) + rest.rad).sum(axis=1).max(initial=0.0))
+        if off < NEAR_INVERSE:
+            break
+    return inverse, off
+
+
+def solved(inverse: Array, off: float, value: Range) -> Range:
+    """The range of x, given the range ``value`` of v = M x, by a left inverse B of M, see ``left_inverse``.
 
     x = B v + (I - B M) x, so the largest |x| is at most that of |B| |v| over 1 - ‖I - B M‖, row sums.
     """
-    rows, columns = matrix.shape
-    if rows < columns or not np.isfinite(value.largest).all() or not np.isfinite(matrix.rad).all():
-        return Range.unknown()
-    inverse: Array = np.asarray(np.linalg.pinv(matrix.mid), dtype=np.float64)
-    rest = balls.sub(exact(np.eye(columns)), balls.matmul(exact(inverse), matrix))
-    off = float((np.abs(rest.mid) + rest.rad).sum(axis=1).max(initial=0.0))
     if not off < NEAR_INVERSE:
-        return Range.unknown()
+        return Range.unknown((len(inverse), *value.low.shape[1:]))
     most = np.abs(inverse) @ value.largest * (1.0 + WIDER)
     most = most + off / (1.0 - off) * most.max(axis=0, initial=0.0) * (1.0 + WIDER) + TINY
     return Range(-most, most)
@@ -274,23 +310,23 @@ def _ends(p: Ball, c: Ball, end: Array) -> tuple[Array, Array]:
 SWEEPS = 6
 NARROWED = 0.99  # of a width: a sweep that narrows no width to less than this share is the last
 MOST_PRODUCT_TERMS = 4_000_000  # of a matrix product that is taken apart into its terms
+TERMS_AT_A_TIME = 2**17
 
 
-def _aligned(a: Range, b: Range) -> tuple[Range, Range, int] | None:
-    """Both factors of a matrix product as their entries are multiplied, and the axis of the sums."""
-    if a.low.size * b.low.size // max(1, b.low.shape[0]) > MOST_PRODUCT_TERMS:
-        return None
-    if a.low.ndim == 1:
-        return (a.each(lambda end: end[:, None]) if b.low.ndim == 2 else a), b, 0
-    if b.low.ndim == 1:
-        return a, b, 1
-    return a.each(lambda end: end[:, :, None]), b.each(lambda end: end[None]), 1
+def _terms(left: Range, right: Range) -> Iterator[tuple[slice, Any, Range, Range, Any]]:
+    """The terms of a product with a matrix on the left, some rows at a time; none where they are too many.
 
-
-def _product(a: Range, b: Range) -> Range | None:
-    """The range of a matrix product; None where it has too many terms."""
-    aligned = _aligned(a, b)
-    return None if aligned is None else total(times(*aligned[:2]), aligned[2])
+    Which rows, the places of the left entries that are not zeros, these, the right ones, and the sums.
+    """
+    used, width = (left.low != 0.0) | (left.high != 0.0), math.prod(right.low.shape[1:])
+    if np.count_nonzero(used) * width > MOST_PRODUCT_TERMS:
+        return
+    for here in panels(len(used), max(1, TERMS_AT_A_TIME // max(1, used.shape[1] * width))):
+        at = np.nonzero(used[here])
+        count = len(at[0])
+        sums = sp.csc_array((np.ones(count), at[0], np.arange(count + 1)), (here.stop - here.start, count))
+        wide = (..., None) if right.low.ndim == 2 else ...
+        yield here, at, left.taken(here, at, wide), right.taken(at[1]), sums
 
 
 def _on_diagonal(diagonal: Range, like: Range) -> Range:
@@ -325,7 +361,6 @@ _FORWARD: Mapping[str, Callable[..., Range | None]] = {
     "trace": lambda a: total(a.each(np.diagonal)),
     "transpose": lambda a: a.each(np.transpose),
     "diag": lambda a: a.each(np.diag),
-    "matmul": _product,
     "cumsum": lambda a: widened(*(np.cumsum(end) for end in (a.low, a.high, _size(a.low), _size(a.high)))),
     "diff": lambda a: plus(a.each(lambda end: end[1:]), minus(a.each(lambda end: end[:-1]))),
 }
@@ -368,12 +403,15 @@ class _Ranges:
 
     def __init__(self, nodes: Nodes, level: float) -> None:
         self.nodes, self.level = nodes, level
+        self.inverses: dict[tuple[int, bool], tuple[Array, float]] = {}  # of constants, by place and side
         self.ranges = [self.declared(place, node) for place, node in enumerate(nodes.all)]
 
     def declared(self, place: int, node: Node) -> Range:
         """The range of a node by its value, if constant, its sign, and the diagonal of a psd matrix."""
         if node.kind == "constant":
             ball = self.nodes.ball(place)
+            if ball.is_exact:
+                return Range(ball.mid, ball.mid)
             # A number that is exactly 0 takes no part in a product, however large the other factor may be.
             return Range(*(np.where(ball.rad == 0, ball.mid, end) for end in (ball.lower, ball.upper)))
         out = Range.unknown(node.shape)
@@ -448,6 +486,8 @@ class _Ranges:
     def forward(self, node: Node) -> Range | None:
         """The range of a node's value, from those of its arguments; None where nothing follows."""
         ranges = [self.ranges[a] for a in node.arguments]
+        if node.kind == "atom" and node.name == "matmul":
+            return self.product(node)
         if node.kind == "atom":
             return _FORWARD[node.name](*ranges, **node.options) if node.name in _FORWARD else None
         lows, highs = [k.low for k in ranges], [k.high for k in ranges]
@@ -467,36 +507,53 @@ class _Ranges:
         elif node.name in _BACKWARD:
             yield from zip(node.arguments, _BACKWARD[node.name](value, *ranges, **node.options), strict=False)
         elif node.name == "matmul":
-            yield from self.factors(node, ranges, value)
+            yield self.factor(node, value)
         elif not np.isfinite(ranges[0].largest).all():  # finite ones are good enough
             narrowed = range_of_argument(self.nodes, node, value)
             if narrowed is not None:
                 yield first, narrowed
 
-    def factors(self, node: Node, ranges: list[Range], value: Range) -> Iterator[tuple[int, Range]]:
-        """The ranges of the chosen factor's entries, from entries of the product and their other terms."""
-        first, last = node.arguments
-        a, b = ranges
-        if self.nodes.all[first].kind == "constant" and a.low.ndim == 2:
-            yield last, solved(self.nodes.ball(first), value)
-        elif self.nodes.all[last].kind == "constant" and b.low.ndim == 2:
-            turned = solved(balls.transpose(self.nodes.ball(last)), value.each(np.transpose))
-            yield first, turned.each(np.transpose)
-        aligned = _aligned(a, b)
-        if aligned is None:
-            return
-        wide_a, wide_b, axis = aligned
-        terms = others(value, times(wide_a, wide_b), axis)
-        for which, (place, other) in enumerate(zip(node.arguments, (wide_b, wide_a), strict=True)):
-            if self.nodes.all[place].kind == "constant":
-                continue
-            quotients = quotient(terms, other)
-            # Over the axis that the factor does not have.
-            axes = {(2, 2, 0): 2, (2, 2, 1): 0, (1, 2, 0): 1, (2, 1, 1): 0}
-            over = axes.get((a.low.ndim, b.low.ndim, which))
-            if over is not None:
-                quotients = Range(quotients.low.max(axis=over), quotients.high.min(axis=over))
-            yield place, quotients
+    def turned(self, node: Node, value: Range) -> tuple[Range, Range, Range, bool]:
+        """Both factors of a matrix product and its value, with the constant one as a matrix on the left.
+
+        Of ``X @ C`` they are those of ``C.T @ X.T``, which the last part of the answer says.
+        """
+        a, b = (self.ranges[place] for place in node.arguments)
+        if is_turned := self.nodes.all[node.arguments[1]].kind == "constant":
+            a, b, value = (part.each(np.transpose) for part in (b, a, value))
+        a = a if a.low.ndim == 2 else a.taken(None)
+        shape = len(a.low), *b.low.shape[1:]
+        return a, b, value.each(lambda end: end.reshape(shape)), is_turned
+
+    def product(self, node: Node) -> Range:
+        """The range of a matrix product; unknown where it has too many terms."""
+        a, b, out, is_turned = self.turned(node, Range.unknown(node.shape))
+        for here, _, one, other, sums in _terms(a, b):
+            part = total(times(one, other), sums)
+            out.low[here], out.high[here] = part.low, part.high
+        return (out.each(np.transpose) if is_turned else out).each(lambda end: end.reshape(node.shape))
+
+    def factor(self, node: Node, value: Range) -> tuple[int, Range]:
+        """The range of the chosen factor's entries, from the product and its other terms, with its place."""
+        a, b, whole, is_turned = self.turned(node, value)
+        matrix, chosen = node.arguments[::-1] if is_turned else node.arguments
+        out = self.solved(matrix, a, whole, is_turned)
+        for here, at, one, other, sums in _terms(a, b):
+            quotients = quotient(others(whole.taken(here), times(one, other), sums), one)
+            np.maximum.at(out.low, at[1], quotients.low)
+            np.minimum.at(out.high, at[1], quotients.high)
+        return chosen, out.each(np.transpose) if is_turned else out
+
+    def solved(self, place: int, constant: Range, value: Range, is_turned: bool) -> Range:
+        """The range of x by that of its product with a constant matrix, see ``solved``."""
+        shape, is_known = (constant.low.shape[1], *value.low.shape[1:]), np.isfinite(value.largest).all()
+        is_known = is_known and np.isfinite(constant.largest).all()
+        if not 1 < len(constant.low) >= shape[0] or not is_known:
+            return Range.unknown(shape)
+        if (place, is_turned) not in self.inverses:
+            ball = self.nodes.ball(place)
+            self.inverses[place, is_turned] = left_inverse(balls.transpose(ball) if is_turned else ball)
+        return solved(*self.inverses[place, is_turned], value)
 
 
 def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 import scipy.special
 
 from mmopt.language.atoms import atom_gradients, component_forms, minorants, rules
@@ -293,6 +294,18 @@ def _root_of_squares(a: balls.Ball, axis: int | None = None) -> balls.Ball:
 def symmetric(cp: Any, a: Any) -> Any:
     """A matrix that the check knows to be symmetric; cvxpy would add an equality for each pair of entries."""
     return a if a.is_symmetric() else cp.atoms.affine.wraps.symmetric_wrap(a)
+
+
+LARGE, SPARSE = 4096, 0.1  # entries of a matrix that may be sparse; the share of those that are not zeros
+
+
+def sparse_constant(cp: Any, a: Any) -> Any:
+    """A factor of a product as cvxpy is to have it: a large matrix of few entries as a sparse one."""
+    value = a.value if isinstance(a, cp.Constant) else a
+    is_large = isinstance(value, np.ndarray) and value.ndim == 2 and value.size >= LARGE
+    if not is_large or np.count_nonzero(value) > SPARSE * value.size:
+        return a
+    return cp.Constant(scipy.sparse.csc_array(value))
 
 
 NORMS = (

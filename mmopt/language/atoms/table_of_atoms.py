@@ -18,7 +18,7 @@ import numpy as np
 
 from mmopt.language.atoms import atom_gradients, component_forms, minorants, rules
 from mmopt.language.atoms.atom import Atom, PrintedForm
-from mmopt.language.atoms.function_atoms import FUNCTIONS_OF_CHOSEN, NORMS
+from mmopt.language.atoms.function_atoms import FUNCTIONS_OF_CHOSEN, NORMS, sparse_constant
 from mmopt.numerics import ball_functions, ball_inverse, balls, float_functions, linear_algebra
 
 OPERATORS = (
@@ -158,7 +158,7 @@ OPERATORS = (
         ball=balls.matmul,
         gradient=atom_gradients.matmul,
         minorant=minorants.matmul,
-        cvxpy=lambda cp, a, b: a @ b,
+        cvxpy=lambda cp, a, b: sparse_constant(cp, a) @ sparse_constant(cp, b),
         by_component=component_forms.matmul,
         on_entry=lambda system, a, b: system.call("mul", a, b),
     ),

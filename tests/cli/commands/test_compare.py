@@ -121,6 +121,15 @@ def test_a_program_of_ones_own(compared: Any, files: Path) -> None:
     assert (own["program"], own["objective"]) == ("own", shipped["objective"])
 
 
+def test_a_given_goes_to_the_programs_that_have_it(compared: Any, files: Path) -> None:
+    asked = "compare", "total.yaml", "--programs", "query_weighting,l2_strategy", "--no-baselines", "--json"
+    solved = [json.loads(compared(*asked, *more).out) for more in ((), ("--given", "Q=identity"))]
+    (plain, least), (weighted, again) = ([one["objective"] for one in both] for both in solved)
+    assert least == again <= weighted != plain
+    done = compared(*asked, "--given", "R=haar")
+    assert done.err.startswith("error: no program compared has a given 'R'\n")
+
+
 def test_where_nothing_can_be_solved(compared: Any, files: Path) -> None:
     done = compared("compare", "total.yaml", "--programs", "fitness_for_use", "--json", "--chart", "gaps.svg")
     assert done.status == 2

@@ -59,6 +59,8 @@ LINES = {
     "matmul by a vector": ("x @ C", "c", lambda p: p.x @ p.C),
     "matmul of matrices": ("C @ X", "B", lambda p: p.C @ p.X),
     "matmul by a matrix": ("X @ C", "B", lambda p: p.X @ p.C),
+    "rows by a vector": ("X @ c0", "c", lambda p: p.X @ p.c0),
+    "columns by a vector": ("c0 @ X", "c", lambda p: p.c0 @ p.X),
     "dot": ("c0 @ x", "d", lambda p: np.array(p.c0 @ p.x)),
     "index": ("x[0] + y[1]", "d", lambda p: np.array(p.x[0] + p.y[1])),
     "abs": ("abs(x) + y", "c", lambda p: abs(p.x) + p.y),
