@@ -18,10 +18,10 @@ def program_words(incomplete: str) -> list[str]:
 
 
 def solver_words(incomplete: str) -> list[str]:
-    """All kernels and solvers, installed or not."""
-    from mmopt.solvers import KERNELS, SOLVERS
+    """All kernels and solvers, installed or not, and the word for any that is no kernel."""
+    from mmopt.solvers import CONIC, KERNELS, SOLVERS
 
-    return _beginning(incomplete, [*(row.name for row in KERNELS), *(row.name for row in SOLVERS)])
+    return _beginning(incomplete, [CONIC, *(row.name for row in (*KERNELS, *SOLVERS))])
 
 
 def baseline_words(incomplete: str) -> list[str]:
@@ -113,8 +113,9 @@ SolverName = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=solver_words,
-        help="Solver; also another that cvxpy finds installed, or module:function, one of your own (python "
-        "-m pydoc mmopt.solvers.function_solver). Default: chosen by the forecast of its time.",
+        help="Solver; conic for any that is no kernel; also another that cvxpy finds installed, or "
+        "module:function, one of your own (python -m pydoc mmopt.solvers.function_solver). Default: chosen "
+        "by the forecast of its time.",
     ),
 ]
 Tolerance = Annotated[

@@ -21,11 +21,13 @@ from mmopt.numerics.arrays import numbers
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.solvers import (
+    CONIC,
     KERNELS,
     LBFGS,
     SOLVERS,
     Kernel,
     SolverRow,
+    is_free,
     is_kernel,
     known_as,
     missing_cones,
@@ -38,7 +40,7 @@ from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import SUFFIXES, read_array
 
 # Classes of programs: those for conic solvers, those searched from starts, and those that any solver solves.
-CONIC, SEARCHED, SOLVED = ("convex", "rank"), ("rank", "smooth"), ("convex", "rank", "smooth")
+CONES, SEARCHED, SOLVED = ("convex", "rank"), ("rank", "smooth"), ("convex", "rank", "smooth")
 # The other options, with the classes of programs that read them.
 READ_BY_CLASS: Mapping[str, tuple[str, ...]] = {
     "solver": SOLVED,
@@ -68,8 +70,11 @@ def refuse_unread(checked: Checked, solver: str | SolverRow | None, options: Map
     UnsuitableError : the solver solves other programs; the hint lists those that solve this one.
     """
     # Whether a conic solver has the cones for a program of its class shows with the sizes.
-    if solver is not None and not (is_solved_by(checked, solver) or _is_conic(_row_of(solver), checked)):
+    if solver is not None and not (
+        is_solved_by(checked, solver) or any(_is_conic(row, checked) for row in _rows_of(solver))
+    ):
         words = f"the kernel '{solver}' does not know" if is_kernel(solver) else f"{solver} does not solve"
+        words = "no conic solver takes" if is_free(solver) else words
         able = ", ".join(row.name for row in ALL_SOLVERS if is_solved_by(checked, row))
         hint = f"these do: {able}" if able else "it is a closed form: leave out the solver"
         raise UnsuitableError(f"{words} '{checked.program.name}'", hint=hint)
@@ -88,7 +93,8 @@ def reads_option(checked: Checked, option: str, solver: str | SolverRow | None =
 
 def is_solved_by(checked: Checked, solver: str | SolverRow | Kernel) -> bool:
     """Whether a solver solves the program, or a step of it, at some size; errors as ``solver_row``."""
-    return any(_solves(one, _row_of(solver)) for one in _programs_solved(checked))
+    rows = _rows_of(solver)
+    return any(_solves(one, row) for one in _programs_solved(checked) for row in rows)
 
 
 def unread_option(option: str, checked: Checked, by: str | SolverRow | None) -> OptionError:
@@ -116,17 +122,21 @@ def _class_reads(one: Checked, option: str, solver: str | SolverRow | None) -> b
         or program_class == "rank"
     ):
         return program_class in READ_BY_CLASS[option]
-    able = [row for row in (ALL_SOLVERS if solver is None else [_row_of(solver)]) if _solves(one, row)]
+    able = [row for row in _rows_of(solver) if _solves(one, row)]
     # A smooth program goes to the first that solves it, L-BFGS being the last; a conic one may go to any.
     return any(option in row.reads for row in (able[:1] if program_class == "smooth" else able))
 
 
-def _row_of(solver: str | SolverRow | Kernel) -> Kernel | SolverRow:
-    """The row of a solver; errors as ``solver_row``."""
+def _rows_of(solver: str | SolverRow | Kernel | None) -> tuple[Kernel | SolverRow, ...]:
+    """The rows that a caller's solver may mean; errors as ``solver_row``."""
+    if solver is None:
+        return ALL_SOLVERS
     if not isinstance(solver, str):
-        return solver
+        return (solver,)
+    if is_free(solver):
+        return SOLVERS
     ours = {row.name: row for row in ALL_SOLVERS if isinstance(row, Kernel) or row is LBFGS}
-    return ours.get(solver.lower()) or solver_row(solver, list(ours))
+    return (ours.get(solver.lower()) or solver_row(solver, [CONIC, *ours]),)
 
 
 def _solves(one: Checked, row: Kernel | SolverRow) -> bool:
@@ -140,7 +150,7 @@ def _solves(one: Checked, row: Kernel | SolverRow) -> bool:
 
 def _is_conic(row: Kernel | SolverRow, one: Checked) -> TypeGuard[SolverRow]:
     """Whether the row is of a conic solver, and the program of a class that conic solvers solve."""
-    return isinstance(row, SolverRow) and row is not LBFGS and one.program.problem_class in CONIC
+    return isinstance(row, SolverRow) and row is not LBFGS and one.program.problem_class in CONES
 
 
 def _programs_solved(checked: Checked) -> list[Checked]:

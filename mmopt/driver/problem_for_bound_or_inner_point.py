@@ -27,7 +27,7 @@ from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS
-from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_kernel, predicted, run
+from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_free, is_kernel, predicted, run
 
 # Part of the objective that is taken off for variables in cones, so that residuals are inside the dual cones.
 SHARES = (1e-7, 1e-9, 1e-5, 0.0)
@@ -97,7 +97,7 @@ def unknown_errors(instance: Instance) -> str:
 def _solver_of_duals(instance: Instance, name: str | SolverRow | None) -> SolverRow:
     """The conic solver named, else Clarabel, or the default where Clarabel lacks a cone."""
     # A function may be a first attempt: the bound need not suffer from it.
-    if isinstance(name, str) and not is_kernel(name):
+    if isinstance(name, str) and not (is_kernel(name) or is_free(name)):
         return conic_solver(instance, name)
     try:
         return conic_solver(instance, "clarabel")

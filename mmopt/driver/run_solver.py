@@ -40,6 +40,7 @@ from mmopt.solvers import (
     Options,
     Point,
     SolverRow,
+    is_free,
     predicted,
     run,
 )
@@ -268,7 +269,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         solved = clock.elapsed
     assert last is not None
     stop, final = _reason_for_end(best, options, clock, last), last
-    solver_is_named = task.solver is not None
+    solver_is_named = not is_free(task.solver)
     offers = stop in (Stop.TIME, Stop.INTERRUPTED) and not solver_is_named
     baseline_name = best.offer_baselines() if offers else ""
     if not clock.interrupted:

@@ -97,7 +97,8 @@ def solve(
         "module:function" (``mmopt.solvers.function_solver`` has its arguments and results). By default the
         kernel that claims the program by its lines, else the conic solver whose forecast is best: interior
         point when it takes less than 20 seconds. Where that one stops improving near the gap, a solver of
-        another method goes on.
+        another method goes on. "conic": the same as if there were no kernels, also in the steps of a
+        procedure; there L-BFGS searches what has no cones.
     tolerance : the certified gap to reach; by default 1e-6 (kernels, interior point) or 1e-4 (first order).
         When it is not reached the status says so; the gap printed is always the proved one.
     time_limit : seconds until the solver has to stop, with the best point so far. Two seconds and a fifth of

@@ -46,7 +46,7 @@ from mmopt.limits import time_left
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
-from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, predicted, total
+from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, is_free, predicted, total
 from mmopt.strategies import as_dense
 
 # The share of the tolerance for the parts; the rest is for the rounding of the lift.
@@ -198,7 +198,7 @@ def _better_point(
     """The best of ``points`` (of a derived bound's problems), if better by more than rounding."""
     instance, best = task.instance, Best(task.instance, uncharged=point, point=point)
     # The point of a named solver is not replaced.
-    for values in filter(None, points if may_move(instance) and task.solver is None else ()):
+    for values in filter(None, points if may_move(instance) and is_free(task.solver) else ()):
         best.offer(values, {})
     margin = BETTER * abs(point.objective)
     least = point.objective - (margin if instance.program.sense == "minimize" else -margin)
@@ -323,7 +323,7 @@ def _run_solvers(task: Task) -> tuple[Candidate, Ending]:
 
 def _other_solver(task: Task, row: SolverRow | Claim) -> SolverRow | None:
     """The first solver of another method that has the cones; None where the caller named one."""
-    if isinstance(row, Claim) or task.solver is not None:
+    if isinstance(row, Claim) or not is_free(task.solver):
         return None
     return next((able for able in able_solvers(task.instance) if able.method != row.method), None)
 

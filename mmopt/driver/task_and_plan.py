@@ -34,7 +34,7 @@ from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import MOST_CELLS
 from mmopt.numerics.linear_algebra import one_thread
 from mmopt.results import gap_between
-from mmopt.solvers import KERNELS, Options, SolverRow, is_claimed, is_kernel, memory_limit
+from mmopt.solvers import KERNELS, LBFGS, Options, SolverRow, is_claimed, is_free, is_kernel, memory_limit
 from mmopt.workloads import Workload
 
 FEW_CELLS = 512
@@ -384,9 +384,13 @@ class Task:
         return Options(**{**defaults, **self.overrides})
 
     def of_step(self, instance: Instance, start: Mapping[str, Any] | None) -> Task:
-        """A step of this procedure, not planned yet, with the solver and the options that it reads."""
+        """A step of this procedure, not planned yet, with the solver and the options that it reads.
+
+        Where kernels are left out, a step without cones is searched by L-BFGS.
+        """
         checked = instance.checked
-        solver = self.solver if self.solver is not None and is_solved_by(checked, self.solver) else None
+        wanted = [self.solver, *[LBFGS.name] * (self.solver is not None and is_free(self.solver))]
+        solver = next((s for s in wanted if s is not None and is_solved_by(checked, s)), None)
         overrides = {
             name: value for name, value in self.overrides.items() if reads_option(checked, name, solver)
         }

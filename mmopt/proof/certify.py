@@ -63,7 +63,7 @@ from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, default_program
 from mmopt.results import Solution
-from mmopt.solvers import Clock, Options, SolverLike, as_solver
+from mmopt.solvers import Clock, Options, SolverLike, as_solver, is_free
 from mmopt.strategies import ProductStrategy, Strategy, as_dense, normalise
 from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import read_array
@@ -416,7 +416,7 @@ class _Proof:
         try:
             solved = solve_convex(task)
         except (SolverError, TooLargeError) as error:
-            if task.solver is not None:
+            if not is_free(task.solver):
                 raise
             self.remarks.append(f"'{name}' was not solved for better multipliers: {error.message}")
         else:

@@ -31,9 +31,20 @@ from mmopt.solvers.choice_and_forecast import (
 )
 from mmopt.solvers.conic_solvers import LBFGS, SOLVERS, SolverRow, missing_cones, run, solver_row
 from mmopt.solvers.options_points_and_clock import Clock, Iteration, Options, Pace, Point, Vectors, total
-from mmopt.solvers.table_of_kernels import KERNELS, Claim, Kernel, claims, is_claimed, is_kernel, known_as
+from mmopt.solvers.table_of_kernels import (
+    CONIC,
+    KERNELS,
+    Claim,
+    Kernel,
+    claims,
+    is_claimed,
+    is_free,
+    is_kernel,
+    known_as,
+)
 
 __all__ = [
+    "CONIC",
     "KERNELS",
     "LBFGS",
     "SOLVERS",
@@ -54,6 +65,7 @@ __all__ = [
     "conic_solver",
     "forecast",
     "is_claimed",
+    "is_free",
     "is_kernel",
     "known_as",
     "memory_limit",

@@ -1,7 +1,7 @@
 """The choice of the solver that takes a program, and the forecast of its memory and time.
 
 A program is solved by a kernel that claims it; else by the first conic solver of the table that has its
-cones, is quick enough and fits into memory.
+cones, is quick enough and fits into memory. The word ``conic`` in place of a name leaves the kernels out.
 
 Conic solvers are forecast from the cones alone. Fitted to runs on two shared cores: one block of size 32, 64,
 128 with Clarabel 0.14, 3.2, 134 s and 2.4 GB at the largest; 16 blocks of size 17 one second, 89 of size 21 a
@@ -17,10 +17,10 @@ from mmopt.compiler import Cone, Instance, coefficients, cones, variables
 from mmopt.errors import OptionError, SolverError, TooLargeError, UnsuitableError, whole
 from mmopt.solvers.conic_solvers import LBFGS, SOLVERS, SolverRow, function_row, missing_cones, solver_row
 from mmopt.solvers.function_solver import reference
-from mmopt.solvers.table_of_kernels import KERNELS, Claim, claims, is_kernel
+from mmopt.solvers.table_of_kernels import CONIC, KERNELS, Claim, claims, is_free, is_kernel
 
 SolverLike = str | Callable[..., Any] | None
-"""A caller's solver: a name, ``module:function``, or a function of one ``ConicProblem``."""
+"""A caller's solver: a name, ``conic``, ``module:function``, or a function of one ``ConicProblem``."""
 
 
 def as_solver(solver: SolverLike) -> str | SolverRow | None:
@@ -31,7 +31,7 @@ def as_solver(solver: SolverLike) -> str | SolverRow | None:
         return function_row(solver)
     raise OptionError(
         f"a {type(solver).__name__} is no solver",
-        hint="expected a name ('clarabel'), 'module:function', or a function of a ConicProblem",
+        hint="expected a name ('clarabel'), 'conic', 'module:function', or a function of a ConicProblem",
     )
 
 
@@ -43,9 +43,9 @@ def solver_name(solver: SolverLike) -> str | None:
     row = as_solver(solver)
     if isinstance(row, SolverRow):
         return reference(row.function) if row.function is not None else row.name
-    if row is None or is_kernel(row) or row.lower() == LBFGS.name:
+    if row is None or is_kernel(row) or row.lower() in (LBFGS.name, CONIC):
         return None if row is None else row.lower()
-    return solver_row(row, [k.name for k in KERNELS]).name
+    return solver_row(row, [CONIC, *(k.name for k in KERNELS)]).name
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def size_of(instance: Instance) -> tuple[list[Cone], int, float]:
 
 
 def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
-    """The solver named, if it has the cones; else the first suitable one of the table.
+    """The solver named, if it has the cones; for None and ``CONIC`` the first suitable one of the table.
 
     Raises
     ------
@@ -108,8 +108,8 @@ def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
     TooLargeError : the forecast does not fit into memory.
     """
     size = needed, *_ = size_of(instance)
-    if name is not None:
-        row = name if isinstance(name, SolverRow) else solver_row(name, [k.name for k in KERNELS])
+    if not is_free(name):
+        row = name if isinstance(name, SolverRow) else solver_row(str(name), [CONIC, *(k.name for k in KERNELS)])
         if missing := missing_cones(row, needed):
             able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
             raise UnsuitableError(

@@ -217,6 +217,15 @@ def is_claimed(instance: Instance, solver: str | SolverRow | None, *, has_start:
     return any(solver is None or claim.name == str(solver).lower() for claim in eligible)
 
 
+CONIC = "conic"
+"""In place of a solver's name: any conic solver, chosen as if no kernel claimed the program."""
+
+
+def is_free(solver: str | SolverRow | None) -> bool:
+    """Whether ``solver`` names none, so that one is chosen: None, or ``CONIC`` for any but the kernels."""
+    return solver is None or (isinstance(solver, str) and solver.lower() == CONIC)
+
+
 def is_kernel(solver: str | SolverRow | None) -> bool:
     """Whether ``solver`` is a kernel's name, or None for any solver."""
     return solver is None or (isinstance(solver, str) and solver.lower() in {k.name for k in KERNELS})
