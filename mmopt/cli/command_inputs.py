@@ -65,7 +65,7 @@ def givens_for_all(texts: Sequence[str] | None, programs: Sequence[Program]) -> 
         of these.
     """
     declared = {d.name: len(d.dims) for program in programs for d in program.givens}
-    names = [*declared, *(p.name for program in programs for p in program.parameters)]
+    names = [*declared, *(p.name for program in programs for p in program.changeable)]
     values: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")

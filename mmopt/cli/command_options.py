@@ -21,7 +21,13 @@ def solver_words(incomplete: str) -> list[str]:
     """All kernels and solvers, installed or not, and the word for any that is no kernel."""
     from mmopt.solvers import CONIC, KERNELS, SOLVERS
 
-    return _beginning(incomplete, [CONIC, *(row.name for row in (*KERNELS, *SOLVERS))])
+    names = (*(row.name for row in KERNELS), *(row.name for row in SOLVERS))
+    return _beginning(incomplete, [CONIC, *names])
+
+
+def compared_solver_words(incomplete: str) -> list[str]:
+    """Those of a comparison, which may be all."""
+    return [*_beginning(incomplete, ["all"]), *solver_words(incomplete)]
 
 
 def baseline_words(incomplete: str) -> list[str]:
@@ -147,13 +153,6 @@ Starts = Annotated[
     int | None, typer.Option(metavar="N", help="Starts of a search (a program of class rank or smooth).")
 ]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of a search's random starts. Default: 0.")]
-Penalty = Annotated[
-    float | None,
-    typer.Option(
-        metavar="WEIGHT",
-        help="First weight of the rank in the search of a program of class rank. Default: 1.",
-    ),
-]
 Arrays = Annotated[
     str | None,
     typer.Option(metavar="LIBRARY", help="Library the kernel computes with: numpy, cupy, torch, torch:cuda."),

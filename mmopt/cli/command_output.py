@@ -158,6 +158,7 @@ class Display:
         from mmopt.report.table_style import duration
 
         long = f"about {duration(progress.predicted)}"
+        long = f"up to {progress.solves:,} solves of {long}" if progress.solves > 1 else long
         self._awaited = f" of {long}{AWAITED}"
         if self._thread is None:
             note(f"{progress.program}, {progress.solver}: predicted to take {long}")

@@ -25,7 +25,6 @@ from mmopt.cli.command_options import (
     LedgerFile,
     NoReduce,
     OneProgram,
-    Penalty,
     ProgramName,
     QueriesFile,
     SavedStrategy,
@@ -38,6 +37,7 @@ from mmopt.cli.command_options import (
     Verbose,
     WorkloadFile,
     baseline_words,
+    compared_solver_words,
     listed,
     program_words,
     solver_words,
@@ -268,7 +268,6 @@ COMMANDS: Mapping[str, Command] = {
         ],
         starts=Starts,
         seed=Seed,
-        penalty=Penalty,
         arrays=Arrays,
         no_reduce=NoReduce,
         derive=Annotated[
@@ -439,8 +438,9 @@ COMMANDS: Mapping[str, Command] = {
             str | None,
             typer.Option(
                 metavar="X,Y",
-                autocompletion=listed(solver_words),
-                help="Solvers, separated by commas. Default: the one that solve would choose.",
+                autocompletion=listed(compared_solver_words),
+                help="Solvers, separated by commas; all: the kernels that know a program, and every solver "
+                "that is installed. Default: the one that solve would choose.",
             ),
         ],
         tolerance=Annotated[

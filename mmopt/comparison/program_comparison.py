@@ -7,7 +7,7 @@ import contextlib
 import copy
 import math
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
@@ -16,14 +16,15 @@ from mmopt.comparison.isolated_tasks import Isolated, Outcome, limit_in_bytes
 from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker import Solving
 from mmopt.display_base_classes import Charted, Tabular
-from mmopt.driver.accepted_options_and_inputs import READ_BY_CLASS as READERS
+from mmopt.driver.accepted_options_and_inputs import READ_BY_CLASS as READERS, is_solved_by, lacked_cones
 from mmopt.driver.task_and_plan import Report
 from mmopt.errors import OptionError, suggest
-from mmopt.language import Program, program_names
+from mmopt.language import Program, check, program_names
 from mmopt.privacy.epsilon_delta_rho import Privacy
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, as_workload
-from mmopt.solvers import Options, SolverLike, solver_name
+from mmopt.solvers import KERNELS, LBFGS, SOLVERS, Options, SolverLike, solver_name
+from mmopt.solvers.conic_solvers import installed_others
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 from mmopt.workloads import Workload
 
@@ -79,6 +80,7 @@ class Comparison(Charted, TabledRows[Outcome]):
 
 TIME_LIMIT = 60.0  # seconds of solver per combination, unless another limit is given
 TOTAL_TIME = 300.0  # seconds for all programs, where none is named
+ALL = "all"  # in place of names: the kernels that know a program, and every solver installed
 INTERRUPTED_WORDS = "not started: the comparison was interrupted"
 # The order in which programs that were not named are solved: those that search without a forecast come last,
 # as the time may be over by then.
@@ -90,13 +92,14 @@ class Combination:
     """One program with one solver (None: as ``solve`` would choose) and tolerance (None: the solver's).
 
     was_named : whether the caller named the program; else a search that is predicted to take too long is left
-        out.
+        out. why_not : why it is not solved: the solver, one of ``ALL``, lacks what it needs.
     """
 
     program: Program
     solver: str | None = None
     tolerance: float | None = None
     was_named: bool = True
+    why_not: str = ""
 
     def __str__(self) -> str:
         solver = f" with {self.solver}" if self.solver else ""
@@ -133,7 +136,8 @@ def compare(
         problem, programs for other neighbours (persons with several rows) or without a strategy, and
         searches that are predicted to take more than a third of the time limit. Those that search come last.
     solvers : as for ``solve``, functions only where they can be imported ("module:function"). By default the
-        one that ``solve`` would choose for each program.
+        one that ``solve`` would choose for each program; ["all"]: the kernels that know a program, and
+        every solver installed, of which those without its cones are left out, with the reason.
     tolerances : requested certified gaps; by default that of each solver.
     privacy, neighbours : those of the release for which errors are predicted (``Outcome.rmse``), as for
         ``release``; by default errors are at unit noise, which cannot be compared across noises.
@@ -195,7 +199,8 @@ def combinations(
     chosen = [p if isinstance(p, Program) else Program.load(p) for p in names]
     if formulations:
         chosen = with_formulations(chosen)
-    rows = [solver_name(solver) for solver in solvers or (None,)]
+    is_all = solvers is not None and [*solvers] == [ALL]
+    rows = [] if is_all else [(solver_name(solver), "") for solver in solvers or (None,)]
     gaps = [tolerances] if isinstance(tolerances, int | float) else list(tolerances or (None,))
     for gap in gaps:
         if gap is not None:
@@ -203,11 +208,26 @@ def combinations(
     was_named = programs is not None
     _refuse_unread(chosen, ["tolerance"] if tolerances is not None else [])
     return [
-        Combination(p, solver, gap, was_named)
+        Combination(p, solver, gap, was_named, why_not)
         for p in chosen
-        for solver in rows
+        for solver, why_not in (_every_solver(p) if is_all else rows)
         for gap in (gaps if p.problem_class != "closed form" else (None,))
     ]
+
+
+def _every_solver(program: Program) -> Iterator[tuple[str | None, str]]:
+    """The kernels that know a program, and every solver installed, each with what it lacks, in words."""
+    checked = check(program)
+    able = [name for name in (*(row.name for row in KERNELS), LBFGS.name) if is_solved_by(checked, name)]
+    if program.problem_class == "closed form":
+        yield None, ""
+        return
+    yield from ((name, "") for name in able)
+    for name in (*(row.name for row in SOLVERS if row.is_installed), *installed_others()):
+        if (lacking := lacked_cones(checked, name)) is None:
+            yield name, "it takes cones, and this program has none"
+        else:
+            yield name, f"it lacks the {' and the '.join(lacking)} cone" if lacking else ""
 
 
 def _default_names() -> list[str]:
@@ -281,7 +301,9 @@ def outcomes(
                 left = end - time.monotonic()
                 if begin is not None:
                     begin(f"{chosen[number - 1]} ({number} of {len(chosen)})")
-                if processes.interrupted:
+                if why_not := chosen[number - 1].why_not:
+                    yield _not_started(task, why_not, Stop.UNSUITABLE)
+                elif processes.interrupted:
                     yield _not_started(task, INTERRUPTED_WORDS)
                 elif left <= 0:
                     yield _not_started(task, f"not started: the {total_time:g} s for all programs were over")
@@ -300,15 +322,15 @@ def _refuse_unread(programs: Sequence[Program], options: Iterable[str]) -> None:
             raise OptionError(f"no program compared has an option '{name}'")
 
 
-def _not_started(task: Solving, why: str) -> Outcome:
-    """The outcome of a task for whose start there was no time."""
+def _not_started(task: Solving, why: str, stop: Stop = Stop.NOT_STARTED) -> Outcome:
+    """The outcome of a task that is not started: there is no time, or its solver lacks what it needs."""
     return Outcome(
         task.program.name,
         task.solver or "",
         None,
         problem=why,
         reason=why,
-        stop=Stop.NOT_STARTED,
+        stop=stop,
         formulation_of=task.program.formulation_of,
         tolerance=task.tolerance,
     )
@@ -321,4 +343,4 @@ def _base(program: Program) -> str:
 
 def _declared(program: Program) -> set[str]:
     """The names of the givens and parameters of a program."""
-    return {d.name for d in program.givens} | {p.name for p in program.parameters}
+    return {d.name for d in program.givens} | {p.name for p in program.changeable}

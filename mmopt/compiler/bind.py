@@ -145,7 +145,7 @@ def bind(
     checked = program if isinstance(program, Checked) else check(program)
     program = checked.program
     passed = dict(givens or {})
-    names = [d.name for d in program.givens] + [p.name for p in program.parameters]
+    names = [d.name for d in program.givens] + [p.name for p in program.changeable]
     for name in passed:
         if name not in names:
             raise OptionError(f"'{program.name}' has no given '{name}'", hint=suggest(name, names))
@@ -157,7 +157,7 @@ def bind(
             _enter_sizes(d.dims, env[d.name].shape, env)
         else:
             env[d.name] = _given(program, d, workload, passed, env)
-    for parameter in program.parameters:
+    for parameter in program.changeable:
         env[parameter.name] = _parameter(checked, parameter, passed, env)
     shared = share(program)
     env = _with_lets(program, shared, env)

@@ -147,7 +147,7 @@ def _same_kinds(source: Checked, target: Checked, renaming: Renaming) -> bool:
 NO_CLAIM = (
     # Words; a saved solution has the first two, which are compared apart.
     *("title", "cite", "formulation_of"),
-    *("starts", "repair"),  # how a point comes about: it is judged as it came out
+    *("starts", "search", "repair"),  # how a point comes about: it is judged as it came out
     "adoption",  # how a strategy from elsewhere becomes a point, likewise
 )
 FIELDS_OF_CLAIMS = tuple(f.name for f in fields(Program) if f.compare and f.name not in NO_CLAIM)

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from mmopt.compiler import cones
+from mmopt.compiler import Cone, cones
 from mmopt.errors import OptionError, SolverError, UnsuitableError, WorkloadError, suggest
 from mmopt.language import Checked, Program, shipped
 from mmopt.language.syntax.syntax_tree import Repeat, SubProgram
@@ -49,7 +49,6 @@ READ_BY_CLASS: Mapping[str, tuple[str, ...]] = {
     "start": SEARCHED,
     "starts": SEARCHED,
     "seed": SEARCHED,
-    "penalty": ("rank",),
     "arrays": ("convex",),
     "derive": ("convex",),
 }
@@ -95,6 +94,19 @@ def is_solved_by(checked: Checked, solver: str | SolverRow | Kernel) -> bool:
     """Whether a solver solves the program, or a step of it, at some size; errors as ``solver_row``."""
     rows = _rows_of(solver)
     return any(_solves(one, row) for one in _programs_solved(checked) for row in rows)
+
+
+def lacked_cones(checked: Checked, solver: str) -> list[str] | None:
+    """The kinds of cones of the program, or of its steps, that a solver lacks; None where it has no cones."""
+    conic = [one for one in _programs_solved(checked) if one.program.problem_class in CONES]
+    rows = [row for row in _rows_of(solver) if isinstance(row, SolverRow)]
+    missing = (missing_cones(row, _cones_of(one)) for one in conic for row in rows)
+    return sorted(set[str]().union(*missing)) if conic else None
+
+
+def _cones_of(one: Checked) -> list[Cone]:
+    """The cones of a program: their kinds are the same at any size."""
+    return cones(one, defaultdict(lambda: 3))
 
 
 def unread_option(option: str, checked: Checked, by: str | SolverRow | None) -> OptionError:
@@ -144,7 +156,7 @@ def _solves(one: Checked, row: Kernel | SolverRow) -> bool:
     if isinstance(row, Kernel):
         return known_as(row, one) is not None
     if _is_conic(row, one):
-        return not missing_cones(row, cones(one, defaultdict(lambda: 3)))  # the same kinds at any size
+        return not missing_cones(row, _cones_of(one))
     return row is LBFGS and one.program.problem_class == "smooth"
 
 

@@ -5,8 +5,9 @@ Z's smallest eigenvalues: zero exactly when the rank is reached. Solves and upda
 Convex Optimization and Euclidean Distance Geometry, chapter 4, "convex iteration"). The first D of each start
 is a random projector, or the one at a given start. A large weight on <Z, D> reaches the rank soon, at any
 nearby point; a small one finds good points and seldom reaches the rank. So the weight is small at first and
-raised whenever the residual stops falling. Every round's point is repaired, certified and scored like a conic
-solver's. It is a heuristic: the status says whether the rank was reached.
+raised whenever the residual stops falling. First weight, growth, the residual that counts as zero and the
+number of rounds are parameters of the program (section ``search``). Every round's point is repaired,
+certified and scored like a conic solver's. It is a heuristic: the status says whether the rank was reached.
 """
 
 import time
@@ -21,7 +22,7 @@ from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
 from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import assemble_solution
 from mmopt.driver.remarks import unscaled_warning
-from mmopt.driver.run_solver import Best
+from mmopt.driver.run_solver import SECONDS_TO_ANNOUNCE, Best
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import OptionError, TooLargeError
@@ -30,6 +31,7 @@ from mmopt.language.atoms.expression_types import Curvature, matrix
 from mmopt.language.check.infer_types import infer
 from mmopt.language.check.names_and_relations import rank_line
 from mmopt.language.evaluate.constraint_misses import rank_residual
+from mmopt.language.syntax.program_sections import SEARCH
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
 from mmopt.limits import time_not_counted
 from mmopt.numerics.arrays import Array
@@ -127,16 +129,44 @@ def penalised(instance: Instance) -> Penalised:
     return Penalised(scaled, scaling, lower(bound), direction, z, size, int(rank))
 
 
+@dataclass(frozen=True)
+class Search:
+    """The parameters of a search (``SEARCH``), as the program or the caller sets them."""
+
+    penalty: float
+    growth: float
+    zero: float
+    rounds: float
+
+    def __post_init__(self) -> None:
+        for name, holds, words in (
+            ("penalty", self.penalty > 0, "positive"),
+            ("growth", self.growth >= 1, "at least 1"),
+            ("zero", 0 < self.zero < 1, "between 0 and 1"),
+            ("rounds", self.rounds >= 1 and self.rounds == int(self.rounds), "a whole number, at least 1"),
+        ):
+            if not holds:
+                raise OptionError(
+                    f"the parameter '{name}' of a search is {words}, not {getattr(self, name):g}"
+                )
+
+    @classmethod
+    def of(cls, instance: Instance, limits: Mapping[str, Any]) -> "Search":
+        """The search for an instance; ``max_iterations`` of the caller's ``limits`` are its rounds."""
+        values = {p.name: instance.env[p.name] for p in instance.program.search}
+        rounds = limits.get("max_iterations")
+        return cls(**{**SEARCH, **values, **({} if rounds is None else {"rounds": float(rounds)})})
+
+
+def most_solves(instance: Instance, limits: Mapping[str, Any]) -> int:
+    """The largest number of solves of a search, with the caller's ``limits`` (starts, max_iterations)."""
+    rounds = int(Search.of(instance, limits).rounds)
+    return (limits.get("starts") or RANK_STARTS) * rounds + bool(instance.program.multipliers)
+
+
 RANK_STARTS = 10
-RANK_ROUNDS = 40  # of one start
-# The first weight of <Z, D>, relative to the scaled objective. On prefix sums over 2 to 6 cells, 1 ends at
-# the best known strategies in half of the starts and near singular ones in the others; 3 ends up to a fifth
-# above them in nearly all, 10 up to a half. So every second start begins with LARGER times as much.
-PENALTY = 1.0
-LARGER = 3.0
-HALVED = 0.5  # where the residual does not fall below this part of the one before,
-RAISED = 1.5  # the weight is multiplied by this
-RANK_REACHED = 1e-6  # a residual below this is the solver's rounding
+LARGER = 3.0  # times the first weight: every second start begins so, as one alone may end near singular ones
+HALVED = 0.5  # where the residual does not fall below this part of the one before, the weight grows
 # The tolerance of a solver in a round. SCS tests 1e-5 of it, Clarabel 1e-2, the others all of it.
 ACCURACY = {"interior point": 1e-7, "first order": 1e-2}
 NO_BETTER = ("no round of the search is better than measuring every cell (the identity), which this is",)
@@ -151,6 +181,7 @@ class _RankSearch:
     task: Task
     problem: Penalised
     row: SolverRow
+    search: Search
     options: Options
     clock: Clock
     best: Best
@@ -169,22 +200,23 @@ class _RankSearch:
             self.clock.is_over or self.last.stop == Stop.INFEASIBLE or self.best.gap <= self.options.tolerance
         )
 
-    def alternate(self, start: int, weight: float, direction: Array, rounds: int) -> None:
+    def alternate(self, start: int, weight: float, direction: Array) -> None:
         """One start, by its number: solve and take a new direction in turn, until the rank is reached."""
         before = np.inf
-        for number in range(1, rounds + 1):
+        for number in range(1, int(self.search.rounds) + 1):
             row = {"start": start, "round": number, "penalty": weight}
-            z = self.solve(weight * direction, row)
-            if z is None or self.is_over or (residual := row["residual"]) <= RANK_REACHED:
+            z = self.solve(direction, row)
+            if z is None or self.is_over or (residual := row["residual"]) <= self.search.zero:
                 return
             if residual > HALVED * before:
-                weight *= RAISED
+                weight *= self.search.growth
             before, direction = residual, self.problem.projector(z)
 
     def solve(self, direction: Array, row: dict[str, float]) -> Array | None:
         """One round: Z at the solver's point, None when there is no point."""
         problem, scaling = self.problem, self.problem.scaling
-        problem.direction.value = (direction + direction.T) / 2
+        direction = (direction + direction.T) / 2
+        problem.direction.value = row["penalty"] * direction
         options = replace(self.options, tolerance=ACCURACY[self.row.method], max_iterations=None)
         with closing(run(self.row, problem.lowered, options, self.clock)) as points:
             for point in points:
@@ -193,12 +225,17 @@ class _RankSearch:
                     break  # the first has the accuracy
         last = self.last
         row |= {} if last.iterations is None else {"iterations": last.iterations}
+        if self.options.history:
+            entries = zip(*np.triu_indices(problem.side), strict=True)
+            row |= {f"direction[{i}, {j}]": float(direction[i, j]) for i, j in entries}
         self.history.append(row)
         if len(last.variables) < len(self.task.program.choose):
             return None
         repaired = self.best.offer(*scaling.undone(last.variables, last.multipliers))
         z = problem.matrix(last.variables)
         row["residual"] = rank_residual(z, problem.rank)
+        values = np.linalg.eigvalsh((z + z.T) / 2)[::-1]
+        row |= {f"eigenvalue[{i}]": float(value) for i, value in enumerate(values)}
         if repaired is not None and repaired.is_feasible:
             row["objective"] = repaired.objective
         self.best.tell(self.task, self.row.name, self.clock.elapsed, self.used)
@@ -209,11 +246,12 @@ class _RankSearch:
         stop = self.best.stop(self.options, self.clock)
         if stop == Stop.REACHED:
             return stop
-        if reached := sum("objective" in row and row["residual"] <= RANK_REACHED for row in self.history):
+        zero = self.search.zero
+        if reached := sum("objective" in row and row["residual"] <= zero for row in self.history):
             rank = f"{Stop.RANK} in {reached} of {self.history[-1]['start']} starts"
         else:
             smallest = min((row["residual"] for row in self.history if "residual" in row), default=np.inf)
-            residual = f"(residual {smallest:.1e})" if smallest > RANK_REACHED else "at a feasible point"
+            residual = f"(residual {smallest:.1e})" if smallest > zero else "at a feasible point"
             rank = f"{Stop.NO_RANK} {residual}"
             stop = stop or (Stop.ITERATIONS if limited else None)
         return f"{stop}, {rank}" if stop else rank
@@ -224,12 +262,17 @@ def predicted_search(instance: Instance, solver: str | SolverRow | None = None) 
 
     Errors as ``conic_solver``.
     """
-    return predicted(instance, conic_solver(instance, solver)).seconds * RANK_STARTS * RANK_ROUNDS
+    return predicted_round(instance, conic_solver(instance, solver)) * most_solves(instance, {})
+
+
+def predicted_round(instance: Instance, row: SolverRow) -> float:
+    """Seconds of a round: its solve, as predicted, and as much again to compile it and to score its point."""
+    return 2.0 * predicted(instance, row).seconds
 
 
 def _refuse_too_long(instance: Instance, row: SolverRow, times: int, limit: float) -> None:
     """Refuse a search without time for one solve, or, without a time limit, with too many solves."""
-    once = predicted(instance, row).seconds
+    once = predicted_round(instance, row)
     if once > limit:
         raise TooLargeError(
             f"'{instance.program.name}' solves one problem after another, and over {instance.workload.n} "
@@ -252,8 +295,10 @@ def solve_rank(task: Task) -> Solution:
     without one it returns the identity unless it finds a better point.
     ``max_iterations`` is the number of rounds of a start. The history has a row for every round:
     ``start``, ``round``, ``penalty`` (the weight of <Z, D>), the solver's ``iterations``, ``residual`` (the
-    first singular value of Z beyond the rank, relative to the largest, before the repair) and
-    ``objective`` (after the repair; absent when the repaired point is not feasible).
+    first singular value of Z beyond the rank, relative to the largest, before the repair), every
+    ``eigenvalue[i]`` of that Z (in the scale of the solve), the largest first, and ``objective`` (after the
+    repair; absent when the repaired point is not feasible). With the option ``history`` it has D too,
+    the entries ``direction[i, j]`` of its upper half.
 
     Raises
     ------
@@ -263,17 +308,20 @@ def solve_rank(task: Task) -> Solution:
     """
     started, instance, program, start = time.monotonic(), task.instance, task.program, task.start
     row = conic_solver(instance, task.solver)
-    chosen = task.options(tolerance=row.tolerance, starts=RANK_STARTS, seed=0, penalty=PENALTY)
+    chosen = task.options(tolerance=row.tolerance, starts=RANK_STARTS, seed=0)
     chosen = chosen if start is None else replace(chosen, starts=1)
-    assert chosen.starts is not None and chosen.seed is not None and chosen.penalty is not None
-    rounds = chosen.max_iterations or RANK_ROUNDS
-    _refuse_too_long(instance, row, chosen.starts * rounds, chosen.time_limit)
+    assert chosen.starts is not None and chosen.seed is not None
+    parameters, times = Search.of(instance, vars(chosen)), most_solves(instance, vars(chosen))
+    _refuse_too_long(instance, row, times, chosen.time_limit)
+    once = predicted_round(instance, row)
+    if min(once * times, chosen.time_limit) > SECONDS_TO_ANNOUNCE:
+        task.tell(row.name, 0.0, 0, np.nan, None, certified=False, predicted=once, solves=times)
     problem = penalised(instance)
     first = start
     with suppress(OptionError):  # a program that takes no strategy, or one with another number of rows
         first = start or adopt(instance, Strategy(np.eye(instance.workload.n), program.meaning.norm))
     with Clock(chosen.time_limit) as clock:
-        search = _RankSearch(task, problem, row, chosen, clock, Best(instance))
+        search = _RankSearch(task, problem, row, parameters, chosen, clock, Best(instance))
         offered = None if first is None else search.best.offer(first, {})
         if program.multipliers:
             # The relaxation without the rank: the best multipliers for the bound.
@@ -283,9 +331,8 @@ def solve_rank(task: Task) -> Solution:
                 break
             search.alternate(
                 number + 1,
-                chosen.penalty * (LARGER if number % 2 else 1.0),
+                parameters.penalty * (LARGER if number % 2 else 1.0),
                 problem.first_projector(start, [chosen.seed, number]),
-                rounds,
             )
     best, last = search.best, search.last
     point = best.feasible_or_raise(

@@ -70,7 +70,6 @@ def solve(
     start: Any = None,
     starts: int | None = None,
     seed: int | None = None,
-    penalty: float | None = None,
     arrays: str | None = None,
     givens: Mapping[str, Any] | None = None,
     progress: Report | None = None,
@@ -112,7 +111,6 @@ def solve(
         have a section ``from strategy``. As for ``certify``, for example a baseline, "haar".
     starts, seed : of the search of a program of class rank or smooth; a program that names its starts has no
         others.
-    penalty : first weight of the rank in the search of a program of class rank.
     arrays : library that the kernel ``nuclear`` computes with, and a device: "cupy", "torch:cuda".
     givens : arrays by name, for givens of the program without a source or in place of one; or the name of a
         baseline, for its rows: ``{"Q": "hierarchical(branching=4)"}``.
@@ -140,7 +138,6 @@ def solve(
         "threads": threads,
         "starts": starts,
         "seed": seed,
-        "penalty": penalty,
         "arrays": arrays,
     }
     overrides = {name: value for name, value in given_options.items() if value is not None}

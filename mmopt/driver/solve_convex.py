@@ -46,7 +46,17 @@ from mmopt.limits import time_left
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
-from mmopt.solvers import Claim, Clock, Iteration, Options, SolverRow, choose_solver, is_free, predicted, total
+from mmopt.solvers import (
+    Claim,
+    Clock,
+    Iteration,
+    Options,
+    SolverRow,
+    choose_solver,
+    is_free,
+    predicted,
+    total,
+)
 from mmopt.strategies import as_dense
 
 # The share of the tolerance for the parts; the rest is for the rounding of the lift.

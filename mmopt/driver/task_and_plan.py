@@ -325,7 +325,7 @@ class Progress:
     ``iterations`` is None where the solver does not count them. ``certified`` is False for a kernel's own
     count, before the program was evaluated. A solve that is predicted to take more than
     ``run_solver.SECONDS_TO_ANNOUNCE`` is announced before it begins: then ``predicted`` has the seconds, and
-    there is no objective (NaN).
+    there is no objective (NaN). A search solves up to ``solves`` times, and ``predicted`` is of one.
     """
 
     program: str
@@ -338,6 +338,7 @@ class Progress:
     certified: bool = True
     predicted: float | None = None
     is_logarithmic: bool = False
+    solves: int = 1
 
     @property
     def gap(self) -> float | None:
@@ -417,8 +418,10 @@ class Task:
         *,
         certified: bool = True,
         predicted: float | None = None,
+        solves: int = 1,
     ) -> None:
         """Report the state of a solve, if the caller has a ``report``."""
         if self.report is not None:
             figures = (self.program.name, solver, seconds, iterations, objective, bound, self.program.sense)
-            self.report(Progress(*figures, certified, predicted, self.instance.checked.is_logarithmic))
+            is_logarithmic = self.instance.checked.is_logarithmic
+            self.report(Progress(*figures, certified, predicted, is_logarithmic, solves))

@@ -473,6 +473,7 @@ class _Writer(_Printer):
         yield p.sense, [_Line(self.write(p.objective)[0])]
         yield "subject to", [self.constraint(c) for c in p.constraints]
         yield "start", [line for s in p.starts for line in self.start(s)]
+        yield "search", [self.assignment(a, "=") for a in p.search]
         yield "repair", [self.assignment(a, self.styled("set")) for a in p.repair]
         if p.value is not None:
             yield "value", [_Line(self.write(p.value)[0])]

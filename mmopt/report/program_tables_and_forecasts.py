@@ -14,7 +14,7 @@ from rich.text import Text
 
 from mmopt.compiler import Cone, Instance, bind, cones
 from mmopt.compiler.reductions import SECTOR_TOTALS, obstacle
-from mmopt.driver.rank_search import RANK_ROUNDS, RANK_STARTS
+from mmopt.driver.rank_search import most_solves, predicted_round
 from mmopt.driver.smooth_search import Coordinates
 from mmopt.driver.task_and_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
@@ -23,7 +23,7 @@ from mmopt.language.atoms.expression_types import Type
 from mmopt.language.check.sections_after_constraints import solved_programs
 from mmopt.language.syntax.syntax_tree import SubProgram, names_in
 from mmopt.language.typeset import plain_words, prose
-from mmopt.report.table_style import Row, Table, bold, cell, duration, memory, pairs_table, rows_table
+from mmopt.report.table_style import Row, Table, bold, cell, duration, figure, memory, pairs_table, rows_table
 from mmopt.solvers import (
     KERNELS,
     LBFGS,
@@ -44,9 +44,6 @@ from mmopt.solvers import (
     size_of,
 )
 from mmopt.workloads import Workload
-
-# The search of a program of class rank, in words.
-SEARCH = f"up to {RANK_STARTS * RANK_ROUNDS} solves, how many is not known; times are of one"
 
 
 @dataclass(frozen=True)
@@ -124,10 +121,12 @@ def sizes_of(
     solver: str | None = None,
     *,
     reduce: bool = True,
+    limits: Mapping[str, Any] | None = None,
 ) -> list[Sizes]:
     """The sizes of a program, of the steps of a procedure that depend on no earlier step, or of factors.
 
-    ``reduce`` False: over all cells, even where a workload is large.
+    ``reduce`` False: over all cells, even where a workload is large. ``limits``: options, of which starts and
+    iterations bound a search.
 
     An argument that a step takes as a parameter, a number that no size depends on, may still be unknown.
 
@@ -138,10 +137,12 @@ def sizes_of(
     """
     plan = plan_solve(program, workload, givens, reduce=reduce, solver=solver)
     if plan.factors:
-        factors = [_planned(part, solver, ", ".join(names)) for part, names in plan.attributes.items()]
+        factors = [
+            _planned(part, solver, limits, ", ".join(names)) for part, names in plan.attributes.items()
+        ]
         return [replace(s, reductions=(plan.split, *s.reductions), is_factor=True) for s in factors]
     if not program.steps:
-        return [_planned(plan, solver)]
+        return [_planned(plan, solver, limits)]
     env, out = plan.instance.env, []
     for step in (step for step in program.steps if isinstance(step, SubProgram)):
         solved = Program.load(step.program)
@@ -150,16 +151,22 @@ def sizes_of(
         if {name for name, _ in step.arguments} <= arguments.keys() | numbers:
             values = {name: evaluate(expr, env) for name, expr in arguments.items()}
             inner = plan_instance(bind(solved, workload, values), solver, reduce=reduce)
-            out.append(_planned(inner, solver, step.name))
+            out.append(_planned(inner, solver, limits, step.name))
     return out
 
 
-def _planned(plan: SolvePlan, solver: str | None, step: str = "") -> Sizes:
+def _planned(plan: SolvePlan, solver: str | None, limits: Mapping[str, Any] | None, step: str = "") -> Sizes:
     """The sizes of a plan's problem, with the reductions that the plan makes."""
-    return replace(sizes_at(plan.instance, solver, step), components=plan.split, reductions=plan.lines)
+    sizes = sizes_at(plan.instance, solver, step, limits)
+    return replace(sizes, components=plan.split, reductions=plan.lines)
 
 
-def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> Sizes:
+def sizes_at(
+    instance: Instance,
+    solver: str | None = None,
+    step: str = "",
+    limits: Mapping[str, Any] | None = None,
+) -> Sizes:
     """The sizes of a program with its numbers filled in. A smooth program is searched, not handed over."""
     program, sizes = instance.program, instance.sizes()
     is_searched = program.problem_class == "smooth"
@@ -186,6 +193,12 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
     if chosen is not None and not is_searched:
         with suppress(Error):
             conic = chosen if chosen in {row.name for row in SOLVERS} else conic_solver(instance, None).name
+    search = ""
+    if program.problem_class == "rank":
+        search = f"up to {(times := most_solves(instance, limits or {})):,} solves"
+        if chosen is not None:
+            once = predicted_round(instance, conic_solver(instance, solver))
+            search += f" of about {figure(once, 1)} s each, {duration(once * times)} in all; most end sooner"
     return Sizes(
         program=program.name,
         step=step,
@@ -200,7 +213,7 @@ def sizes_at(instance: Instance, solver: str | None = None, step: str = "") -> S
         refusal=refusal,
         memory_limit=memory_limit(),
         conic=conic,
-        search=SEARCH * (program.problem_class == "rank"),
+        search=search,
     )
 
 
@@ -250,7 +263,7 @@ def sizes_tables(sizes: Sequence[Sizes]) -> Iterator[object]:
 
 _SECTION = re.compile(
     r"^(program|title|source|class|language|formulation of|about|given|parameter|let|require|choose|minimize|"
-    r"maximize|subject to|start|steps|repair|value|strategy|covariance|certificate|bound|proof)\b",
+    r"maximize|subject to|start|search|steps|repair|value|strategy|covariance|certificate|bound|proof)\b",
     re.MULTILINE,
 )
 _PROSE = re.compile(r"^(?:about|proof)[^\n]*\n((?:(?:[ \t][^\n]*)?\n)*)", re.MULTILINE)

@@ -23,6 +23,9 @@ SolverLike = str | Callable[..., Any] | None
 """A caller's solver: a name, ``conic``, ``module:function``, or a function of one ``ConicProblem``."""
 
 
+WORDS = (CONIC, *(kernel.name for kernel in KERNELS))  # that may stand where a conic solver's name does
+
+
 def as_solver(solver: SolverLike) -> str | SolverRow | None:
     """A name as it is, and the row of a function; OptionError for anything else."""
     if solver is None or isinstance(solver, str):
@@ -45,7 +48,7 @@ def solver_name(solver: SolverLike) -> str | None:
         return reference(row.function) if row.function is not None else row.name
     if row is None or is_kernel(row) or row.lower() in (LBFGS.name, CONIC):
         return None if row is None else row.lower()
-    return solver_row(row, [CONIC, *(k.name for k in KERNELS)]).name
+    return solver_row(row, WORDS).name
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
     """
     size = needed, *_ = size_of(instance)
     if not is_free(name):
-        row = name if isinstance(name, SolverRow) else solver_row(str(name), [CONIC, *(k.name for k in KERNELS)])
+        row = name if isinstance(name, SolverRow) else solver_row(str(name), WORDS)
         if missing := missing_cones(row, needed):
             able = [r.name for r in SOLVERS if not missing_cones(r, needed)]
             raise UnsuitableError(

@@ -31,7 +31,6 @@ class Options:
         a log or from printed output.
     starts : how many starts a search makes (classes rank and smooth).
     seed : of the random numbers of such a search.
-    penalty : first weight of the rank in the trace heuristic (class rank), relative to the scaled objective.
     arrays : library whose arrays a kernel computes with, with a device after a colon ("cupy", "torch:cuda").
     """
 
@@ -43,7 +42,6 @@ class Options:
     history: bool = False
     starts: int | None = None
     seed: int | None = None
-    penalty: float | None = None
     arrays: str | None = None
 
     def __post_init__(self) -> None:
@@ -68,7 +66,6 @@ OPTION_LIMITS: Mapping[str, tuple[type, str, Callable[[Any], bool], str]] = Mapp
     {
         "tolerance": (Real, "a number", lambda value: 0 < value < 1, "a tolerance lies between 0 and 1"),
         "time_limit": (Real, "a number", _is_positive, "a time limit is a positive number of seconds"),
-        "penalty": (Real, "a number", lambda value: 0 < value < math.inf, "a penalty is a positive number"),
         "seed": (Integral, "a whole number", lambda value: value >= 0, "a seed is at least 0"),
         "max_iterations": (Integral, "a whole number", _is_positive, "'max_iterations' is at least 1"),
         "threads": (Integral, "a whole number", _is_positive, "'threads' is at least 1"),

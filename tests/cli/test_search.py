@@ -8,7 +8,7 @@ import pytest
 from tolerances import RECOMPUTED
 
 THREE = "domain: {a: {range: [0, 3], width: 1}}\nworkload: [{product: {a: prefix}}]\n"
-SEARCH = ("--program", "min_error", "--starts", "2", "--seed", "3", "--penalty", "2")
+SEARCH = ("--program", "min_error", "--starts", "2", "--seed", "3", "--given", "penalty=2")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 Guards rank_search.py.
 """
 
+import itertools
 import re
 import signal
 import time
@@ -13,10 +14,10 @@ import numpy as np
 import pytest
 from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, ROUNDING
 
-from mmopt import OptionError, Program, Solution, SolverError, Workload, solve
+from mmopt import OptionError, Program, ProgramError, Solution, SolverError, Workload, solve, verify
 from mmopt.compiler import bind, cones
 from mmopt.driver import Progress
-from mmopt.driver.rank_search import _RankSearch
+from mmopt.driver.rank_search import Search, _RankSearch
 from mmopt.errors import TooLargeError
 from mmopt.language import violation
 from mmopt.language.check.names_and_relations import rank_line
@@ -147,11 +148,65 @@ def test_history_has_a_row_for_every_round_and_the_repaired_point_is_saved(tmp_p
     two = solve(PREFIX, "min_error", starts=2, seed=5)
     assert list(alone.history) == [row for row in two.history if row["start"] == 1]
     assert alone.history[0]["residual"] != other.history[0]["residual"]
-    assert (two.options["seed"], two.options["starts"], two.options["penalty"]) == (5, 2, 1.0)
+    assert (two.options["seed"], two.options["starts"]) == (5, 2)
+
+
+def test_the_search_is_set_in_the_text_and_by_the_caller(subtests: pytest.Subtests) -> None:
+    """Its parameters change the rounds that they say, whoever sets them; the claims are the same."""
+    section = "search\n    penalty = 4\n    growth = 3\n    zero = 0.5\n    rounds = 2\n"
+    text = Program.load("min_error").text
+    written = Program.parse(text[: text.index("search\n")] + section + text[text.index("repair\n") :])
+    passed = {"penalty": 4, "growth": 3, "zero": 0.5, "rounds": 2}
+    here, there = solve(PREFIX, written, starts=4), solve(PREFIX, "min_error", starts=4, givens=passed)
+    assert here.history == there.history and here.bound_grade == there.bound_grade == "proved"
+    assert verify(here, PREFIX, "min_error").holds and verify(there, PREFIX).holds
+    for start in (1, 2, 3, 4):
+        rows = [row for row in here.history if row["start"] == start]
+        assert rows[0]["penalty"] == (12 if start % 2 == 0 else 4)
+        assert len(rows) <= 2 and all(row["residual"] > 0.5 for row in rows[:-1])
+        for before, after in itertools.pairwise(rows):
+            assert after["penalty"] in (before["penalty"], 3 * before["penalty"])
+    for edit, said in (
+        ("growth = 3", "growth: vector[n] = ones(n)"),
+        ("growth = 3", "growht = 3"),
+        ("growth = 3", "growth = sum(u)"),
+    ):
+        with subtests.test(said), pytest.raises(ProgramError):
+            solve(PREFIX, Program.parse(written.text.replace(edit, said)))
+    with pytest.raises(ProgramError, match="belong to 'class rank'"):
+        Program.parse(INSIDE.replace("repair\n", "search\n    penalty = 2\nrepair\n"))
+    with pytest.raises(ProgramError, match="'growth'"):  # lines do not depend on it
+        solve(PREFIX, Program.parse(written.text.replace("axis=0) <= 1", "axis=0) <= growth", 1)))
+
+
+def test_a_saved_program_without_the_section_is_the_shipped_one() -> None:
+    """As version 0.1.0 wrote it."""
+    text = Program.load("min_error").text
+    old = Program.parse(text[: text.index("search\n")] + text[text.index("repair\n") :])
+    s = solve(PREFIX, old, starts=1)
+    assert s.bound_grade == "proved" and verify(s, PREFIX, "min_error").holds
+    assert list(s.history) == list(solve(PREFIX, "min_error", starts=1).history)
+
+
+def test_a_round_has_its_eigenvalues_and_its_direction() -> None:
+    s = solve(TWO, few(), starts=1, history=True)
+    last, row = s.history[-2:]
+    side, rank = 7, 2
+    values = [row[f"eigenvalue[{i}]"] for i in range(side)]
+    assert values == sorted(values, reverse=True)
+    assert row["residual"] == pytest.approx(np.sort(np.abs(values))[-1 - rank] / values[0], rel=RECOMPUTED)
+    upper = np.zeros((side, side))
+    for i, j in zip(*np.triu_indices(side), strict=True):
+        upper[i, j] = row[f"direction[{i}, {j}]"]
+    direction = upper + np.triu(upper, 1).T
+    assert direction @ direction == pytest.approx(direction, abs=1e-12)  # a projector
+    assert np.trace(direction) == pytest.approx(side - rank)
+    assert not any(name.startswith("direction") for name in solve(TWO, few(), starts=1).history[-1])
+    assert last["start"] in (0, 1) and "eigenvalue[0]" in last
 
 
 def test_rank_that_is_not_reached_is_said() -> None:
-    s = solve(PREFIX, "min_error", penalty=0.3, max_iterations=1, starts=2)
+    s = solve(PREFIX, "min_error", givens={"penalty": 0.3}, max_iterations=1, starts=2)
     smallest = min(row["residual"] for row in s.history)
     assert len(s.history) == 2 and smallest > 1e-3
     assert s.status.stop == f"iteration limit, rank not reached (residual {smallest:.1e})"
@@ -206,7 +261,13 @@ def test_a_profile_that_is_passed() -> None:
 def test_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, passed = time.monotonic, []
     monkeypatch.setattr(time, "monotonic", lambda: clock() + 1e5 * bool(passed))
-    s = solve(PREFIX, "min_error", starts=100_000, time_limit=1e5, progress=passed.append)
+    announced = []
+
+    def noted(p: Progress) -> None:
+        (passed if p.predicted is None else announced).append(p)
+
+    s = solve(PREFIX, "min_error", starts=100_000, time_limit=1e5, progress=noted)
+    assert [p.solves for p in announced] == [4_000_000]
     assert re.fullmatch(r"time limit, rank (reached in \d+ of \d+ starts|not reached \(.*\))", s.status.stop)
     assert s.status.feasible and s.objective >= s.error_bound
 
@@ -306,7 +367,8 @@ def test_it_never_ends_above_the_identity() -> None:
 def test_a_rank_that_is_reached_where_lines_fail_is_not_called_one_that_is_not() -> None:
     rounds = [{"start": 1, "round": 1, "residual": 0.0}]
     best = SimpleNamespace(stop=lambda options, clock: None)
-    search = SimpleNamespace(best=best, options=None, clock=None, history=rounds)
+    parameters = Search(1.0, 1.0, 1e-6, 1.0)
+    search = SimpleNamespace(best=best, options=None, clock=None, history=rounds, search=parameters)
     assert _RankSearch.stop(search, limited=False) == "rank not reached at a feasible point"
     assert is_stop("rank not reached at a feasible point")
     assert is_stop(f"time limit, {_RankSearch.stop(search, limited=False)}")

@@ -26,7 +26,6 @@ VALUES: dict[str, Any] = {
     "start": "identity",
     "starts": 2,
     "seed": 0,
-    "penalty": 0.5,
     "arrays": "numpy",
     "derive": True,
 }

@@ -213,7 +213,7 @@ def test_ctrl_c_from_outside_at_any_moment_of_the_solver_s_work() -> None:
     assert output.splitlines()[-1] == "stopped: interrupted True"
 
 
-EXPECTED = "expected a name ('clarabel'), 'module:function', or a function of a ConicProblem"
+EXPECTED = "expected a name ('clarabel'), 'conic', 'module:function', or a function of a ConicProblem"
 
 
 def test_options_that_are_refused(subtests: pytest.Subtests) -> None:
@@ -241,13 +241,19 @@ def test_options_that_are_refused(subtests: pytest.Subtests) -> None:
                 f"{classes}",
             )
             for option, classes in (
-                ("penalty", "rank"),
                 ("starts", "rank and smooth"),
                 ("seed", "rank and smooth"),
             )
         ),
-        ("min_error", {"penalty": 0.0}, "a penalty is a positive number, not 0.0"),
-        ("min_error", {"penalty": float("inf")}, "a penalty is a positive number, not inf"),
+        *(
+            ("min_error", {"givens": {name: value}}, f"the parameter '{name}' of a search is {words}")
+            for name, value, words in (
+                ("penalty", 0.0, "positive, not 0"),
+                ("growth", 0.5, "at least 1, not 0.5"),
+                ("zero", 1.0, "between 0 and 1, not 1"),
+                ("rounds", 2.5, "a whole number, at least 1, not 2.5"),
+            )
+        ),
         ("min_error", {"starts": 0}, "'starts' is at least 1, not 0"),
         ("min_error", {"seed": -1}, "a seed is at least 0, not -1"),
     ]:

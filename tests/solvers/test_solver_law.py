@@ -43,7 +43,7 @@ from mmopt.solvers import (
 from mmopt.solvers.conic_problem import Handover
 from tests.solvers.separate import NEEDS, separate
 
-ONE = {"starts": 2, "seed": 7, "penalty": 0.5, "arrays": "numpy"}
+ONE = {"starts": 2, "seed": 7, "arrays": "numpy"}
 
 PREFIX = Workload.from_matrix(np.tri(3) / 3)
 
@@ -261,8 +261,8 @@ def test_options_reach_a_kernel(subtests: pytest.Subtests) -> None:
 
 def test_the_search_takes_its_options() -> None:
     assert LBFGS not in SOLVERS and not LBFGS.cones
-    with pytest.raises(OptionError, match="penalty"):
-        solve(PREFIX, "p_identity", solver=LBFGS.name, penalty=0.5)
+    with pytest.raises(OptionError, match="arrays"):
+        solve(PREFIX, "p_identity", solver=LBFGS.name, arrays="numpy")
     one, two = (solve(PREFIX, "p_identity", solver=LBFGS.name, starts=n, seed=1) for n in (1, 3))
     assert (len(one.history), len(two.history)) == (1, 3)
     assert one.bound is not None and one.bound <= one.objective

@@ -197,7 +197,7 @@ def _dry_run(
     ``chosen`` : in words the choice where no program is named, of which ``program`` is one; else "".
     """
     refuse_unread(check(program), solver, options)
-    sizes = sizes_of(program, workload, givens, solver, reduce=options["reduce"])
+    sizes = sizes_of(program, workload, givens, solver, reduce=options["reduce"], limits=options)
     summary = {
         "program": program.name,
         "workload": {"queries": workload.m, "cells": workload.n, "hash": workload.hash},

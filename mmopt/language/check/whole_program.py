@@ -31,6 +31,7 @@ from mmopt.language.check.names_and_relations import (
 from mmopt.language.check.sections_after_constraints import check_closing
 from mmopt.language.syntax.parse_and_write_expressions import MAX_NESTING, STRICT
 from mmopt.language.syntax.program import Program
+from mmopt.language.syntax.program_sections import SEARCH
 from mmopt.language.syntax.syntax_tree import (
     Assignment,
     Constraint,
@@ -151,6 +152,7 @@ def _check_sections(
                 check_curvature_of_sides(c, constraints[c.name], scope)
     types = dict(names.types)
     fixed = names.dims | {name for name, inferred in types.items() if inferred.is_constant}
+    _declare_search(program, names)
     scope = check_closing(program, names, derived=frozenset(let.name for let in derived))
     return Checked(
         program,
@@ -229,6 +231,18 @@ def _declare_parameter(p: Assignment, names: Names) -> None:
     # A number without a kind keeps the sign: ``bind`` refuses a value of another.
     names.new(p.name, p.span)
     names.types[p.name] = declared_type(p.declared, default.curvature) if p.declared else default
+
+
+def _declare_search(program: Program, names: Names) -> None:
+    """Define the parameters of a search, after the lines, which do not use them."""
+    for p in program.search:
+        hint = suggest(p.name, SEARCH)
+        program.source.require(p.name in SEARCH, p.span, f"a search has no parameter '{p.name}'", hint)
+        is_number = p.declared is None and names.infer(p.expr).is_constant
+        program.source.require(
+            is_number, p.span, f"'{p.name}' is a number", f"write: {p.name} = {SEARCH[p.name]:g}"
+        )
+        _declare_parameter(p, names)
 
 
 def _inside(c: Constraint, names: Names) -> Scope:

@@ -130,6 +130,7 @@ class Program(Displayed):
     constraints: tuple[Constraint, ...] = ()
     steps: tuple[Step, ...] = ()
     starts: tuple[Start, ...] = ()
+    search: tuple[Assignment, ...] = ()
     repair: tuple[Assignment, ...] = ()
     value: Expr | None = None
     neighbours: Neighbourhood | None = None
@@ -143,6 +144,11 @@ class Program(Displayed):
         objective: Expr | None = self.objective  # a procedure has none
         aim = f"{self.sense} {to_source(objective)}" if objective is not None else self.problem_class
         return f"Program({self.name}: {self.title or aim})"
+
+    @property
+    def changeable(self) -> tuple[Assignment, ...]:
+        """What a caller may set: its parameters, and those of its search."""
+        return (*self.parameters, *self.search)
 
     @property
     def multipliers(self) -> tuple[Multiplier, ...]:
@@ -315,6 +321,7 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         "constraints": tuple(with_dimensions(c, declared, source) for c in named),
         "steps": each("steps", step),
         "starts": each("start", start),
+        "search": each("search", assignment),
         "repair": each("repair", assignment),
         "value": one("value", parse_expr, None),
         "meaning": _meaning(source, sections),

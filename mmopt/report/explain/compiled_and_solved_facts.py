@@ -132,7 +132,7 @@ def _givens(instance: Instance) -> Iterator[GivenFacts]:
     """The givens, parameters and lets of the program, with their origin and their figures."""
     program, env = instance.program, instance.env
     origins = {d.name: d.source for d in program.givens}
-    origins |= {p.name: "the program's default" for p in program.parameters}
+    origins |= {p.name: "the program's default" for p in program.changeable}
     origins |= dict.fromkeys(instance.passed, "passed by the caller")
     origins |= {let.name: "computed (let)" for let in program.lets}
     for name, origin in origins.items():

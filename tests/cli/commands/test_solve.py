@@ -4,6 +4,7 @@ Guards strategies_and_reports.py.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -175,11 +176,18 @@ def test_a_bound_is_derived_where_none_is_stated(run: Any, files: Path) -> None:
     assert asked["derived_grade"] == "proved" and asked["derived_bound"] != asked["bound"]
 
 
-def test_how_long_a_search_takes_is_not_said_to_be_known(run: Any, files: Path) -> None:
-    words = "up to 400 solves, how many is not known; times are of one"
-    done = run("solve", files / "total.yaml", "--program", "min_error", "--dry-run")
-    assert f"search {words}" in " ".join(done.out.split())
-    asked = run("solve", files / "total.yaml", "--program", "min_error", "--dry-run", "--json")
-    assert [problem["search"] for problem in json.loads(asked.out)["problems"]] == [words]
+def test_a_forecast_counts_the_solves_of_a_search(run: Any, files: Path) -> None:
+    for more, times in (
+        ((), 400),
+        (("--starts", "3", "--max-iterations", "7"), 21),
+        (("--starts", "2", "--given", "rounds=5"), 10),
+    ):
+        command = ("solve", files / "total.yaml", "--program", "min_error", "--dry-run", *more)
+        (problem,) = json.loads(run(*command, "--json").out)["problems"]
+        said = re.fullmatch(
+            r"up to (\d+) solves of about \S+ s each, \S+ (s|min) in all; most end sooner", problem["search"]
+        )
+        assert said is not None and int(said[1]) == times
+        assert f"search {problem['search']}" in " ".join(run(*command).out.split())
     convex = run("solve", files / "total.yaml", "--program", "l2_strategy", "--dry-run", "--json")
     assert [problem["search"] for problem in json.loads(convex.out)["problems"]] == [None]

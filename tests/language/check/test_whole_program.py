@@ -49,6 +49,7 @@ def renamed(program: Program, rng: np.random.Generator) -> tuple[str, dict[str, 
     own = {n.split(".")[0] for n in checked.scope.types if n != "objective"} | set(checked.scope.dims)
     own |= {c.name for c in program.constraints}
     own |= {c.family.index for c in program.constraints if c.family}
+    own -= {p.name for p in program.search}  # words of the language
     new = dict(zip(sorted(own), (f"z{i}_{'αxΣ'[i % 3]}" for i in rng.permutation(len(own))), strict=True))
     keep = {*FUNCTIONS, *SECTIONS, *KINDS, *RESERVED, "from", "random", "strategy", "T", *program_names()}
 
