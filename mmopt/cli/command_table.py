@@ -294,6 +294,14 @@ COMMANDS: Mapping[str, Command] = {
             ),
         ],
         chart=GapChart,
+        trace=Annotated[
+            bool,
+            typer.Option(
+                "--trace",
+                help="Show the way from the text to the answer as a tree: lines, numbers, reductions, cones, "
+                "solvers, repair, judge, with sizes and seconds.",
+            ),
+        ],
         as_json=Json,
         verbose=Annotated[
             bool,

@@ -22,7 +22,7 @@ from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
 from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import assemble_solution
 from mmopt.driver.remarks import unscaled_warning
-from mmopt.driver.run_solver import SECONDS_TO_ANNOUNCE, Best
+from mmopt.driver.run_solver import SECONDS_TO_ANNOUNCE, Best, solver_stage
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import OptionError, TooLargeError
@@ -334,6 +334,10 @@ def solve_rank(task: Task) -> Solution:
                 parameters.penalty * (LARGER if number % 2 else 1.0),
                 problem.first_projector(start, [chosen.seed, number]),
             )
+        search.best.stages.append(
+            solver_stage(instance, row, clock, search.last)
+            | {"iterations": search.used, "solves": len(search.history)}
+        )
     best, last = search.best, search.last
     point = best.feasible_or_raise(
         clock,

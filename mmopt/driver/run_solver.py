@@ -4,15 +4,15 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, Scaling, is_shipped, lower, scale
+from mmopt.compiler import Instance, Scaling, cones, is_shipped, lower, scale, variables
 from mmopt.driver.accepted_options_and_inputs import OPTIONS_OF_SOLVERS, unread_option
 from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import Ending, Row, understates_error
+from mmopt.driver.judge.assemble_solution import Ending, Row, Stage, understates_error
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_and_meaning import (
     Candidate,
@@ -32,6 +32,7 @@ from mmopt.errors import Error, SolverError, UndecidedError
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.component_arrays import plain
 from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import (
     Claim,
@@ -58,6 +59,8 @@ class Best:
     multipliers: Mapping[str, Array] | None = None
     unrepaired: Mapping[str, Array] | None = None  # the point, before its repair
     derived: Derived | None = None  # a bound read off the program's constraints
+    stages: list[Stage] = field(default_factory=list)  # of all solvers that were run for it
+    moved: Mapping[str, float] = field(default_factory=dict)  # as ``_moves``, once it is settled
 
     def offer(
         self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
@@ -129,10 +132,21 @@ class Best:
 
     def settle(self) -> None:
         """Drop what only another point, or a failure, would need: it may be large."""
+        self.moved = self._moves()
         # A user's program tests its derived bound with them.
         self.unrepaired = None if is_shipped(self.instance.checked) else self.unrepaired
         if self.point is not None:
             self.uncharged = self.point = replace(self.point, memo=Memo())
+
+    def _moves(self) -> dict[str, float]:
+        """How far the repair moved each variable of the best point, of its size, where these are arrays."""
+        before = plain(self.unrepaired or {})
+        after = plain(self.point.variables) if self.point is not None else {}
+        pairs = {n: (before[n], v) for n, v in after.items() if isinstance(before.get(n), np.ndarray)}
+        return {
+            f"moved {n}": float(np.linalg.norm(new - old) / max(float(np.linalg.norm(new)), 1e-300))
+            for n, (old, new) in pairs.items()
+        }
 
     def stop(self, options: Options, clock: Clock, is_over: bool | None = None) -> Stop | None:
         """The reason for the end: the gap is reached, Ctrl-C, or the time is over; None for another one.
@@ -165,6 +179,8 @@ class Best:
 
     def ending(self, point: Candidate, **how: Any) -> Ending:
         """The ending with the best ``point``, a feasible one, and the best bound; ``how``: other fields."""
+        moved = self.moved or self._moves()
+        repair: Stage = {"stage": "repair", "before": point.before, "after": point.after, **moved}
         return Ending(
             objective=point.objective,
             proved=point.proved,
@@ -173,6 +189,7 @@ class Best:
             bound=self.bound,
             derived=self.derived,
             multipliers=self.multipliers or {},
+            stages=[*self.stages, repair],
             **how,
         )
 
@@ -229,14 +246,14 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
     seconds_before = time.monotonic() - started
     scaled: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
-    derives_early = False
+    derives_early, scaling = False, 0.0
     history: list[Row] = []
     reported = -math.inf
     with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
         if isinstance(row, Claim):
             points = row.points(instance, options, clock)
         else:
-            scaled = scale(instance)
+            scaled, scaling = scale(instance), clock.elapsed
             # Where the derived bound is the only one it may end the run at the first point, which a few more
             # iterations sharpen.
             is_only = task.derives and instance.program.certificate is None
@@ -252,11 +269,17 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                 )
                 history += [iteration.row(seconds_before, certified=False) for iteration in counted]
                 if len(last.variables) == len(instance.program.choose):
+                    began = clock.elapsed
                     best.offer(last.variables, last.multipliers, last.polar)
                     if derives_early and best.gap > options.tolerance:
                         best.derive(task, started)
                     if (scored := best.iteration(last, clock.elapsed)) is not None:
                         history.append(scored.row(seconds_before, certified=True))
+                        row_of_point = {
+                            k: v for k, v in history[-1].items() if k not in ("seconds", "certified")
+                        }
+                        spent = clock.elapsed - began
+                        best.stages.append({"stage": "point", "seconds": spent, **row_of_point})
                 if last.variables or clock.elapsed - reported >= SECONDS_BETWEEN:
                     reported = clock.elapsed
                     best.tell(task, row.name, reported, last.iterations)
@@ -267,6 +290,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                 if best.gap <= options.tolerance or (clock.is_over and has_point):
                     break
         solved = clock.elapsed
+        compiling = {} if scaled is None else {"scaling": scaling, "compiling": clock.handed_over - scaling}
+        best.stages.append(solver_stage(instance, row, clock, last) | compiling)
     assert last is not None
     stop, final = _reason_for_end(best, options, clock, last), last
     solver_is_named = not is_free(task.solver)
@@ -305,6 +330,30 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         history=history,
         warnings=warnings,
     )
+
+
+def solver_stage(
+    instance: Instance, row: SolverRow | Claim, clock: Clock, last: Point | None
+) -> dict[str, Any]:
+    """The stage of a solver: its words, its seconds, and what it got; a kernel gets the program as it is."""
+    facts: dict[str, Any] = {}
+    if not isinstance(row, Claim):
+        listed = cones(instance.checked, instance.sizes())
+        facts = {
+            "cones": ", ".join(f"{c.count:,} {c.kind} of size {c.size:,} ({c.origin})" for c in listed),
+            "unknowns": variables(instance.checked, instance.sizes()),
+            **dict(zip(("rows", "columns", "nonzeros"), clock.handed or (), strict=False)),
+        }
+    words = {} if last is None else {"word": last.raw, "iterations": last.iterations}
+    return {
+        "stage": "solver",
+        "seconds": clock.elapsed,
+        "solver": row.name,
+        "version": row.version,
+        **words,
+        "cells": instance.workload.n,
+        **facts,
+    }
 
 
 def _options_of(row: SolverRow | Claim, task: Task) -> Options:

@@ -29,7 +29,7 @@ from mmopt.driver.accepted_options_and_inputs import (
     workload_for,
 )
 from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, start_strategy
-from mmopt.driver.judge.assemble_solution import Ending, assemble_solution
+from mmopt.driver.judge.assemble_solution import Ending, Stage, assemble_solution
 from mmopt.driver.judge.charge_rounded_queries import charged_objective
 from mmopt.driver.judge.score_and_meaning import bound_of, starts_from, upper_value
 from mmopt.driver.rank_search import solve_rank
@@ -143,7 +143,7 @@ def solve(
     overrides = {name: value for name, value in given_options.items() if value is not None}
     overrides |= {"verbose": verbose, "history": history}
     Options(**overrides)  # a bad option is refused before any work
-    row = as_solver(solver)
+    row, started = as_solver(solver), time.monotonic()
     if program in program_names():  # read once: part of the package
         checked = shipped(str(program))
     else:
@@ -154,10 +154,16 @@ def solve(
         named = named_givens(givens, checked.written, workload)
         strategy = None if start is None else start_strategy(start, checked.written, workload, overrides)
         named = {**({} if strategy is None else row_parameter(checked.written, strategy)), **named}
+        planning = time.monotonic()
         plan = plan_solve(checked, workload, named, reduce=reduce, solver=row)
+        stages: tuple[Stage, ...] = (
+            {"stage": "check", "seconds": began - started},
+            {"stage": "plan", "seconds": time.monotonic() - planning},
+        )
         point = None if strategy is None else adopt(plan.instance, strategy)
         with blas_threads(plan.largest, threads) if plan.split else nullcontext():
-            return with_total(solve_task(Task(plan, row, overrides, progress, point, derive)), began)
+            solution = solve_task(Task(plan, row, overrides, progress, point, derive))
+            return with_total(replace(solution, stages=(*stages, *solution.stages)), began)
 
 
 def solve_task(task: Task) -> Solution:

@@ -27,7 +27,7 @@ from mmopt.compiler import scale
 from mmopt.compiler.reductions import SolvedPart
 from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import Ending, assemble_solution, combine_factors
+from mmopt.driver.judge.assemble_solution import Ending, Stage, assemble_solution, combine_factors
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_and_meaning import Candidate, gap_of, improves, may_move, meaning, refuted
 from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, unknown_errors
@@ -135,6 +135,7 @@ def _continue_slowly(task: Task, first: Solution) -> Solution:
     return replace(
         best,
         reductions=(*first.reductions, *second.reductions),
+        stages=(*first.stages, *second.stages),
         seconds={name: first.seconds[name] + second.seconds[name] for name in second.seconds},
         iterations=total([first.iterations, second.iterations]),
         history=(
@@ -182,6 +183,7 @@ def _solve_whole(task: Task) -> Solution:
     if not task.plan.split and (error := singular_error(task.instance)) is not None:
         raise error
     point, ending = _run_solvers(task)
+    solved = time.monotonic()
     _refuse_endless(task, point, ending.stop)
     ending = replace(ending, reductions=task.plan.lines)
     for rounds_left in reversed(range(MOST_ROUNDS)):
@@ -199,6 +201,9 @@ def _solve_whole(task: Task) -> Solution:
     # Two more solves are for programs whose solver struggled.
     if not is_bounded and derived.word.lower() not in ("solved", "optimal"):
         _refuse_endless(task, None, derived.stop)
+    if task.derives:
+        stage: Stage = {"stage": "derive", "seconds": time.monotonic() - solved}
+        derived = replace(derived, stages=[*derived.stages, stage])
     return assemble_solution(task.instance, point.env, derived)
 
 
@@ -328,7 +333,7 @@ def _run_solvers(task: Task) -> tuple[Candidate, Ending]:
                     *shifted_rows(last.history, run=runs, iteration=ending.iterations or 0),
                 ],
             )
-    return point, ending
+    return point, replace(ending, stages=[*best.stages, *ending.stages[-1:]])
 
 
 def _other_solver(task: Task, row: SolverRow | Claim) -> SolverRow | None:
@@ -348,6 +353,7 @@ class Parts:
     endings: list[Ending] = field(default_factory=list)
     stops: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # why each ended, and its warnings
     history: list[Mapping[str, float | bool]] = field(default_factory=list)  # each row with its part
+    stages: list[Stage] = field(default_factory=list)  # likewise
     tolerance: float = 0.0  # of the whole: the caller's, or the largest default of the solvers
 
     def solved(self, plan: SolvePlan, share: float) -> SolvedPart:
@@ -411,6 +417,7 @@ class Parts:
             point, ending = _run_solvers(replace(self.whole, plan=plan, overrides=overrides))
         self.endings.append(ending)
         self.stops.append((ending.stop, ending.warnings))
+        self.stages += [{"part": len(self.endings), **stage} for stage in ending.stages]
         self.history += [
             {"part": len(self.endings), **row} for row in shifted_rows(ending.history, seconds=began)
         ]
@@ -432,6 +439,7 @@ def _solve_parts(task: Task) -> Solution:
     instance, parts, best = task.instance, Parts(task), Best(task.instance)
     lifted = parts.solved(task.plan, 1.0)
     seconds = time.monotonic() - parts.started
+    best.stages = parts.stages
     best.offer(adopt(instance, as_dense(lifted.strategy)), lifted.multipliers)
     if (point := best.feasible_point) is None:
         lines = "; ".join(task.plan.lines)

@@ -96,6 +96,7 @@ UNCHECKED = (
     "options",
     "scaling",
     "history",
+    "stages",
     "reductions",
     "warnings",
     "survived",

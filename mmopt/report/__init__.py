@@ -11,6 +11,7 @@
 - ``strategy_charts.py``: charts of a strategy: its entries, the cost of each cell, the error of each query
 - ``convergence_chart.py``: charts of convergence: gap against seconds and iterations
 - ``explain/``: a program explained
+- ``trace_tree.py``: the way of one program from its text to its answer, as a tree
 - ``displays_frames_and_charts.py``: displays, named columns and charts of the objects that users hold
 - ``exported_names.py``: all that other folders use of this one, loaded on first use
 - ``report_page.py``: a report: one page of all of it

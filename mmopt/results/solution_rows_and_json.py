@@ -1,7 +1,6 @@
 """A solution for a reader: rows of a table, and one JSON object."""
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         ("seconds", ", ".join(f"{name} {t:.2f}" for name, t in s.seconds.items())),
     ]
     word = "factor" if s.is_in_factors else "step"
-    for name, step in (s.steps if s.is_in_factors else _few(s.steps)).items():
+    for name, step in few_steps(s).items():
         bound, up = "no bound", step.sense == "minimize"
         if step.bound is not None:
             gap = f"gap {rounded(step.gap, 2, up=True, layout='e')} ({_gap_words(step)})"
@@ -123,13 +122,14 @@ def error_rows(s: Solution, scaled: str = "", bound_by: str = "") -> list[tuple[
     ]
 
 
-def _few(steps: Mapping[str, Solution]) -> dict[str, Solution]:
-    """The steps to show: of one that was repeated often only the last."""
-    names = {step: step.partition(" ")[0] for step in steps}  # without the number of a repetition
+def few_steps(solution: Solution) -> dict[str, Solution]:
+    """The steps to show: every factor; of a step that was repeated often only the last."""
+    steps = dict(solution.steps)
+    names = {step: step if solution.is_in_factors else step.partition(" ")[0] for step in steps}
     repeats = Counter(names.values())
     return {
-        step: solution
-        for step, solution in steps.items()
+        step: solved
+        for step, solved in steps.items()
         if repeats[names[step]] <= SHOWN_REPEATS or step == f"{names[step]} {repeats[names[step]]}"
     }
 

@@ -37,6 +37,12 @@ class Handover:
     def cones(self) -> Any:
         return self.data["dims"]
 
+    @property
+    def matrix_size(self) -> tuple[int, int, int]:
+        """Rows, columns and nonzeros of the constraints; some solvers get equations apart from cones."""
+        parts = [self.data[key] for key in ("A", "G") if self.data.get(key) is not None]
+        return sum(p.shape[0] for p in parts), parts[0].shape[1], sum(p.nnz for p in parts)
+
     def named(self, raw: Any) -> Named:
         """Variables and multipliers by the program's names, from a solver's raw solution."""
         solution = self.chain.invert(raw, self.inverse)

@@ -54,6 +54,7 @@ from mmopt.report import (
     solution_rows,
     subworkloads_table,
     templates_table,
+    trace as traced,
     tuning_table,
     verification_report,
     write_convergence_chart,
@@ -82,17 +83,18 @@ def solve(
     out: Path | None,
     history: Path | None,
     chart: Path | None,
+    trace: bool,
     as_json: bool,
     verbose: bool,
     **options: Any,
 ) -> None:
     """Print the best strategy, with its proof; write it, and how it was reached, where files are named."""
     _check_files(out, history, chart, dry_run=dry_run)
-    if dry_run and start is not None:
-        raise OptionError("--dry-run solves nothing, so --start has no effect")
-    options = options_for(
-        verbose=verbose, history=verbose or history is not None or chart is not None, **options
-    )
+    for option, is_wanted in (("--start", start is not None), ("--trace", trace)):
+        if dry_run and is_wanted:
+            raise OptionError(f"--dry-run solves nothing, so {option} has no effect")
+    is_kept = verbose or trace or history is not None or chart is not None
+    options = options_for(verbose=verbose, history=is_kept, **options)
     options |= {"reduce": not no_reduce, "start": start, "derive": derive}
     request = read_request(workload)
     solution, plan = None, None
@@ -111,18 +113,25 @@ def solve(
     interrupted = solution.status.is_interrupted
     if interrupted:
         note("interrupted: this is the best certified point so far")
-    _answer(as_json, solution, plan, _tables(solution, request.workload, plan, verbose), out)
+    tree = traced(solution, request.workload) if trace else None
+    tables = _tables(solution, request.workload, plan, verbose) if tree is None else [tree]
+    _answer(as_json, solution, plan, tables, out, {} if tree is None else {"trace": tree.summary()})
     _write_history(solution, history, chart, Path(request.path).name)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
 def _answer(
-    as_json: bool, solution: Solution, plan: Plan | None, tables: Iterable[object], out: Path | None
+    as_json: bool,
+    solution: Solution,
+    plan: Plan | None,
+    tables: Iterable[object],
+    out: Path | None,
+    more: Mapping[str, Any] | None = None,
 ) -> None:
     """Print a solution with its release, where there is one; save it where a file is named."""
     release = {} if plan is None else {"release": plan.summary()}
-    answer(as_json, {**solution.summary(), **release}, tables)
+    answer(as_json, {**solution.summary(), **release, **(more or {})}, tables)
     if out is not None:
         note(f"saved: {solution.save(out)}")
 

@@ -4,6 +4,7 @@ Figures that contradict each other are refused, such as a bound above the object
 """
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
@@ -49,6 +50,7 @@ from mmopt.strategies import (
 )
 
 Row = Mapping[str, float | bool]  # of a history
+Stage = Mapping[str, float | int | bool | str | None]  # of a solve: ``Solution.stages``
 
 
 def value_of(instance: Instance, env: Mapping[str, Any], objective: float) -> float:
@@ -86,6 +88,7 @@ class Ending:
     measured : a strategy equal to the point's meaning up to a rotation of its rows, to be kept in its place.
     starts : further multipliers (n,) for the bound on total error.
     derived : a bound read off the program's lines; the bound of a program that has no other.
+    stages : what was done, in its order.
     """
 
     objective: float
@@ -110,6 +113,7 @@ class Ending:
     starts: Sequence[Array] = ()
     unrepaired: Mapping[str, Any] | None = None
     derived: Derived | None = None
+    stages: Sequence[Stage] = ()
 
 
 def _measured_strategy(
@@ -301,6 +305,7 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
     ContradictionError : two figures that cannot both be right, such as a claimed bound above the objective of
         a feasible point.
     """
+    started = time.monotonic()
     objective, bound, multipliers, warnings = (
         ending.objective,
         ending.bound,
@@ -397,6 +402,7 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
         derived_bound=None if derived is None else derived.bound,
         derived_grade=None if derived is None else derived.grade,
         derived_from={} if derived is None else derived.saved,
+        stages=(*ending.stages, {"stage": "figures", "seconds": time.monotonic() - started}),
     )
 
 
@@ -436,6 +442,7 @@ def combine_factors(workload_hash: str, factors: Mapping[str, Solution]) -> Solu
         scaling={},
         workload_hash=workload_hash,
         history=(),
+        stages=(),
         warnings=(),
         steps=dict(factors),
         objective_grade=weakest(*(s.objective_grade for s in each)),

@@ -260,12 +260,7 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
         in_blocks = f" in {counted(blocks, 'separate block')}" if blocks else ""
         return None, f"not built to be counted, it has about {rows:,} rows{in_blocks}"
     row = solver_row(sizes.conic)
-    data = hand_over(lower(scale(instance)[0]), row.cvxpy).data
-    # Solvers that take equations and cones apart have them in A and G, others all in A.
-    parts = [data[key] for key in ("A", "G") if data.get(key) is not None]
-    return MatrixFacts(
-        row.name, sum(p.shape[0] for p in parts), parts[0].shape[1], sum(p.nnz for p in parts)
-    ), ""
+    return MatrixFacts(row.name, *hand_over(lower(scale(instance)[0]), row.cvxpy).matrix_size), ""
 
 
 # -- the form in which each line of a program goes to the solver, in words
