@@ -25,11 +25,6 @@ def solver_words(incomplete: str) -> list[str]:
     return _beginning(incomplete, [CONIC, *names])
 
 
-def compared_solver_words(incomplete: str) -> list[str]:
-    """Those of a comparison, which may be all."""
-    return [*_beginning(incomplete, ["all"]), *solver_words(incomplete)]
-
-
 def baseline_words(incomplete: str) -> list[str]:
     """Baselines, by all their names."""
     from mmopt.strategies import baselines

@@ -37,7 +37,6 @@ from mmopt.cli.command_options import (
     Verbose,
     WorkloadFile,
     baseline_words,
-    compared_solver_words,
     listed,
     program_words,
     solver_words,
@@ -446,7 +445,7 @@ COMMANDS: Mapping[str, Command] = {
             str | None,
             typer.Option(
                 metavar="X,Y",
-                autocompletion=listed(compared_solver_words),
+                autocompletion=listed(solver_words),
                 help="Solvers, separated by commas; all: the kernels that know a program, and every solver "
                 "that is installed. Default: the one that solve would choose.",
             ),

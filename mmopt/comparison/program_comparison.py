@@ -7,7 +7,7 @@ import contextlib
 import copy
 import math
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
@@ -16,14 +16,14 @@ from mmopt.comparison.isolated_tasks import Isolated, Outcome, limit_in_bytes
 from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker import Solving
 from mmopt.display_base_classes import Charted, Tabular
-from mmopt.driver.accepted_options_and_inputs import READ_BY_CLASS as READERS, is_solved_by, lacked_cones
+from mmopt.driver.accepted_options_and_inputs import READ_BY_CLASS as READERS, is_solved_by
 from mmopt.driver.task_and_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, check, program_names
 from mmopt.privacy.epsilon_delta_rho import Privacy
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, as_workload
-from mmopt.solvers import KERNELS, LBFGS, SOLVERS, Options, SolverLike, solver_name
+from mmopt.solvers import CONIC, KERNELS, LBFGS, SOLVERS, Options, SolverLike, solver_name
 from mmopt.solvers.conic_solvers import installed_others
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 from mmopt.workloads import Workload
@@ -92,7 +92,7 @@ class Combination:
     """One program with one solver (None: as ``solve`` would choose) and tolerance (None: the solver's).
 
     was_named : whether the caller named the program; else a search that is predicted to take too long is left
-        out. why_not : why it is not solved: the solver, one of ``ALL``, lacks what it needs.
+        out. why_not : of those of ``ALL`` that are not tried.
     """
 
     program: Program
@@ -137,7 +137,7 @@ def compare(
         searches that are predicted to take more than a third of the time limit. Those that search come last.
     solvers : as for ``solve``, functions only where they can be imported ("module:function"). By default the
         one that ``solve`` would choose for each program; ["all"]: the kernels that know a program, and
-        every solver installed, of which those without its cones are left out, with the reason.
+        every solver installed; those without its cones have an outcome that says so.
     tolerances : requested certified gaps; by default that of each solver.
     privacy, neighbours : those of the release for which errors are predicted (``Outcome.rmse``), as for
         ``release``; by default errors are at unit noise, which cannot be compared across noises.
@@ -215,19 +215,19 @@ def combinations(
     ]
 
 
-def _every_solver(program: Program) -> Iterator[tuple[str | None, str]]:
-    """The kernels that know a program, and every solver installed, each with what it lacks, in words."""
+def _every_solver(program: Program) -> list[tuple[str | None, str]]:
+    """The kernels that know a program, and every solver installed with its cones; then why not the rest."""
     checked = check(program)
-    able = [name for name in (*(row.name for row in KERNELS), LBFGS.name) if is_solved_by(checked, name)]
-    if program.problem_class == "closed form":
-        yield None, ""
-        return
-    yield from ((name, "") for name in able)
-    for name in (*(row.name for row in SOLVERS if row.is_installed), *installed_others()):
-        if (lacking := lacked_cones(checked, name)) is None:
-            yield name, "it takes cones, and this program has none"
-        else:
-            yield name, f"it lacks the {' and the '.join(lacking)} cone" if lacking else ""
+    conic = [*(row.name for row in SOLVERS if row.is_installed), *installed_others()]
+    every = [*(kernel.name for kernel in KERNELS), LBFGS.name, *conic]
+    able = [name for name in every if is_solved_by(checked, name)]
+    others = [name for name in conic if name not in able]
+    has_cones = is_solved_by(checked, CONIC)
+    why = "they lack a cone that it needs" if has_cones else "they take cones, and it has none"
+    rest: list[tuple[str | None, str]] = (
+        [(None, f"not with {', '.join(others)}: {why}")] if able and others else []
+    )
+    return [*((name, "") for name in able), *rest] or [(None, "")]
 
 
 def _default_names() -> list[str]:
@@ -302,7 +302,7 @@ def outcomes(
                 if begin is not None:
                     begin(f"{chosen[number - 1]} ({number} of {len(chosen)})")
                 if why_not := chosen[number - 1].why_not:
-                    yield _not_started(task, why_not, Stop.UNSUITABLE)
+                    yield replace(_not_started(task, why_not), stop=Stop.UNSUITABLE)
                 elif processes.interrupted:
                     yield _not_started(task, INTERRUPTED_WORDS)
                 elif left <= 0:
@@ -322,15 +322,15 @@ def _refuse_unread(programs: Sequence[Program], options: Iterable[str]) -> None:
             raise OptionError(f"no program compared has an option '{name}'")
 
 
-def _not_started(task: Solving, why: str, stop: Stop = Stop.NOT_STARTED) -> Outcome:
-    """The outcome of a task that is not started: there is no time, or its solver lacks what it needs."""
+def _not_started(task: Solving, why: str) -> Outcome:
+    """The outcome of a task for whose start there was no time."""
     return Outcome(
         task.program.name,
         task.solver or "",
         None,
         problem=why,
         reason=why,
-        stop=stop,
+        stop=Stop.NOT_STARTED,
         formulation_of=task.program.formulation_of,
         tolerance=task.tolerance,
     )

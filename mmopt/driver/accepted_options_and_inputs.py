@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from mmopt.compiler import Cone, cones
+from mmopt.compiler import cones
 from mmopt.errors import OptionError, SolverError, UnsuitableError, WorkloadError, suggest
 from mmopt.language import Checked, Program, shipped
 from mmopt.language.syntax.syntax_tree import Repeat, SubProgram
@@ -96,19 +96,6 @@ def is_solved_by(checked: Checked, solver: str | SolverRow | Kernel) -> bool:
     return any(_solves(one, row) for one in _programs_solved(checked) for row in rows)
 
 
-def lacked_cones(checked: Checked, solver: str) -> list[str] | None:
-    """The kinds of cones of the program, or of its steps, that a solver lacks; None where it has no cones."""
-    conic = [one for one in _programs_solved(checked) if one.program.problem_class in CONES]
-    rows = [row for row in _rows_of(solver) if isinstance(row, SolverRow)]
-    missing = (missing_cones(row, _cones_of(one)) for one in conic for row in rows)
-    return sorted(set[str]().union(*missing)) if conic else None
-
-
-def _cones_of(one: Checked) -> list[Cone]:
-    """The cones of a program: their kinds are the same at any size."""
-    return cones(one, defaultdict(lambda: 3))
-
-
 def unread_option(option: str, checked: Checked, by: str | SolverRow | None) -> OptionError:
     """The error for an option that the program's class, or its solver, does not read."""
     program, classes = checked.program, READ_BY_CLASS[option]
@@ -156,7 +143,7 @@ def _solves(one: Checked, row: Kernel | SolverRow) -> bool:
     if isinstance(row, Kernel):
         return known_as(row, one) is not None
     if _is_conic(row, one):
-        return not missing_cones(row, _cones_of(one))
+        return not missing_cones(row, cones(one, defaultdict(lambda: 3)))  # the same kinds at any size
     return row is LBFGS and one.program.problem_class == "smooth"
 
 

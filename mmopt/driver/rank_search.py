@@ -27,7 +27,7 @@ from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import OptionError, TooLargeError
 from mmopt.language import evaluate
-from mmopt.language.atoms.expression_types import Curvature, matrix
+from mmopt.language.atoms.expression_types import LARGEST_DIM, Curvature, matrix
 from mmopt.language.check.infer_types import infer
 from mmopt.language.check.names_and_relations import rank_line
 from mmopt.language.evaluate.constraint_misses import rank_residual
@@ -129,39 +129,28 @@ def penalised(instance: Instance) -> Penalised:
     return Penalised(scaled, scaling, lower(bound), direction, z, size, int(rank))
 
 
-@dataclass(frozen=True)
-class Search:
-    """The parameters of a search (``SEARCH``), as the program or the caller sets them."""
+def search_of(instance: Instance, limits: Mapping[str, Any]) -> dict[str, float]:
+    """The parameters of a search (``SEARCH``), as the program or the caller sets them.
 
-    penalty: float
-    growth: float
-    zero: float
-    rounds: float
-
-    def __post_init__(self) -> None:
-        for name, holds, words in (
-            ("penalty", self.penalty > 0, "positive"),
-            ("growth", self.growth >= 1, "at least 1"),
-            ("zero", 0 < self.zero < 1, "between 0 and 1"),
-            ("rounds", self.rounds >= 1 and self.rounds == int(self.rounds), "a whole number, at least 1"),
-        ):
-            if not holds:
-                raise OptionError(
-                    f"the parameter '{name}' of a search is {words}, not {getattr(self, name):g}"
-                )
-
-    @classmethod
-    def of(cls, instance: Instance, limits: Mapping[str, Any]) -> "Search":
-        """The search for an instance; ``max_iterations`` of the caller's ``limits`` are its rounds."""
-        values = {p.name: instance.env[p.name] for p in instance.program.search}
-        rounds = limits.get("max_iterations")
-        return cls(**{**SEARCH, **values, **({} if rounds is None else {"rounds": float(rounds)})})
+    ``max_iterations`` of the caller's ``limits`` are its rounds. OptionError for one out of range.
+    """
+    values = {**SEARCH, **{p.name: float(instance.env[p.name]) for p in instance.program.search}}
+    values["rounds"] = float(limits.get("max_iterations") or values["rounds"])
+    for name, holds, words in (
+        ("penalty", values["penalty"] > 0, "positive"),
+        ("growth", values["growth"] >= 1, "at least 1"),
+        ("zero", 0 < values["zero"] < 1, "between 0 and 1"),
+        ("rounds", values["rounds"] in range(1, LARGEST_DIM), "a whole number, at least 1"),
+    ):
+        if not holds:
+            raise OptionError(f"the parameter '{name}' of a search is {words}, not {values[name]:g}")
+    return values
 
 
 def most_solves(instance: Instance, limits: Mapping[str, Any]) -> int:
     """The largest number of solves of a search, with the caller's ``limits`` (starts, max_iterations)."""
-    rounds = int(Search.of(instance, limits).rounds)
-    return (limits.get("starts") or RANK_STARTS) * rounds + bool(instance.program.multipliers)
+    starts, rounds = limits.get("starts") or RANK_STARTS, int(search_of(instance, limits)["rounds"])
+    return int(starts) * rounds + bool(instance.program.multipliers)
 
 
 RANK_STARTS = 10
@@ -181,7 +170,7 @@ class _RankSearch:
     task: Task
     problem: Penalised
     row: SolverRow
-    search: Search
+    search: Mapping[str, float]
     options: Options
     clock: Clock
     best: Best
@@ -203,13 +192,13 @@ class _RankSearch:
     def alternate(self, start: int, weight: float, direction: Array) -> None:
         """One start, by its number: solve and take a new direction in turn, until the rank is reached."""
         before = np.inf
-        for number in range(1, int(self.search.rounds) + 1):
+        for number in range(1, int(self.search["rounds"]) + 1):
             row = {"start": start, "round": number, "penalty": weight}
             z = self.solve(direction, row)
-            if z is None or self.is_over or (residual := row["residual"]) <= self.search.zero:
+            if z is None or self.is_over or (residual := row["residual"]) <= self.search["zero"]:
                 return
             if residual > HALVED * before:
-                weight *= self.search.growth
+                weight *= self.search["growth"]
             before, direction = residual, self.problem.projector(z)
 
     def solve(self, direction: Array, row: dict[str, float]) -> Array | None:
@@ -246,7 +235,7 @@ class _RankSearch:
         stop = self.best.stop(self.options, self.clock)
         if stop == Stop.REACHED:
             return stop
-        zero = self.search.zero
+        zero = self.search["zero"]
         if reached := sum("objective" in row and row["residual"] <= zero for row in self.history):
             rank = f"{Stop.RANK} in {reached} of {self.history[-1]['start']} starts"
         else:
@@ -311,7 +300,7 @@ def solve_rank(task: Task) -> Solution:
     chosen = task.options(tolerance=row.tolerance, starts=RANK_STARTS, seed=0)
     chosen = chosen if start is None else replace(chosen, starts=1)
     assert chosen.starts is not None and chosen.seed is not None
-    parameters, times = Search.of(instance, vars(chosen)), most_solves(instance, vars(chosen))
+    parameters, times = search_of(instance, vars(chosen)), most_solves(instance, vars(chosen))
     _refuse_too_long(instance, row, times, chosen.time_limit)
     once = predicted_round(instance, row)
     if min(once * times, chosen.time_limit) > SECONDS_TO_ANNOUNCE:
@@ -331,7 +320,7 @@ def solve_rank(task: Task) -> Solution:
                 break
             search.alternate(
                 number + 1,
-                parameters.penalty * (LARGER if number % 2 else 1.0),
+                parameters["penalty"] * (LARGER if number % 2 else 1.0),
                 problem.first_projector(start, [chosen.seed, number]),
             )
         search.best.stages.append(

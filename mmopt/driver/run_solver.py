@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, Scaling, cones, is_shipped, lower, scale, variables
+from mmopt.compiler import Instance, Scaling, is_shipped, lower, scale
 from mmopt.driver.accepted_options_and_inputs import OPTIONS_OF_SOLVERS, unread_option
 from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import Ending, Row, Stage, understates_error
@@ -58,6 +58,7 @@ class Best:
     bound: float | None = None
     multipliers: Mapping[str, Array] | None = None
     unrepaired: Mapping[str, Array] | None = None  # the point, before its repair
+    missed: float = 0.0  # by that point
     derived: Derived | None = None  # a bound read off the program's constraints
     stages: list[Stage] = field(default_factory=list)  # of all solvers that were run for it
     moved: Mapping[str, float] = field(default_factory=dict)  # as ``_moves``, once it is settled
@@ -84,7 +85,7 @@ class Best:
             if repaired.is_feasible == best.is_feasible
             else repaired.is_feasible
         ):
-            best, self.unrepaired = repaired, values
+            best, self.unrepaired, self.missed = repaired, values, repaired.before
         self.uncharged = best
         # Multipliers that the certificate takes from the point replace those of the solver.
         multipliers = {**multipliers, **starts_from(self.instance, repaired.env)}
@@ -141,11 +142,11 @@ class Best:
     def _moves(self) -> dict[str, float]:
         """How far the repair moved each variable of the best point, of its size, where these are arrays."""
         before = plain(self.unrepaired or {})
-        after = plain(self.point.variables) if self.point is not None else {}
-        pairs = {n: (before[n], v) for n, v in after.items() if isinstance(before.get(n), np.ndarray)}
+        after = plain({} if self.point is None else self.point.variables)
         return {
-            f"moved {n}": float(np.linalg.norm(new - old) / max(float(np.linalg.norm(new)), 1e-300))
-            for n, (old, new) in pairs.items()
+            f"{n} moved by part": float(np.linalg.norm(v - before[n])) / max(float(np.linalg.norm(v)), 1e-300)
+            for n, v in after.items()
+            if isinstance(before.get(n), np.ndarray)
         }
 
     def stop(self, options: Options, clock: Clock, is_over: bool | None = None) -> Stop | None:
@@ -180,7 +181,12 @@ class Best:
     def ending(self, point: Candidate, **how: Any) -> Ending:
         """The ending with the best ``point``, a feasible one, and the best bound; ``how``: other fields."""
         moved = self.moved or self._moves()
-        repair: Stage = {"stage": "repair", "before": point.before, "after": point.after, **moved}
+        repair: Stage = {
+            "stage": "repair",
+            "missed before": self.missed,
+            "missed after": point.after,
+            **moved,
+        }
         return Ending(
             objective=point.objective,
             proved=point.proved,
@@ -246,7 +252,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
     seconds_before = time.monotonic() - started
     scaled: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
-    derives_early, scaling = False, 0.0
+    derives_early, scaling, place = False, 0.0, len(best.stages)
     history: list[Row] = []
     reported = -math.inf
     with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
@@ -275,11 +281,9 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                         best.derive(task, started)
                     if (scored := best.iteration(last, clock.elapsed)) is not None:
                         history.append(scored.row(seconds_before, certified=True))
-                        row_of_point = {
-                            k: v for k, v in history[-1].items() if k not in ("seconds", "certified")
-                        }
+                        ratio = {"gap": best.gap} if math.isfinite(best.gap) else {}
                         spent = clock.elapsed - began
-                        best.stages.append({"stage": "point", "seconds": spent, **row_of_point})
+                        best.stages.append({**history[-1], **ratio, "stage": "point", "seconds": spent})
                 if last.variables or clock.elapsed - reported >= SECONDS_BETWEEN:
                     reported = clock.elapsed
                     best.tell(task, row.name, reported, last.iterations)
@@ -290,8 +294,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                 if best.gap <= options.tolerance or (clock.is_over and has_point):
                     break
         solved = clock.elapsed
-        compiling = {} if scaled is None else {"scaling": scaling, "compiling": clock.handed_over - scaling}
-        best.stages.append(solver_stage(instance, row, clock, last) | compiling)
+        each = {"scaling": scaling, "compiling": clock.handed_over - scaling} if scaled else {}
+        best.stages.insert(place, solver_stage(instance, row, clock, last, each))
     assert last is not None
     stop, final = _reason_for_end(best, options, clock, last), last
     solver_is_named = not is_free(task.solver)
@@ -333,26 +337,24 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
 
 
 def solver_stage(
-    instance: Instance, row: SolverRow | Claim, clock: Clock, last: Point | None
+    instance: Instance,
+    row: SolverRow | Claim,
+    clock: Clock,
+    last: Point | None,
+    seconds_of: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """The stage of a solver: its words, its seconds, and what it got; a kernel gets the program as it is."""
-    facts: dict[str, Any] = {}
-    if not isinstance(row, Claim):
-        listed = cones(instance.checked, instance.sizes())
-        facts = {
-            "cones": ", ".join(f"{c.count:,} {c.kind} of size {c.size:,} ({c.origin})" for c in listed),
-            "unknowns": variables(instance.checked, instance.sizes()),
-            **dict(zip(("rows", "columns", "nonzeros"), clock.handed or (), strict=False)),
-        }
-    words = {} if last is None else {"word": last.raw, "iterations": last.iterations}
+    is_conic = isinstance(row, SolverRow)
+    got = {"gets": clock.handed} if is_conic else {}
     return {
-        "stage": "solver",
+        "stage": "solver" if is_conic else "kernel",
+        "name": f"{row.name} {row.version}",
         "seconds": clock.elapsed,
-        "solver": row.name,
-        "version": row.version,
-        **words,
         "cells": instance.workload.n,
-        **facts,
+        **got,
+        **{f"{name} took": seconds for name, seconds in (seconds_of or {}).items()},
+        "it says": None if last is None else last.raw,
+        "iterations": None if last is None else last.iterations,
     }
 
 

@@ -386,6 +386,7 @@ def solve_smooth(task: Task) -> Solution:
     certified = best.feasible_or_raise(
         clock, lambda: _no_smooth_point(program.name, best.point, raw, bool(ends))
     )
+    best.stages.append({"stage": "solver", "name": LBFGS.name, "seconds": clock.elapsed, "it says": raw})
     ending = best.ending(
         certified,
         stop=stop,

@@ -202,7 +202,11 @@ def _solve_whole(task: Task) -> Solution:
     if not is_bounded and derived.word.lower() not in ("solved", "optimal"):
         _refuse_endless(task, None, derived.stop)
     if task.derives:
-        stage: Stage = {"stage": "derive", "seconds": time.monotonic() - solved}
+        stage: Stage = {
+            "stage": "derive",
+            "name": "a bound off the lines",
+            "seconds": time.monotonic() - solved,
+        }
         derived = replace(derived, stages=[*derived.stages, stage])
     return assemble_solution(task.instance, point.env, derived)
 

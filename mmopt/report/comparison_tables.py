@@ -15,7 +15,6 @@ from mmopt.report.table_style import (
     Row,
     Table,
     bold,
-    by_reason,
     cell,
     clipped,
     figure,
@@ -276,7 +275,7 @@ def comparison_report(
     reasons = [
         *remarks,
         *left_out("Not ranked:", unranked),
-        *left_out("Left out:", _untried(ordered)),
+        *left_out("Left out:", ((o.reason, o.program) for o in ordered if not o.was_tried)),
         *left_out("Baselines left out:", ((clipped(one.reason), one.name) for one in factors if one.reason)),
     ]
     about = factors_legend(factors) if ranked.stated is None else ranking_legend(ranked)
@@ -284,14 +283,6 @@ def comparison_report(
     lines = [line for section in sections if section for line in ("", *section)]
     shown = [*parts, *lines[0 if tried else 1 :]]
     return Group(*(cell(part) if isinstance(part, str) else part for part in shown))  # type: ignore[arg-type]
-
-
-def _untried(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, str]]:
-    """Why outcomes were not tried, each reason with a program and those of its solvers that have it."""
-    named = (((o.reason, o.program), _solver(o, outcomes)) for o in outcomes if not o.was_tried)
-    for (reason, program), solvers in by_reason(named):
-        several = sum(o.program == program for o in outcomes) > 1
-        yield reason, f"{program} with {', '.join(solvers)}" if several else program
 
 
 def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeVar
 
 import rich.table
 from rich import box
@@ -13,7 +12,6 @@ from rich.text import Text
 
 from mmopt.numerics.outward import rounded
 
-Reason = TypeVar("Reason")
 Row = Sequence[object]  # texts, plain or in a style, and sentences with formulas
 
 
@@ -164,9 +162,9 @@ def clipped(text: str, longest: int = 200) -> str:
     return text if len(text) <= longest else f"{text[: longest - 2]} …"
 
 
-def by_reason(named: Iterable[tuple[Reason, str]]) -> list[tuple[Reason, list[str]]]:
+def by_reason(named: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     """Reasons in their order, each with the names that have it, once."""
-    reasons: dict[Reason, dict[str, None]] = {}
+    reasons: dict[str, dict[str, None]] = {}
     for reason, name in named:
         reasons.setdefault(reason, {})[name] = None
     return [(reason, list(names)) for reason, names in reasons.items()]

@@ -7,6 +7,7 @@ subject to ``A @ x + s = b`` with s in a product of cones K, whose rows are in t
 
 import itertools
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmopt.compiler import Lowered
-from mmopt.errors import UnsuitableError
+from mmopt.errors import UnsuitableError, counted
 from mmopt.numerics.arrays import Array
 from mmopt.solvers.options_points_and_clock import Iteration, Options
 
@@ -42,6 +43,23 @@ class Handover:
         """Rows, columns and nonzeros of the constraints; some solvers get equations apart from cones."""
         parts = [self.data[key] for key in ("A", "G") if self.data.get(key) is not None]
         return sum(p.shape[0] for p in parts), parts[0].shape[1], sum(p.nnz for p in parts)
+
+    @property
+    def words(self) -> str:
+        """What the solver gets, in words: its cones, where it has these, a quadratic objective, its matrix."""
+        dims, (rows, columns, nonzeros) = self.data.get("dims"), self.matrix_size
+        parts = []
+        if dims is not None:
+            plain = {"equation": dims.zero, "inequality": dims.nonneg, "exponential cone": dims.exp}
+            sized = {"second-order cone": dims.soc, "psd cone": dims.psd}
+            parts += [counted(number, name) for name, number in plain.items() if number]
+            parts += [
+                f"{counted(n, name)} of size {k}" for name in sized for k, n in Counter(sized[name]).items()
+            ]
+            parts += [counted(len(dims.p3d), "power cone")] * bool(dims.p3d)
+        quadratic = self.data.get("P")
+        parts += ["a quadratic objective"] * (quadratic is not None and quadratic.nnz > 0)
+        return ", ".join([*parts, f"{rows:,} × {columns:,} with {nonzeros:,} nonzeros"])
 
     def named(self, raw: Any) -> Named:
         """Variables and multipliers by the program's names, from a solver's raw solution."""

@@ -177,7 +177,7 @@ class Clock:
     interrupted: bool = False
     compiling: bool = False  # whether no solver has begun, which could hand over a point
     handed_over: float = 0.0  # seconds until the solver had the problem: the rest of compiling
-    handed: tuple[int, int, int] | None = None  # rows, columns and nonzeros of what it got
+    handed: str = ""  # what it got, in words
     _before: Any = None  # the handler of Ctrl-C before
 
     def __enter__(self) -> Clock:
@@ -195,9 +195,9 @@ class Clock:
             raise KeyboardInterrupt
         self.interrupted = True
 
-    def hand_over(self, size: tuple[int, int, int] | None = None) -> None:
-        """Note that the solver has the problem now, with a matrix of this ``size`` (``handed``)."""
-        self.handed = size
+    def hand_over(self, words: str) -> None:
+        """Note that the solver has the problem now: what it got, in ``words``."""
+        self.handed = words
         self.handed_over, self.compiling = self.elapsed, False
 
     def watch(self, intermediate_result: Any) -> None:

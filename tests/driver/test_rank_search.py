@@ -17,7 +17,7 @@ from tolerances import GAP, GAP_INTERIOR, PUBLISHED, RECOMPUTED, ROUNDING
 from mmopt import OptionError, Program, ProgramError, Solution, SolverError, Workload, solve, verify
 from mmopt.compiler import bind, cones
 from mmopt.driver import Progress
-from mmopt.driver.rank_search import Search, _RankSearch
+from mmopt.driver.rank_search import _RankSearch
 from mmopt.errors import TooLargeError
 from mmopt.language import violation
 from mmopt.language.check.names_and_relations import rank_line
@@ -367,8 +367,7 @@ def test_it_never_ends_above_the_identity() -> None:
 def test_a_rank_that_is_reached_where_lines_fail_is_not_called_one_that_is_not() -> None:
     rounds = [{"start": 1, "round": 1, "residual": 0.0}]
     best = SimpleNamespace(stop=lambda options, clock: None)
-    parameters = Search(1.0, 1.0, 1e-6, 1.0)
-    search = SimpleNamespace(best=best, options=None, clock=None, history=rounds, search=parameters)
+    search = SimpleNamespace(best=best, options=None, clock=None, history=rounds, search={"zero": 1e-6})
     assert _RankSearch.stop(search, limited=False) == "rank not reached at a feasible point"
     assert is_stop("rank not reached at a feasible point")
     assert is_stop(f"time limit, {_RankSearch.stop(search, limited=False)}")

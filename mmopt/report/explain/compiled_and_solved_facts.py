@@ -23,7 +23,7 @@ from mmopt.language.check.infer_types import Scope, infer, scoped
 from mmopt.language.check.names_and_relations import AXES
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.exact_rewriting import vectorised
-from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr
+from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, is_rank
 from mmopt.language.typeset import Formula, Sentence
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level, Split, Unlisted, plain
@@ -296,6 +296,9 @@ def _constraint(
     """A constraint and the form in which it is handed over; ``shared`` as in ``_curved``."""
     decided = line(checked, c)
     scope = decided.scope
+    if is_rank(c):
+        words = "left out: a weighted trace in the objective stands for it, round by round"
+        return Handed(c.name, relation_of(c.relation, scope), ((words,),))
     how: list[Sentence] = []
     for side in (decided.relation.left, decided.relation.right):
         how += _curved(side, c.name, scope, shared)

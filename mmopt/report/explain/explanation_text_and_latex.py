@@ -35,11 +35,16 @@ LEAST_WIDTH = 60  # columns: on a narrower screen lines are this long all the sa
 
 def as_text(facts: Facts, width: int) -> str:
     """Plain text without colours."""
+    return captured(renderables(facts, width), width)
+
+
+def captured(parts: Iterable[RenderableType], width: int) -> str:
+    """The parts as plain text without colours; strings are wrapped already."""
     console = Console(
         width=width, no_color=True, markup=False, highlight=False, emoji=False, force_terminal=False
     )
     with console.capture() as captured:
-        for part in renderables(facts, width):
+        for part in parts:
             console.print(part, soft_wrap=isinstance(part, str))
     return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
 
