@@ -121,7 +121,9 @@ def _class_reads(one: Checked, option: str, solver: str | SolverRow | None) -> b
         or program_class == "rank"
     ):
         return program_class in READ_BY_CLASS[option]
-    able = [row for row in _rows_of(solver) if _solves(one, row)]
+    # Without kernels a step is searched by L-BFGS (``Task.of_step``).
+    rows = (*_rows_of(solver), LBFGS) if is_free(solver) else _rows_of(solver)
+    able = [row for row in rows if _solves(one, row)]
     # A smooth program goes to the first that solves it, L-BFGS being the last; a conic one may go to any.
     return any(option in row.reads for row in (able[:1] if program_class == "smooth" else able))
 

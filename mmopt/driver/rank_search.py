@@ -216,7 +216,7 @@ class _RankSearch:
         row |= {} if last.iterations is None else {"iterations": last.iterations}
         if self.options.history:
             entries = zip(*np.triu_indices(problem.side), strict=True)
-            row |= {f"direction[{i}, {j}]": float(direction[i, j]) for i, j in entries}
+            row |= {f"direction {i} {j}": float(direction[i, j]) for i, j in entries}
         self.history.append(row)
         if len(last.variables) < len(self.task.program.choose):
             return None
@@ -224,7 +224,7 @@ class _RankSearch:
         z = problem.matrix(last.variables)
         row["residual"] = rank_residual(z, problem.rank)
         values = np.linalg.eigvalsh((z + z.T) / 2)[::-1]
-        row |= {f"eigenvalue[{i}]": float(value) for i, value in enumerate(values)}
+        row |= {f"eigenvalue {i}": float(value) for i, value in enumerate(values)}
         if repaired is not None and repaired.is_feasible:
             row["objective"] = repaired.objective
         self.best.tell(self.task, self.row.name, self.clock.elapsed, self.used)
@@ -285,9 +285,9 @@ def solve_rank(task: Task) -> Solution:
     ``max_iterations`` is the number of rounds of a start. The history has a row for every round:
     ``start``, ``round``, ``penalty`` (the weight of <Z, D>), the solver's ``iterations``, ``residual`` (the
     first singular value of Z beyond the rank, relative to the largest, before the repair), every
-    ``eigenvalue[i]`` of that Z (in the scale of the solve), the largest first, and ``objective`` (after the
+    ``eigenvalue i`` of that Z (in the scale of the solve), the largest first, and ``objective`` (after the
     repair; absent when the repaired point is not feasible). With the option ``history`` it has D too,
-    the entries ``direction[i, j]`` of its upper half.
+    the entries ``direction i j`` of its upper half.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def solve_rank(task: Task) -> Solution:
     parameters, times = search_of(instance, vars(chosen)), most_solves(instance, vars(chosen))
     _refuse_too_long(instance, row, times, chosen.time_limit)
     once = predicted_round(instance, row)
-    if min(once * times, chosen.time_limit) > SECONDS_TO_ANNOUNCE:
+    if min(once * times, chosen.time_limit) > SECONDS_TO_ANNOUNCE / 3:  # the factor of a forecast
         task.tell(row.name, 0.0, 0, np.nan, None, certified=False, predicted=once, solves=times)
     problem = penalised(instance)
     first = start

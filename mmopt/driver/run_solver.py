@@ -345,13 +345,12 @@ def solver_stage(
 ) -> dict[str, Any]:
     """The stage of a solver: its words, its seconds, and what it got; a kernel gets the program as it is."""
     is_conic = isinstance(row, SolverRow)
-    got = {"gets": clock.handed} if is_conic else {}
     return {
         "stage": "solver" if is_conic else "kernel",
         "name": f"{row.name} {row.version}",
         "seconds": clock.elapsed,
         "cells": instance.workload.n,
-        **got,
+        **({"gets": clock.handed} if is_conic else {}),
         **{f"{name} took": seconds for name, seconds in (seconds_of or {}).items()},
         "it says": None if last is None else last.raw,
         "iterations": None if last is None else last.iterations,

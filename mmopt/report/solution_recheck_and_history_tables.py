@@ -48,7 +48,7 @@ def history_table(solution: Solution) -> Table:
         return _iterations(solution, up)
     places = _rounds_shown(history, 1.0 if up else -1.0)
     # Entries, such as eigenvalues, have no room here.
-    columns = list(dict.fromkeys(name for row in history for name in row if not name.endswith("]")))
+    columns = list(dict.fromkeys(name for row in history for name in row if not name[-1].isdigit()))
     rows = ([_text(name, history[i].get(name), up) for name in columns] for i in places)
     return rows_table(columns, rows, columns, f"Rounds{_shown_of(places, history)}")
 

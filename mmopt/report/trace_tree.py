@@ -21,6 +21,8 @@ from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import few_steps, finite
 
+__all__ = ["Trace", "trace"]
+
 # Rows of a solution that the judge computes, whatever a solver says.
 JUDGED = (
     *("objective", "bound", "derived bound", "gap", "total error", "error bound", "error gap"),
@@ -133,13 +135,13 @@ def _stages(solution: Solution) -> Iterator[Trace]:
 
 def _round(row: Mapping[str, float | bool]) -> Trace:
     """A round of a search, with the eigenvalues and the direction where it has these."""
-    words = ", ".join(f"{name} {figure(value, 3)}" for name, value in row.items() if "[" not in name)
+    words = ", ".join(f"{name} {figure(value, 3)}" for name, value in row.items() if not name[-1].isdigit())
     entries = {
-        word: [figure(value, 3) for name, value in row.items() if name.startswith(f"{word}[")]
+        word: [figure(value, 3) for name, value in row.items() if name.startswith(f"{word} ")]
         for word in ("eigenvalue", "direction")
     }
     shown = (Trace(word, few(values, "  ", ENTRIES_SHOWN)) for word, values in entries.items() if values)
-    return Trace("round", words, None, tuple(shown))
+    return Trace("round", words, None, tuple(shown), row)
 
 
 def _shown(name: str, value: float | str | None) -> str:

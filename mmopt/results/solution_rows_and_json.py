@@ -58,7 +58,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
     table = [
         ("program", f"{s.program}: {s.title}" if s.title else s.program),
         ("solver", _solver_words(s)),
-        *((("givens", f"{', '.join(s.givens)}: passed; objective and bound are for them"),) * bool(s.givens)),
+        *((("givens", f"{', '.join(s.givens)}: passed; all figures are with them"),) * bool(s.givens)),
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
         *((("not dense", _components_words(s.strategy)),) if not isinstance(s.strategy, Strategy) else ()),
         ("status", str(s.status)),

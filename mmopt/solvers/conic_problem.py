@@ -46,7 +46,7 @@ class Handover:
 
     @property
     def words(self) -> str:
-        """What the solver gets, in words: its cones, where it has these, a quadratic objective, its matrix."""
+        """In words, what the solver gets: cones, where known, a quadratic objective, the matrix."""
         dims, (rows, columns, nonzeros) = self.data.get("dims"), self.matrix_size
         parts = []
         if dims is not None:

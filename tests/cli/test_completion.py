@@ -13,14 +13,14 @@ from command_line import commands
 
 from mmopt.cli.command_options import baseline_words, listed, program_words, solver_words
 from mmopt.language import program_names
-from mmopt.solvers import KERNELS, SOLVERS
+from mmopt.solvers import CONIC, KERNELS, SOLVERS
 from mmopt.strategies.baselines import baseline_names
 
 
 def test_names_that_begin_so() -> None:
     assert program_words("") == sorted(program_names())
     assert program_words("gamma_") == ["gamma_2", "gamma_f"]
-    assert set(solver_words("")) == {row.name for row in (*KERNELS, *SOLVERS)}
+    assert set(solver_words("")) == {CONIC, *(row.name for row in (*KERNELS, *SOLVERS))}
     assert {name.partition("(")[0] for name in baseline_names()} <= set(baseline_words(""))
     assert baseline_words("haa") == ["haar"]
     assert program_words("./own.program") == solver_words("own:solve") == []  # files are for the shell

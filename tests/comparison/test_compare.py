@@ -21,6 +21,7 @@ from mmopt.comparison import Isolated, combinations, outcomes, with_formulations
 from mmopt.comparison.program_comparison import CLASSES
 from mmopt.driver import Progress
 from mmopt.language import program_names
+from mmopt.solvers import SOLVERS
 
 W = Workload.from_matrix(np.tri(4), targets=np.ones(4))
 TEXT = Program.load("l2_strategy").text
@@ -37,7 +38,7 @@ def untimed(solution: Solution) -> Solution:
     """Without seconds, which no two solves share."""
     steps = {name: untimed(step) for name, step in solution.steps.items()}
     history = tuple({name: row[name] for name in row if name != "seconds"} for row in solution.history)
-    return replace(solution, seconds={}, history=history, steps=steps)
+    return replace(solution, seconds={}, stages=(), history=history, steps=steps)
 
 
 @pytest.mark.nightly
@@ -103,6 +104,29 @@ def test_outcomes_carry_their_histories() -> None:
     certified = [row for row in one.solution.history if row["certified"]]
     assert [row["objective"] for row in certified] == [point.objective for point in one.history]
     assert one.summary()["history"] == [dict(row) for row in one.solution.history]
+
+
+@pytest.mark.usefixtures("shared")
+def test_all_solvers_are_those_that_take_the_program() -> None:
+    """The others have one outcome together, which no process was started for."""
+    conic = {row.name for row in SOLVERS if row.is_installed}
+    for name, own, unable in (
+        ("query_weighting", {"weighting"}, {"sdpa"}),
+        ("p_identity", {"p_identity", "lbfgs"}, conic),
+        ("singular_value_bound", {""}, set()),
+    ):
+        *solved, last = compare(W, [name], ["all"])
+        if unable:
+            assert (last.stop, last.was_tried, last.solver) == ("does not apply", False, "")
+            others = last.reason.removeprefix("not with ").partition(":")[0].split(", ")
+            assert unable <= set(others) and not own & set(others)
+        else:
+            solved = [last]
+        by = {o.solver if own != {""} else "" for o in solved}
+        assert by >= own and by - own >= (conic - unable if own != {""} else set())
+        assert all(o.solution is not None for o in solved if o.solver in own | conic)
+    with pytest.raises(OptionError, match="no solver 'all'"):
+        compare(W, ["query_weighting"], ["all", "scs"])
 
 
 @pytest.mark.usefixtures("shared")

@@ -17,7 +17,7 @@ import mmopt
 from mmopt import Program, Workload, solve
 from mmopt.driver import solve_convex
 from mmopt.driver.task_and_plan import Progress
-from mmopt.errors import OptionError, SolverError
+from mmopt.errors import OptionError, SolverError, UnsuitableError
 from mmopt.solvers import KERNELS, SOLVERS, conic_solvers
 from mmopt.solvers.conic_problem import hand_over
 
@@ -50,6 +50,30 @@ def test_what_no_kernel_knows_goes_to_a_conic_solver() -> None:
     assert found.solver in {row.name for row in SOLVERS}
     plain = solve(PREFIX, "l2_strategy")
     assert found.objective == pytest.approx(plain.objective / 2, rel=tolerances.GAP)
+
+
+def test_conic_is_any_solver_but_a_kernel(subtests: pytest.Subtests) -> None:
+    """In steps too; there, what has no cones is searched by L-BFGS. By itself it is refused."""
+    for name in ("l2_strategy", "minimax_variance", "eigen_design", "min_sensitivity"):
+        with subtests.test(name):
+            few = {"starts": 1, "max_iterations": 3} if name == "min_sensitivity" else {}
+            found, default = solve(PREFIX, name, solver="Conic", **few), solve(PREFIX, name, **few)
+            assert {found.solver, *(step.solver for step in found.steps.values())} <= {
+                r.name for r in SOLVERS
+            }
+            assert found.objective == pytest.approx(default.objective, rel=tolerances.GAP)
+    both = Program.parse(
+        "program both\nclass procedure\ngiven\n    W: matrix[r, n] = workload.root\nsteps\n"
+        "    a = solve(l2_strategy)\n    b = solve(p_identity)\nminimize\n    a.objective\n"
+        "strategy\n    a.strategy norm 2\n"
+    )
+    solved = solve(PREFIX, both, solver="conic", starts=1)
+    assert {name: step.solver for name, step in solved.steps.items()} == {"a": "clarabel", "b": "lbfgs"}
+    for name in ("p_identity", "fitness_softmax", "singular_value_bound"):
+        with subtests.test(name), pytest.raises(UnsuitableError, match=f"no conic solver takes '{name}'"):
+            solve(PREFIX, name, solver="conic")
+    with pytest.raises(OptionError, match="'conic'"):
+        solve(PREFIX, "l2_strategy", solver="conik")
 
 
 def test_a_kernel_that_does_not_know_the_program() -> None:
@@ -126,7 +150,10 @@ def test_a_quadratic_objective_is_handed_over_as_it_is() -> None:
 
 @pytest.mark.usefixtures("in_cones")
 def test_a_gap_that_the_chosen_solver_leaves_is_closed() -> None:
-    alone, found = (mmopt.solve(SHORT, "refine_counts", solver=name) for name in ("clarabel", None))
+    alone, found, conic = (
+        mmopt.solve(SHORT, "refine_counts", solver=name) for name in ("clarabel", None, "conic")
+    )
+    assert (conic.solver, conic.objective, conic.bound) == (found.solver, found.objective, found.bound)
     assert str(alone.status).startswith("gap not reached") and alone.gap > 1e-6
     assert str(found.status).startswith("gap reached") and found.gap <= 1e-6 and found.warnings == ()
     assert alone.bound <= found.bound <= found.objective <= alone.objective

@@ -180,7 +180,7 @@ def test_the_search_is_set_in_the_text_and_by_the_caller(subtests: pytest.Subtes
 
 
 def test_a_saved_program_without_the_section_is_the_shipped_one() -> None:
-    """As version 0.1.0 wrote it."""
+    """A text of version 0.1.0 has no section 'search'."""
     text = Program.load("min_error").text
     old = Program.parse(text[: text.index("search\n")] + text[text.index("repair\n") :])
     s = solve(PREFIX, old, starts=1)
@@ -192,17 +192,17 @@ def test_a_round_has_its_eigenvalues_and_its_direction() -> None:
     s = solve(TWO, few(), starts=1, history=True)
     last, row = s.history[-2:]
     side, rank = 7, 2
-    values = [row[f"eigenvalue[{i}]"] for i in range(side)]
+    values = [row[f"eigenvalue {i}"] for i in range(side)]
     assert values == sorted(values, reverse=True)
     assert row["residual"] == pytest.approx(np.sort(np.abs(values))[-1 - rank] / values[0], rel=RECOMPUTED)
     upper = np.zeros((side, side))
     for i, j in zip(*np.triu_indices(side), strict=True):
-        upper[i, j] = row[f"direction[{i}, {j}]"]
+        upper[i, j] = row[f"direction {i} {j}"]
     direction = upper + np.triu(upper, 1).T
     assert direction @ direction == pytest.approx(direction, abs=1e-12)  # a projector
     assert np.trace(direction) == pytest.approx(side - rank)
     assert not any(name.startswith("direction") for name in solve(TWO, few(), starts=1).history[-1])
-    assert last["start"] in (0, 1) and "eigenvalue[0]" in last
+    assert last["start"] in (0, 1) and "eigenvalue 0" in last
 
 
 def test_rank_that_is_not_reached_is_said() -> None:

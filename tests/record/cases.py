@@ -175,6 +175,16 @@ CASES = (
     Case(
         "check-program", "exact", ("check l2_strategy --seed 1 --instances 2", "check weak.program --seed 1")
     ),
+    Case(
+        "trace",
+        "solve",
+        (
+            "solve total.yaml --program l2_strategy --solver conic --no-reduce --trace",
+            "solve total.yaml --program l2_strategy --trace",
+            "solve total.yaml --program min_error --dry-run",
+        ),
+        r"((?:missed before|missed after|by part|iterations?,? ) *)[-+.\de]+",
+    ),
     Case("programs", "exact", ("programs", "programs --solvers", "--help")),
     Case(
         "help",

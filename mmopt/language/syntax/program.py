@@ -147,7 +147,7 @@ class Program(Displayed):
 
     @property
     def changeable(self) -> tuple[Assignment, ...]:
-        """What a caller may set: its parameters, and those of its search."""
+        """Its parameters and those of its search, which a caller may set."""
         return (*self.parameters, *self.search)
 
     @property

@@ -176,6 +176,14 @@ def test_a_bound_is_derived_where_none_is_stated(run: Any, files: Path) -> None:
     assert asked["derived_grade"] == "proved" and asked["derived_bound"] != asked["bound"]
 
 
+def test_a_trace_in_place_of_the_tables_and_beside_the_figures(run: Any, files: Path) -> None:
+    done = run("solve", files / "total.yaml", "--program", "l2_strategy", "--trace")
+    assert done.status == 0 and max(map(len, done.out.splitlines())) <= 80
+    assert "─ judge" in done.out and "─ kernel  nuclear" in done.out
+    found = json.loads(run("solve", files / "total.yaml", "--trace", "--json").out)
+    assert found["trace"]["name"] == found["program"] and "objective" in found
+
+
 def test_a_forecast_counts_the_solves_of_a_search(run: Any, files: Path) -> None:
     for more, times in (
         ((), 400),

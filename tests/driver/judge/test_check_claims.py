@@ -216,7 +216,7 @@ def test_points_near_the_repaired_one_test_nothing() -> None:
 def test_figures_for_other_queries_than_the_workload_s_are_claimed() -> None:
     s = solve(PREFIX, "l2_strategy", givens={"W": 1e-3 * PREFIX.root})
     assert (s.objective_grade, s.bound_grade, s.error_bound_grade) == ("claimed", "claimed", "proved")
-    assert "W: passed; objective and bound are for them" in str(s) and s.summary()["givens"] == ["W"]
+    assert "W: passed; all figures are with them" in str(s) and s.summary()["givens"] == ["W"]
     assert verify(s, PREFIX).holds
     more = verify(dataclasses.replace(s, objective_grade="proved"), PREFIX)
     assert [row.what for row in more.failures] == ["grades"]

@@ -1,0 +1,158 @@
+"""The way from a text to an answer as a tree: true for kernels, cones, rounds, parts, steps and factors.
+
+Guards trace_tree.py.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mmopt
+from mmopt import Program, Solution, Workload, solve, trace
+from mmopt.driver import solve_convex
+from mmopt.errors import UndecidedError
+from mmopt.report.trace_tree import Trace
+
+PREFIX = Workload.from_matrix(np.tri(5), targets=[1.0, 2.0, 3.0, 1.5, 1.0])
+OWN = """\
+program own
+given
+    V: matrix[m, n] = workload.matrix
+choose
+    x: vector[n]
+minimize
+    sum((V @ x - 1)**2) + norm(x, 1)
+subject to
+    small: abs(x) <= 0.4
+"""
+
+
+def each(tree: Trace) -> Iterator[Trace]:
+    yield tree
+    for node in tree.nodes:
+        yield from each(node)
+
+
+def named(tree: Trace, name: str) -> list[Trace]:
+    return [node for node in each(tree) if node.name == name]
+
+
+def test_a_conic_solver_says_what_it_got() -> None:
+    s = solve(PREFIX, "l2_strategy", solver="clarabel", reduce=False)
+    tree = trace(s, PREFIX)
+    names = [node.name for node in tree.nodes]
+    assert names == ["text", "checked", "instance", "reduced", "solver", "point", "repair", "judge"]
+    (solver,) = named(tree, "solver")
+    below = {node.name: node.words for node in solver.nodes}
+    # One block of m + n rows and an inequality for each cell: 55 + 5 rows, the triangle of X and that of T.
+    assert below["gets"].startswith("5 inequalities, 1 psd cone of size 10, 60 × 30 with ")
+    assert below["it says"] == s.status.raw and int(below["iterations"]) == s.iterations
+    assert below["scaling"].startswith("queries × ")
+    assert solver.words == f"clarabel {s.solver_version}"
+    (handed,) = (node for node in named(tree, "minimize") if node.nodes)
+    assert [node.name for node in handed.nodes] == ["convex", "handed over"]
+    assert dict(named(tree, "W")[0].facts) == {} and "workload.root" in named(tree, "W")[0].words
+    (repair,) = (node for node in named(tree, "repair") if node.facts)
+    assert repair.facts["missed before"] == s.status.violation
+    assert 0 <= repair.facts["X moved by part"] < 1e-3
+    judged = {node.name: node.words for node in named(tree, "judge")[0].nodes}
+    rows = dict(s.rows())
+    assert judged == {name: rows[name] for name in judged} and {"objective", "bound", "gap"} <= set(judged)
+    # Every node of the tree takes no longer than the whole.
+    assert tree.seconds == s.seconds["total"]
+    assert max(map(len, str(tree).splitlines())) <= 100
+    assert trace(s).nodes[2].name == "reduced", "without the workload its numbers are left out"
+
+
+def test_a_kernel_has_no_cones_and_its_own_words() -> None:
+    s = solve(PREFIX, "l2_strategy")
+    tree = trace(s, PREFIX)
+    (kernel,) = named(tree, "kernel")
+    assert kernel.words.startswith("nuclear ")
+    assert {node.name for node in kernel.nodes} == {"cells", "it says", "iterations"}
+    assert not named(tree, "solver") and not named(tree, "handed over")
+
+
+def test_parts_are_nodes() -> None:
+    apart = Workload.from_matrix(np.kron(np.eye(2), np.tri(4)) * np.repeat([1.0, 3.0], 4)[:, None])
+    s = solve(apart, "l2_strategy", solver="conic")
+    tree = trace(s, apart)
+    assert [node.words for node in named(tree, "by")] == list(s.reductions) != []
+    assert [node.facts["part"] for node in named(tree, "solver")] == [1, 2]
+    assert "part" not in named(tree, "repair")[-1].facts  # of what the parts are lifted to
+
+
+def test_rounds_and_starts_are_nodes() -> None:
+    small = Workload.from_matrix(np.tri(3))
+    s = solve(small, "min_error", starts=2, max_iterations=2, history=True)
+    (solver,) = named(trace(s, small), "solver")
+    rounds = [node for node in solver.nodes if node.name == "round"]
+    assert [dict(node.facts) for node in rounds] == [dict(row) for row in s.history]
+    assert [part.name for part in rounds[0].nodes] == ["eigenvalue", "direction"]
+    assert [node.words for node in solver.nodes if node.name == "solves"] == [str(len(rounds))]
+    (rank,) = (node for node in named(trace(s, small), "exact") if node.nodes)
+    assert "left out" in rank.nodes[-1].words
+    smooth = solve(small, "p_identity", solver="lbfgs", starts=2)
+    (solver,) = named(trace(smooth, small), "solver")
+    assert sum(node.name == "round" for node in solver.nodes) == 2
+
+
+def test_steps_and_factors_have_ways_of_their_own() -> None:
+    s = solve(PREFIX, "eigen_design")
+    tree = trace(s, PREFIX)
+    (step,) = named(tree, "step weighting")
+    (inner,) = step.nodes
+    assert inner.name == "query_weighting" and named(inner, "kernel") and named(inner, "instance")
+    many = solve(PREFIX, "low_rank_gaussian", max_iterations=3)
+    shown = [node.name for node in trace(many, PREFIX).nodes if node.name.startswith("step ")]
+    assert len(shown) < len(many.steps)
+    side = mmopt.Domain.of(a=[str(i) for i in range(30)], b=[str(i) for i in range(20)])
+    product = side.product(a="prefix", b="prefix")
+    factors = solve(product, "l2_strategy")
+    assert factors.is_in_factors
+    assert [node.name for node in trace(factors, product).nodes if node.name.startswith("step")] == [
+        "step a",
+        "step b",
+    ]
+
+
+def test_a_solver_that_failed_is_a_node_before_the_one_that_went_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    once, tried = solve_convex.run_solver, []
+
+    def failing(task: Any, row: Any, best: Any, started: float) -> Any:
+        result = once(task, row, best, started)
+        tried.append(row.name)
+        if len(tried) == 1:
+            raise UndecidedError("it gave no point")
+        return result
+
+    monkeypatch.setattr(solve_convex, "run_solver", failing)
+    s = solve(Workload.from_matrix(np.tri(3)), Program.parse(OWN), derive=False)
+    assert [node.words.split()[0] for node in named(trace(s), "solver")] == tried and len(tried) == 2
+
+
+def test_a_bound_off_the_lines_is_a_node_and_files_keep_the_way(tmp_path: Path) -> None:
+    w = Workload.from_matrix(np.tri(3))
+    s = solve(w, Program.parse(OWN))
+    tree = trace(s, w)
+    assert [node.words for node in named(tree, "derive")] == ["a bound off the lines"]
+    again = Solution.load(s.save(tmp_path / "s.npz"))
+    assert str(trace(again, w)) == str(tree)
+    assert json.loads(json.dumps(tree.summary(), allow_nan=False))["name"] == "own"
+    with pytest.raises(mmopt.ResultError):
+        trace(s, PREFIX)
+
+
+def test_every_program_has_its_way(subtests: pytest.Subtests) -> None:
+    """Whatever solves it by default: a kernel got no cones."""
+    for name in ("a_optimal_design", "fitness_for_use", "minimax_variance", "augment", "fitness_softmax"):
+        with subtests.test(name):
+            s = solve(PREFIX, name)
+            tree = trace(s, PREFIX)
+            assert (tree.name, tree.nodes[-1].name) == (name, "judge")
+            for node in each(tree):
+                assert node.name and (node.name != "kernel" or "gets" not in node.facts)
