@@ -283,7 +283,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                         history.append(scored.row(seconds_before, certified=True))
                         ratio = {"gap": best.gap} if math.isfinite(best.gap) else {}
                         spent = clock.elapsed - began
-                        best.stages.append({**history[-1], **ratio, "stage": "point", "seconds": spent})
+                        best.stages.append({**ratio, **history[-1], "stage": "point", "seconds": spent})
                 if last.variables or clock.elapsed - reported >= SECONDS_BETWEEN:
                     reported = clock.elapsed
                     best.tell(task, row.name, reported, last.iterations)

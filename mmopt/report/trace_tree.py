@@ -46,7 +46,7 @@ class Trace:
 
     def __rich__(self) -> Tree:
         took = "" if self.seconds is None else f"  {self.seconds:.3f} s"
-        label = bold(self.name).append(f"  {self.words}", "not bold").append(took, "not bold cyan")
+        label = bold(self.name).append(took, "not bold cyan").append(f"  {self.words}", "not bold")
         tree = Tree(label)
         tree.children = [node.__rich__() for node in self.nodes]
         return tree

@@ -153,19 +153,20 @@ def test_history_has_a_row_for_every_round_and_the_repaired_point_is_saved(tmp_p
 
 def test_the_search_is_set_in_the_text_and_by_the_caller(subtests: pytest.Subtests) -> None:
     """Its parameters change the rounds that they say, whoever sets them; the claims are the same."""
-    section = "search\n    penalty = 4\n    growth = 3\n    zero = 0.5\n    rounds = 2\n"
+    section = "search\n    penalty = 2\n    growth = 3\n    zero = 0.1\n    rounds = 5\n"
     text = Program.load("min_error").text
     written = Program.parse(text[: text.index("search\n")] + section + text[text.index("repair\n") :])
-    passed = {"penalty": 4, "growth": 3, "zero": 0.5, "rounds": 2}
+    passed = {"penalty": 2, "growth": 3, "zero": 0.1, "rounds": 5}
     here, there = solve(PREFIX, written, starts=4), solve(PREFIX, "min_error", starts=4, givens=passed)
     assert here.history == there.history and here.bound_grade == there.bound_grade == "proved"
     assert verify(here, PREFIX, "min_error").holds and verify(there, PREFIX).holds
     for start in (1, 2, 3, 4):
         rows = [row for row in here.history if row["start"] == start]
-        assert rows[0]["penalty"] == (12 if start % 2 == 0 else 4)
-        assert len(rows) <= 2 and all(row["residual"] > 0.5 for row in rows[:-1])
+        assert rows[0]["penalty"] == (6 if start % 2 == 0 else 2)
+        assert len(rows) <= 5 and all(row["residual"] > 0.1 for row in rows[:-1])
         for before, after in itertools.pairwise(rows):
             assert after["penalty"] in (before["penalty"], 3 * before["penalty"])
+    assert any(row["start"] == 1 and row["penalty"] == 6 for row in here.history), "it grew"
     for edit, said in (
         ("growth = 3", "growth: vector[n] = ones(n)"),
         ("growth = 3", "growht = 3"),

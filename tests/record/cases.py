@@ -183,7 +183,7 @@ CASES = (
             "solve total.yaml --program l2_strategy --trace",
             "solve total.yaml --program min_error --dry-run",
         ),
-        r"((?:missed before|missed after|by part|iterations?,? ) *)[-+.\de]+",
+        r"((?:missed before|missed after|by part|iterations?|nuclear|clarabel) +)[-+.\de]+",
     ),
     Case("programs", "exact", ("programs", "programs --solvers", "--help")),
     Case(
