@@ -49,7 +49,7 @@ def history_table(solution: Solution) -> Table:
     places = _rounds_shown(history, 1.0 if up else -1.0)
     # Entries, such as eigenvalues, have no room here.
     columns = list(dict.fromkeys(name for row in history for name in row if not name[-1].isdigit()))
-    rows = ([_text(name, history[i].get(name), up) for name in columns] for i in places)
+    rows = ([history_text(name, history[i].get(name), up) for name in columns] for i in places)
     return rows_table(columns, rows, columns, f"Rounds{_shown_of(places, history)}")
 
 
@@ -101,7 +101,7 @@ def _iterations(solution: Solution, up: bool) -> Table:
         columns = [name for name in columns if name != "run"]
     rows = (
         [
-            *(_text(name, row.get(name), up if row["certified"] else None) for name in columns),
+            *(history_text(name, row.get(name), up if row["certified"] else None) for name in columns),
             "certified" if row["certified"] else "own count",
         ]
         for row in shown
@@ -143,7 +143,7 @@ def _rounds_shown(history: Sequence[Row], sign: float) -> list[int]:
     return sorted(list(dict.fromkeys(order))[:ROWS_SHOWN])
 
 
-def _text(name: str, value: float | None, up: bool | None) -> str:
+def history_text(name: str, value: float | None, up: bool | None) -> str:
     """A value as text. ``up`` rounds an objective up and a bound down; None: plain numbers."""
     if name in ("gap", "residual", "primal residual", "dual residual"):
         return gap(value)

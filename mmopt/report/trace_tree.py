@@ -16,7 +16,8 @@ from mmopt.language.typeset import plain_words
 from mmopt.report.explain import explain
 from mmopt.report.explain.explained_facts import Facts, plain_data
 from mmopt.report.explain.explanation_text_and_latex import captured
-from mmopt.report.table_style import bold, few, figure, gap
+from mmopt.report.solution_recheck_and_history_tables import history_text
+from mmopt.report.table_style import bold, few, figure
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import few_steps, finite
@@ -120,10 +121,11 @@ def _lines(solution: Solution, facts: Facts) -> Iterator[Trace]:
 def _stages(solution: Solution) -> Iterator[Trace]:
     """Every solver with what it got, every point, round and repair, in their order."""
     scales = ", ".join(f"{name} × {figure(value, 3)}" for name, value in solution.scaling.items())
+    up = solution.sense == "minimize"
     for row in solution.stages:
         if (stage := row["stage"]) not in ("check", "plan", "figures"):
             facts: dict[str, Any] = {name: finite(value) for name, value in row.items()}
-            shown = {name: _shown(name, value) for name, value in facts.items() if name not in UNNAMED}
+            shown = {name: _shown(name, value, up) for name, value in facts.items() if name not in UNNAMED}
             words = facts.get("name") or ", ".join(f"{name} {text}" for name, text in shown.items())
             below: list[Trace] = []
             if stage in ("solver", "kernel"):
@@ -144,8 +146,8 @@ def _round(row: Mapping[str, float | bool]) -> Trace:
     return Trace("round", words, None, tuple(shown), row)
 
 
-def _shown(name: str, value: float | str | None) -> str:
-    """A figure of a stage; gaps are rounded up."""
+def _shown(name: str, value: float | str | None, up: bool) -> str:
+    """A figure of a stage; ``up``: an objective is rounded up, a bound down."""
     if isinstance(value, str) or value is None:
         return value or "-"
-    return gap(value) if name == "gap" else f"{value:.3f} s" if name.endswith(" took") else figure(value, 4)
+    return f"{value:.3f} s" if name.endswith(" took") else history_text(name, value, up)
