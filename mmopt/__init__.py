@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from mmopt.privacy import Privacy
     from mmopt.proof import certify, verify
     from mmopt.report.explain import Explanation, explain
-    from mmopt.report.trace_tree import Trace, trace
+    from mmopt.report.trace_tree import trace
     from mmopt.request import Request, load_request
     from mmopt.results import Solution, Verification
     from mmopt.strategies import ComponentStrategy, Strategy
@@ -105,7 +105,6 @@ __all__ = [
     "Strategy",
     "TimeLimitError",
     "TooLargeError",
-    "Trace",
     "Tuned",
     "UnsuitableError",
     "Verification",
@@ -166,7 +165,7 @@ _HOMES = {
     "mmopt.strategies.baselines": ("baseline",),
     "mmopt.workloads": ("Attribute", "Domain", "Workload"),
     "mmopt.report.explain": ("Explanation", "explain"),
-    "mmopt.report.trace_tree": ("Trace", "trace"),
+    "mmopt.report.trace_tree": ("trace",),
     "mmopt.results": ("Solution", "Verification"),
     "mmopt.request": ("Request", "load_request"),
 }

@@ -7,6 +7,7 @@ solution and what ``explain`` knows: nothing is solved here.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from rich.tree import Tree
@@ -54,6 +55,9 @@ class Trace:
 
     def __str__(self) -> str:
         return captured([self], 100)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def trace(solution: Solution, workload: WorkloadLike | None = None) -> Trace:

@@ -3,6 +3,7 @@
 Guards trace_tree.py.
 """
 
+import html
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,6 +143,7 @@ def test_a_bound_off_the_lines_is_a_node_and_files_keep_the_way(tmp_path: Path) 
     assert [node.words for node in named(tree, "derive")] == ["a bound off the lines"]
     again = Solution.load(s.save(tmp_path / "s.npz"))
     assert str(trace(again, w)) == str(tree)
+    assert tree._repr_html_() == f"<pre>{html.escape(str(tree))}</pre>"
     assert json.loads(json.dumps(tree.summary(), allow_nan=False))["name"] == "own"
     with pytest.raises(mmopt.ResultError):
         trace(s, PREFIX)
