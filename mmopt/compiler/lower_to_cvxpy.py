@@ -16,7 +16,7 @@ from mmopt.language import ATOMS, evaluate
 from mmopt.language.atoms.function_atoms import sparse_constant, symmetric
 from mmopt.language.check.infer_types import Scope, infer, vector_on_diagonal
 from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, positions
-from mmopt.language.syntax.exact_rewriting import taken_together
+from mmopt.language.syntax.exact_rewriting import together
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -112,8 +112,8 @@ class _Lowering:
     def entries(self, e: Entries, at: EntryIndices, scope: Scope, env: Mapping[str, Any]) -> Any:
         """The numbers at all points, as a vector."""
         inner = scope.among(e)
-        if taken_together(e.body, frozenset(at.indices)):
-            return self.expr(e.body, inner, {**env, **at.indices}) + np.zeros(len(at.places))
+        if (whole := together(e.body, frozenset(at.indices))) is not None:
+            return self.expr(whole, inner, {**env, **at.indices}) + np.zeros(len(at.places))
         return self.cp.hstack([self.expr(e.body, inner, {**env, **one}) for one in at.envs])
 
     def placed(self, e: Entries, scope: Scope, env: Mapping[str, Any]) -> Any:

@@ -20,7 +20,7 @@ from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
 from mmopt.compiler.duality.ranges import ranges_of
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names
 from mmopt.driver.judge.derived_bound import Derived, LineBounds, level_above, line_bounds
-from mmopt.driver.judge.score_and_meaning import Candidate, candidate, gap_of, improves, upper_value
+from mmopt.driver.judge.score_and_meaning import Candidate, candidate, gap_left, improves, upper_value
 from mmopt.driver.task_and_plan import Task
 from mmopt.errors import Error, SolverError, TimeLimitError
 from mmopt.language.evaluate.number_systems import splits
@@ -36,6 +36,7 @@ BOUND_TOLERANCE = 1e-7  # of the runs
 # A problem that is predicted to take longer, in seconds, is not tried without a time limit.
 LONGEST_UNASKED, LEAST_SECONDS = 60.0, 1e-3
 MOST_HALVES = 40  # the least part of the way to a point inside that is tried, as a power of a half
+NEARER = 0.1  # of a miss: a point that misses less is worth another try
 MAY_COST = 0.1  # part of the tolerance that a proof may cost that the objective is not below the optimum
 SECONDS_INSIDE = 10.0  # for a point inside
 
@@ -74,7 +75,7 @@ def derive_bound(
                     derived.bound is not None and improves(best.bound, derived.bound, instance.program.sense)
                 ):
                     best = derived
-                gap = gap_of(instance.checked, objective, best.bound)
+                gap = gap_left(instance.checked, objective, best.bound)
                 if clock.is_over or (gap is not None and gap <= tolerance):
                     break
     except TimeLimitError:
@@ -121,7 +122,7 @@ def _bounds_at_points(
     yield lines.derived({}, {})  # by the declarations alone
     if multipliers:
         yield lines.derived(multipliers, {})
-    threads = task.overrides.get("threads")
+    threads, last = task.overrides.get("threads"), Derived(None)
     tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (
         abs(float(lines.nodes.all[lines.nodes.objective].value)) < SMALL_OBJECTIVE
     )
@@ -137,7 +138,13 @@ def _bounds_at_points(
         with closing(run(row, apart.lowered, options, clock)) as points:
             for _ in points:
                 ends.append(apart.point())
-                yield lines.derived(*apart.duals())
+                duals, slopes = apart.duals()
+                last = lines.derived(duals, slopes)
+                yield last
+                if not last.is_final:
+                    yield lines.derived(duals, lines.corrected(duals, slopes))
+        if last.is_final:
+            return
 
 
 def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: float) -> Candidate:
@@ -165,6 +172,12 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
         else:
             last = middle - 1
         middle = (first + last) // 2
+    if best is None and not point.is_feasible and not clock.is_over:
+        # Scaled by its own numbers, the program may have a point that misses its lines by much less.
+        nearer = candidate(instance, _inner_point(instance, point.variables, clock, False) or point.variables)
+        return (
+            moved_inside(instance, nearer, clock, tolerance) if nearer.after < NEARER * point.after else point
+        )
     if best is None or not point.is_feasible:
         return best or point
     most = MAY_COST * tolerance * abs(point.objective)
@@ -172,15 +185,20 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
 
 
 @np.errstate(all="ignore")
-def _inner_point(instance: Instance, values: Mapping[str, Any], clock: Clock) -> dict[str, Array]:
-    """A point inside all lines that are not equations; nothing where there is none, or it would take long."""
+def _inner_point(
+    instance: Instance, values: Mapping[str, Any], clock: Clock, is_inner: bool = True
+) -> dict[str, Array]:
+    """A point inside all lines that are not equations; nothing where there is none, or it would take long.
+
+    is_inner : False for the best point instead.
+    """
     inner: dict[str, Array] = {}
     try:
         row, limit = _solver_of_duals(instance, None), min(SECONDS_INSIDE, clock.left)
         if predicted(instance, row).seconds > limit:
             return {}
         nodes = nodes_of(instance, values, balls_of_names(instance)[0])
-        apart = lower_node_by_node(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=True)
+        apart = lower_node_by_node(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=is_inner)
         with closing(run(row, apart.lowered, Options(time_limit=max(limit, LEAST_SECONDS)), clock)) as points:
             for _ in points:
                 inner = apart.point() or inner

@@ -29,7 +29,15 @@ from mmopt.compiler.same_program import is_shipped
 from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import Ending, Stage, assemble_solution, combine_factors
 from mmopt.driver.judge.derived_bound import Derived
-from mmopt.driver.judge.score_and_meaning import Candidate, gap_of, improves, may_move, meaning, refuted
+from mmopt.driver.judge.score_and_meaning import (
+    Candidate,
+    gap_left,
+    gap_of,
+    improves,
+    may_move,
+    meaning,
+    refuted,
+)
 from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, unknown_errors
 from mmopt.driver.remarks import able_solvers
 from mmopt.driver.run_solver import Best, run_solver, shifted_rows
@@ -184,7 +192,8 @@ def _solve_whole(task: Task) -> Solution:
         raise error
     point, ending = _run_solvers(task)
     solved = time.monotonic()
-    _refuse_endless(task, point, ending.stop)
+    if ending.derived is None or ending.derived.bound is None:
+        _refuse_endless(task, point, ending.stop)
     ending = replace(ending, reductions=task.plan.lines)
     for rounds_left in reversed(range(MOST_ROUNDS)):
         points: list[Mapping[str, Any]] = []
@@ -260,7 +269,7 @@ def with_derived_bound(
         return ending
     tolerance = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
     derived = ending.derived or Derived(None)  # the run's
-    gap = gap_of(task.instance.checked, ending.objective, derived.bound)
+    gap = gap_left(task.instance.checked, ending.objective, derived.bound)
     if gap is None or gap > tolerance:
         derived = derive_bound(task, point.variables, ending.objective, started, ending.multipliers, points)
     if derived.why and refuted(ending.objective, derived.bound, task.instance.program.sense):

@@ -103,6 +103,19 @@ BASES = (
     _program(
         f"{y}\n    t: scalar", "minimize", "norm([[W @ y - 1], [t - 2]]) + t**2", "max([[y], [t]]) <= 1"
     ),
+    # Limits that follow from all lines together, or from cuts.
+    _program(
+        f"{X}\n    {y}",
+        "maximize",
+        "logdet(X)",
+        "norm(X @ W[j, :].T + y) <= 9 for j in r",
+        "norm(X @ W[j, :].T - y) <= 9 for j in r",
+    ),
+    _program(y, "minimize", "sum(abs(y - c)) + sum(W @ y) / 9", "sum(y) <= 99"),
+    _program(
+        y, "minimize", "sum(logsumexp([[0, W[j, :] @ y]]) for j in r) + sum(y**2) - c @ y", "sum(y) <= 9"
+    ),
+    _program("Y: symmetric[n, n]", "minimize", "lambda_max(Y + P)", "diag(Y) >= 1"),
 )
 # A part, and what may stand in its place: atoms of the same shape and curvature.
 EXCHANGES = (

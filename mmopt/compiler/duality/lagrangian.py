@@ -54,7 +54,7 @@ from mmopt.language.atoms.expression_types import Type
 from mmopt.language.atoms.minorants import Near
 from mmopt.language.check.infer_types import Scope, infer, vector_on_diagonal
 from mmopt.language.evaluate.evaluate_and_differentiate import EntryIndices, entry_indices, in_rows, positions
-from mmopt.language.syntax.exact_rewriting import sum_of_products, taken_together
+from mmopt.language.syntax.exact_rewriting import sum_of_products, together
 from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
@@ -256,9 +256,9 @@ class Nodes:
     ) -> tuple[int, ...]:
         """The place of the vector of all entries, or of a number (the same for all), or else one for each."""
         inner = scope.among(expr)
-        if taken_together(expr.body, frozenset(at.indices)):
-            together = tuple((name, tuple(v.tolist())) for name, v in at.indices.items())
-            return (self.place(expr.body, inner, (*items, *together)),)
+        if (whole := together(expr.body, frozenset(at.indices))) is not None:
+            vectors = tuple((name, tuple(v.tolist())) for name, v in at.indices.items())
+            return (self.place(whole, inner, (*items, *vectors)),)
         return tuple(self.place(expr.body, inner, (*items, *one.items())) for one in at.envs)
 
     def atom(self, expr: Apply, inferred: Type, scope: Scope, items: Items) -> Node:
@@ -326,6 +326,7 @@ Multipliers = Mapping[str, Array]
 Slopes = Mapping[tuple[int, int], Array]
 
 LIFTS = 4  # times that a matrix is lifted, until it is proved to be psd
+NEXT_TO_PSD = 1e-8  # minus the least eigenvalue of a matrix of unit diagonal that is lifted as such
 
 
 @dataclass(frozen=True)
@@ -353,15 +354,24 @@ def into_cones(nodes: Nodes, multipliers: Multipliers) -> dict[str, Array]:
 
 
 def _psd(y: Array) -> Array:
-    """A matrix near ``y`` that is proved to be psd: lifted by its least eigenvalue, or else zeros."""
-    y = (y + y.T) / 2
+    """A matrix near ``y`` that is proved to be psd: lifted by its least eigenvalue, or else zeros.
+
+    Its diagonal is brought to one first, by powers of two, where it is next to psd then.
+    """
+    y, diagonal = (y + y.T) / 2, np.diagonal(y)
+    d = np.exp2(-np.round(np.log2(np.where(diagonal > 0, diagonal, 1.0)) / 2))
+    units = np.outer(d, d)
+    if not np.linalg.eigvalsh(y * units)[0] > -NEXT_TO_PSD:
+        units = np.ones(y.shape)
+    y = y * units
     for lift in range(LIFTS):
         if ball_functions.is_semidefinite(exact(y)):
-            return y
+            break
         least = float(np.linalg.eigvalsh(y)[0])
         size = len(y) * EPS * float(np.abs(y).sum())
         y = y + (max(-least, 0.0) + 4.0**lift * size) * np.eye(len(y))
-    return y if ball_functions.is_semidefinite(exact(y)) else np.zeros(y.shape)
+    proved = ball_functions.is_semidefinite(exact(y)) and np.array_equal(y / units * units, y)
+    return y / units if proved else np.zeros(y.shape)
 
 
 def _scattered(bar: Ball, at: tuple[Any, ...], shape: tuple[int, ...]) -> Ball:
@@ -452,6 +462,19 @@ class _Reading:
         for argument, part in zip(node.arguments, parts, strict=True):
             if part is not None:
                 self.hand(argument, part)
+
+
+def affine_part(nodes: Nodes, place: int | ReadLine, bar: Array) -> AffineBound:
+    """The affine function below <bar, node>, or below the product of a line and its multiplier, ``bar``.
+
+    TimeLimitError as ``require_time``.
+    """
+    reading = _Reading(nodes, {})
+    if isinstance(place, ReadLine):
+        reading.hand_multiplier(place, bar)
+    else:
+        reading.hand(place, exact(bar))
+    return reading.run()
 
 
 def affine_bound(nodes: Nodes, multipliers: Multipliers, slopes: Slopes) -> AffineBound:

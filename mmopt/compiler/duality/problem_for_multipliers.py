@@ -11,6 +11,7 @@ nonnegative ones is taken off. The dual that a solver finds for this has, for th
 that lie inside the dual cones by that share, where its own errors do no harm.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,8 +42,9 @@ def size_of(value: Any) -> float:
 def size_of_variable(value: Any, limits: Range) -> float:
     """The size of a variable: at the point, or by its largest possible value where it is 0 there."""
     most = float(limits.largest.max(initial=0.0))
-    size = max(float(np.abs(value).max(initial=0.0)), LEAST_SHARE * most if np.isfinite(most) else 0.0)
-    return size if LEAST_SCALE < size < 1.0 / LEAST_SIZE else 1.0
+    is_limited = bool(np.isfinite(most))
+    size = max(float(np.abs(value).max(initial=0.0)), LEAST_SHARE * most if is_limited else 0.0)
+    return size if (LEAST_SIZE if is_limited else LEAST_SCALE) < size < 1.0 / LEAST_SIZE else 1.0
 
 
 def sizes_of(*values: Any) -> Array:
@@ -216,9 +218,12 @@ class _NodeLowering:
                 values[1], (1, node.shape[1]), order="C"
             )
         power, base = self.nodes.all[node.arguments[-1]], self.nodes.all[node.arguments[0]]
-        if node.name == "pow" and power.kind == "constant" and not power.shape:
+        logs = {"log": 1.0, "logdet": float(math.prod(base.shape[:1]))}.get(node.name, 0.0)
+        degrees = (float(power.value),) if node.name == "pow" else (0.0,) if logs else row.degrees
+        if row.cones is not None and degrees is not None and len(degrees) == 1:
             size = size_of(base.value)  # its cone is of numbers near one
-            return row.cvxpy(self.cp, values[0] / size, values[1]) * size ** float(power.value)
+            scaled = row.cvxpy(self.cp, values[0] / size, *values[1:], **node.options)
+            return scaled * size ** degrees[0] + logs * math.log(size)
         return row.cvxpy(self.cp, *values, **node.options)
 
     def placed(self, node: Node, values: list[Any]) -> Any:

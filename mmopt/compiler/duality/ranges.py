@@ -11,13 +11,18 @@ The arithmetic is entry by entry: intervals are wider than need be, and finite w
 is widened by far more than its rounding, which then needs no further attention; products too small for a
 float are widened by ``balls.TINY``, and a product that is too large for one is never an end.
 
-**Ranges by cuts.** Variables without any range get one from how the Lagrangian grows around a point. Every
-reading at another point is a cut: C + <R, z> <= f <= level for all feasible points up to
-the level, z the variables in question and C with all others at their least. With coordinates w, z = z₀ + V w
-for an invertible V, let ρ = |w|∞ at such a point, reached by entry k with sign s. If g = Vᵀ R of the cut in
-that direction has s gₖ > Σ |gⱼ| over the others, then ρ (s gₖ - Σ |gⱼ|) <= level - C - <R, z₀>. So ρ is at
-most the largest of these quotients, if there is such a cut for every k and s. V are the eigenvectors of how R
-changes, so that a strictly convex f has them all.
+**Ranges by cuts.** A cut is an affine function with a number h that <R, x> does not exceed at the points in
+question: a minorant of the objective or of a line, entry by entry, or an affine part, which has a range. For
+G x <= h, the rows of G their slopes, and numbers p >= 0 with Gᵀ p = ± eⱼ + r, ± xⱼ <= <p, h> - <r, x>. The p
+are those of linear programs; r is what rounding leaves. Let tⱼ be the largest |<p, h>| of both signs, ρ the
+largest |xⱼ| / tⱼ at such a point. If Σ |rₖ| tₖ <= q tⱼ for all j, |xⱼ| <= tⱼ + q ρ tⱼ, so ρ <= 1 / (1 - q),
+and ± xⱼ <= <p, h> + Σ |rₖ| tₖ / (1 - q).
+
+Where that leaves variables open that are in no cone, cuts come from how the Lagrangian grows around a point:
+every reading at another point is one, C + <R, z> <= f <= level for all feasible points up to the level, z the
+variables in question and C with all others at their least. The other points are along the eigenvectors of how
+R changes, where a strictly convex f needs no others, and then those that the cuts so far leave farthest off
+(Kelley, The cutting-plane method for solving convex programs, J. SIAM 8, 1960).
 """
 
 from __future__ import annotations
@@ -28,10 +33,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 import scipy.sparse as sp
 
 from mmopt.compiler.duality.lagrangian import (
@@ -41,10 +47,13 @@ from mmopt.compiler.duality.lagrangian import (
     Nodes,
     ReadLine,
     affine_bound,
+    affine_part,
     nodes_of,
 )
 from mmopt.language import ATOMS, Atom
 from mmopt.language.atoms.minorants import Near
+from mmopt.language.syntax.exact_rewriting import TOGETHER
+from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.limits import require_time
 from mmopt.numerics import balls
 from mmopt.numerics.arrays import Array, panels
@@ -243,7 +252,7 @@ def range_of_argument(nodes: Nodes, node: Node, value: Range) -> Range | None:
     or a largest entry it is found entry by entry, with the slope 1 or -1 there.
     """
     row, argument, rest = ATOMS[node.name], nodes.all[node.arguments[0]], node.arguments[1:]
-    by_entry = row.equivariance == "entrywise"
+    by_entry = row.equivariance == "entrywise" or node.name in TOGETHER
     others_vary = any(nodes.all[a].kind != "constant" for a in rest)
     if row.minorant is None or argument.kind == "constant" or others_vary:
         return None
@@ -257,7 +266,7 @@ def range_of_argument(nodes: Nodes, node: Node, value: Range) -> Range | None:
     out = Range.unknown(argument.shape)
     # c + p · x <= sign · atom(x) for all x: with one entry of p not 0 this bounds that entry by ``end``.
     for sign, end in sides:
-        for point, slope, entry in _tangents(argument.shape, row, end):
+        for point, slope, entry in _tangents(argument.shape, by_entry, row, end):
             points = [point, *(b.mid for b in more)]
             near = Near(points, [slope, *(None for _ in more)], [argument.inferred.sign] * len(points))
             bar = exact(np.full(point.shape if by_entry else (), sign))
@@ -275,11 +284,13 @@ MOST_AT_ONCE = 2**20  # numbers, of entries times points
 ALIKE = frozenset({"soft", "extreme"})  # words of atoms that bound all their entries as they bound the first
 
 
-def _tangents(shape: tuple[int, ...], row: Atom, end: Array) -> Iterator[tuple[Array, Array | None, Any]]:
+def _tangents(
+    shape: tuple[int, ...], by_entry: bool, row: Atom, end: Array
+) -> Iterator[tuple[Array, Array | None, Any]]:
     """Where a minorant is taken: the point, or points, the slope there, and the entries that it bounds."""
     if not np.isfinite(end).any():
         return
-    if row.equivariance == "entrywise":
+    if by_entry:
         for part in np.array_split(TANGENT_POINTS, 1 + TANGENT_POINTS.size * end.size // MOST_AT_ONCE):
             yield part, None, ...
         return
@@ -348,6 +359,13 @@ def _among_largest(value: Range, a: Range, k: Range) -> Range:
     return Range(NO_LOW, plus(value, minus(total(Range(least, least)))).high)
 
 
+def _below(a: Range, largest: Array) -> Range:
+    """The range of a symmetric matrix A of which λ I - A is psd, λ being ``largest``, by its minors."""
+    rest = np.diagonal(plus(Range(largest, largest), minus(a)).high)
+    most, on = root_of_product(rest[:, None], rest), np.eye(len(rest), dtype=bool)
+    return widened(np.where(on, -np.inf, -most), np.where(on, largest, most))
+
+
 # By atom, the range of its value from those of its arguments.
 _FORWARD: Mapping[str, Callable[..., Range | None]] = {
     "add": plus,
@@ -358,6 +376,9 @@ _FORWARD: Mapping[str, Callable[..., Range | None]] = {
     "entrywise max": lambda a, b: Range(np.maximum(a.low, b.low), np.maximum(a.high, b.high)),
     "entrywise min": lambda a, b: Range(np.minimum(a.low, b.low), np.minimum(a.high, b.high)),
     "sum": total,
+    "max": lambda a, axis=None: a.each(lambda end: np.max(end, axis=axis)),
+    "min": lambda a, axis=None: a.each(lambda end: np.min(end, axis=axis)),
+    "logsumexp": lambda a, axis=None: Range(np.max(a.low, axis=axis), NO_HIGH),
     "trace": lambda a: total(a.each(np.diagonal)),
     "transpose": lambda a: a.each(np.transpose),
     "diag": lambda a: a.each(np.diag),
@@ -395,6 +416,8 @@ _BACKWARD: Mapping[str, Callable[..., tuple[Range, ...]]] = {
             -(m := root_of_product(value.high, np.diagonal(b.high)).reshape(-1, *[1] * (a.low.ndim - 1))), m
         ),
     ),
+    "lambda_max": lambda value, a: (_below(a, value.high),),
+    "lambda_min": lambda value, a: (minus(_below(minus(a), -value.low)),),
 }
 
 
@@ -555,6 +578,144 @@ class _Ranges:
             self.inverses[place, is_turned] = left_inverse(balls.transpose(ball) if is_turned else ball)
         return solved(*self.inverses[place, is_turned], value)
 
+    def joint(self) -> bool:
+        """Narrow the variables by all cuts together; whether an end became finite by that."""
+        places = {node.name: place for place, node in enumerate(self.nodes.all) if node.kind == "variable"}
+        spans = {name: self.ranges[place] for name, place in places.items()}
+        count = sum(np.isinf([span.low, span.high]).sum() for span in spans.values())
+        cuts = list(islice(self.cuts(), MOST_CUTS + 1)) if 0 < count <= 2 * MOST_UNKNOWNS else []
+        if not 0 < len(cuts) <= MOST_CUTS:
+            return False
+        for name, span in ranges_between(cuts, spans).items():
+            self.narrow(places[name], span)
+            count -= np.isinf([span.low, span.high]).sum()
+        return bool(count > 0)
+
+    def cuts(self) -> Iterator[Cut]:
+        """Cuts by the objective, by lines entry by entry, and by affine parts of others."""
+        nodes, minimized = self.nodes, self.nodes.instance.program.sense == "minimize"
+        objective = affine_part(nodes, nodes.objective, np.asarray(1.0 if minimized else -1.0))
+        yield objective, room(self.level, float(objective.constant.lower))
+        parts = {a for node in nodes.all if not node.inferred.curvature.is_affine for a in node.arguments}
+        for line in nodes.lines:
+            parts.update(line.sides)
+            if not (line.is_pair or line.op == ">>"):
+                shape = np.broadcast_shapes(*(nodes.all[s].shape for s in line.sides))
+                signs = (1.0, -1.0) if line.op == "==" else (1.0,)
+                for sign, unit in product(signs, np.eye(math.prod(shape))):
+                    part = affine_part(nodes, line, sign * unit.reshape(shape))
+                    yield part, room(0.0, float(part.constant.lower))
+        for place in sorted(parts):
+            node, span = nodes.all[place], self.ranges[place]
+            if node.inferred.curvature.is_affine and node.kind not in ("constant", "variable"):
+                for sign, ends in ((1.0, span.high), (-1.0, -span.low)):
+                    for unit, end in zip(np.eye(ends.size), ends.flat, strict=True):
+                        if np.isfinite(end):
+                            part = affine_part(nodes, place, sign * unit.reshape(node.shape))
+                            yield part, room(float(end), float(part.constant.lower))
+
+
+MOST_CUTS = 2000  # that are taken together
+MOST_UNKNOWNS = 128  # entries of variables that cuts are tried for: some take four readings each
+LEAST_SLOPE = 1e-9  # of the largest: smaller ones confuse a linear program
+LEFT_OVER = 0.1  # of an entry, at most, in a combination of cuts that is taken for it
+CUT_OFF = 1e-6  # relative: by which a cut leaves a point out that is not merely on it
+FIRST_REACH, FARTHEST, MOST_TRIES = 10.0, 1e7, 40  # how far off cuts are made for ends that are open
+
+# An affine function and its room: <R, x> is at most that at all points in question.
+Cut = tuple[AffineBound, float]
+
+
+def room(end: float, constant: float) -> float:
+    """What is left for <R, x> where it and a constant are at most ``end``, or more."""
+    return (end - constant) + WIDER * (abs(end) + abs(constant))
+
+
+@np.errstate(all="ignore")
+def ranges_between(
+    cuts: Sequence[Cut], spans: Mapping[str, Range], another: Callable[[Array], Cut] | None = None
+) -> dict[str, Range]:
+    """By variable, the ranges within ``spans`` of all x that keep the cuts: see **Ranges by cuts** above.
+
+    another : a further cut, at a point where those before leave an end open; after some none is made.
+    """
+    each = spans.values()
+    new = np.array(
+        [
+            np.concatenate([e.ravel() for e in side])
+            for side in ([s.high for s in each], [-s.low for s in each])
+        ]
+    )
+    unit, has_end = np.eye(new.shape[1]), np.isfinite(new)
+    of_spans = [exact(unit[has_end[0]]), exact(-unit[has_end[1]])]
+    rows = balls.joined([*of_spans, *(_row(part, spans) for part, _ in cuts)])
+    ends: Array = np.array([*new[has_end], *(end for _, end in cuts)])
+    usable = np.isfinite(ends) & np.isfinite(rows.rad).all(axis=1)
+    rows, ends = rows[usable], ends[usable]
+    rest, reach, most = np.zeros((2, *unit.shape)), FIRST_REACH, len(ends) + MOST_TRIES
+    for k, j in np.argwhere(~has_end):
+        goal = (-1.0) ** k * unit[j]
+        _, p = _farthest(goal, rows, ends)
+        while p is None and another is not None and len(ends) < most and reach < FARTHEST:
+            at, _ = _farthest(goal, rows, ends, reach)
+            if at is None:  # all is farther off
+                reach *= 10.0
+                continue
+            part, end = another(at)
+            if not np.isfinite(end):
+                break
+            rows, ends = balls.joined([rows, _row(part, spans)]), np.append(ends, end)
+            slack = end - rows.mid[-1] @ at
+            reach *= 1.0 if slack < -CUT_OFF * (abs(end) + np.abs(rows.mid[-1]) @ np.abs(at)) else 10.0
+            _, p = _farthest(goal, rows, ends)
+        if p is not None:
+            new[k, j] = float(balls.matmul(exact(p), exact(ends)).upper)
+            left = balls.sub(balls.matmul(exact(p), rows), exact(goal))
+            rest[k, j] = np.nan_to_num(np.abs(left.mid) + left.rad, nan=np.inf, posinf=np.inf)
+        elif another is not None:
+            break
+    largest = np.abs(new).max(axis=0)
+    largest = largest + WIDER * np.where(np.isfinite(largest), largest, 0.0).max(initial=TINY)
+    for _ in range(1 + len(unit)):
+        off = np.where(rest > 0, rest * largest + TINY, 0.0).sum(axis=2) * (1.0 + WIDER)
+        fails = np.isfinite(largest) & (off > LEFT_OVER * largest).any(axis=0)
+        if not fails.any():
+            break
+        largest[fails] = np.inf
+    high, low = new + off / (1.0 - LEFT_OVER)
+    span = widened(-low, high)
+    lows, highs = _parts(spans, span.low), _parts(spans, span.high)
+    return {name: Range(lows[name], highs[name]) for name in spans}
+
+
+def _row(part: AffineBound, spans: Mapping[str, Range]) -> Ball:
+    """The slopes of an affine function by the entries of the variables of ``spans``, as one row."""
+    each = [part.residuals.get(name, exact(np.zeros(span.low.shape))) for name, span in spans.items()]
+    return balls.joined([Ball(r.mid.ravel(), r.rad.ravel()) for r in each])[None]
+
+
+def _parts(spans: Mapping[str, Range], z: Array) -> dict[str, Array]:
+    """A vector as the values of the variables of ``spans``."""
+    parts = np.split(z, np.cumsum([span.low.size for span in spans.values()])[:-1])
+    return {
+        name: part.reshape(span.low.shape) for (name, span), part in zip(spans.items(), parts, strict=True)
+    }
+
+
+def _farthest(
+    goal: Array, rows: Ball, ends: Array, reach: float | None = None
+) -> tuple[Array | None, Array | None]:
+    """The point farthest along ``goal`` that keeps all cuts, within ``reach`` of 0, and their multipliers.
+
+    None where the solver of linear programs has no such point.
+    """
+    sizes = np.maximum(np.abs(rows.mid).max(axis=1, initial=0.0), TINY)
+    slopes = rows.mid / sizes[:, None]
+    slopes[np.abs(slopes) < LEAST_SLOPE] = 0.0
+    limits = (None, None) if reach is None else (-reach, reach)
+    done = scipy.optimize.linprog(-goal, slopes, ends / sizes, bounds=limits, options={"presolve": False})
+    return (None, None) if done.status else (done.x, np.maximum(-done.ineqlin.marginals, 0.0) / sizes)
+
 
 def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
     """By variable, the ranges of its entries at a feasible point whose objective is at most ``level``.
@@ -563,21 +724,22 @@ def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
     """
     narrowing = _Ranges(nodes, level)
     places = {node.name: place for place, node in enumerate(nodes.all) if node.kind == "variable"}
-    widths: list[Array] = []
-    for _ in range(SWEEPS):
-        with np.errstate(all="ignore"):
-            narrowing.sweep()
-            last = widths
-            widths = [narrowing.ranges[p].high - narrowing.ranges[p].low for p in places.values()]
-        if last and not any(np.any(new < NARROWED * old) for new, old in zip(widths, last, strict=True)):
+    while True:
+        widths: list[Array] = []
+        for _ in range(SWEEPS):
+            with np.errstate(all="ignore"):
+                narrowing.sweep()
+                last = widths
+                widths = [narrowing.ranges[p].high - narrowing.ranges[p].low for p in places.values()]
+            if last and not any(np.any(new < NARROWED * old) for new, old in zip(widths, last, strict=True)):
+                break
+        if not narrowing.joint():
             break
     return {name: narrowing.ranges[place] for name, place in places.items()}
 
 
-MOST_UNKNOWNS = 128  # entries of variables that cuts are tried for: each takes four readings
 DIFFERENCE_STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated
 CUT_REACH = 2.0  # cuts are so many times farther off than a quadratic function would reach the level
-ORTHONORMAL = 1e-6
 
 # The least that all but some variables add to an affine bound; -inf where it is not bounded.
 Least = Callable[[AffineBound, Sequence[str]], float]
@@ -592,45 +754,35 @@ def ranges_by_cuts(
     TimeLimitError as ``require_time``.
     """
     start = np.concatenate([np.ravel(nodes.point[name]) for name in names]).astype(float)
-    if start.size > MOST_UNKNOWNS:
-        return None
+    spans = {name: Range.unknown(nodes.chosen_shape(name)) for name in names}
 
-    def cut(z: Array) -> tuple[float, Ball]:
-        """level - C - <R, z₀> at most, and R."""
-        moved = nodes_of(nodes.instance, {**nodes.point, **_parts(nodes, names, z)}, nodes.bounds)
+    def cut(z: Array) -> Cut:
+        moved = nodes_of(nodes.instance, {**nodes.point, **_parts(spans, z)}, nodes.bounds)
         bound = affine_bound(moved, multipliers, {})
-        each = [bound.residuals.get(name, exact(np.zeros(nodes.chosen_shape(name)))) for name in names]
-        slope = balls.joined([Ball(r.mid.ravel(), r.rad.ravel()) for r in each])
-        lowest = least(bound, names) + float(balls.total(balls.mul(slope, exact(start))).lower)
-        return (level - lowest) + WIDER * (abs(level) + abs(lowest)), slope
+        return bound, room(level, least(bound, names))
 
+    # For variables in cones a problem perturbed otherwise may do without ranges.
+    if start.size > MOST_UNKNOWNS or not all(is_free(nodes.chosen[name]) for name in names):
+        return None
     step = DIFFERENCE_STEP * max(1.0, float(np.abs(start).max()))
-    ends = [[cut(start + s * step * e)[1].mid for s in (1.0, -1.0)] for e in np.eye(start.size)]
-    bends = np.array([(one - other) / (2.0 * step) for one, other in ends])
+    slopes = [
+        [_row(cut(start + s * step * e)[0], spans).mid[0] for s in (1.0, -1.0)] for e in np.eye(start.size)
+    ]
+    bends = np.array([(one - other) / (2.0 * step) for one, other in slopes])
     if not np.isfinite(bends).all():
         return None
     values, v = np.linalg.eigh((bends + bends.T) / 2)
-    gram = balls.sub(balls.matmul(exact(v.T), exact(v)), exact(np.eye(start.size)))
-    slack = cut(start)[0]
-    if not (values > 0).all() or balls.norm(gram) > ORTHONORMAL or not np.isfinite(slack):
-        return None
-    radius = 0.0
-    for k, value in enumerate(values):
-        for sign in (1.0, -1.0):
-            room, slope = cut(start + sign * CUT_REACH * np.sqrt(2.0 * max(slack, 0.0) / value) * v[:, k])
-            g = balls.matmul(exact(v.T), slope)
-            others = float(np.delete(np.abs(g.mid) + g.rad, k).sum())
-            ahead = (sign * float(g.mid[k]) - float(g.rad[k])) - others * (1.0 + WIDER)
-            if not (ahead > 0 and np.isfinite(room)):
-                return None
-            radius = max(radius, max(room, 0.0) / ahead * (1.0 + WIDER))
-    away = np.abs(v).sum(axis=1) * radius * (1.0 + WIDER)
-    low, high = (_parts(nodes, names, start + s * (away + WIDER * np.abs(start))) for s in (-1.0, 1.0))
-    return {name: Range(low[name], high[name]) for name in names}
+    here, end = cut(start)
+    slack = max(end - float(_row(here, spans).mid[0] @ start), 0.0)
+    away = [
+        CUT_REACH * np.sqrt(2.0 * slack / value) * e
+        for value, e in zip(values, v.T, strict=True)
+        if value > 0
+    ]
+    ranges = ranges_between([cut(start + sign * one) for one in away for sign in (1.0, -1.0)], spans, cut)
+    return ranges if all(np.isfinite(span.largest).all() for span in ranges.values()) else None
 
 
-def _parts(nodes: Nodes, names: Sequence[str], z: Array) -> dict[str, Array]:
-    """A vector as the values of these variables."""
-    shapes = [nodes.chosen_shape(name) for name in names]
-    parts = np.split(z, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
-    return {name: part.reshape(shape) for name, part, shape in zip(names, parts, shapes, strict=True)}
+def is_free(d: Declaration) -> bool:
+    """Whether a variable is in no cone: what is left of its slopes then always needs its range."""
+    return d.kind not in ("psd", "symmetric") and not d.sign

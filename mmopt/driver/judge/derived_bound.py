@@ -22,7 +22,7 @@ from mmopt.compiler.duality.lagrangian import (
     into_cones,
     nodes_of,
 )
-from mmopt.compiler.duality.ranges import Range, ranges_by_cuts, ranges_of
+from mmopt.compiler.duality.ranges import Range, is_free, ranges_by_cuts, ranges_of
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names, charged_bound, is_estimated
 from mmopt.errors import ResultError
 from mmopt.language.syntax.syntax_tree import Declaration
@@ -33,6 +33,8 @@ from mmopt.results import Grade
 
 # The level is this far above the objective of the feasible point, relatively: the bound is below that anyhow.
 ABOVE = 1e-3
+INSIDE = 1e-10  # of a slope: what is left of it where it is corrected
+ANY_SLOPE = frozenset({"logdet", "log", "exp", "pow", "entropy", "inv"})  # atoms that have any of their sign
 MARGIN = 1e-9  # relative: the rounding of sums of charges
 LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.saved``, before a name or places
 
@@ -42,13 +44,15 @@ class Derived:
     """A bound, None where there is none, and its grade.
 
     saved : the level, and the multipliers and slopes, from which ``recomputed`` makes the bound again.
-    why : in words, why there is none, or why it is an estimate.
+    why : in words, why there is none, or why it is an estimate. is_final : other perturbations of the problem
+    for multipliers would not help.
     """
 
     bound: float | None
     grade: Grade | None = None
     saved: Mapping[str, Array] = field(default_factory=dict)
     why: str = ""
+    is_final: bool = False
 
     @property
     def multipliers(self) -> dict[str, Array]:
@@ -90,7 +94,11 @@ class LineBounds:
         more = missing and ranges_by_cuts(self.nodes, proper, missing, self.level, self.all_but)
         value = replace(self, ranges={**self.ranges, **(more or {})}).all_but(affine, ())
         if missing and not more:
-            return Derived(None, why=_unlimited(self.nodes.chosen, missing))
+            return Derived(
+                None,
+                why=_unlimited(self.nodes.chosen, missing),
+                is_final=any(map(is_free, map(self.nodes.chosen.__getitem__, missing))),
+            )
         if not np.isfinite(value):
             return Derived(None, why="the multipliers of the solver prove nothing")
         value = min(value, self.level)
@@ -100,6 +108,25 @@ class LineBounds:
         saved |= {f"{LINE} {name}": np.asarray(y) for name, y in multipliers.items()}
         saved |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
         return Derived(bound, self.grade, saved, self.why)
+
+    def corrected(self, multipliers: Multipliers, slopes: Slopes) -> dict[tuple[int, int], Array]:
+        """The slopes less what is left of them by a variable, where an atom of it alone has any slope.
+
+        In a cone a little is left, inside the dual cone.
+        """
+        left = dict(affine_bound(self.nodes, into_cones(self.nodes, multipliers), slopes).residuals)
+        changed = {at: np.asarray(slope) for at, slope in slopes.items()}
+        for (place, number), slope in slopes.items():
+            argument = self.nodes.all[self.nodes.all[place].arguments[number]]
+            if (
+                self.nodes.all[place].name in ANY_SLOPE
+                and argument.kind == "variable"
+                and argument.name in left
+            ):
+                d, size = self.nodes.chosen[argument.name], INSIDE * float(np.abs(slope).max())
+                inside = size * (np.eye(len(slope)) if d.kind == "psd" else float(bool(d.sign)))
+                changed[place, number] = slope - left.pop(argument.name).mid + inside
+        return changed
 
     def least(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
         """The least term of a variable in an affine bound; -inf where that is not bounded."""

@@ -28,7 +28,7 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers, splits
-from mmopt.language.syntax.exact_rewriting import ENTRYWISE, sum_of_products, taken_together
+from mmopt.language.syntax.exact_rewriting import ENTRYWISE, sum_of_products, together
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -289,8 +289,8 @@ class _Walk:
     def entries(self, expr: Entries) -> Any:
         """The numbers for all indices, in their places of an array of zeros."""
         at = entry_indices(expr, self.env)
-        if taken_together(expr.body, frozenset(at.indices)):
-            values = replace(self, env={**self.env, **at.indices}, memo=Memo()).value(expr.body)
+        if (whole := together(expr.body, frozenset(at.indices))) is not None:
+            values = replace(self, env={**self.env, **at.indices}, memo=Memo()).value(whole)
         else:
             each = [replace(self, env={**self.env, **one}, memo=Memo()).value(expr.body) for one in at.envs]
             values = self.numbers.join(each) if each else self.numbers.exact(np.zeros(0))
@@ -477,8 +477,8 @@ class Tape:
     def entries(self, expr: Entries) -> int:
         """Add the array of the numbers for all indices."""
         at = entry_indices(expr, self.env)
-        if taken_together(expr.body, frozenset(at.indices)):
-            each = [self.inside(at.indices, expr.body)]
+        if (whole := together(expr.body, frozenset(at.indices))) is not None:
+            each = [self.inside(at.indices, whole)]
         else:
             each = [self.inside(one, expr.body) for one in at.envs]
 

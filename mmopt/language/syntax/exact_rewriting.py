@@ -109,16 +109,16 @@ def sum_of_products(expr: Apply, left: Expr, right: Expr) -> Apply:
     return Apply("sum", (together,), expr.span, (("axis", 1),) if expr.atom == "diag" else ())
 
 
-def _matrix_of_row(expr: Expr, index: str) -> Expr | None:
-    """The matrix whose row ``index`` an expression is: M of ``M[index, :]``, ``M.T`` of ``M[:, index]``."""
+def _matrix_and_row(expr: Expr, has_index: Callable[[Expr], bool]) -> tuple[Expr, Expr] | None:
+    """M and i where an expression is row i of a matrix M: of ``M[i, :]``, or of ``M.T[:, i]``."""
     while isinstance(expr, Apply) and expr.atom == "transpose":  # a vector is a row as it is a column
         expr = expr.args[0]
-    if isinstance(expr, Index) and len(expr.items) == 2 and not mentions(expr.base, index):
+    if isinstance(expr, Index) and len(expr.items) == 2 and not has_index(expr.base):
         first, second = expr.items
-        if isinstance(first, Name) and first.id == index and second is None:
-            return expr.base
-        if isinstance(second, Name) and second.id == index and first is None:
-            return transpose(expr.base)
+        if first is not None and second is None:
+            return expr.base, first
+        if second is not None and first is None:
+            return transpose(expr.base), second
     return None
 
 
@@ -153,29 +153,49 @@ def index_free_parts(expr: Expr, index: str) -> Iterator[Expr]:
             yield from index_free_parts(part, index)
 
 
-def taken_together(expr: Expr, indices: frozenset[str]) -> bool:
-    """Whether all indices can be computed at once, entry by entry, with vectors in place of the indices."""
-    if not any(mentions(expr, index) for index in indices):
-        return True
+def together(expr: Expr, indices: frozenset[str]) -> Expr | None:
+    """The expression in a form that is computed for all indices at once, with vectors in their place.
+
+    It is entry by entry; ``A[i, :] @ x`` is ``(A @ x)[i]``. None when there is no such form.
+    """
+
+    def has_index(e: Expr) -> bool:
+        return any(mentions(e, index) for index in indices)
+
     match expr:
-        case Name():
-            return True
-        case Index(base=base, items=items):
-            return None not in items and not any(mentions(base, index) for index in indices)
-        case Apply(atom=atom, args=args):
-            return atom in TOGETHER and all(taken_together(a, indices) for a in args)
-    return False
+        case Index(base=base, items=items) if has_index(expr):
+            return expr if None not in items and not has_index(base) else None
+        case Apply(atom="matmul") if has_index(expr):
+            return _entry_of_product(chain(expr), has_index, expr)
+        case Apply(atom, args, span, options) if atom in TOGETHER and has_index(expr):
+            parts = [together(a, indices) for a in args]
+            whole = tuple(part for part in parts if part is not None)
+            return Apply(atom, whole, span, options) if len(whole) == len(parts) else None
+    return expr if isinstance(expr, Name) or not has_index(expr) else None
+
+
+def _entry_of_product(factors: list[Expr], has_index: Callable[[Expr], bool], expr: Apply) -> Index | None:
+    """A product with slices at its ends as an entry of the product of the whole matrices."""
+    sliced = [_matrix_and_row(f, has_index) if has_index(f) else None for f in (factors[0], factors[-1])]
+    rest = [f for f, row in zip((factors[0], factors[-1]), sliced, strict=True) if row is None]
+    if any(map(has_index, [*factors[1:-1], *rest])):
+        return None
+    left, right = sliced
+    whole = product(
+        [left[0] if left else factors[0], *factors[1:-1], transpose(right[0]) if right else factors[-1]]
+    )
+    items = [row[1] for row in sliced if row]
+    if len(items) == 2 and items[0] == items[1]:
+        return Index(Apply("diag", (whole,), expr.span), (items[0],), expr.span)
+    return Index(whole, tuple(items), expr.span)
 
 
 def _vectorised_product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
     """``vectorised`` for the product of these factors, ``expr``: slices stand only at its ends."""
-    left, right = _matrix_of_row(factors[0], index), _matrix_of_row(factors[-1], index)
-    inner = factors[1:-1]
-    if any(mentions(f, index) for f in inner) or len(factors) < 2:
+    entry = _entry_of_product(factors, lambda e: mentions(e, index), expr)
+    if entry is None or not mentions(factors[0], index) or entry.items != (Name(index, expr.span),):
         return None
-    if left and right:
-        return Apply("diag", (product([left, *inner, transpose(right)]),), expr.span)
-    return product([left, *factors[1:]]) if left and not mentions(factors[-1], index) else None
+    return entry.base
 
 
 def two_by_two(expr: Expr) -> tuple[Expr, Expr, Expr] | None:

@@ -69,6 +69,8 @@ LINES = {
     "norm 1": ("norm(x, 1)", "d", lambda p: np.array(sum(abs(p.x)))),
     "norm inf": ("norm(x, inf)", "d", lambda p: np.array(max(abs(p.x)))),
     "largest": ("max(x)", "d", lambda p: np.array(max(p.x))),
+    "largest and more": ("max(x) + y[0]", "d", lambda p: np.array(max(p.x) + p.y[0])),
+    "smallest and more": ("-min(-x) + y[0]", "d", lambda p: np.array(max(p.x) + p.y[0])),
     "entrywise min": ("-min(x, y)", "c", lambda p: -np.where(p.x <= p.y, p.x, p.y)),
 }
 """Each with its left side, the given of the same shape on the right, and the exact value of the left."""
@@ -223,3 +225,46 @@ def test_diagonals_of_ordered_matrices_are_ordered(rng: Rng) -> None:
             assert (lower <= own).all() and (own <= upper).all(), name
             wide = 1e-9 * np.maximum(abs(least), abs(most)) + 1e-300
             assert (least - wide <= lower).all() and (upper <= most + wide).all(), name
+
+
+EIGENVALUES = """program eigenvalues
+given
+    W: matrix[m, n] = workload.matrix
+    a: vector[n]
+    b: vector[n]
+    g: scalar
+    h: scalar
+choose
+    X: symmetric[n, n]
+    Y: symmetric[n, n]
+minimize
+    trace(X)
+subject to
+    least: diag(X) >= a
+    largest: lambda_max(X) <= g
+    most: diag(Y) <= b
+    smallest: lambda_min(Y) >= h
+"""
+
+
+def test_entries_of_a_symmetric_matrix_are_bounded_by_its_eigenvalues(rng: Rng) -> None:
+    for _ in range(10):
+        x = rng.normal(size=(N, N)) * 10.0 ** rng.uniform(-100, 100)
+        if rng.random() < 0.5:  # both bounds are tight
+            x = np.outer(x[0], x[0])
+        x = x + x.T
+        givens = {"a": np.diagonal(x), "g": np.linalg.eigvalsh(x)[-1], "b": -np.diagonal(x)}
+        found = ranges_at(EIGENVALUES, {**givens, "h": -givens["g"]}, {"X": x, "Y": -x}, np.inf)
+        for name, value in (("X", x), ("Y", -x)):
+            slack = 1e-12 * np.abs(x).max()
+            assert (found[name].low <= value + slack).all() and (value <= found[name].high + slack).all()
+            assert np.isfinite(found[name].largest).all()
+
+
+def test_a_soft_maximum_is_at_least_the_largest(rng: Rng) -> None:
+    a, b = rng.normal(size=(2, N))
+    d = np.log(np.exp(a).sum())
+    rest, point = {"A": np.eye(N), "B": np.eye(N), "c": a}, {"x": a, "y": b, "X": np.eye(N)}
+    text = TEXT.format(line="logsumexp(x) + y[0] <= d")
+    found = ranges_at(text, {**rest, "a": a, "b": b, "d": d + b[0]}, point, np.inf)
+    assert found["y"].high[0] == pytest.approx(d + b[0] - a.max())

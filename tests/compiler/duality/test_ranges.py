@@ -13,9 +13,20 @@ from judge import balls
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind
-from mmopt.compiler.duality.lagrangian import affine_bound, into_cones
-from mmopt.compiler.duality.ranges import Range, others, plus, quotient, ranges_by_cuts, times, total
+from mmopt.compiler.duality.lagrangian import AffineBound, affine_bound, into_cones
+from mmopt.compiler.duality.ranges import (
+    Cut,
+    Range,
+    others,
+    plus,
+    quotient,
+    ranges_between,
+    ranges_by_cuts,
+    times,
+    total,
+)
 from mmopt.driver.judge.derived_bound import line_bounds
+from mmopt.numerics.balls import Ball
 from tests.compiler.derived_cases import BASES
 from tests.compiler.derived_points import (
     Case,
@@ -71,6 +82,60 @@ def test_cuts_hold_every_point_up_to_the_level(rng: Rng) -> None:
             low, high = (middle, high) if objective is not None and objective <= read.level else (low, middle)
         y = found.point["y"] + low * along
         assert (ranges["y"].low <= y).all() and (y <= ranges["y"].high).all()
+
+
+def as_cut(mid: np.ndarray, rad: np.ndarray, end: float) -> Cut:
+    """Of the variables x, of three entries, and y, a number."""
+    parts = {"x": Ball(mid[:3], rad[:3]), "y": Ball(mid[3], rad[3])}
+    return AffineBound(Ball(np.zeros(()), np.zeros(())), parts), end
+
+
+def test_ranges_between_cuts_hold_every_point_that_keeps_them(rng: Rng) -> None:
+    """Slopes are known up to an error, which differs from point to point; units differ by entry."""
+    for wide in (0.0, 1e-9, 1e-3, 0.3):
+        units = 10.0 ** rng.uniform(-4, 4, 4)
+        points = (rng.normal(size=(20, 4)) + rng.normal(size=4) * rng.choice((0.0, 9.0))) * units
+        mid = rng.normal(size=(40, 4)) / units
+        rad = wide * np.abs(mid)
+        slopes = mid + rad * rng.uniform(-1, 1, (20, 40, 4))
+        ends = np.einsum("pkj,pj->pk", slopes, points).max(axis=0)
+        cuts = [as_cut(*parts) for parts in zip(mid, rad, ends + 1e-12 * np.abs(ends), strict=True)]
+        spans = {"x": Range.unknown((3,)), "y": Range.unknown()}
+        if rng.random() < 0.5:
+            spans["y"] = Range(points[:, 3].min(), np.asarray(np.inf))
+        ranges = ranges_between(cuts, spans)
+        low, high = (
+            np.append(*ends) for ends in zip(*((r.low, r.high) for r in ranges.values()), strict=True)
+        )
+        assert (low <= points).all() and (points <= high).all(), wide
+        assert wide > 1e-3 or (np.isfinite(low).all() and np.isfinite(high).all()), wide
+
+
+def test_cuts_are_added_until_every_end_is_known(rng: Rng) -> None:
+    """Of sum |x - c| <= 1."""
+    center = rng.normal(size=4) * rng.choice((1.0, 30.0))
+
+    def another(at: np.ndarray) -> Cut:
+        slope = np.where(at >= center, 1.0, -1.0)
+        return as_cut(slope, np.zeros(4), 1.0 + float(slope @ center) + 1e-12)
+
+    ranges = ranges_between([], {"x": Range.unknown((3,)), "y": Range.unknown()}, another)
+    low, high = (np.append(*ends) for ends in zip(*((r.low, r.high) for r in ranges.values()), strict=True))
+    assert (low <= center - 1).all() and (center + 1 <= high).all()
+    assert np.isfinite(low).all() and np.isfinite(high).all()
+
+
+@pytest.mark.quick
+def test_multipliers_next_to_psd_stay_as_they_are(rng: Rng) -> None:
+    """Up to 1e-7 of each entry's size, which its diagonal tells, however different the diagonal entries."""
+    found = case(BASES[7], rng)  # a matrix inequality for each query
+    assert found is not None
+    for name, shape in found.lines.nodes.shapes_of_multipliers().items():
+        root = rng.normal(size=(*shape[:-1], 2)) * 10.0 ** rng.uniform(-6, 6, (*shape[:-1], 1))
+        y = root @ np.swapaxes(root, -1, -2)
+        moved = into_cones(found.lines.nodes, {name: y})[name]
+        sizes = np.sqrt(np.diagonal(y, axis1=-2, axis2=-1))
+        assert (np.abs(moved - y) <= 1e-7 * sizes[..., None] * sizes[..., None, :]).all()
 
 
 @pytest.mark.quick

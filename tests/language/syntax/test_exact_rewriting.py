@@ -5,7 +5,8 @@ import pytest
 
 from mmopt import Program
 from mmopt.language import evaluate
-from mmopt.language.syntax.exact_rewriting import two_by_two, vectorised
+from mmopt.language.evaluate.evaluate_and_differentiate import entry_indices
+from mmopt.language.syntax.exact_rewriting import together, two_by_two, vectorised
 from mmopt.language.syntax.syntax_tree import Constraint
 
 HEAD = """\
@@ -113,3 +114,34 @@ def test_two_by_two(subtests: pytest.Subtests) -> None:
     for line, is_pair in BLOCKS:
         with subtests.test(line):
             assert (two_by_two(constraint(line).relation.left) is not None) is is_pair
+
+
+# Numbers of one or two indices, and whether they are computed at once.
+BODIES = [
+    ("W[j, :] @ v - c[j] for j in m", True),
+    ("W[j, :] @ v for j in m if c[j] > 0", True),
+    ("B[:, j] @ v for j in m - 1 if j > 0", True),
+    ("B[:, j + 1].T @ F @ v for j in m - 1", True),
+    ("v @ B[:, j] for j in m", True),
+    ("d @ F @ W[j, :].T for j in m", True),
+    ("W[j, :] @ B[:, i] for j in m for i in m", True),
+    ("W[j, :] @ F @ W[j, :].T + t for j in m", True),
+    ("abs(W[j, :] @ v) + max(u[j], B[:, j] @ d) for j in m", True),
+    ("norm(W[j, :]) * u[j] for j in m", False),
+    ("W[j, :] @ (F @ W[j, :].T) for j in m", True),
+    ("sum(F @ W[j, :].T) for j in m", False),
+]
+
+
+@pytest.mark.parametrize(("body", "is_together"), BODIES)
+def test_entries_computed_at_once_are_those_one_by_one(
+    body: str, is_together: bool, rng: np.random.Generator
+) -> None:
+    entries = constraint(f"sum({body}) <= t").relation.left.args[0]
+    env = numbers(rng)
+    indices = frozenset(f.index for f in entries.families)
+    at = entry_indices(entries, env)
+    assert len(at.places) > 1
+    assert (together(entries.body, indices) is not None) == is_together
+    each = [evaluate(entries.body, {**env, **one}) for one in at.envs]
+    assert evaluate(entries, env).ravel()[at.places] == pytest.approx(np.array(each, dtype=float))
