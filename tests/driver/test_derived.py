@@ -123,7 +123,7 @@ choose
 minimize
     sum((x - 3)**2)
 subject to
-    above: W[j, :] @ x >= y[j] for j in m if y[j] > 0
+    above: W[j, :] @ x + 0 * sum(W[j, :]) >= y[j] for j in m if y[j] > 0
 """
     rows = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
     found = solve(rows, Program.parse(text), givens={"y": np.array([8.0, 7.0, -1.0])})

@@ -616,6 +616,7 @@ class _Ranges:
 
 
 MOST_CUTS = 2000  # that are taken together
+MOST_ROUNDS = 5  # of sweeps and of all cuts together
 MOST_UNKNOWNS = 128  # entries of variables that cuts are tried for: some take four readings each
 LEAST_SLOPE = 1e-9  # of the largest: smaller ones confuse a linear program
 LEFT_OVER = 0.1  # of an entry, at most, in a combination of cuts that is taken for it
@@ -627,7 +628,7 @@ Cut = tuple[AffineBound, float]
 
 
 def room(end: float, constant: float) -> float:
-    """What is left for <R, x> where it and a constant are at most ``end``, or more."""
+    """The largest <R, x> that with a constant is at most ``end``, or more."""
     return (end - constant) + WIDER * (abs(end) + abs(constant))
 
 
@@ -724,7 +725,7 @@ def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
     """
     narrowing = _Ranges(nodes, level)
     places = {node.name: place for place, node in enumerate(nodes.all) if node.kind == "variable"}
-    while True:
+    for _ in range(MOST_ROUNDS):
         widths: list[Array] = []
         for _ in range(SWEEPS):
             with np.errstate(all="ignore"):
