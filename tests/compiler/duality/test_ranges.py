@@ -85,7 +85,7 @@ def test_cuts_hold_every_point_up_to_the_level(rng: Rng) -> None:
 
 
 def as_cut(mid: np.ndarray, rad: np.ndarray, end: float) -> Cut:
-    """Of the variables x, of three entries, and y, a number."""
+    """A cut of the variables x, of three entries, and y, a number."""
     parts = {"x": Ball(mid[:3], rad[:3]), "y": Ball(mid[3], rad[3])}
     return AffineBound(Ball(np.zeros(()), np.zeros(())), parts), end
 
@@ -112,7 +112,7 @@ def test_ranges_between_cuts_hold_every_point_that_keeps_them(rng: Rng) -> None:
 
 
 def test_cuts_are_added_until_every_end_is_known(rng: Rng) -> None:
-    """Of sum |x - c| <= 1."""
+    """The set is sum |x - c| <= 1."""
     center = rng.normal(size=4) * rng.choice((1.0, 30.0))
 
     def another(at: np.ndarray) -> Cut:
