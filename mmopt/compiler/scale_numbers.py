@@ -8,6 +8,10 @@ multiplied by s, some variables keep their value and some are multiplied by a po
 from the lines of the program as units do in physics: both sides of a relation have the same, products add
 them, an inverse negates them. Solving for them tells how to scale any program exactly, also a user's new one.
 A program whose lines do not agree (``W + 1``) has no such scaling; it is then solved as given, and says so.
+
+What the caller passes is taken as it is, unless some of it is far from one and nothing is read off the
+workload. Then everything that is passed gets the units, of those that the lines allow, in which the
+logarithms of its sizes are nearest to 0 in the mean square.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,6 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from scipy.linalg import null_space
 
 from mmopt.compiler.bind import Instance, with_lets
 from mmopt.language import ATOMS, Program
@@ -29,6 +34,7 @@ from mmopt.language.syntax.syntax_tree import (
     Name,
     Number,
     is_rank,
+    names_in,
     rewrite,
 )
 from mmopt.numerics.arrays import Array
@@ -78,19 +84,32 @@ def _scales(instance: Instance) -> dict[str, float]:
     return {"queries": queries, "targets": queries**2 / (nuclear(rows @ w.basis) ** 2 / w.n)}
 
 
+FAR = 1e3  # from one: what is passed is scaled where the largest number of a given is as far
+
+
 def units_of(instance: Instance) -> "Units | str":
     """The units of a program at an instance, or the first line that agrees on none (as ``infer_units``).
 
     A given without a source is a number as it is, or else (limits of a cost, say) has units of its own.
     """
-    parameters = instance.program.parameters
-    arrays = {p.name for p in parameters if p.declared is not None and p.declared.dims}
-    numbers = {p.name: float(instance.env[p.name]) for p in parameters if p.name not in arrays}
+    program = instance.program
+    arrays = {p.name for p in program.parameters if p.declared is not None and p.declared.dims}
+    numbers = {p.name: float(instance.env[p.name]) for p in program.parameters if p.name not in arrays}
     with_units = instance.passed | arrays
-    units = infer_units(instance.program, {name: {} for name in with_units}, numbers)
+    sizes = {
+        d.name: float(np.abs(instance.env[d.name]).max(initial=0.0))
+        for d in program.givens
+        if d.name in with_units and d.kind != "dim"
+    }
+    logs = {name: float(np.log(size)) for name, size in sizes.items() if 0 < size < np.inf}
+    reads_workload = any(SOURCE_UNITS.get(d.source) for d in program.givens if d.name not in with_units)
+    if not reads_workload and max(map(abs, logs.values()), default=0.0) > np.log(FAR):
+        given: dict[str, Degree] = {name: {f"@{name}": 1.0} if name in logs else {} for name in with_units}
+        return infer_units(program, given, numbers, logs)
+    units = infer_units(program, {name: {} for name in with_units}, numbers)
     if isinstance(units, Units):
         return units
-    return infer_units(instance.program, {name: {f"@{name}": 1.0} for name in with_units}, numbers)
+    return infer_units(program, {name: {f"@{name}": 1.0} for name in with_units}, numbers)
 
 
 def scale(instance: Instance) -> tuple[Instance, Scaling]:
@@ -100,7 +119,7 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
     if isinstance(units, str):
         one = {d.name: 1.0 for d in program.choose}
         return instance, Scaling(one, {c.name: 1.0 for c in program.constraints}, 1.0, {})
-    scales = _scales(instance)
+    scales = {**_scales(instance), "numbers": float(np.e)}
     env: dict[str, Any] = dict(instance.env)
     for name, degree in units.givens.items():
         if degree:
@@ -111,11 +130,14 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
     objective = units.factor(units.objective, scales)
     variables = {name: units.factor(degree, scales) for name, degree in units.variables.items()}
     lines = {name: objective / units.factor(degree, scales) for name, degree in units.constraints.items()}
-    return scaled, Scaling(variables, lines, objective, dict(scales))
+    return scaled, Scaling(variables, lines, objective, {k: v for k, v in scales.items() if k != "numbers"})
 
 
 Degree = dict[str, float]
-"""Powers of the units of a quantity, by name; unknown ones are "?1", "?2" …, or "@X" of a variable X."""
+"""Powers of the units of a quantity, by name; unknown ones are "?1", "?2" …, or "@X" of a variable X.
+
+The unit "numbers" is e: where what is passed is scaled, a power of it is the logarithm of a factor.
+"""
 
 # The powers of the queries' scale and of the targets' scale by which sources are multiplied.
 SOURCE_UNITS: Mapping[str, Degree] = {
@@ -152,10 +174,11 @@ class Units:
 class _Equations:
     """Linear equations between powers of units: each of ``rows`` is zero, and comes from one of ``lines``.
 
-    values : of parameters, for exponents. names : the degrees of names. line : the line that is read.
+    values : of parameters, for exponents. passed : givens that have units of their own. names : the degrees of names. line : the line that is read.
     """
 
     values: Mapping[str, float]
+    passed: frozenset[str] = frozenset()
     names: dict[str, Degree] = field(default_factory=dict)
     rows: list[Degree] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
@@ -204,7 +227,10 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
             return eq.names.get(name, {})
         case Index(base=base):
             return _degree(base, eq)
-        case Entries(body=body):
+        case Entries(body=body, where=where):
+            for relation in where:  # it compares plain numbers
+                for name in names_in(relation.left) | names_in(relation.right):
+                    eq.equal(eq.names.get(name, {}), {})
             return _degree(body, eq)
         case Block(rows=rows):
             whole = eq.unknown()
@@ -215,6 +241,8 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
             power = number_of(rewrite(exponent, eq.number))
             if power is None:
                 raise LookupError(expr)
+            for name in names_in(exponent):
+                eq.equal(eq.names.get(name, {}), {})
             return _times(_degree(a, eq), float(power))
         case Apply(atom=atom, args=args) if ATOMS[atom].alike:
             first = _degree(args[0], eq)
@@ -228,6 +256,9 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
         case Apply(atom=atom, args=args):
             powers = ATOMS[atom].degrees
             if powers is not None:
+                counts = (names_in(a) for a, power in zip(args, powers, strict=True) if not power)
+                for name in eq.passed.intersection(set[str]().union(*counts)):
+                    eq.equal(eq.names[name], {})
                 # A degree of 0 is not counted: a dimension, or an argument that only picks rows.
                 return _plus(
                     {}, *((_degree(a, eq), power) for a, power in zip(args, powers, strict=True) if power)
@@ -251,18 +282,20 @@ def infer_units(
     program: Program,
     sources: Mapping[str, Degree] | None = None,
     parameters: Mapping[str, float] | None = None,
+    logs: Mapping[str, float] | None = None,
 ) -> Units | str:
     """The powers, or the first line (a name, or "objective") that contradicts those before it.
 
     An atom whose scale is not known counts as a contradiction. ``sources`` gives the degree of givens by name
-    where the caller passed them, ``parameters`` their values, which may stand as exponents.
+    where the caller passed them, ``parameters`` their values, which may stand as exponents. ``logs``: of the
+    sizes of givens, for the nearest units "numbers"; no lines contradict then.
     """
-    eq = _Equations(dict(parameters or {}))
+    eq = _Equations(dict(parameters or {}), frozenset(logs or ()))
     try:
         given, chosen, constraints, objective = _read(program, sources or {}, eq)
     except LookupError:
         return eq.line
-    solved = _solve(eq.rows)
+    solved = _solve(eq.rows) if logs is None else _nearest(eq.rows, logs)
     if solved is None:
         return next(eq.lines[k] for k in range(len(eq.rows)) if _solve(eq.rows[: k + 1]) is None)
 
@@ -320,3 +353,14 @@ def _solve(rows: list[Degree]) -> Callable[[str], Degree] | None:
         for k, line in zip(unknown, z, strict=True)
     }
     return lambda key: table.get(key, {}) if key[0] in "?@" else {key: 1.0}
+
+
+def _nearest(rows: list[Degree], logs: Mapping[str, float]) -> Callable[[str], Degree]:
+    """Powers of "numbers" that solve all rows, nearest to the logarithms of sizes by name, and small."""
+    keys = sorted({f"@{name}" for name in logs}.union(*rows))
+    free = null_space(np.array([[row.get(k, 0.0) for k in keys] for row in [{}, *rows]]))
+    at = [keys.index(f"@{name}") for name in logs]
+    powers = dict(
+        zip(keys, free @ np.linalg.lstsq(free[at], list(logs.values()), rcond=None)[0], strict=True)
+    )
+    return lambda key: {"numbers": float(powers[key])} if key in powers else {}

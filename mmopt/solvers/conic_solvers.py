@@ -40,6 +40,7 @@ import scipy.sparse as sp
 from mmopt.compiler import Cone, Lowered
 from mmopt.errors import OptionError, SolverError, suggest
 from mmopt.installation_and_files import version_of
+from mmopt.numerics.arrays import Array
 from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.conic_problem import ConicProblem, Handover, Named, conic_problem, hand_over, led_back
 from mmopt.solvers.function_solver import KINDS, answers, imported, name_of
@@ -291,6 +292,7 @@ def missing_cones(row: SolverRow, cones: Sequence[Cone]) -> list[str]:
 CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
 # With fewer rows Clarabel is no slower on one thread, and takes less CPU time. With more it chooses.
 ROWS_OF_ONE_THREAD = 2000
+FAR = 1e3  # from one: such numbers are brought near it for Clarabel
 # Iterations of the first stretch of SCS, their growth, and in all
 FIRST_STRETCH, STRETCH_GROWTH, MOST_ITERATIONS = 100, 1.5, 200_000
 # Far below the tolerance asked for: the stretch, not SCS's own test, ends a run.
@@ -365,20 +367,23 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
     import clarabel
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
 
-    q = handed.data["c"]
+    q, b = handed.data["c"], handed.data["b"]
     p = sp.csc_array(sp.triu(handed.data.get("P", sp.csc_array((q.size, q.size))), format="csc"))
+    unit, worth = _units_of(p, q, handed.data["A"], b)
+    p, q, b = p * (unit**2 / worth), q * (unit / worth), b / unit
     cones = dims_to_solver_cones(handed.cones)  # type: ignore[no-untyped-call]
     used = 0
     for factor in CLARABEL_RUNS:
         settings = clarabel.DefaultSettings()
         settings.verbose = options.verbose
         tolerance = max(options.tolerance * factor, 1e-13)
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        settings.max_threads = options.threads or int(handed.data["b"].size < ROWS_OF_ONE_THREAD)
+        settings.tol_gap_rel = settings.tol_feas = tolerance
+        settings.tol_gap_abs = tolerance / max(1.0, worth)  # never more than ``tolerance`` of the problem's
+        settings.max_threads = options.threads or int(b.size < ROWS_OF_ONE_THREAD)
         if options.max_iterations is not None:
             settings.max_iter = max(1, options.max_iterations - used)
         try:
-            solver = clarabel.DefaultSolver(p, q, handed.data["A"], handed.data["b"], cones, settings)
+            solver = clarabel.DefaultSolver(p, q, handed.data["A"], b, cones, settings)
             counted: list[Iteration] = []
             solver.set_termination_callback(partial(_watched, clock, counted))
             raw = solver.solve()
@@ -389,7 +394,8 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
                 f"clarabel failed: {error}", hint="another solver may do: --solver scs"
             ) from None
         used += int(raw.iterations)
-        vectors = Vectors(handed, np.array(raw.x), np.array(raw.z))
+        vectors = Vectors(handed, unit * np.array(raw.x), worth / unit * np.array(raw.z))
+        counted = [iteration.placed(0, iteration.run, worth) for iteration in counted]
         del solver  # its factors are large, and a problem for a bound may be solved before the next run
         # An iterate of finite numbers is worth certifying whatever the solver calls it.
         is_finite = bool(np.isfinite(vectors.x).all() and np.isfinite(vectors.y).all())
@@ -399,6 +405,25 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
         named = partial(handed.named, solution) if is_finite and stop is None else None
         is_last = factor == CLARABEL_RUNS[-1]
         yield _SolverRun(int(raw.iterations), str(raw.status), named, vectors, stop, is_last, counted)
+
+
+def _units_of(p: Any, q: Array, a: Any, b: Array) -> tuple[float, float]:
+    """Units of the unknowns and of the objective, by the size that most rows ask for; 1 where it is near one.
+
+    Clarabel's tests, of an end as of there being none, take numbers near one for granted. Every cone stays
+    itself where its entries are multiplied by a number.
+    """
+    of_rows = abs(a).max(axis=1).toarray().ravel()
+    rows = (of_rows > 0) & (b != 0)
+    of_p, of_q = (float(np.abs(numbers).max(initial=0.0)) for numbers in (p.data, q))
+    size = np.exp(np.mean(np.log(np.abs(b[rows]) / of_rows[rows]))) if rows.any() else of_q / (of_p or np.inf)
+    unit = _if_far(float(size))
+    return unit, _if_far(max(unit * of_q, unit**2 * of_p))
+
+
+def _if_far(size: float) -> float:
+    """The power of two near a size that is far from one; 1 for others."""
+    return 2.0 ** round(np.log2(size)) if 0 < size < 1 / FAR or FAR < size < np.inf else 1.0
 
 
 def _watched(clock: Clock, counted: list[Iteration], info: Any) -> bool:

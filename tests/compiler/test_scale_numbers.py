@@ -107,11 +107,66 @@ def test_the_smallest_unit_is_the_least_of_variables_and_lines() -> None:
     assert scale(bind(Program.parse(text), Workload.from_matrix(1e-6 * np.tri(3))))[1].smallest_unit < 1e-3
 
 
-def test_givens_of_the_caller_are_not_scaled() -> None:
+def test_givens_are_not_scaled_where_they_are_near_one_or_the_workload_is_read() -> None:
     w = Workload.from_matrix(100.0 * np.tri(4))
-    instance = bind(Program.load("query_weighting"), w, {"Q": 7.0 * np.eye(4)})
-    scaled, _ = scale(instance)
-    assert np.array_equal(scaled.env["Q"], instance.env["Q"])
+    for size in (7.0, 7e5):
+        instance = bind(Program.load("query_weighting"), w, {"Q": size * np.eye(4)})
+        scaled, _ = scale(instance)
+        assert np.array_equal(scaled.env["Q"], instance.env["Q"])
+    for text, (givens, *_) in FAR.items():
+        near = {name: np.clip(7.0 * np.array(value), -700.0, 700.0) for name, value in givens.items()}
+        scaled, scaling = scale(bind(Program.parse(f"program near\n{text}"), w, near))
+        assert all(np.array_equal(scaled.env[name], value) for name, value in near.items())
+        assert set(scaling.variables.values()) == {scaling.objective} == {1.0}
+
+
+FAR = {  # what is passed, and the factors of what is chosen and of the objective, if the lines allow them
+    "given\n    z: vector[n]\nchoose\n    q: scalar\nminimize\n    q\n"
+    "subject to\n    inside: [[1, z.T], [z, q * eye(n)]] >> 0\n": ({"z": [1.0, 1.0]}, {"z": 1}, {"q": 2}, 2),
+    "given\n    A: matrix[m, n]\n    b: vector[m]\n    c: vector[n]\nchoose\n    x: vector[n] >= 0\n"
+    "minimize\n    c @ x + norm(A @ x - b)\nsubject to\n    most: A @ x <= b\n": (
+        {"A": [[1.0, 0.5], [0.2, 1.0]], "b": [1.0, 1.0], "c": [1.0, 0.5]},
+        {"A": -1, "b": 2, "c": -1},
+        {"x": 3},
+        2,
+    ),
+    "given\n    M: matrix[n, n]\n    known: matrix[n, n]\nchoose\n    X: matrix[n, n]\n"
+    "minimize\n    nuclear(X)\nsubject to\n    data: X[i, j] == M[i, j] for i, j in n if known[i, j] > 9\n": (
+        {"M": np.tri(3), "known": 1e6 * np.tri(3)},
+        {"M": 1},
+        {"X": 1},
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e5])
+def test_what_the_caller_passes_is_scaled_where_it_is_far_from_one(
+    factor: float, subtests: pytest.Subtests
+) -> None:
+    """Numbers near one are found again behind any units that the lines allow; conditions are left alone."""
+    for text, (givens, powers, chosen, objective) in FAR.items():
+        with subtests.test(text):
+            far = {name: np.multiply(value, factor ** powers.get(name, 0)) for name, value in givens.items()}
+            scaled, scaling = scale(
+                bind(Program.parse(f"program far\n{text}"), Workload.from_matrix([[1.0]]), far)
+            )
+            for name, value in givens.items():
+                assert scaled.env[name] == pytest.approx(np.asarray(value), rel=1e-9), name
+            assert scaling.variables == pytest.approx(
+                {k: factor**power for k, power in chosen.items()}, rel=1e-9
+            )
+            assert scaling.objective == pytest.approx(factor**objective, rel=1e-9)
+
+
+def test_what_is_passed_is_brought_nearest_to_one_where_the_lines_do_not_allow_one() -> None:
+    """A @ x <= b and x <= 1: A and b have one unit, and a factor of 1e8 between them is split evenly."""
+    text = "program far\ngiven\n    A: matrix[m, n]\n    b: vector[m]\nchoose\n    x: vector[n]\nmaximize\n"
+    text += "    sum(x)\nsubject to\n    most: A @ x <= b\n    up: x <= 1\n"
+    givens = {"A": np.full((2, 2), 1e10), "b": np.full(2, 1e2)}
+    scaled, scaling = scale(bind(Program.parse(text), Workload.from_matrix([[1.0]]), givens))
+    assert scaled.env["A"].max() == pytest.approx(1e4) and scaled.env["b"].max() == pytest.approx(1e-4)
+    assert scaling.variables == pytest.approx({"x": 1.0}) and scaling.objective == pytest.approx(1.0)
 
 
 def test_a_program_whose_units_disagree_is_left_alone() -> None:

@@ -267,6 +267,8 @@ RANGE_IF_MISSED = {
 }  # range of left - right if missed
 # An entry may be moved by this part of its variable, or of one where that is smaller
 MOST_MOVED_ENTRY = 1e-4
+# So small a part may be meant as zero, the least first: what is meant may be small itself.
+DUST = (1e-12, 1e-8, MOST_MOVED_ENTRY)
 MOST_NEWTON_STEPS = 6
 MOST_TAPES = 500  # of a family that has no form for all indices at once
 MOST_DERIVATIVES = 10**6  # entries of the matrix of a step
@@ -283,7 +285,7 @@ def nearby_points(instance: Instance, values: Mapping[str, Any]) -> Iterator[dic
     if any(is_structured(v) or not np.isfinite(v).all() for v in values.values()):
         return
     yield from (_without_dust(pulled, EPS) for pulled in _newton_points(instance, values))
-    yield _without_dust(values, MOST_MOVED_ENTRY)
+    yield from (_without_dust(values, part) for part in DUST)
 
 
 def _without_dust(values: Mapping[str, Any], dust: float) -> dict[str, Any]:

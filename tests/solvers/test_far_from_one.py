@@ -1,0 +1,56 @@
+"""Clarabel solves problems whose numbers are far from one, and all that it returns is of the problem itself.
+
+Guards conic_solvers.py, where it chooses units for Clarabel.
+"""
+
+import numpy as np
+import pytest
+
+from mmopt import Program, Workload
+from mmopt.compiler import bind, lower
+from mmopt.solvers import Clock, Options, Point, run, solver_row
+
+CASES = {  # x, the objective, and the multipliers of the line 'low'
+    "minimize\n    2e-9 * x[0] + 1e-9 * x[1]\nsubject to\n    low: x[0] + x[1] >= 5e8\n    side: x >= 1e8": (
+        [1e8, 4e8],
+        0.6,
+        1e-9,
+    ),
+    "minimize\n    2e9 * x[0] + 1e9 * x[1]\nsubject to\n    low: x[0] + x[1] >= 5e-8\n    side: x >= 1e-8": (
+        [1e-8, 4e-8],
+        60.0,
+        1e9,
+    ),
+    "minimize\n    1e-12 * x[0]**2 - 1e-3 * x[0] + 3e-12 * x[1]**2\nsubject to\n    low: x[1] >= 1e7": (
+        [5e8, 1e7],
+        -2.5e5 + 300.0,
+        6e-5,
+    ),
+    # Large numbers on both sides of a line ask for unknowns of size one.
+    "minimize\n    x[0] + x[1]\nsubject to\n    low: 1e8 * x[0] >= 1e8\n    side: x >= -1": (
+        [1, -1],
+        0.0,
+        1e-8,
+    ),
+}
+
+
+def points_of(text: str) -> list[Point]:
+    """All points that Clarabel gives."""
+    program = Program.parse(f"program far\nchoose\n    x: vector[2]\n{text}\n")
+    lowered = lower(bind(program, Workload.from_matrix([[1.0]])))
+    with Clock(60.0) as clock:
+        return list(run(solver_row("clarabel"), lowered, Options(tolerance=1e-6), clock))
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_points_multipliers_and_reports_are_in_the_units_of_the_problem(text: str) -> None:
+    best, objective, multiplier = CASES[text]
+    points = [point for point in points_of(text) if point.variables]
+    assert points
+    for point in points:
+        assert point.variables["x"] == pytest.approx(np.array(best), rel=1e-5)
+        assert point.multipliers["low"] == pytest.approx(multiplier, rel=1e-4)
+        reported = point.counted[-1]
+        assert reported.bound == pytest.approx(objective, rel=1e-4, abs=1e-6)
+        assert reported.objective == pytest.approx(objective, rel=1e-4, abs=1e-6)
