@@ -292,7 +292,7 @@ def missing_cones(row: SolverRow, cones: Sequence[Cone]) -> list[str]:
 CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
 # With fewer rows Clarabel is no slower on one thread, and takes less CPU time. With more it chooses.
 ROWS_OF_ONE_THREAD = 2000
-FAR = 1e3  # from one: such numbers are brought near it for Clarabel
+FAR, DUST = 1e3, 1e-12  # from one: such numbers are brought near it for Clarabel; part of the largest number
 # Iterations of the first stretch of SCS, their growth, and in all
 FIRST_STRETCH, STRETCH_GROWTH, MOST_ITERATIONS = 100, 1.5, 200_000
 # Far below the tolerance asked for: the stretch, not SCS's own test, ends a run.
@@ -408,16 +408,16 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
 
 
 def _units_of(p: Any, q: Array, a: Any, b: Array) -> tuple[float, float]:
-    """Units of the unknowns and of the objective, by the size that most rows ask for; 1 where it is near one.
+    """Units of the unknowns and of the objective; the first is 1 unless every row asks for another.
 
     Clarabel's tests, of an end as of there being none, take numbers near one for granted. Every cone stays
-    itself where its entries are multiplied by a number.
+    itself where its entries are multiplied by a number. What is tiny beside the rest may be rounding.
     """
-    of_rows = abs(a).max(axis=1).toarray().ravel()
-    rows = (of_rows > 0) & (b != 0)
+    of_rows, of_b = abs(a).max(axis=1).toarray().ravel(), np.abs(b)
+    rows = (of_rows > DUST * of_rows.max(initial=0.0)) & (of_b > DUST * of_b.max(initial=0.0))
     of_p, of_q = (float(np.abs(numbers).max(initial=0.0)) for numbers in (p.data, q))
-    size = np.exp(np.mean(np.log(np.abs(b[rows]) / of_rows[rows]))) if rows.any() else of_q / (of_p or np.inf)
-    unit = _if_far(float(size))
+    sizes = of_b[rows] / of_rows[rows] if rows.any() else np.array([of_q / (of_p or np.inf)])
+    unit = _if_far(float(max(sizes.min(), min(1.0, sizes.max()))))
     return unit, _if_far(max(unit * of_q, unit**2 * of_p))
 
 
