@@ -174,7 +174,8 @@ class Units:
 class _Equations:
     """Linear equations between powers of units: each of ``rows`` is zero, and comes from one of ``lines``.
 
-    values : of parameters, for exponents. passed : givens that have units of their own. names : the degrees of names. line : the line that is read.
+    values : of parameters, for exponents. passed : givens that have units of their own. names : the degrees
+    of names. line : the line that is read.
     """
 
     values: Mapping[str, float]

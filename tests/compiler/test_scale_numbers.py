@@ -159,6 +159,16 @@ def test_what_the_caller_passes_is_scaled_where_it_is_far_from_one(
             assert scaling.objective == pytest.approx(factor**objective, rel=1e-9)
 
 
+def test_a_count_and_an_exponent_keep_their_size() -> None:
+    text = (
+        "program far\ngiven\n    a: vector[n]\n    k: scalar >= 0\nchoose\n    x: vector[n] >= 0\nminimize\n"
+    )
+    text += "    sum(x)\nsubject to\n    some: sum_largest(a * x, k) <= 3\n    all: a @ x >= 1\n"
+    givens = {"a": np.full(3, 1e6), "k": 2.0}
+    scaled, scaling = scale(bind(Program.parse(text), Workload.from_matrix([[1.0]]), givens))
+    assert scaled.env["k"] == 2.0 and scaling.variables["x"] == pytest.approx(1e-6)
+
+
 def test_what_is_passed_is_brought_nearest_to_one_where_the_lines_do_not_allow_one() -> None:
     """A @ x <= b and x <= 1: A and b have one unit, and a factor of 1e8 between them is split evenly."""
     text = "program far\ngiven\n    A: matrix[m, n]\n    b: vector[m]\nchoose\n    x: vector[n]\nmaximize\n"

@@ -60,7 +60,7 @@ class Row:
         return {name: value * factor ** self.powers.get(name, 0.0) for name, value in data.items()}
 
 
-FIELDS = ("asked", "optimum", "refused", "size", "scaled", "needs", "unproved", "given", "choose")
+FIELDS = ("asked", "optimum", "refused", "size", "scaled", "unproved", "given", "choose")
 
 
 def read_rows() -> dict[str, Row]:
