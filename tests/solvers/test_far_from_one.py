@@ -57,7 +57,7 @@ def test_points_multipliers_and_reports_are_in_the_units_of_the_problem(text: st
 
 
 def test_rounding_asks_for_no_units() -> None:
-    """Of tiny limits and rows beside others nothing follows: they may be rounding."""
+    """Tiny limits and rows beside others ask for nothing: they may be rounding."""
     a, q = sp.csc_array(np.array([[1.0, 0.0], [0.0, 1e-14], [1.0, 1.0]])), np.ones(2)
     none = sp.csc_array((2, 2))
     assert _units_of(none, q, a, np.array([2.0, 1e9, 1e-15])) == (1.0, 1.0)
