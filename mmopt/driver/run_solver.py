@@ -27,7 +27,7 @@ from mmopt.driver.judge.score_and_meaning import (
 from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, moved_inside
 from mmopt.driver.remarks import stopped_early, unscaled_warning
 from mmopt.driver.task_and_plan import Task
-from mmopt.driver.why_no_solution import explain_failure
+from mmopt.driver.why_no_solution import explain_failure, refuse_far_point
 from mmopt.errors import Error, SolverError, UndecidedError
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import splits
@@ -310,6 +310,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     point = best.feasible_or_raise(
         clock, lambda: explain_failure(best.instance, scaled, row.name, final, best.point), solver_is_named
     )
+    if scaled and stop != Stop.REACHED and may_move(instance) and point is best.point:
+        refuse_far_point(instance, scaled, point, best.uncharged)
     remarks = {
         f"{row.name} found no point ({last.raw}): this one comes from a diagnosis": point is not solver_point,
         f"no point that {row.name} had by then is better than the baseline {baseline_name}, which this is": (

@@ -617,6 +617,7 @@ def singular_error(instance: Instance) -> SolverError | None:
 
 
 SECONDS_OF_DIAGNOSIS = 20.0
+LARGE_CHARGE = 1e-2  # of the objective: what is charged for misses that count as rounding
 SECONDS_IN_A_HURRY = 3.0  # when a limit of time or iterations was set and reached
 
 
@@ -654,6 +655,23 @@ def explain_failure(
     if (growth := find_growth(instance, *handed, clock)) is not None:
         return endless_error(instance, growth)
     return _missed_error(instance, solver, last, point)
+
+
+def refuse_far_point(
+    instance: Instance, handed: tuple[Instance, Scaling], point: Candidate, uncharged: Candidate | None
+) -> None:
+    """Raise where a point counts as feasible by its size alone, and constraints are proved to conflict.
+
+    Far out what a point misses is hidden by the rounding of its terms, and charged with large multipliers.
+    """
+    if uncharged is None or abs(point.objective - uncharged.objective) <= LARGE_CHARGE * max(
+        1.0, abs(uncharged.objective)
+    ):
+        return
+    with Clock(SECONDS_IN_A_HURRY) as clock:
+        nearest = conflict(handed[0], clock)
+    if nearest is not None and nearest.proof is not None:
+        raise infeasible_error(instance, nearest, nearest.proof, handed[1])
 
 
 def _unproved_error(

@@ -371,6 +371,23 @@ def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
             ]
 
 
+def test_a_point_far_out_hides_no_conflict() -> None:
+    """There the rounding of large terms is as large as what the equations miss."""
+    text = """\
+program own
+choose
+    x: vector[3]
+minimize
+    x[0] + x[1]
+subject to
+    first:  x[0] + x[1] == 1
+    second: x[1] + x[2] == 2
+    third:  x[0] + 2 * x[1] + x[2] == 4
+"""
+    with pytest.raises(SolverError, match="'first', 'second', and 'third' cannot hold together"):
+        solve([[1]], Program.parse(text))
+
+
 PLAIN = """\
 program own
 given
