@@ -400,6 +400,14 @@ def _check_indices(checked: Checked, node: Expr, scope: Scope, sizes: Mapping[st
     if isinstance(node, Entries):
         for family in node.families:
             _count(checked, family, sizes)
+    elif isinstance(node, Apply) and node.atom == "diff":
+        dim = infer(node.args[0], scope).dims[0]
+        if dim.symbols <= sizes.keys() and dim.value(sizes) < 2:
+            raise OptionError(
+                f"'{to_source(node.args[0])}' has one entry, and 'diff' needs two: {dim} is 1 here",
+                where=locate(node.span),
+                hint="ask about more cells, or leave it out",
+            )
     elif isinstance(node, Apply) and node.atom != "sum":  # the sum of nothing is 0
         for part in node.args:
             families = part.families if isinstance(part, Entries) else ()

@@ -53,6 +53,10 @@ def test_what_is_not_there_is_refused(subtests: pytest.Subtests) -> None:
             own("sum(x) + max(x[i] for i in n - 3)"),
             *(9, 27, "there is no max of no numbers: 'i' runs over n - 3, which is 0 here", 1, MORE),
         ),
+        (
+            own(line="diff(diff(diff(x))) >= 0"),
+            *(11, 8, "'diff(diff(x))' has one entry, and 'diff' needs two: n - 2 is 1 here", 19, MORE),
+        ),
         (own(chosen="t: vector[n - 4]"), 7, 5, "'t' has no entries: n - 4 is -1 here", 1, MORE),
         (own(line="x[21] >= 1"), 11, 10, f"an index of 'x' {entry.format(21)}", 2, COUNTED),
         (own(line="max(stack(0 * W, 0 * W) @ x) <= 1"), 11, 12, "'stack(0 * W, 0 * W)' has no rows here", 19),

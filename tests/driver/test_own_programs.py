@@ -526,3 +526,28 @@ def test_forms_of_two_that_are_chosen_beside_cvxpy(
             problem.solve("CLARABEL")
             assert found.objective == pytest.approx(problem.value, rel=1e-5, abs=1e-6)
             assert found.gap is not None and found.gap < 1e-5
+
+
+def test_the_largest_may_be_all_of_them() -> None:
+    """Where the bound is read off a second problem, whose variables have values already."""
+    text = """\
+program own
+given
+    E: matrix[m, n]
+    e: vector[m]
+choose
+    x: vector[n]
+minimize
+    sum_largest(abs(E @ x - e), m) + sum(x**2)
+"""
+    rows, far = np.array([[-1.0, 3.0], [1.0, -1.0], [2.0, -3.0]]), 1e-7 * np.array([2.0, 0.0, -1.0])
+    s, same = (
+        solve(
+            [[1]],
+            Program.parse(text.replace("sum_largest(abs(E @ x - e), m)", sizes)),
+            givens={"E": rows, "e": far},
+        )
+        for sizes in ("sum_largest(abs(E @ x - e), m)", "norm(E @ x - e, 1)")
+    )
+    assert s.bound_grade == "proved" and s.gap <= GAP_INTERIOR
+    assert s.objective == pytest.approx(same.objective, abs=GAP_INTERIOR)

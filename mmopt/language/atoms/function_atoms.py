@@ -5,6 +5,7 @@ and ``max(a)``; the names of such rows have a space in them, so that no program 
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -294,6 +295,17 @@ def _root_of_squares(a: balls.Ball, axis: int | None = None) -> balls.Ball:
 def symmetric(cp: Any, a: Any) -> Any:
     """A matrix that the check knows to be symmetric; cvxpy would add an equality for each pair of entries."""
     return a if a.is_symmetric() else cp.atoms.affine.wraps.symmetric_wrap(a)
+
+
+def _of_largest(k: float, size: int, some: Callable[[int], Any], every: Any) -> Any:
+    """A sum of the k largest in cvxpy: a mean of ``some`` of whole numbers, of which alone cvxpy is sure.
+
+    every : that of all; cvxpy's own fails for it where the variables have values.
+    """
+    k = min(k, size)
+    return sum(
+        (1.0 - abs(k - n)) * (every if n == size else some(n)) for n in range(1, size + 1) if abs(k - n) < 1
+    )
 
 
 LARGE, SPARSE = 4096, 0.1  # entries of a matrix that may be sparse; the share of those that are not zeros
@@ -630,12 +642,7 @@ NORMS = (
         plain=PrintedForm("sum_largest({0}; {1})"),
         text="sum_largest({0}, {1})",
         ball=ball_functions.sum_largest,
-        # Of whole numbers of terms, of which alone cvxpy is sure; of a number between two of them a mean.
-        cvxpy=lambda cp, a, k: sum(
-            (1.0 - abs(min(k.value, a.size) - n)) * cp.sum_largest(a, n)
-            for n in range(1, a.size + 1)
-            if abs(min(k.value, a.size) - n) < 1
-        ),
+        cvxpy=lambda cp, a, k: _of_largest(k.value, a.size, lambda n: cp.sum_largest(a, n), cp.sum(a)),
         gradient=lambda a, k, value, bar: (bar * float_functions.shares_of_largest(a, k), 0.0),
         minorant=minorants.sum_largest,
         cones=lambda shape, outputs, exponent: (
@@ -656,10 +663,8 @@ NORMS = (
         plain=PrintedForm("sum_largest(λ({0}); {1})"),
         text="lambda_sum_largest({0}, {1})",
         ball=lambda a, k: ball_functions.sum_largest(ball_functions.eigenvalues(a), k),
-        cvxpy=lambda cp, a, k: sum(
-            (1.0 - abs(min(k.value, a.shape[0]) - n)) * cp.lambda_sum_largest(symmetric(cp, a), n)
-            for n in range(1, a.shape[0] + 1)
-            if abs(min(k.value, a.shape[0]) - n) < 1
+        cvxpy=lambda cp, a, k: _of_largest(
+            k.value, a.shape[0], lambda n: cp.lambda_sum_largest(symmetric(cp, a), n), cp.trace(a)
         ),
         gradient=lambda a, k, value, bar: (
             bar * ((e := float_functions.eigh(a))[1] * float_functions.shares_of_largest(e[0], k)) @ e[1].T,
@@ -716,7 +721,7 @@ NORMS = (
         plain=PrintedForm("diff({0})"),
         text="diff({0})",
         ball=lambda a: balls.sub(a[1:], a[:-1]),
-        cvxpy=lambda cp, a: cp.diff(a),
+        cvxpy=lambda cp, a: a[1:] - a[:-1],
         gradient=lambda a, value, bar: (-np.diff(bar, prepend=0.0, append=0.0),),
         minorant=lambda bar, near, a: (
             minorants.NOTHING,
