@@ -130,6 +130,8 @@ exp, log         entry by entry; convex; concave
 norm             ``norm(x)`` of a vector, ``norm(x, 1)``, ``norm(x, inf)``; with an axis one per column or row
                  of a matrix; ``norm(X, fro)`` of a matrix; convex, and rising with entries that are >= 0
 huber            ``huber(x)``, ``huber(x, 2)``: x**2 up to 1 (2), then straight, entry by entry; convex
+x.T @ P @ x      a quadratic form, with P given and psd (see Curvature), also of an affine expression,
+                 ``(A @ x - b).T @ P @ (A @ x - b)``; ``x @ x``; ``trace(X.T @ P @ X)``; convex
 quad_over_lin    ``quad_over_lin(x, y)``: the sum of squares of x over a number y > 0; convex in both together
 matrix_frac      ``matrix_frac(X, P)`` with P psd: ``trace(X.T @ inv(P) @ X)``, of a vector
                  ``x.T @ inv(P) @ x``, as it may also be written; convex in both together

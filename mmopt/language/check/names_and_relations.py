@@ -22,7 +22,7 @@ from mmopt.language.check.infer_types import (
     scoped,
     typed_parts,
 )
-from mmopt.language.syntax.exact_rewriting import Sum, sum_of_multiples
+from mmopt.language.syntax.exact_rewriting import Sum, product, sum_of_multiples
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.source_text import Source
@@ -304,8 +304,7 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
             return f"x * log(x) is -entropy(x), which is convex: write -entropy({to_source(one)})"
     if form := _quadratic_form(left, right, scope):
         matrix, x = form
-        product = Apply("matmul", (Apply("root", (matrix,), matrix.span), x), x.span)
-        hint = f"a quadratic form is written norm({to_source(product)})**2"
+        hint = f"a quadratic form is written {to_source(product([transpose(x), matrix, x]))}"
         return (
             hint if infer(matrix, scope).psd else f"{hint}, where {to_source(matrix)} is psd: declare it so"
         )
