@@ -142,6 +142,7 @@ cumsum, diff     sums of the first entries of a vector; differences x[i + 1] - x
 kron             ``kron(A, B)``: Kronecker product of two matrices, one of them given
 entropy          -x log(x), entry by entry; concave. ``rel_entropy(x, y)`` is x log(x / y); convex in both
 rel_entropy      together
+logistic         log(1 + exp(x)), as it may also be written, entry by entry; convex
 logsumexp        log(sum(exp(x))), of all entries or along an axis: a soft maximum; convex
 trace, diag      diag of a vector is a diagonal matrix; both keep the curvature of a matrix
 inv              matrix inverse; of a psd matrix convex and decreasing in the order of psd matrices

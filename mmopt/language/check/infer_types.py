@@ -484,13 +484,16 @@ def taken_as_one(expr: Expr, scope: Scope) -> Expr:
     """The expression where each quadratic form of what is chosen is a sum of squares, or matrix_frac.
 
     With P psd, ``x.T @ P @ x`` and ``trace(X.T @ P @ X)`` are sums of squares of ``root(P) @ X``; with P the
-    inverse of what is chosen they are matrix_frac. The factors of a trace may be turned in a ring.
+    inverse of what is chosen they are matrix_frac. The factors of a trace may be turned in a ring. And
+    ``log(1 + exp(z))`` is one atom, logistic(z).
     """
 
     def change(e: Expr) -> Expr | None:
         match e:
             case Entries(body=body):
                 return replace(e, body=taken_as_one(body, scope.among(e)))
+            case Apply(atom="log", args=(Apply(atom="add", args=(a, b)),)):
+                return _logistic(a, b, e, scope) or _logistic(b, a, e, scope)
             case Apply(atom="trace", args=(Apply(atom="matmul") as whole,)) | (Apply(atom="matmul") as whole):
                 first, *rest = chain(whole)
             case _:
@@ -511,6 +514,14 @@ def taken_as_one(expr: Expr, scope: Scope) -> Expr:
         return next((form for turn in turns if (form := _quadratic_form(turn, e, scope))), None)
 
     return rewrite(expr, change)
+
+
+def _logistic(one: Expr, other: Expr, whole: Expr, scope: Scope) -> Expr | None:
+    """``taken_as_one`` for the logarithm of ``1 + exp(z)``; None for others."""
+    match one, other:
+        case Number(value=1.0), Apply(atom="exp", args=(z,)) if not infer(z, scope).is_constant:
+            return Apply("logistic", (taken_as_one(z, scope),), whole.span)
+    return None
 
 
 def _is_number(expr: Expr, scope: Scope) -> bool:

@@ -236,11 +236,6 @@ def advice(culprit: Expr, scope: Scope) -> str:
             return _advice_on_root(inner, scope)
         case Apply(atom="pow", args=(base, Number(value=0.5))):
             return _advice_on_root(base, scope)
-        case Apply(atom="log", args=(Apply(atom="add", args=(Number(value=1.0), Apply(atom="exp"))),)):
-            return (
-                "log(1 + exp(t)) of a number t is logsumexp([[0], [t]]); "
-                "of all entries: sum(logsumexp([[0], [x[i]]]) for i in n)"
-            )
         case Apply(atom="log", args=(inner,)) if infer(inner, scope).curvature is Curvature.CONVEX:
             return "log is concave, and rises: take it of something concave; log(sum(exp(x))) is logsumexp(x)"
         case Apply(atom="exp", args=(inner,)) if infer(inner, scope).curvature is Curvature.CONCAVE:

@@ -48,6 +48,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "operatornorm": "sigma_max",
         "rel_entr": "rel_entropy",
         "sigmamax": "sigma_max",
+        "softplus": "logistic",
         "spectral_norm": "sigma_max",
         "sqrtm": "root",
         "sum_entries": "sum",
@@ -74,8 +75,6 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "log2(x)": "1.4426950408889634 * log({x})",
         "logaddexp(x, y)": "logsumexp([[{x}, {y}]], axis=1), where both are vectors; of numbers, without "
         "the axis",
-        "logistic(x)": "logsumexp([[0 * {x}, {x}]], axis=1), where {x} is a vector; of a number, without "
-        "the axis",
         "mul_elemwise(x, y)": "{x} * {y}",
         "multiply(x, y)": "{x} * {y}",
         "neg(x)": "max(-{x}, 0)",
@@ -87,8 +86,6 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "power(x, p)": "{x}**{p}",
         "reciprocal(x)": "1 / {x}, where {x} is declared > 0",
         "scalene(x, s, t)": "{s} * max({x}, 0) + {t} * max(-{x}, 0)",
-        "softplus(x)": "logsumexp([[0 * {x}, {x}]], axis=1), where {x} is a vector; of a number, without "
-        "the axis",
         "square(x)": "{x}**2",
         "square_pos(x)": "max({x}, 0)**2",
         # Of all entries.

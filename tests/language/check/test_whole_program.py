@@ -238,6 +238,8 @@ def test_forms_of_two_that_are_chosen_are_one_atom(subtests: pytest.Subtests) ->
         ("x @ inv(P) @ x", "matrix_frac(x, P)"),
         ("sum(X[:, j] @ inv(P) @ X[:, j] for j in m)", "sum(matrix_frac(X[:, j], P) for j in m)"),
         ("trace(A @ inv(P) @ A.T)", "trace(A @ inv(P) @ A.T)"),
+        ("sum(log(1 + exp(-A @ x)))", "sum(logistic(-A @ x))"),
+        ("sum(log(exp(x[i]) + 1) for i in n)", "sum(logistic(x[i]) for i in n)"),
         ("x.T @ S @ x", "sum((root(S) @ x)**2)"),
         ("2 * g * x @ S @ x", "2 * g * sum((root(S) @ x)**2)"),
         ("sum(x) + x @ (A.T @ A + S) @ x / 2", "sum(x) + sum((root(A.T @ A + S) @ x)**2) / 2"),
