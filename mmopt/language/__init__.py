@@ -152,7 +152,7 @@ sigma_max
 lambda_max       largest eigenvalue of a symmetric matrix; convex; lambda_min the smallest; concave
 lambda_min
 logdet           logarithm of the determinant of a psd matrix; concave and increasing in that order
-eye, ones        identity matrix eye(n), vector of ones ones(n)
+eye, ones        identity matrix eye(n), vector of ones ones(n); an outer product is ``[[u]] @ [[v]].T``
 factor           F with F.T @ F equal to a psd matrix; for what is evaluated, not optimised, as are
 pinv, rank       pseudo-inverse and rank,
 polar            the orthogonal matrix nearest to a square one (in smooth programs also optimised),

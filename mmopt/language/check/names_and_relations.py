@@ -246,6 +246,10 @@ def advice(culprit: Expr, scope: Scope) -> str:
                 p = to_source(exponent)
                 return f"require {p} >= 1 or {p} <= 0 (it is convex), or both {p} >= 0 and {p} <= 1 (concave)"
             hint = f"of what may be negative only even powers are convex: declare it{_declared(base, '>= 0')}"
+            if isinstance(exponent, Number) and exponent.value > 1 and inferred.curvature.is_convex:
+                zero = Apply("entrywise max", (base, Number(0.0, base.span)), base.span)
+                raised = to_source(replace(culprit, args=(zero, exponent)))
+                hint += f", or write {raised}, the same where a line keeps it >= 0"
             return hint if inferred.sign <= 0 and not (inferred.loewner or inferred.is_broken) else ""
         case Apply(atom="div", args=(above, below)) if infer(below, scope).is_constant:
             return _advice_on_product(below, above, scope)
@@ -255,7 +259,10 @@ def advice(culprit: Expr, scope: Scope) -> str:
                 "the other side; x**2 / y, or the sum of squares of x over y, is written quad_over_lin(x, y)"
             )
         case Apply(atom="div", args=(_, below)) if infer(below, scope).sign <= 0:
-            return f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}"
+            return (
+                f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}; of a "
+                "number y also quad_over_lin(1, y) is 1 / y, with a value only where y > 0"
+            )
         case Apply(atom="mul", args=(left, right)) if all(
             infer(e, scope).is_matrix for e in (left, right)
         ) and any(infer(e, scope).loewner for e in (left, right)):

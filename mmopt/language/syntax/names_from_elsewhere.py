@@ -235,7 +235,8 @@ _ROWS = [(form.partition("(")[0], form, ast.parse(form, mode="eval").body) for f
 def kind_instead(kind: str, declared: str) -> str:
     """A hint for a kind from elsewhere in a declaration ``name: kind[n]``; "" where no row has it."""
     name, _, rest = declared.partition(":")
-    dims = re.findall(r"\w[^],)]*", (re.findall(r"[\[(]([^\])]*)", rest) or [""])[0])
+    inside = re.findall(r"\w[^],)]*", (re.findall(r"[\[(]([^\])]*)", rest) or [""])[0])
+    dims = [dim for dim in inside if "=" not in dim]
     array = f"{('scalar', 'vector', 'matrix')[min(len(dims), 2)]}[{', '.join(dims)}]".removesuffix("[]")
     return KINDS_INSTEAD.get(kind, "").format(name=name.strip(), array=array, side=(dims or ["n"])[0])
 
