@@ -278,7 +278,8 @@ def _advice_on_root(inner: Expr, scope: Scope) -> str:
     squares = isinstance(inner, Apply) and inner.atom in ("sum", "matmul")
     hint = (
         "a square root is concave, and rises: of something convex it is neither. The root of a sum of "
-        "squares is norm(x), which is convex; as an objective, minimize what is under the root"
+        "squares is norm(x), that of x.T @ P @ x is norm(root(P) @ x), which are convex; as an "
+        "objective, minimize what is under the root"
     )
     return hint if squares or infer(inner, scope).curvature is Curvature.CONVEX else ""
 
@@ -323,10 +324,14 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
 
 
 def _quadratic_form(left: Expr, right: Expr, scope: Scope) -> tuple[Expr, Expr] | None:
-    """The given matrix Q and the affine x of ``x @ Q @ x``, ``x.T @ Q @ x`` or ``x * (Q @ x)``."""
+    """The given matrix Q and the affine x of ``x @ Q @ x``, ``0.5 * x.T @ Q @ x`` or ``x * (Q @ x)``."""
     if isinstance(right, Apply) and right.atom == "matmul" and right.args[1] == left:
         left, right = Apply("matmul", (right.args[1], right.args[0]), right.span), left
-    if not (isinstance(left, Apply) and left.atom == "matmul" and left.args[0] in (right, transpose(right))):
+    if not (isinstance(left, Apply) and left.atom == "matmul"):
+        return None
+    first = left.args[0]
+    first = first.args[1] if isinstance(first, Apply) and first.atom == "mul" else first
+    if first not in (right, transpose(right)):
         return None
     middle, x = infer(left.args[1], scope), infer(right, scope)
     is_form = middle.is_constant and middle.is_matrix and x.is_vector and x.curvature.is_affine
