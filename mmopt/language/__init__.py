@@ -130,6 +130,8 @@ exp, log         entry by entry; convex; concave
 norm             ``norm(x)`` of a vector, ``norm(x, 1)``, ``norm(x, inf)``; with an axis one per column or row
                  of a matrix; ``norm(X, fro)`` of a matrix; convex, and rising with entries that are >= 0
 huber            ``huber(x)``, ``huber(x, 2)``: x**2 up to 1 (2), then straight, entry by entry; convex
+x.T @ P @ x      a quadratic form, with P given and psd (see Curvature), also of an affine expression,
+                 ``(A @ x - b).T @ P @ (A @ x - b)``; ``x @ x``; ``trace(X.T @ P @ X)``; convex
 quad_over_lin    ``quad_over_lin(x, y)``: the sum of squares of x over a number y > 0; convex in both together
 matrix_frac      ``matrix_frac(X, P)`` with P psd: ``trace(X.T @ inv(P) @ X)``, of a vector
                  ``x.T @ inv(P) @ x``, as it may also be written; convex in both together
@@ -140,6 +142,7 @@ cumsum, diff     sums of the first entries of a vector; differences x[i + 1] - x
 kron             ``kron(A, B)``: Kronecker product of two matrices, one of them given
 entropy          -x log(x), entry by entry; concave. ``rel_entropy(x, y)`` is x log(x / y); convex in both
 rel_entropy      together
+logistic         log(1 + exp(x)), as it may also be written, entry by entry; convex
 logsumexp        log(sum(exp(x))), of all entries or along an axis: a soft maximum; convex
 trace, diag      diag of a vector is a diagonal matrix; both keep the curvature of a matrix
 inv              matrix inverse; of a psd matrix convex and decreasing in the order of psd matrices
@@ -149,7 +152,7 @@ sigma_max
 lambda_max       largest eigenvalue of a symmetric matrix; convex; lambda_min the smallest; concave
 lambda_min
 logdet           logarithm of the determinant of a psd matrix; concave and increasing in that order
-eye, ones        identity matrix eye(n), vector of ones ones(n)
+eye, ones        identity matrix eye(n), vector of ones ones(n); an outer product is ``[[u]] @ [[v]].T``
 factor           F with F.T @ F equal to a psd matrix; for what is evaluated, not optimised, as are
 pinv, rank       pseudo-inverse and rank,
 polar            the orthogonal matrix nearest to a square one (in smooth programs also optimised),

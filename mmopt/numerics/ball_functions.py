@@ -99,6 +99,12 @@ def huber(a: Ball, limit: Ball) -> Ball:
     return balls.mul(near, sub(balls.add(size, size), near))
 
 
+def logistic(a: Ball) -> Ball:
+    """log(1 + exp(x)) as max(x, 0) + log(1 + exp(-|x|)), so that nothing overflows."""
+    above = log(balls.add(exact(1.0), exp(balls.neg(balls.absolute(a)))))
+    return balls.add(balls.larger(a, exact(0.0)), above)
+
+
 def logsumexp(a: Ball, axis: int | None = None) -> Ball:
     """The logarithm of a sum of exponentials, less the largest midpoint first, so that nothing overflows."""
     top = np.max(a.mid, axis=axis, keepdims=True)

@@ -500,6 +500,17 @@ BESIDE_CVXPY = (
             [cp.norm(x) <= 1, cp.kron(c, cp.diag(x)) << 9 * np.eye(9)],
         ),
     ),
+    (
+        {"x": "vector[n]", "X": "matrix[n, m]"},
+        "0.5 * (x - 1).T @ S @ (x - 1) + x @ A.T @ A @ x + trace(S @ (X - A.T) @ (X - A.T).T)",
+        ("x @ S @ x <= 4", "sum(x) + sum(X) >= 9"),
+        lambda a, c, d, x, y: (
+            cp.quad_form(x - 1, c @ c + np.eye(3)) / 2
+            + cp.sum_squares(a @ x)
+            + sum(cp.quad_form(y[:, j] - a[j], c @ c + np.eye(3)) for j in range(4)),
+            [cp.quad_form(x, c @ c + np.eye(3)) <= 4, cp.sum(x) + cp.sum(y) >= 9],
+        ),
+    ),
 )
 
 
@@ -511,6 +522,7 @@ def test_forms_of_two_that_are_chosen_beside_cvxpy(
     for chosen, objective, lines, in_cvxpy in BESIDE_CVXPY:
         with subtests.test(objective):
             text = "program form\ngiven\n    A: matrix[m, n]\n    C: symmetric[n, n]\n    D: matrix[n, n]\n"
+            text += "let\n    S = C.T @ C + eye(n)\n"
             text += "choose\n" + "".join(f"    {name}: {kind}\n" for name, kind in chosen.items())
             text += f"minimize\n    {objective}\nsubject to\n"
             text += "".join(f"    line{i}: {line}\n" for i, line in enumerate(lines))

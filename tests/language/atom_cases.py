@@ -288,6 +288,7 @@ MEANINGS: dict[str, Callable[..., Any]] = {
     "sqrt": _entrywise(lambda x: x.sqrt()),
     "exp": _entrywise(lambda x: x.exp()),
     "log": _entrywise(lambda x: x.log()),
+    "logistic": _entrywise(lambda x: (1 + x.exp()).log()),
     "logsumexp": lambda a, axis=None: _along(
         a, axis, lambda line: sum((x.exp() for x in line), arb(0)).log()
     ),

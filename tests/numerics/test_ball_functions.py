@@ -41,6 +41,7 @@ def test_exponentials_and_logarithms(rng: np.random.Generator) -> None:
             x = [m + s * r for m, s, r in zip(*map(decimals, (a.mid, share, a.rad)), strict=True)]
             grown = [v.exp() for v in x]
             assert_inside(grown, ball_functions.exp(a))
+            assert_inside([(1 + v).ln() for v in grown], ball_functions.logistic(a))
             positive = Ball(np.abs(a.mid), a.rad / 2)
             y = [
                 m + s * r for m, s, r in zip(*map(decimals, (positive.mid, share, positive.rad)), strict=True)

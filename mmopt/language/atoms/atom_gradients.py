@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp as log_sum_exp, softmax
+from scipy.special import expit, logsumexp as log_sum_exp, softmax
 
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.float_functions import eigh
@@ -128,6 +128,10 @@ def exp(a: Any, value: Any, bar: Any) -> tuple[Any]:
 
 def log(a: Any, value: Any, bar: Any) -> tuple[Any]:
     return (bar / a,)
+
+
+def logistic(a: Any, value: Any, bar: Any) -> tuple[Any]:
+    return (bar * expit(a),)
 
 
 def logsumexp(a: Array, value: Any, bar: Any, axis: int | None = None) -> tuple[Array]:

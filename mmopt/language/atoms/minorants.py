@@ -208,6 +208,14 @@ def exp(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
 
 @np.errstate(all="ignore")
+def logistic(bar: Ball, near: Near, a: Ball | None) -> Minorant:
+    """The tangent where the derivative, 1 / (1 + exp(-x)), is the slope guessed, else at the point."""
+    at = _points(scipy.special.logit(slope_of(bar, near)), near, -LARGEST_EXPONENT, LARGEST_EXPONENT)
+    slope = balls.div(exact(1.0), balls.add(exact(1.0), ball_functions.exp(exact(-at))))
+    return tangent(bar, at, ball_functions.logistic(exact(at)), slope)
+
+
+@np.errstate(all="ignore")
 def log(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     at = _points(1.0 / slope_of(bar, near), near, LEAST_POINT)
     return tangent(bar, at, ball_functions.log(exact(at)), balls.div(exact(1.0), exact(at)))

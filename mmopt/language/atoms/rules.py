@@ -155,7 +155,7 @@ def matmul(a: Type, b: Type) -> Type:
     _require(
         not a.is_vector or a.is_row or not b.is_vector or not b.is_row,
         f"{a.shape} @ {b.shape}: a column times a row is a matrix on paper and a number in numpy",
-        "the inner product is u @ v; an outer product is not in the language",
+        "the inner product is u @ v; an outer product is written [[u]] @ [[v]].T",
     )
     out = Type((*a.dims[:-1], *b.dims[1:]), b.is_matrix and not a.is_matrix, a.sign * b.sign)
     if not a.is_constant and not b.is_constant:

@@ -382,7 +382,7 @@ PREPARING = (
         degrees=(0,),
         rule=rules.ones,
         numpy=float_functions.ones,
-        about="Vector of ones of the length given.",
+        about="Vector of ones of the length given; a matrix of ones is [[ones(m)]] @ [[ones(n)]].T.",
         example="minimize norm(x) where W @ x >= ones(m)",
         latex=PrintedForm(r"\mathbf 1_{{{0}}}"),
         plain=PrintedForm("ones({0})"),

@@ -481,31 +481,73 @@ def says_antisymmetric(relation: Relation, name: str) -> bool:
 
 
 def taken_as_one(expr: Expr, scope: Scope) -> Expr:
-    """The expression where ``trace(X.T @ inv(P) @ X)``, with X and P chosen, is one atom, matrix_frac(X, P).
+    """The expression where each quadratic form of what is chosen is a sum of squares, or matrix_frac.
 
-    So are ``trace(inv(P) @ X @ X.T)``, and ``x.T @ inv(P) @ x`` of a vector.
+    With P psd, ``x.T @ P @ x`` and ``trace(X.T @ P @ X)`` are sums of squares of ``root(P) @ X``; with P the
+    inverse of what is chosen they are matrix_frac. The factors of a trace may be turned in a ring. And
+    ``log(1 + exp(z))`` is one atom, logistic(z).
     """
 
     def change(e: Expr) -> Expr | None:
         match e:
             case Entries(body=body):
                 return replace(e, body=taken_as_one(body, scope.among(e)))
+            case Apply(atom="log", args=(Apply(atom="add", args=(a, b)),)):
+                return _logistic(a, b, e, scope) or _logistic(b, a, e, scope)
             case Apply(atom="trace", args=(Apply(atom="matmul") as whole,)) | (Apply(atom="matmul") as whole):
-                factors = chain(_normal(whole, scope))
+                first, *rest = chain(whole)
             case _:
                 return None
-        at = next((i for i, f in enumerate(factors) if isinstance(f, Apply) and f.atom == "inv"), None)
-        if at is None or len(factors) < 3:
+        match first:  # ``0.5 * x.T @ P @ x`` begins with the factor ``0.5 * x.T``
+            case Apply(atom="neg" | "mul", args=(*by, inner)) if all(_is_number(b, scope) for b in by):
+                plain = product([inner, *rest])
+                form = change(plain if whole is e else replace(e, args=(plain,)))
+                return form and replace(first, args=(*by, form), span=e.span)
+        ring = chain(_normal(whole, scope))
+        if whole is not e:
+            turns = [ring[i:] + ring[:i] for i in range(len(ring))]
+        elif infer(e, scope).is_scalar:
+            is_column = infer(ring[0], scope).is_vector and not infer(ring[0], scope).is_row
+            turns = [chain(_normal(ring[0], scope, flip=is_column)) + ring[1:]]
+        else:
             return None
-        ring, (p,) = [*factors[at + 1 :], *factors[:at]], children(factors[at])
-        x, last = product(ring[: len(ring) // 2]), product(ring[len(ring) // 2 :])
-        is_square = _transposed(x, last, scope) or (x == last and whole is e)
-        if not is_square or (whole is e and not infer(e, scope).is_scalar):
-            return None
-        is_both = infer(p, scope).psd and not any(infer(one, scope).is_constant for one in (p, x))
-        return Apply("matrix_frac", (x, p), e.span) if is_both else None
+        return next((form for turn in turns if (form := _quadratic_form(turn, e, scope))), None)
 
     return rewrite(expr, change)
+
+
+def _logistic(one: Expr, other: Expr, whole: Expr, scope: Scope) -> Expr | None:
+    """``taken_as_one`` for the logarithm of ``1 + exp(z)``; None for others."""
+    match one, other:
+        case Number(value=1.0), Apply(atom="exp", args=(z,)) if not infer(z, scope).is_constant:
+            return Apply("logistic", (taken_as_one(z, scope),), whole.span)
+    return None
+
+
+def _is_number(expr: Expr, scope: Scope) -> bool:
+    """Whether an expression is a number that is given."""
+    inferred = infer(expr, scope)
+    return inferred.is_scalar and inferred.is_constant
+
+
+def _quadratic_form(factors: list[Expr], whole: Expr, scope: Scope) -> Apply | None:
+    """``taken_as_one`` for the product ``X.T @ P @ X`` or ``X.T @ X`` of the factors; None for others."""
+    half, odd = divmod(len(factors), 2)
+    if not half:
+        return None
+    left, middle, x = product(factors[:half]), factors[half : half + odd], product(factors[half + odd :])
+    is_square = _transposed(left, x, scope) or (left == x and infer(x, scope).is_vector)
+    is_chosen = infer(x, scope).curvature is Curvature.AFFINE
+    if not (is_square and is_chosen and all(infer(p, scope).psd for p in middle)):
+        return None
+    match middle:
+        case [Apply(atom="inv", args=(p,))] if infer(p, scope).psd and not infer(p, scope).is_constant:
+            return Apply("matrix_frac", (x, p), whole.span)
+        case [p] if not infer(p, scope).is_constant:
+            return None
+    roots: list[Expr] = [Apply("root", (p,), p.span) for p in middle]
+    squares = Apply("pow", (product([*roots, *chain(x)]), Number(2.0, whole.span)), whole.span)
+    return Apply("sum", (squares,), whole.span)
 
 
 def not_symmetric(expr: Expr, scope: Scope) -> tuple[int, int] | None:

@@ -22,7 +22,7 @@ from mmopt.language.check.infer_types import (
     scoped,
     typed_parts,
 )
-from mmopt.language.syntax.exact_rewriting import Sum, sum_of_multiples
+from mmopt.language.syntax.exact_rewriting import Sum, product, sum_of_multiples
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.source_text import Source
@@ -236,11 +236,6 @@ def advice(culprit: Expr, scope: Scope) -> str:
             return _advice_on_root(inner, scope)
         case Apply(atom="pow", args=(base, Number(value=0.5))):
             return _advice_on_root(base, scope)
-        case Apply(atom="log", args=(Apply(atom="add", args=(Number(value=1.0), Apply(atom="exp"))),)):
-            return (
-                "log(1 + exp(t)) of a number t is logsumexp([[0], [t]]); "
-                "of all entries: sum(logsumexp([[0], [x[i]]]) for i in n)"
-            )
         case Apply(atom="log", args=(inner,)) if infer(inner, scope).curvature is Curvature.CONVEX:
             return "log is concave, and rises: take it of something concave; log(sum(exp(x))) is logsumexp(x)"
         case Apply(atom="exp", args=(inner,)) if infer(inner, scope).curvature is Curvature.CONCAVE:
@@ -251,6 +246,10 @@ def advice(culprit: Expr, scope: Scope) -> str:
                 p = to_source(exponent)
                 return f"require {p} >= 1 or {p} <= 0 (it is convex), or both {p} >= 0 and {p} <= 1 (concave)"
             hint = f"of what may be negative only even powers are convex: declare it{_declared(base, '>= 0')}"
+            if isinstance(exponent, Number) and exponent.value > 1 and inferred.curvature.is_convex:
+                zero = Apply("entrywise max", (base, Number(0.0, base.span)), base.span)
+                raised = to_source(replace(culprit, args=(zero, exponent)))
+                hint += f", or write {raised}, the same where a line keeps it >= 0"
             return hint if inferred.sign <= 0 and not (inferred.loewner or inferred.is_broken) else ""
         case Apply(atom="div", args=(above, below)) if infer(below, scope).is_constant:
             return _advice_on_product(below, above, scope)
@@ -260,7 +259,10 @@ def advice(culprit: Expr, scope: Scope) -> str:
                 "the other side; x**2 / y, or the sum of squares of x over y, is written quad_over_lin(x, y)"
             )
         case Apply(atom="div", args=(_, below)) if infer(below, scope).sign <= 0:
-            return f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}"
+            return (
+                f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}; of a "
+                "number y also quad_over_lin(1, y) is 1 / y, with a value only where y > 0"
+            )
         case Apply(atom="mul", args=(left, right)) if all(
             infer(e, scope).is_matrix for e in (left, right)
         ) and any(infer(e, scope).loewner for e in (left, right)):
@@ -276,7 +278,8 @@ def _advice_on_root(inner: Expr, scope: Scope) -> str:
     squares = isinstance(inner, Apply) and inner.atom in ("sum", "matmul")
     hint = (
         "a square root is concave, and rises: of something convex it is neither. The root of a sum of "
-        "squares is norm(x), which is convex; as an objective, minimize what is under the root"
+        "squares is norm(x), that of x.T @ P @ x is norm(root(P) @ x), which are convex; as an "
+        "objective, minimize what is under the root"
     )
     return hint if squares or infer(inner, scope).curvature is Curvature.CONVEX else ""
 
@@ -304,8 +307,7 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
             return f"x * log(x) is -entropy(x), which is convex: write -entropy({to_source(one)})"
     if form := _quadratic_form(left, right, scope):
         matrix, x = form
-        product = Apply("matmul", (Apply("root", (matrix,), matrix.span), x), x.span)
-        hint = f"a quadratic form is written norm({to_source(product)})**2"
+        hint = f"a quadratic form is written {to_source(product([transpose(x), matrix, x]))}"
         return (
             hint if infer(matrix, scope).psd else f"{hint}, where {to_source(matrix)} is psd: declare it so"
         )
@@ -322,10 +324,14 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
 
 
 def _quadratic_form(left: Expr, right: Expr, scope: Scope) -> tuple[Expr, Expr] | None:
-    """The given matrix Q and the affine x of ``x @ Q @ x``, ``x.T @ Q @ x`` or ``x * (Q @ x)``."""
+    """The given matrix Q and the affine x of ``x @ Q @ x``, ``0.5 * x.T @ Q @ x`` or ``x * (Q @ x)``."""
     if isinstance(right, Apply) and right.atom == "matmul" and right.args[1] == left:
         left, right = Apply("matmul", (right.args[1], right.args[0]), right.span), left
-    if not (isinstance(left, Apply) and left.atom == "matmul" and left.args[0] in (right, transpose(right))):
+    if not (isinstance(left, Apply) and left.atom == "matmul"):
+        return None
+    first = left.args[0]
+    first = first.args[1] if isinstance(first, Apply) and first.atom == "mul" else first
+    if first not in (right, transpose(right)):
         return None
     middle, x = infer(left.args[1], scope), infer(right, scope)
     is_form = middle.is_constant and middle.is_matrix and x.is_vector and x.curvature.is_affine

@@ -298,7 +298,7 @@ def expand(program: Program, names: Names) -> Program:
     Raises :class:`~mmopt.errors.ProgramError` when an expression grows too large.
     """
     given, derived = split_lets(program)
-    if not derived and program.problem_class != "convex":
+    if not derived and program.problem_class not in ("convex", "rank"):
         return program
     meant: dict[str, Expr] = {}  # by name of a let, without lets in it
     sizes: dict[str, tuple[int, int]] = {}  # see _measured

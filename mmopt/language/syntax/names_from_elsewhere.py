@@ -48,6 +48,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "operatornorm": "sigma_max",
         "rel_entr": "rel_entropy",
         "sigmamax": "sigma_max",
+        "softplus": "logistic",
         "spectral_norm": "sigma_max",
         "sqrtm": "root",
         "sum_entries": "sum",
@@ -74,8 +75,6 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "log2(x)": "1.4426950408889634 * log({x})",
         "logaddexp(x, y)": "logsumexp([[{x}, {y}]], axis=1), where both are vectors; of numbers, without "
         "the axis",
-        "logistic(x)": "logsumexp([[0 * {x}, {x}]], axis=1), where {x} is a vector; of a number, without "
-        "the axis",
         "mul_elemwise(x, y)": "{x} * {y}",
         "multiply(x, y)": "{x} * {y}",
         "neg(x)": "max(-{x}, 0)",
@@ -87,8 +86,6 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "power(x, p)": "{x}**{p}",
         "reciprocal(x)": "1 / {x}, where {x} is declared > 0",
         "scalene(x, s, t)": "{s} * max({x}, 0) + {t} * max(-{x}, 0)",
-        "softplus(x)": "logsumexp([[0 * {x}, {x}]], axis=1), where {x} is a vector; of a number, without "
-        "the axis",
         "square(x)": "{x}**2",
         "square_pos(x)": "max({x}, 0)**2",
         # Of all entries.
@@ -123,8 +120,8 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "inner(x, y)": "{x} @ {y}, where both are vectors",
         "matmul(A, x)": "{A} @ {x}",
         "outer(x, y)": "[[{x}]] @ [[{y}]].T",
-        "quad_form(x, P)": "norm(root({P}) @ {x})**2, where {P} is psd",
-        "quadform(x, P)": "norm(root({P}) @ {x})**2, where {P} is psd",
+        "quad_form(x, P)": "{x}.T @ {P} @ {x}, where {P} is psd",
+        "quadform(x, P)": "{x}.T @ {P} @ {x}, where {P} is psd",
         "tr_inv(P)": "trace(inv({P}))",
         "transpose(A)": "{A}.T",
         "vcat(A, B)": "[[{A}], [{B}]]",
@@ -238,7 +235,8 @@ _ROWS = [(form.partition("(")[0], form, ast.parse(form, mode="eval").body) for f
 def kind_instead(kind: str, declared: str) -> str:
     """A hint for a kind from elsewhere in a declaration ``name: kind[n]``; "" where no row has it."""
     name, _, rest = declared.partition(":")
-    dims = re.findall(r"\w[^],)]*", (re.findall(r"[\[(]([^\])]*)", rest) or [""])[0])
+    inside = re.findall(r"\w[^],)]*", (re.findall(r"[\[(]([^\])]*)", rest) or [""])[0])
+    dims = [dim for dim in inside if "=" not in dim]
     array = f"{('scalar', 'vector', 'matrix')[min(len(dims), 2)]}[{', '.join(dims)}]".removesuffix("[]")
     return KINDS_INSTEAD.get(kind, "").format(name=name.strip(), array=array, side=(dims or ["n"])[0])
 

@@ -173,7 +173,11 @@ def declaration(text: Text) -> Declaration:
     """Read ``name: kind[dims] sign = source "doc"``."""
     head, rest = split_at(text, ":")
     if rest is None:
-        text.fail("a declaration is expected", "write: name: matrix[m, n]")
+        name, _, value = text.text.partition(
+            "="
+        )  # of ``x = cp.Variable(n, nonneg=True)`` the last word counts
+        hints = [kind_instead(w, f"{name}:{value}") for w in re.findall(r"(\w+)(?=\(|=True)", value)]
+        text.fail("a declaration is expected", ["write: name: matrix[m, n]", *filter(None, hints)][-1])
     name = name_of(head)
     tokens = rest.tokens
     kind = tokens[0].text if tokens else ""

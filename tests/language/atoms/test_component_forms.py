@@ -127,7 +127,10 @@ def arguments(rng: np.random.Generator, root: Split) -> dict[str, list[tuple[Any
         "nuclear": [(root,)],
         "diag": [(x,), (u,)],
         "support": [(u,)],
-        **{name: [(u,)] for name in ("sum", "logsumexp", "max", "min", "abs", "sqrt", "exp", "log")},
+        **{
+            name: [(u,)]
+            for name in ("sum", "logsumexp", "max", "min", "abs", "sqrt", "exp", "log", "logistic")
+        },
     }
 
 

@@ -186,7 +186,19 @@ def test_rejected_expressions(subtests: pytest.Subtests) -> None:
 
 
 def test_atoms_that_zeros_do_not_change_are_those_that_say_so(rng: np.random.Generator) -> None:
-    for name in ("abs", "sqrt", "entropy", "huber", "sum", "norm 1", "norm 2", "exp", "log", "max", "min"):
+    for name in (
+        "abs",
+        "sqrt",
+        "entropy",
+        "huber",
+        "sum",
+        "norm 1",
+        "norm 2",
+        "exp",
+        "log",
+        "logistic",
+        "max",
+    ):
         x, more = -rng.uniform(0.1, 3.0, 3) * (1 if name == "max" else -1), (1.5,) * (name == "huber")
         with np.errstate(all="ignore"):
             short, long = (np.asarray(ATOMS[name].numpy(v, *more)) for v in (x, np.append(x, 0.0)))

@@ -213,6 +213,9 @@ def test_a_line_makes_a_matrix_antisymmetric(subtests: pytest.Subtests) -> None:
 JOINT = """program joint
 given
     A: matrix[m, n]
+    S: psd[n, n]
+    T: symmetric[n, n]
+    g: scalar >= 0
 choose
     X: matrix[n, m]
     P: psd[n, n]
@@ -235,9 +238,21 @@ def test_forms_of_two_that_are_chosen_are_one_atom(subtests: pytest.Subtests) ->
         ("x @ inv(P) @ x", "matrix_frac(x, P)"),
         ("sum(X[:, j] @ inv(P) @ X[:, j] for j in m)", "sum(matrix_frac(X[:, j], P) for j in m)"),
         ("trace(A @ inv(P) @ A.T)", "trace(A @ inv(P) @ A.T)"),
+        ("sum(log(1 + exp(-A @ x)))", "sum(logistic(-A @ x))"),
+        ("sum(log(exp(x[i]) + 1) for i in n)", "sum(logistic(x[i]) for i in n)"),
+        ("x.T @ S @ x", "sum((root(S) @ x)**2)"),
+        ("2 * g * x @ S @ x", "2 * g * sum((root(S) @ x)**2)"),
+        ("sum(x) + x @ (A.T @ A + S) @ x / 2", "sum(x) + sum((root(A.T @ A + S) @ x)**2) / 2"),
+        ("(A @ x - 1).T @ A @ S @ A.T @ (A @ x - 1)", "sum((root(S) @ A.T @ (A @ x - 1))**2)"),
+        ("x.T @ inv(S) @ x", "sum((root(inv(S)) @ x)**2)"),
+        ("x @ A.T @ A @ x", "sum((A @ x)**2)"),
+        ("(A @ x) @ (A @ x)", "sum((A @ x)**2)"),
+        ("trace(S @ (X - A.T) @ (X - A.T).T)", "sum((root(S) @ (X - A.T))**2)"),
+        ("trace(-X @ X.T) + trace(P @ P)", "-sum(X.T**2) + sum(P**2)"),
+        ("sum(X[:, j] @ S @ X[:, j] for j in m)", "sum(sum((root(S) @ X[:, j])**2) for j in m)"),
     ):
         with subtests.test(form):
-            checked = check(Program.parse(JOINT.format(form)))
+            checked = check(Program.parse(JOINT.format(form)), {})
             assert checked.program.objective is not None
             assert to_source(checked.program.objective) == atom
     for form in (
@@ -245,6 +260,13 @@ def test_forms_of_two_that_are_chosen_are_one_atom(subtests: pytest.Subtests) ->
         "trace(A @ inv(P) @ X)",
         "x @ inv(P) @ (x + 1)",
         "trace(X.T @ inv(P) @ inv(P) @ X)",
+        "x.T @ T @ x",
+        "x.T @ P @ x",
+        "x.T @ S @ (x + 1)",
+        "x.T @ A.T @ S @ x",
+        "sqrt(x) @ S @ sqrt(x)",
+        "trace(X @ A @ X @ A)",
+        "-x.T @ S @ x",
     ):
         with subtests.test(form), pytest.raises(ProgramError):
             check(Program.parse(JOINT.format(form)))

@@ -20,6 +20,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import Program, check, evaluate
 from mmopt.language.atoms.expression_types import SCALAR, Curvature, Dim, column, matrix
 from mmopt.language.atoms.table_of_atoms import FUNCTIONS
+from mmopt.language.check.infer_types import taken_as_one
 from mmopt.language.check.names_and_relations import Names
 from mmopt.language.syntax.names_from_elsewhere import INSTEAD, KINDS_INSTEAD, NONE, instead
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr
@@ -176,9 +177,8 @@ def test_what_is_written_instead_has_the_curvature_that_cvxpy_gives(subtests: py
         chosen = cp.Variable(SHAPES[a], PSD=a == "P", nonneg=a == "x")
         theirs = meant(called(form), {**drawn(np.random.default_rng(1)), a: chosen})
         types = TYPES | {a: replace(TYPES[a], curvature=Curvature.AFFINE)}
-        ours = (
-            Names(Source("t", (here,)), types, {"m", "n"}).infer(read(re.sub(r"\bp\b", "3", here))).curvature
-        )
+        names = Names(Source("t", (here,)), types, {"m", "n"})
+        ours = names.infer(taken_as_one(read(re.sub(r"\bp\b", "3", here)), names.scope())).curvature
         with subtests.test(form):
             assert ours.is_convex >= theirs.is_convex() and ours.is_concave >= theirs.is_concave()
 
@@ -205,7 +205,7 @@ def test_arguments_stand_in_place_and_calls_inside_are_replaced(subtests: pytest
         "np.linalg.norm(x - y, np.inf)": "write norm(x - y, inf)",
         "x.T.dot(y)": "write x.T @ y",
         "(A @ x).mean()": "write sum(A @ x) / n, where n is the number of entries of (A @ x)",
-        "cp.sum(cp.quad_form(x, P))": "write sum(norm(root(P) @ x)**2), where P is psd",
+        "cp.sum(cp.quad_form(x, P))": "write sum(x.T @ P @ x), where P is psd",
         "cp.log_sum_exp(A, axis=1)": "write logsumexp(A, axis=1)",
         "cp.maximum(x, y, 0)": "write max(x, y, 0)",
         "np.vstack((A, B, A))": (

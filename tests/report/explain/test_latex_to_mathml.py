@@ -38,7 +38,7 @@ def test_every_line_of_every_program(subtests: pytest.Subtests) -> None:
 # What stands in upright letters: no command is left as its bare name.
 UPRIGHT = (
     "sum max min tr diag exp log det logsumexp factor rank polar consecutive leading toeplitz windows "
-    "support huber entropy D λ σ F I T cumsum diff"
+    "support huber entropy D λ σ F I T cumsum diff logistic"
 )
 
 
