@@ -383,8 +383,8 @@ def _apply(expr: Apply, scope: Scope) -> Type:
     elif expr.atom == "mul" and expr.args[0] == expr.args[1]:
         hint = "a product with itself (a square is written x**2)"
         whole = replace(plain, sign=1, why=hint if args[0].curvature.is_affine else plain.why)
-    elif expr.atom == "add" and _transposed(expr.args[0], expr.args[1], scope):
-        whole = replace(plain, symmetric=plain.is_matrix)
+    elif expr.atom in ("add", "sub") and plain.is_matrix and plain.dims[0] == plain.dims[1]:
+        whole = replace(plain, symmetric=plain.symmetric or _transposed(expr, expr, scope))
     if UNKNOWN_ROWS in whole.dims:  # two such dimensions are equal only for the same expression
         if index := min(names_in(expr) & (scope.indices or {}).keys(), default=""):
             scope.source.fail(
@@ -467,8 +467,9 @@ def _normal(expr: Expr, scope: Scope, *, flip: bool = False) -> Expr:
 
 
 def _transposed(a: Expr, b: Expr, scope: Scope) -> bool:
-    """Whether ``a`` is ``b.T`` by its form."""
-    return _normal(a, scope) == _normal(b, scope, flip=True)
+    """Whether ``a`` is ``b.T`` by its form: the same multiples of the same terms, in any order."""
+    one, other = _normal(a, scope), _normal(b, scope, flip=True)
+    return one == other or sum_of_multiples(one) == sum_of_multiples(other)
 
 
 def says_antisymmetric(relation: Relation, name: str) -> bool:

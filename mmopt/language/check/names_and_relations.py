@@ -352,6 +352,10 @@ SIDES_IN_WORDS = {
     "affine": "both sides of '==' have",
 }
 RULES = "the rules: python -m pydoc mmopt.language"
+SYMMETRIC = (
+    "declare a name psd or symmetric; in a sum, write each product with its transpose, as in A @ Q + "
+    "Q @ A.T, and a factor before both: t * (A @ Q + Q @ A.T)"
+)
 
 
 def check_shapes(c: Constraint, scope: Scope) -> tuple[Type, Type]:
@@ -392,12 +396,12 @@ def _require_symmetric(e: Expr, t: Type, op: str, scope: Scope) -> None:
             scope.source.fail(
                 culprit.span,
                 message,
-                f"block ({i}, {i}) has to be symmetric: declare it psd or symmetric"
+                f"block ({i}, {i}), counted from 1, has to be symmetric: {SYMMETRIC}"
                 if i == j
                 else f"block ({i}, {j}) has to be the transpose of block ({j}, {i})"
                 + ", as it is of Q and -Q with a line Q == -Q.T" * is_minus,
             )
-        hint = "declare it psd or symmetric"
+        hint = SYMMETRIC
     elif t.is_vector:
         hint = "between vectors write <= or >="
     scope.source.fail(e.span, message, hint)

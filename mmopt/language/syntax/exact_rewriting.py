@@ -87,11 +87,14 @@ def sum_of_multiples(expr: Expr) -> Sum:
         case Apply(atom="add" | "sub" as atom, args=(left, right)):
             sign = Fraction(1 if atom == "add" else -1)
             return added((sum_of_multiples(left), Fraction(1)), (sum_of_multiples(right), sign))
-        case Apply(atom="mul", args=(left, right)):
+        case Apply(atom="mul" | "matmul", args=(left, right), span=span):
             a, b = sum_of_multiples(left), sum_of_multiples(right)
             for number, other in ((a, b), (b, a)):
-                if number.keys() <= {None}:
+                if expr.atom == "mul" and number.keys() <= {None}:
                     return added((other, number.get(None, Fraction(0))))
+            match [*a.items()], [*b.items()]:
+                case [(one, times)], [(two, more)] if one is not None and two is not None:
+                    return {Apply(expr.atom, (one, two), span): times * more}
         case Apply(atom="div", args=(left, right)) if by := number_of(right):
             return added((sum_of_multiples(left), 1 / by))
     return {expr: Fraction(1)}

@@ -150,6 +150,43 @@ MATRICES = [
 ]
 
 
+# Matrices that are known to be symmetric, in whatever order their terms stand, and others.
+SYMMETRIC = [
+    "G @ Y + Y @ G + W.T @ Z + Z.T @ W + eye(n)",
+    "G @ Y + (W.T @ Z + Y @ G.T) + (W.T @ Z).T",
+    "Y @ G - W.T @ Z + G @ Y - Z.T @ W",
+    "-G @ Y - Y @ G - 3",
+    "G @ Y / 4 + 0.25 * Y @ G",
+    "t * (W.T @ Z) + S - t * (-Z.T @ W)",
+    "[[G @ Y + Y @ G, 2 * W.T], [W * 2, diag(u)]]",
+]
+NOT_SYMMETRIC = [
+    "G @ Y - Y @ G",
+    "G @ Y + Y @ G + W.T @ Z",
+    "G @ Y + 2 * Y @ G",
+    "Y @ G - W.T @ Z + G @ Y + Z.T @ W",
+    "W.T @ Z + W.T @ Z",
+    "S + (G - G + 3) @ Y",  # a number added to every entry
+    "[[G @ Y + Y @ G, 2 * W.T], [W * 3, diag(u)]]",
+]
+
+
+def test_sums_are_symmetric_where_each_term_has_its_transpose(subtests: pytest.Subtests) -> None:
+    rng = np.random.default_rng(0)
+    values = {**numbers(rng, 3, 3), **point(rng, 3, 3)}
+    values["S"] = values["G"]
+    for expression in SYMMETRIC + NOT_SYMMETRIC:
+        with subtests.test(expression):
+            program = Program.parse(TEXT.format(expression))
+            types = check(Program.parse(TEXT.format("t"))).types
+            matrix = program.objective
+            assert matrix is not None
+            inferred = infer(matrix, Scope(program.source, types, frozenset({"m", "n"})))
+            assert inferred.symmetric == (expression in SYMMETRIC)
+            value = np.asarray(evaluate(matrix, values))
+            assert np.allclose(value, value.T) == (expression in SYMMETRIC)
+
+
 def test_matrices_are_convex_in_their_order(subtests: pytest.Subtests) -> None:
     for expression, curvature, whole in MATRICES:
         with subtests.test(expression):
