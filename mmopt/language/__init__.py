@@ -113,9 +113,9 @@ Indices
 ``X[0, 3]`` and ``x[2]`` are entries, counted from 0; ``W[j, :]`` is a row. An index may be ``i + 1``. ::
 
     X[i, j] == 0 for i, j in n if |i - j| >= b        a constraint for each pair; also ``for |i - j| >= b``
-    X[i, j] >= 0 for i in n for j in m                 the same as ``for i in n, j in m``
+    X[i, j] >= 0 for i in n for j in m                 the same as ``for i in n, j in m``, also in sums
     x[i] <= x[i + 1] for i in n - 1
-    sum(X[i, j]**2 for i in n for j in n if i != j)    one number; ``for i, j in n`` is the same
+    sum(X[i, j]**2 for i in n, j in n if i != j)       one number; ``for i, j in n`` is the same
 
 A condition is one relation (``<= >= == < > !=``) between numbers that are given; in brackets write
 ``abs(i - j)``. Norms take entries of one index as sums do; max and min too, without a condition. A line for

@@ -7,9 +7,9 @@ where they are needed.
 
 import ast
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, pairwise, takewhile
 from typing import NoReturn
 
 from mmopt.errors import placed, suggest
@@ -71,17 +71,21 @@ SMALLEST = {"sum_smallest": "sum_largest", "lambda_sum_smallest": "lambda_sum_la
 class _Reader:
     """Turns Python syntax into our tree, with positions in the file.
 
-    ``wrapped`` is the text as Python reads it, in brackets. ``encoded`` are its lines in bytes, in which
-    Python counts columns, and ``starts`` where each begins in the whole text.
+    ``wrapped`` is the text as Python reads it, in brackets; a line ``for`` stands in place of each comma of
+    ``for i in m, j in n``. ``encoded`` are its lines in bytes, in which Python counts columns, and ``starts``
+    where each begins in the whole text.
     """
 
     def __init__(self, text: Text, atoms: Collection[str]) -> None:
         self.text = text
         self.atoms = atoms
-        self.wrapped = "(" + text.text + "\n)"  # so that a statement may run over several lines
+        commas = [text.start - 1, *_commas_of_clauses(text), text.start + len(text.text)]
+        parts = [text.whole[a + 1 : b] for a, b in pairwise(commas)]
+        self.wrapped = "(" + "\nfor\n".join(parts) + "\n)"  # so that a statement may run over several lines
         lines = self.wrapped.split("\n")
         self.encoded = [line.encode() for line in lines]
-        self.starts = list(accumulate((len(line) + 1 for line in lines), initial=text.start - 1))
+        lengths = (0 if line == "for" else len(line) + 1 for line in lines)
+        self.starts = list(accumulate(lengths, initial=text.start - 1))
 
     def tree(self) -> ast.expr:
         """Python's tree of the text, of a depth that is allowed."""
@@ -307,6 +311,19 @@ class _Reader:
         if name == "huber" and len(args) == 1:
             args = (*args, Number(1.0, self.span(node)))
         return name, args
+
+
+def _commas_of_clauses(text: Text) -> Iterator[int]:
+    """The places of commas before ``j in n`` in ``for i in m, j in n``, inside brackets."""
+    word = ""
+    for at, token in enumerate(text.tokens):
+        if token.text in ("for", "in"):
+            word = token.text
+        elif token.text == "," and word == "in":
+            rest = takewhile(lambda t: t.kind == "name" or t.text == ",", text.tokens[at + 1 :])
+            if any(t.text == "in" for t in rest):
+                word = "for"
+                yield token.start
 
 
 def parse_expr(text: Text, atoms: Collection[str] = FUNCTIONS) -> Expr:
