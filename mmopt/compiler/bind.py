@@ -329,7 +329,9 @@ def _fitted(program: Program, d: Declaration, array: Array, env: dict[str, Any])
 def _fault(d: Declaration, array: Array, env: dict[str, Any]) -> str:
     """Why an array is not as declared, "" if it is; its dimensions are entered in ``env``."""
     if array.ndim != len(d.dims):
-        return f"has shape {array.shape}, a {d.kind} is declared"
+        is_line = len(d.dims) == 1 and array.ndim > 1 and max(array.shape) == array.size
+        flat = f"; flatten it ({d.name}.ravel())" * is_line
+        return f"has shape {array.shape}, a {d.kind} is declared{flat}"
     if not array.size:
         return f"has no entries, its shape is {array.shape}"
     for dim, size in zip(d.dims, array.shape, strict=True):

@@ -27,9 +27,14 @@ In Python
 ---------
 What has no source is passed by its name, as ``givens``; what is chosen comes back under ``variables``::
 
-    s = solve(workload, program, givens={"a": a})    # any workload, such as [[1]], where none is used
-    s.variables["X"], s.multipliers["sensitivity"]   # by the names under choose, and of the lines
+    s = solve(program=Program.parse(text), givens={"a": a})    # a program without a workload
+    s = solve(workload, program, givens={"a": a})              # one for the queries of a workload
+    s.variables["X"], s.multipliers["sensitivity"]             # by the names under choose, and of the lines
     s.objective, s.bound, s.gap
+
+What other libraries do with arrays is written as on paper: a sum has one or two indices,
+``sum(C[i, j] * x[i, j] for i in m, j in n)``, an outer product is ``[[u]] @ [[v]].T``, a matrix of ones
+``[[ones(m)]] @ [[ones(n)]].T``.
 
 Sections
 --------

@@ -86,6 +86,8 @@ def test_givens_that_do_not_fit(subtests: pytest.Subtests) -> None:
         ("Q", np.eye(4), "has shape (4, 4); n is 3 here, not 4"),
         ("c", np.ones(3), "has shape (3,); k is 2 here, not 3"),
         ("t", [1.0], "has shape (1,), a scalar is declared"),
+        ("c", np.ones((2, 1)), "has shape (2, 1), a vector is declared; flatten it (c.ravel())"),
+        ("c", np.ones((2, 2)), "has shape (2, 2), a vector is declared"),
         (
             "Q",
             [[1.0, np.nan, 0.0], [0.0, 1.0, 0.0]],

@@ -263,9 +263,12 @@ def charged(
 
     A point that misses a constraint by v is feasible for one that is v wider, whose optimum is, by weak
     duality, within y v of the program's optimum, y the multiplier. Without this an objective could lie below
-    its bound, by rounding. ``rounded``: misses that the rounding of an evaluation may hide count, too.
+    its bound, by rounding. ``rounded``: misses that the rounding of an evaluation may hide count, too; else
+    a constant objective stays as it is.
     """
-    if point.after > FEASIBLE or not (rounded or point.after > 0):
+    objective = instance.checked.objective
+    is_constant = objective is not None and objective.is_constant
+    if point.after > FEASIBLE or not (rounded or (point.after > 0 and not is_constant)):
         return point
     worth, chosen = 0.0, frozenset(point.variables)
     for c in instance.program.constraints:
@@ -278,7 +281,8 @@ def charged(
 
 def upper_value(expr: Expr, env: Mapping[str, Any]) -> tuple[float, bool]:
     """The value rounded up, and whether by its error bound; by ``ESTIMATE_CHARGE`` where it has none."""
-    if np.isfinite(upper := float(evaluate_ball(expr, env).upper)):
+    ball = evaluate_ball(expr, env)
+    if np.isfinite(upper := float(ball.upper if ball.rad else ball.mid)):
         return upper, True
     value = float(evaluate(expr, env))
     return value + ESTIMATE_CHARGE * abs(value), False

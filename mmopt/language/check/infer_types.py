@@ -217,7 +217,8 @@ def entries_type(expr: Entries, body: Type, scope: Scope) -> Type:
         body.is_scalar,
         expr.body.span,
         f"a number is expected for each {indices}, this is {body.shape}",
-        "a family of vectors or of matrix inequalities has one index and no condition",
+        "for one number write sum(…) round it; a line for vectors, or for matrix inequalities, has one index "
+        "and no condition",
     )
     for family in expr.families[2:]:
         scope.source.fail(family.span, "at most two indices run together", "put a sum inside a sum")

@@ -30,7 +30,10 @@ ALLOWED = "the operators are + - * / ** @ [ ] ( ) and .T"
 
 # Words of Python, and operators, that have no meaning: the message, and what to do.
 PYTHON_WORDS = {
-    "lambda": ("'lambda' is a word of Python and cannot be a name", "call the multiplier mu, d or p"),
+    "lambda": (
+        "'lambda' is a word of Python and cannot be a name",
+        "call a weight lam or rho, a multiplier mu, d or p",
+    ),
     "for": ("'for' cannot stand inside an expression", "a family of constraints ends with: for j in m"),
     "if": ("'if' cannot stand in an expression", "a program has one meaning for all data"),
     "and": ("'and' cannot stand in an expression", "write two constraints"),

@@ -22,6 +22,7 @@ from mmopt.driver.judge.score_and_meaning import (
     FEASIBLE,
     bound_of,
     candidate,
+    charged,
     scored,
     upper_value,
     within_targets,
@@ -63,6 +64,24 @@ def test_a_tiny_negative_eigenvalue_is_lifted_and_charged() -> None:
     )
     assert found.is_feasible and np.isfinite(found.objective)
     assert np.linalg.eigvalsh(found.variables["X"])[0] > 0
+
+
+CONSTANT = """program one
+choose
+    x: vector[2] >= 0
+minimize
+    0
+subject to
+    s: sum(x) == 1
+"""
+
+
+def test_a_constant_objective_is_not_charged_for_misses_of_lines() -> None:
+    one = bind(Program.parse(CONSTANT), Workload.from_matrix([[1.0]]))
+    point = scored(one, {"x": np.array([0.1, 0.9 + 1e-15])})
+    assert 0 < point.after <= FEASIBLE
+    assert charged(one, point, {"s": 1e-3}).objective == 0.0
+    assert charged(one, point, {"s": 1e-3}, rounded=True).objective > 0.0
 
 
 def test_a_point_that_is_no_number_is_never_feasible(subtests: pytest.Subtests) -> None:
