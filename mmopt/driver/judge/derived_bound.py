@@ -22,7 +22,7 @@ from mmopt.compiler.duality.lagrangian import (
     into_cones,
     nodes_of,
 )
-from mmopt.compiler.duality.ranges import Range, is_free, ranges_by_cuts, ranges_of
+from mmopt.compiler.duality.ranges import Range, is_in_no_cone, ranges_by_cuts, ranges_of
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names, charged_bound, is_estimated
 from mmopt.errors import ResultError
 from mmopt.language.syntax.syntax_tree import Declaration
@@ -97,7 +97,7 @@ class LineBounds:
             return Derived(
                 None,
                 why=_unlimited(self.nodes.chosen, missing),
-                is_final=any(map(is_free, map(self.nodes.chosen.__getitem__, missing))),
+                is_final=any(is_in_no_cone(self.nodes.chosen[name]) for name in missing),
             )
         if not np.isfinite(value):
             return Derived(None, why="the multipliers of the solver prove nothing")

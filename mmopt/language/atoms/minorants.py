@@ -478,27 +478,6 @@ def sigma_max(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     return _of_dual(bar, near, None, np.outer(u[:, 0], vt[0]), lambda z, axis: ball_functions.nuclear(z))
 
 
-def eigenvalue(at: int) -> Callable[..., Minorant]:
-    """The rule of the largest (-1) or smallest (0) eigenvalue: Z = R Rᵀ over its trace.
-
-    Z is near the slope guessed, else it projects to an eigenvector of the point.
-    """
-
-    @np.errstate(all="ignore")
-    def rule(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-        z = slope_of(bar, near)
-        factor = np.zeros(z.shape)
-        if np.isfinite(z).all():
-            values, vectors = float_functions.eigh(z)
-            factor = vectors * np.sqrt(np.maximum(values, 0.0))
-        if not factor.any() or not np.isfinite(factor).all():
-            factor = float_functions.eigh(np.nan_to_num(near.points[0]))[1][:, [at]]
-        product = balls.matmul(exact(factor), exact(factor.T))
-        return NOTHING, (balls.mul(bar, balls.div(product, balls.trace(product))),)
-
-    return rule
-
-
 @np.errstate(all="ignore")
 def logdet(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     """At or below bar * logdet(F): bar (<K, F> - log det K - n), for bar <= 0.
@@ -624,6 +603,18 @@ def lambda_sum_largest(bar: Ball, near: Near, a: Ball | None, k: Ball) -> Minora
     off = balls.norm(balls.sub(balls.matmul(turned, v), exact(eye)))
     g = balls.div(balls.matmul(balls.mul(v, exact(w)), turned), exact(np.nextafter(1.0 + off, np.inf)))
     return NOTHING, (balls.mul(bar, _of_sum(g, eye, k, is_least=False)), None)
+
+
+def eigenvalue(sign: int) -> Callable[..., Minorant]:
+    """The rule of the largest (1) eigenvalue, or of the smallest (-1), which is minus the largest of -F."""
+
+    def rule(bar: Ball, near: Near, a: Ball | None) -> Minorant:
+        slopes = [None if slope is None else sign * slope for slope in near.slopes]
+        turned = Near([sign * point for point in near.points], slopes, near.signs)
+        _, (p, _) = lambda_sum_largest(balls.mul(exact(float(sign)), bar), turned, a, exact(1.0))
+        return NOTHING, (balls.mul(exact(float(sign)), p),)
+
+    return rule
 
 
 def kron(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
