@@ -184,7 +184,7 @@ class LoweredNodes:
             case "index":
                 return values[0][node.at]
             case "block":
-                return self.block(node, values)
+                return self.placed(node, [self.cp.reshape(v, (v.size,), order="C") for v in values])
             case "entries":
                 return self.placed(node, values)
         row = ATOMS[node.name]
@@ -229,26 +229,6 @@ class LoweredNodes:
                 self.constraints.append(self.inside(variable) >= 0)
             self.rewards.append(self.cp.sum(variable) / max(1, variable.size))
         return scale * variable
-
-    def block(self, node: Node, values: list[Any]) -> Any:
-        """The block matrix, row by row: ``owners`` has the number of each entry's argument."""
-        assert node.owners is not None
-        owners = node.owners.reshape(len(node.owners), -1)
-        first_rows = np.unique(owners[:, 0], return_index=True)[1]
-        heights = np.diff([*first_rows, len(owners)])
-        return self.cp.reshape(
-            self.cp.bmat(
-                [
-                    [
-                        self.cp.reshape(values[int(k)], (int(height), int((row == k).sum())), order="C")
-                        for k in dict.fromkeys(row)
-                    ]
-                    for row, height in zip(owners[first_rows], heights, strict=True)
-                ]
-            ),
-            node.shape,
-            order="C",
-        )
 
     def argument(self, place: int, number: int, at: int, value: Any) -> Any:
         """A variable for an argument; the dual of the line between them is the slope.
