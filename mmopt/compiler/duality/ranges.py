@@ -497,9 +497,9 @@ class _Ranges:
         if line.op == ">>" and not self.nodes.all[right].shape:
             self.minors(left)
         elif line.op == ">>":
-            large, small = self.ranges[left], self.ranges[right]
-            self.narrow(left, _on_diagonal(Range(np.diagonal(small.low), NO_HIGH), large))
-            self.narrow(right, _on_diagonal(Range(NO_LOW, np.diagonal(large.high)), small))
+            above, below = self.ranges[left], self.ranges[right]
+            self.narrow(left, _on_diagonal(Range(np.diagonal(below.low), NO_HIGH), above))
+            self.narrow(right, _on_diagonal(Range(NO_LOW, np.diagonal(above.high)), below))
         else:
             pairs = {"<=": [(left, right)], ">=": [(right, left)], "==": [(left, right), (right, left)]}
             for small, large in pairs[line.op]:

@@ -590,8 +590,8 @@ def eigenvalue(sign: int) -> Callable[..., Minorant]:
     def rule(bar: Ball, near: Near, a: Ball | None) -> Minorant:
         slopes = [None if slope is None else sign * slope for slope in near.slopes]
         turned = Near([sign * point for point in near.points], slopes, near.signs)
-        _, (p, _) = lambda_sum_largest(balls.mul(exact(float(sign)), bar), turned, a, exact(1.0))
-        return NOTHING, (balls.mul(exact(float(sign)), p),)
+        _, (p, _) = lambda_sum_largest(balls.mul(exact(sign), bar), turned, a, exact(1.0))
+        return NOTHING, (None if p is None else balls.mul(exact(sign), p),)
 
     return rule
 

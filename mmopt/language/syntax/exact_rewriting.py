@@ -130,8 +130,7 @@ def vectorised(expr: Expr, index: str) -> Expr | None:
     """
 
     def whole(e: Expr) -> Expr | None:
-        is_entry = isinstance(e, Index) and len(e.items) == 1 and e.items[0] == Name(index, e.span)
-        return e.base if is_entry else None
+        return e.base if isinstance(e, Index) and e.items == (Name(index, e.span),) else None
 
     entry = together(expr, frozenset({index}), ENTRYWISE)
     vector = None if entry is None else rewrite(entry, whole)
