@@ -61,20 +61,15 @@ def givens_for_all(texts: Sequence[str] | None, programs: Sequence[Program]) -> 
 
     Raises
     ------
-    OptionError : not of that form, a name that no program has or that occurs twice, or a value that is none
-        of these.
+    OptionError : not of that form, a name that occurs twice, or a value that is none of these.
     """
     declared = {d.name: len(d.dims) for program in programs for d in program.givens}
-    names = [*declared, *(p.name for program in programs for p in program.changeable)]
     values: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         name, value = name.strip(), value.strip()
         if not (equals and name and value):
             raise OptionError(f"--given is '{text}', expected NAME=VALUE", hint="for example --given Q=haar")
-        if name not in names:
-            who = f"'{programs[0].name}' has no" if len(programs) == 1 else "no program compared has a"
-            raise OptionError(f"{who} given '{name}'", hint=suggest(name, names))
         if name in values:
             raise OptionError(f"the given '{name}' is passed twice", hint="keep one of them")
         values[name] = value if is_baseline(value) else _fitted(_value(name, value), declared.get(name, 0))

@@ -132,10 +132,10 @@ def _bounds_at_points(
         options = Options(
             tolerance=BOUND_TOLERANCE, threads=threads, time_limit=max(clock.left, LEAST_SECONDS)
         )
-        apart = lower_node_by_node(lines.nodes, lines.ranges, share, size, by_parts=by_parts)
+        lowered, apart = lower_node_by_node(lines.nodes, lines.ranges, share, size, by_parts=by_parts)
         if by_parts and not apart.is_cancelled:
             continue
-        with closing(run(row, apart.lowered, options, clock)) as points:
+        with closing(run(row, lowered, options, clock)) as points:
             for _ in points:
                 ends.append(apart.point())
                 duals, slopes = apart.duals()
@@ -198,8 +198,8 @@ def _inner_point(
         if predicted(instance, row).seconds > limit:
             return {}
         nodes = nodes_of(instance, values, balls_of_names(instance)[0])
-        apart = lower_node_by_node(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=is_inner)
-        with closing(run(row, apart.lowered, Options(time_limit=max(limit, LEAST_SECONDS)), clock)) as points:
+        lowered, apart = lower_node_by_node(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=is_inner)
+        with closing(run(row, lowered, Options(time_limit=max(limit, LEAST_SECONDS)), clock)) as points:
             for _ in points:
                 inner = apart.point() or inner
     except (Error, ArithmeticError, np.linalg.LinAlgError):

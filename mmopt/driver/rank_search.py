@@ -140,7 +140,11 @@ def search_of(instance: Instance, limits: Mapping[str, Any]) -> dict[str, float]
         ("penalty", values["penalty"] > 0, "positive"),
         ("growth", values["growth"] >= 1, "at least 1"),
         ("zero", 0 < values["zero"] < 1, "between 0 and 1"),
-        ("rounds", values["rounds"] in range(1, LARGEST_DIM), "a whole number, at least 1"),
+        (
+            "rounds",
+            1 <= values["rounds"] < LARGEST_DIM and not values["rounds"] % 1,
+            "a whole number, at least 1",
+        ),
     ):
         if not holds:
             raise OptionError(f"the parameter '{name}' of a search is {words}, not {values[name]:g}")

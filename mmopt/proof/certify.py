@@ -57,7 +57,7 @@ from mmopt.installation_and_files import parse_json
 from mmopt.language import Checked, Program, check
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import deadline
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, numbers
 from mmopt.numerics.component_arrays import Kronecker
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
@@ -464,13 +464,13 @@ def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
 
 def _multiplier(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     """A multiplier that the caller passed, as numbers of this shape."""
-    array = np.asarray(value)
+    array = numbers(f"the multiplier '{name}'", value)
     fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
-    if array.dtype.kind not in "biuf" or not fits or not np.isfinite(array).all():
+    if not fits or not np.isfinite(array).all():
         raise OptionError(
             f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
         )
-    return array.astype(np.float64).reshape(shape)
+    return array.reshape(shape)
 
 
 def with_given(
@@ -610,13 +610,10 @@ def _contents(path: Path) -> Any:
 
 def _numbers(what: str, value: Any) -> Array:
     """An array of finite numbers; ``what`` names it in the error about anything else."""
-    try:
-        array = np.asarray(value)
-    except ValueError:  # lists of unequal length
-        array = np.asarray(None)
-    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+    array = numbers(f"{what} of the point", value)
+    if not np.isfinite(array).all():
         raise OptionError(f"{what} of the point is no array of finite numbers", hint=POINT_HINT)
-    return array.astype(np.float64)
+    return array
 
 
 def meant_by(instance: Instance, point: Candidate, multipliers: Mapping[str, Any]) -> Strategy | None:

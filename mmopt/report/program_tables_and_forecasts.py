@@ -40,8 +40,8 @@ from mmopt.solvers import (
     memory_limit,
     missing_cones,
     predicted,
+    problem_size,
     sector_kernel,
-    size_of,
 )
 from mmopt.workloads import Workload
 
@@ -174,7 +174,7 @@ def sizes_at(
         needed, unknowns = list[Cone](), sum(map(Coordinates(program.choose, sizes).length, program.choose))
         entries = 0.0
     else:
-        needed, unknowns, entries = size_of(instance)
+        needed, unknowns, entries = problem_size(instance)
     forecasts: list[tuple[Forecast, bool, tuple[str, ...]]] = [
         (predicted(instance, claim), True, ()) for claim in claims(instance)
     ]

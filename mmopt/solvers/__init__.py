@@ -24,9 +24,9 @@ from mmopt.solvers.choice_and_forecast import (
     forecast,
     memory_limit,
     predicted,
+    problem_size,
     quickest,
     refuse_too_large,
-    size_of,
     solver_name,
 )
 from mmopt.solvers.conic_solvers import LBFGS, SOLVERS, SolverRow, missing_cones, run, solver_row
@@ -71,10 +71,10 @@ __all__ = [
     "memory_limit",
     "missing_cones",
     "predicted",
+    "problem_size",
     "quickest",
     "refuse_too_large",
     "run",
-    "size_of",
     "solver_name",
     "solver_row",
     "total",

@@ -93,10 +93,10 @@ def predicted(instance: Instance, row: SolverRow | Claim) -> Forecast:
     if isinstance(row, Claim):
         memory, seconds = row.kernel.needs(row.program, row.givens(instance))
         return Forecast(row.name, BYTES_OF_ANY_SOLVE + memory, seconds)
-    return forecast(row, *size_of(instance))
+    return forecast(row, *problem_size(instance))
 
 
-def size_of(instance: Instance) -> tuple[list[Cone], int, float]:
+def problem_size(instance: Instance) -> tuple[list[Cone], int, float]:
     """The cones, the variables and the coefficients of a problem as it is handed over."""
     checked, sizes = instance.checked, instance.sizes()
     return cones(checked, sizes), variables(checked, sizes), coefficients(checked, instance.env)
@@ -110,7 +110,7 @@ def conic_solver(instance: Instance, name: str | SolverRow | None) -> SolverRow:
     OptionError, SolverError : unknown, not installed, or it lacks a cone (named).
     TooLargeError : the forecast does not fit into memory.
     """
-    size = needed, *_ = size_of(instance)
+    size = needed, *_ = problem_size(instance)
     if not is_free(name):
         row = name if isinstance(name, SolverRow) else solver_row(str(name), WORDS)
         if missing := missing_cones(row, needed):

@@ -100,8 +100,8 @@ def judged(instance: Instance, point: Mapping[str, Any]) -> arb | None:
 
 
 def derived(read: LineBounds, share: float, size: float | None = None) -> tuple[Derived, Any, Any]:
-    apart = lower_node_by_node(read.nodes, read.ranges, share, size)
-    apart.lowered.problem.solve("CLARABEL", use_quad_obj=False, **TIGHT)
+    lowered, apart = lower_node_by_node(read.nodes, read.ranges, share, size)
+    lowered.problem.solve("CLARABEL", use_quad_obj=False, **TIGHT)
     multipliers, slopes = apart.duals()
     return read.derived(multipliers, slopes), multipliers, slopes
 

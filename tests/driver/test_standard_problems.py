@@ -337,7 +337,7 @@ SETTINGS = [(1.0, 0.0), (1e3, 0.0), (1e-3, 0.0), (1.0, 10.0), (1e3, 10.0)]  # sc
 def test_it_is_solved_and_proved_at_any_scale(count: int, rng: Rng, subtests: pytest.Subtests) -> None:
     for name in [*rng.permutation(list(PROBLEMS)), *rng.permutation(list(PROBLEMS))][:count]:
         problem, (scale, shift) = PROBLEMS[name], rng.permuted(SETTINGS, axis=0)[0]
-        with subtests.test(name, scale=scale, shift=shift):
+        with subtests.test(str(name), scale=float(scale), shift=float(shift)):
             data = problem.data(rng)
             value = problem.law(problem.value(data), scale)
             givens = dict(problem.moved(data, scale, shift))

@@ -91,7 +91,7 @@ def test_points_that_are_refused(
         ({}, f"the point has no 'X', which 'l2_strategy' chooses{HINT}"),
         ({"Y": np.eye(4)}, "'l2_strategy' has no variable 'Y'\n  known: X, columns, d, sensitivity"),
         ({"X": np.eye(3)}, "'X' of the point has shape (3, 3), expected (4, 4)"),
-        ({"X": "text"}, f"'X' of the point is no array of finite numbers{HINT}"),
+        ({"X": "text"}, "'X' of the point is neither a number nor an array of numbers"),
         ({"X": np.full((4, 4), np.nan)}, f"'X' of the point is no array of finite numbers{HINT}"),
         (
             {"X": np.eye(4), "d": [1.0]},

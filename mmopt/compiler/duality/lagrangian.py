@@ -40,6 +40,7 @@ still occur once. The diagonal and the trace of a product are written as sums of
 number without the product; a product with a diagonal matrix scales columns or rows.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -84,8 +85,8 @@ class Node:
 
     kind : "constant", "variable", "index", "block", "entries" or "atom". env : the values of names, those of
     indices of families too. value : at the point. arguments : places of earlier nodes. at : of an index, its
-    position; of entries, the places of the arguments in their array (one vector, or a number each). owners :
-    of a block, the number of the argument that each entry is from.
+    position; of entries, the places of the arguments in their array (one vector, or a number each); of a
+    block, the places of the entries of one argument after the other.
     """
 
     kind: str
@@ -95,7 +96,6 @@ class Node:
     value: Any
     arguments: tuple[int, ...] = ()
     at: tuple[Any, ...] = ()
-    owners: Array | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -116,10 +116,7 @@ class Node:
         if self.kind == "index":
             return np.asarray(parts[0][self.at])
         out = np.zeros(self.shape)
-        if self.kind == "entries":
-            out.flat[self.at[0]] = parts[0] if len(parts) == 1 else np.array(parts)
-        for k, part in enumerate(parts if self.kind == "block" else ()):
-            out[self.owners == k] = np.ravel(part)
+        out.flat[self.at[0]] = np.concatenate([np.zeros(0), *map(np.ravel, parts)])
         return out
 
 
@@ -188,11 +185,11 @@ class Nodes:
 
     def parts(self, node: Node, array: Array) -> list[Array]:
         """The entries of an array of a block, or of entries, that belong to each argument."""
-        if node.kind == "block":
-            shapes = (self.all[a].shape for a in node.arguments)
-            return [array[node.owners == k].reshape(shape) for k, shape in enumerate(shapes)]
-        entries = array.ravel()[node.at]
-        return [entries] if len(node.arguments) == 1 else list(map(np.asarray, entries))
+        entries, shapes = array.ravel()[node.at], [self.all[a].shape for a in node.arguments]
+        if node.kind == "entries" and len(shapes) == 1:
+            return [entries]
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        return [part.reshape(shape) for part, shape in zip(np.split(entries, ends), shapes, strict=False)]
 
     def shape_of_argument(self, place: int, number: int) -> tuple[int, ...] | None:
         """The shape of an argument of a node; None where there is no such argument."""
@@ -233,7 +230,8 @@ class Nodes:
                 lying = [[infer(e, scope).is_row for e in row] for row in rows]
                 numbered = [np.full(self.all[a].shape, float(k)) for k, a in enumerate(arguments)]
                 owners = float_functions.block(in_rows(numbered, lying))
-                node = Node("block", expr, inferred, {}, owners, arguments, owners=owners)
+                at = (np.argsort(owners, axis=None, kind="stable"),)
+                node = Node("block", expr, inferred, {}, np.zeros(owners.shape), arguments, at)
             case Entries():
                 among = entry_indices(expr, env)
                 arguments = self.places_of_entries(expr, among, scope, items)

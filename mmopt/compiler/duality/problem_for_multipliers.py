@@ -12,7 +12,7 @@ that lie inside the dual cones by that share, where its own errors do no harm.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,28 +77,42 @@ MOST_ROOM, PART_OF_OBJECTIVE = 0.1, 1e-3
 Dual = tuple[Any, Callable[[Any], Array]]
 
 
-def _value(dual: Dual) -> Array | None:
-    """The value of a dual once the problem is solved; None before."""
-    line, convert = dual
-    value = line.dual_value  # of a second-order cone a list of parts
-    is_missing = value is None or (isinstance(value, list) and any(part is None for part in value))
-    return None if is_missing else np.asarray(convert(value), dtype=float)
+def _values(duals: Sequence[Dual]) -> list[Array]:
+    """The values of duals once the problem is solved; none of those that have no value."""
+    values = [(line.dual_value, convert) for line, convert in duals]
+    return [
+        np.asarray(convert(value), dtype=float)
+        for value, convert in values
+        # That of a second-order cone is a list of parts.
+        if value is not None and not (isinstance(value, list) and any(part is None for part in value))
+    ]
 
 
 @dataclass
 class LoweredNodes:
-    """The lowered problem, and its duals by the names and places of the program.
+    """A problem built node by node, and its duals by the names and places of the program.
 
-    lines : by constraint, one for each index of a family that stays one, whose names are in ``families``.
-    arguments : as in ``Slopes``, those of all lines that an argument has. variables : by name.
-    is_cancelled : whether a line or an argument is next to zero, and its parts are not.
+    size : the objective is divided by it, and all duals are multiplied. parts : of ``sizes_of_parts``.
+    values : the cvxpy expressions of nodes, by place. rewards : the traces and sums, in their sizes, of which
+    a share is taken off. room : see ``MOST_ROOM``; None where no point inside is sought.
+    lines : by constraint, one for each index of a family that stays one. arguments : as in ``Slopes``, those
+    of all lines that an argument has. variables : by name. is_cancelled : whether a line or an argument is
+    next to zero, and its parts are not.
     """
 
-    lowered: Lowered
+    cp: Any
+    nodes: Nodes
+    ranges: Mapping[str, Range]
+    size: float
+    by_parts: bool
+    parts: list[float]
+    constraints: list[Any] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+    rewards: list[Any] = field(default_factory=list)
+    room: Any = None
     lines: dict[str, list[Dual]] = field(default_factory=dict)
     arguments: dict[tuple[int, int], list[Dual]] = field(default_factory=dict)
     variables: dict[str, Any] = field(default_factory=dict)
-    families: frozenset[str] = frozenset()
     is_cancelled: bool = False
 
     def point(self) -> dict[str, Array]:
@@ -110,39 +124,16 @@ class LoweredNodes:
 
     def duals(self) -> tuple[Multipliers, Slopes]:
         """Multipliers and slopes as the problem has them now; missing ones are left out."""
-        multipliers: dict[str, Array] = {}
-        for name, group in self.lines.items():
-            values = [value for dual in group if (value := _value(dual)) is not None]
-            if len(values) == len(group):
-                multipliers[name] = np.array(values) if name in self.families else values[0]
-        slopes: dict[tuple[int, int], Array] = {}
-        for place, duals in self.arguments.items():
-            if parts := [value for dual in duals if (value := _value(dual)) is not None]:
-                slopes[place] = np.asarray(sum(parts), dtype=float)
-        return multipliers, slopes
-
-
-class _NodeLowering:
-    """The lowering of ``lower_node_by_node``, ``values`` having the cvxpy expressions of nodes by place.
-
-    size : the objective is divided by it, and all duals are multiplied. parts : of ``sizes_of_parts``.
-    rewards : the traces and sums, in their sizes, of which a share is taken off. room : see ``MOST_ROOM``;
-    None where no point inside is sought.
-    """
-
-    def __init__(
-        self, cp: Any, nodes: Nodes, ranges: Mapping[str, Range], size: float, by_parts: bool
-    ) -> None:
-        self.cp, self.nodes, self.ranges, self.size, self.by_parts = cp, nodes, ranges, size, by_parts
-        self.parts = sizes_of_parts(nodes, ranges)
-        self.constraints: list[Any] = []
-        self.values: list[Any] = []
-        self.rewards: list[Any] = []
-        self.room: Any = None
-        self.lines: dict[str, list[Dual]] = {}
-        self.arguments: dict[tuple[int, int], list[Dual]] = {}
-        self.variables: dict[str, Any] = {}
-        self.is_cancelled = False
+        families = {line.name for line in self.nodes.lines if line.index is not None}
+        return {
+            name: np.array(values) if name in families else values[0]
+            for name, group in self.lines.items()
+            if len(values := _values(group)) == len(group)
+        }, {
+            place: np.asarray(sum(parts), dtype=float)
+            for place, duals in self.arguments.items()
+            if (parts := _values(duals))
+        }
 
     def not_cancelled(self, sizes: Array, *places: int) -> Array:
         """The sizes of nodes, or where parts cancel, but for the solver's errors, those of the parts."""
@@ -152,7 +143,7 @@ class _NodeLowering:
         self.is_cancelled = True
         return np.full(sizes.shape, parts) if self.by_parts else sizes
 
-    def build(self, share: float, is_inner: bool) -> LoweredNodes:
+    def build(self, share: float, is_inner: bool) -> Lowered:
         """The problem: see ``lower_node_by_node``."""
         if is_inner:
             self.room = self.cp.Variable()
@@ -169,15 +160,7 @@ class _NodeLowering:
             objective = objective - share * reward
         if is_inner:
             objective = PART_OF_OBJECTIVE * objective - self.room
-        problem = self.cp.Problem(self.cp.Minimize(objective), self.constraints)
-        return LoweredNodes(
-            Lowered(problem, {}, {}, {}),
-            self.lines,
-            self.arguments,
-            self.variables,
-            frozenset(line.name for line in self.nodes.lines if line.index is not None),
-            self.is_cancelled,
-        )
+        return Lowered(self.cp.Problem(self.cp.Minimize(objective), self.constraints), {}, {}, {})
 
     def dual(self, line: Any, convert: Callable[[Any], Any]) -> Dual:
         """Add a constraint to the problem; ``convert`` makes of its dual that of the program."""
@@ -201,7 +184,7 @@ class _NodeLowering:
             case "index":
                 return values[0][node.at]
             case "block":
-                return self.block(node, values)
+                return self.placed(node, [self.cp.reshape(v, (v.size,), order="C") for v in values])
             case "entries":
                 return self.placed(node, values)
         row = ATOMS[node.name]
@@ -246,26 +229,6 @@ class _NodeLowering:
                 self.constraints.append(self.inside(variable) >= 0)
             self.rewards.append(self.cp.sum(variable) / max(1, variable.size))
         return scale * variable
-
-    def block(self, node: Node, values: list[Any]) -> Any:
-        """The block matrix, row by row: ``owners`` has the number of each entry's argument."""
-        assert node.owners is not None
-        owners = node.owners.reshape(len(node.owners), -1)
-        first_rows = np.unique(owners[:, 0], return_index=True)[1]
-        heights = np.diff([*first_rows, len(owners)])
-        return self.cp.reshape(
-            self.cp.bmat(
-                [
-                    [
-                        self.cp.reshape(values[int(k)], (int(height), int((row == k).sum())), order="C")
-                        for k in dict.fromkeys(row)
-                    ]
-                    for row, height in zip(owners[first_rows], heights, strict=True)
-                ]
-            ),
-            node.shape,
-            order="C",
-        )
 
     def argument(self, place: int, number: int, at: int, value: Any) -> Any:
         """A variable for an argument; the dual of the line between them is the slope.
@@ -364,9 +327,10 @@ def lower_node_by_node(
     *,
     by_parts: bool = False,
     is_inner: bool = False,
-) -> LoweredNodes:
-    """The problem for multipliers and slopes; ``share``: the perturbation, relative to the objective.
+) -> tuple[Lowered, LoweredNodes]:
+    """The problem for multipliers and slopes, and its duals.
 
+    share : the perturbation, relative to the objective.
     is_inner : for a point strictly inside all inequalities, where there is one.
     ranges : of the variables; one that is next to zero at the point is scaled by a part of its range.
     size : by which the objective is divided; by default its value at the point.
@@ -377,4 +341,5 @@ def lower_node_by_node(
     with time_not_counted():
         import cvxpy
     size = size or size_of(nodes.all[nodes.objective].value)
-    return _NodeLowering(cvxpy, nodes, ranges, size, by_parts).build(share, is_inner)
+    apart = LoweredNodes(cvxpy, nodes, ranges, size, by_parts, sizes_of_parts(nodes, ranges))
+    return apart.build(share, is_inner), apart

@@ -497,11 +497,9 @@ class _Ranges:
         if line.op == ">>" and not self.nodes.all[right].shape:
             self.minors(left)
         elif line.op == ">>":
-            at = np.diag_indices(self.nodes.all[left].shape[0])
-            low, high = (np.full(self.nodes.all[left].shape, end) for end in (-np.inf, np.inf))
-            low[at], high[at] = self.ranges[right].low[at], self.ranges[left].high[at]
-            self.narrow(left, Range(low, np.full(low.shape, np.inf)))
-            self.narrow(right, Range(np.full(low.shape, -np.inf), high))
+            above, below = self.ranges[left], self.ranges[right]
+            self.narrow(left, _on_diagonal(Range(np.diagonal(below.low), NO_HIGH), above))
+            self.narrow(right, _on_diagonal(Range(NO_LOW, np.diagonal(above.high)), below))
         else:
             pairs = {"<=": [(left, right)], ">=": [(right, left)], "==": [(left, right), (right, left)]}
             for small, large in pairs[line.op]:
@@ -765,7 +763,7 @@ def ranges_by_cuts(
         return bound, room(level, least(bound, names))
 
     # For variables in cones a problem perturbed otherwise may do without ranges.
-    if start.size > MOST_UNKNOWNS or not all(is_free(nodes.chosen[name]) for name in names):
+    if start.size > MOST_UNKNOWNS or not all(is_in_no_cone(nodes.chosen[name]) for name in names):
         return None
     step = DIFFERENCE_STEP * max(1.0, float(np.abs(start).max()))
     slopes = [
@@ -786,6 +784,6 @@ def ranges_by_cuts(
     return ranges if all(np.isfinite(span.largest).all() for span in ranges.values()) else None
 
 
-def is_free(d: Declaration) -> bool:
+def is_in_no_cone(d: Declaration) -> bool:
     """Whether a variable is in no cone: what is left of its slopes then always needs its range."""
     return d.kind not in ("psd", "symmetric") and not d.sign

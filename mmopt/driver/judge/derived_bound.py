@@ -22,7 +22,7 @@ from mmopt.compiler.duality.lagrangian import (
     into_cones,
     nodes_of,
 )
-from mmopt.compiler.duality.ranges import Range, is_free, ranges_by_cuts, ranges_of
+from mmopt.compiler.duality.ranges import Range, is_in_no_cone, ranges_by_cuts, ranges_of, times, total
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names, charged_bound, is_estimated
 from mmopt.errors import ResultError
 from mmopt.language.syntax.syntax_tree import Declaration
@@ -97,7 +97,7 @@ class LineBounds:
             return Derived(
                 None,
                 why=_unlimited(self.nodes.chosen, missing),
-                is_final=any(map(is_free, map(self.nodes.chosen.__getitem__, missing))),
+                is_final=any(is_in_no_cone(self.nodes.chosen[name]) for name in missing),
             )
         if not np.isfinite(value):
             return Derived(None, why="the multipliers of the solver prove nothing")
@@ -152,7 +152,8 @@ def _least_product(d: Declaration, residual: Ball, span: Range) -> float:
     if d.kind in ("psd", "symmetric") and residual.mid.ndim == 2:
         mid = (residual.mid + residual.mid.T) / 2
         residual = Ball(mid, ((residual.rad + residual.rad.T) / 2 + np.abs(mid) * EPS) * balls.GROW)
-    least = _by_entries(residual, span)
+    ends = Range(residual.mid - residual.rad, residual.mid + residual.rad)  # 0 stays 0
+    least = float(total(times(ends, span)).low)
     if d.kind != "psd" or least >= 0.0:
         return least
     eigenvalue = ball_functions.eigenvalue_bound(residual)
@@ -160,26 +161,6 @@ def _least_product(d: Declaration, residual: Ball, span: Range) -> float:
         return 0.0
     trace = float(np.diagonal(span.high).sum()) * (1.0 + MARGIN)
     return max(least, eigenvalue * trace * (1.0 + MARGIN)) if np.isfinite(eigenvalue) else least
-
-
-def _by_entries(residual: Ball, span: Range) -> float:
-    """The sum of the least products of two intervals, 0 times infinity being 0."""
-    with np.errstate(invalid="ignore"):
-        ends = [
-            np.where(r == 0.0, 0.0, r * x)
-            for r in (residual.mid - residual.rad, residual.mid + residual.rad)
-            for x in (span.low, span.high)
-        ]
-        each = np.minimum.reduce(ends)
-    if not np.isfinite(each).all():
-        return -np.inf
-    with np.errstate(over="ignore", invalid="ignore"):
-        least = float(
-            each.sum()
-            - MARGIN * np.abs(each).sum()
-            - balls.TINY * np.count_nonzero(np.logical_or(residual.mid, residual.rad))
-        )
-    return least if np.isfinite(least) else -np.inf
 
 
 def level_above(instance: Instance, objective: float) -> float:

@@ -16,10 +16,9 @@ import numpy as np
 from mmopt.compiler import Instance
 from mmopt.language import ATOMS, Program, Tape, to_source, worst
 from mmopt.language.check.names_and_relations import AXES
-from mmopt.language.evaluate.constraint_misses import psd_deficit, undefined, undefined_in
+from mmopt.language.evaluate.constraint_misses import psd_deficit, together_at, undefined, undefined_in
 from mmopt.language.evaluate.evaluate_and_differentiate import PARTIAL, Memo
 from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, walk
 from mmopt.numerics.arrays import EPS, Array, asymmetry
 from mmopt.numerics.component_arrays import (
@@ -358,9 +357,9 @@ def _recorded_lines(instance: Instance, values: Mapping[str, Any]) -> Iterator[t
         if c.family is None:
             yield c.relation.op, Tape(written, env, chosen)
             continue
-        joined = vectorised(written, c.family.index)
-        count = c.family.dim.value(env)
-        if joined is not None:
+        whole, count = together_at(c, env), c.family.dim.value(env)
+        if whole is not None:
+            joined = Apply("sub", (whole[0].left, whole[0].right), c.span)
             yield c.relation.op, Tape(joined, env, chosen)
         elif count <= MOST_TAPES:
             indices = ({c.family.index: i} for i in range(count))

@@ -491,7 +491,7 @@ NORMS = (
         ball=lambda a: ball_functions.eigenvalues(a)[-1],
         cvxpy=lambda cp, a: cp.lambda_max(symmetric(cp, a)),
         gradient=atom_gradients.extreme_eigenvalue(-1),
-        minorant=minorants.eigenvalue(-1),
+        minorant=minorants.eigenvalue(1),
         cones=lambda shape, outputs, exponent: (("psd", shape[0], 1, 1),),
     ),
     Atom(
@@ -509,7 +509,7 @@ NORMS = (
         ball=lambda a: ball_functions.eigenvalues(a)[0],
         cvxpy=lambda cp, a: cp.lambda_min(symmetric(cp, a)),
         gradient=atom_gradients.extreme_eigenvalue(0),
-        minorant=minorants.eigenvalue(0),
+        minorant=minorants.eigenvalue(-1),
         cones=lambda shape, outputs, exponent: (("psd", shape[0], 1, 1),),
     ),
     Atom(

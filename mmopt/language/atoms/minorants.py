@@ -41,14 +41,14 @@ Below the norms, eigenvalues and entropies:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.special
 
 from mmopt.numerics import ball_functions, balls, float_functions
-from mmopt.numerics.arrays import EPS, Array
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import Ball, exact
 
 # c and, for each argument, p; None for a constant argument, whose part is in c.
@@ -121,20 +121,15 @@ def mul(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
 
 
 def matmul(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
-    if a is not None:
-        other = np.ndim(near.points[1])
-        if a.mid.ndim == 1:  # a number, or a row: bar times a
-            p = balls.mul(bar, a) if other == 1 else _outer(a, bar)
-        else:
-            p = balls.matmul(balls.transpose(a), bar)
-        return NOTHING, (None, p)
-    assert b is not None
-    one = np.ndim(near.points[0])
-    if b.mid.ndim == 1:
-        p = balls.mul(bar, b) if one == 1 else _outer(bar, b)
-    else:
-        p = balls.matmul(bar, balls.transpose(b))
-    return NOTHING, (p, None)
+    if a is None:  # X B is (Bᵀ Xᵀ)ᵀ
+        assert b is not None
+        turned = Near([np.transpose(point) for point in near.points[::-1]], (), ())
+        _, (_, p) = matmul(balls.transpose(bar), turned, balls.transpose(b), None)
+        return NOTHING, (None if p is None else balls.transpose(p), None)
+    if a.mid.ndim == 2:
+        return NOTHING, (None, balls.matmul(balls.transpose(a), bar))
+    # A number, or a row: bar times a.
+    return NOTHING, (None, balls.mul(bar, a) if np.ndim(near.points[1]) == 1 else _outer(a, bar))
 
 
 def _outer(a: Ball, b: Ball) -> Ball:
@@ -299,30 +294,6 @@ def logsumexp(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) ->
 LEAST_EIGENVALUE = 1e-13  # of the largest: what is below is rounding
 
 
-def _largest_singular(z: Array) -> float:
-    """At least the largest singular value of a matrix; infinity where it is not proved."""
-    wide = exact(z if len(z) <= z.shape[1] else z.T)
-    square = -ball_functions.eigenvalue_bound(balls.neg(balls.matmul(wide, balls.transpose(wide))))
-    return float(np.sqrt(max(square, 0.0))) * (1.0 + 4 * EPS) if np.isfinite(square) else np.inf
-
-
-def _contraction(z: Array) -> Ball:
-    """A matrix of singular values at most 1, near a given one."""
-    largest = _largest_singular(z)
-    if not np.isfinite(largest):
-        return exact(np.zeros(z.shape))
-    return exact(z) if largest <= 1.0 else by_slopes(exact((1.0 - 4 * EPS) / largest), exact(z))
-
-
-def nuclear(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    """Above <Z, x> for every Z of singular values at most 1."""
-    z = slope_of(bar, near)
-    if not np.isfinite(z).all():
-        u, _, vt = np.linalg.svd(np.nan_to_num(near.points[0]), full_matrices=False)
-        z = u @ vt
-    return NOTHING, (by_slopes(bar, _contraction(z)),)
-
-
 # -- matrices
 
 
@@ -475,28 +446,15 @@ def norm_one(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> 
 def sigma_max(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     """Above <Z, X> for every Z of singular values that add up to at most 1."""
     u, _, vt = np.linalg.svd(np.nan_to_num(near.points[0]), full_matrices=False)
-    return _of_dual(bar, near, None, np.outer(u[:, 0], vt[0]), lambda z, axis: ball_functions.nuclear(z))
+    plain = replace(near, signs=[0])  # it need not rise with the entries
+    return _of_dual(bar, plain, None, np.outer(u[:, 0], vt[0]), lambda z, axis: ball_functions.nuclear(z))
 
 
-def eigenvalue(at: int) -> Callable[..., Minorant]:
-    """The rule of the largest (-1) or smallest (0) eigenvalue: Z = R Rᵀ over its trace.
-
-    Z is near the slope guessed, else it projects to an eigenvector of the point.
-    """
-
-    @np.errstate(all="ignore")
-    def rule(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-        z = slope_of(bar, near)
-        factor = np.zeros(z.shape)
-        if np.isfinite(z).all():
-            values, vectors = float_functions.eigh(z)
-            factor = vectors * np.sqrt(np.maximum(values, 0.0))
-        if not factor.any() or not np.isfinite(factor).all():
-            factor = float_functions.eigh(np.nan_to_num(near.points[0]))[1][:, [at]]
-        product = balls.matmul(exact(factor), exact(factor.T))
-        return NOTHING, (balls.mul(bar, balls.div(product, balls.trace(product))),)
-
-    return rule
+def nuclear(bar: Ball, near: Near, a: Ball | None) -> Minorant:
+    """Above <Z, X> for every Z of singular values at most 1."""
+    u, _, vt = np.linalg.svd(np.nan_to_num(near.points[0]), full_matrices=False)
+    plain = replace(near, signs=[0])
+    return _of_dual(bar, plain, None, u @ vt, lambda z, axis: ball_functions.largest_singular_value(z))
 
 
 @np.errstate(all="ignore")
@@ -624,6 +582,18 @@ def lambda_sum_largest(bar: Ball, near: Near, a: Ball | None, k: Ball) -> Minora
     off = balls.norm(balls.sub(balls.matmul(turned, v), exact(eye)))
     g = balls.div(balls.matmul(balls.mul(v, exact(w)), turned), exact(np.nextafter(1.0 + off, np.inf)))
     return NOTHING, (balls.mul(bar, _of_sum(g, eye, k, is_least=False)), None)
+
+
+def eigenvalue(sign: int) -> Callable[..., Minorant]:
+    """The rule of the largest (1) eigenvalue, or of the smallest (-1), which is minus the largest of -F."""
+
+    def rule(bar: Ball, near: Near, a: Ball | None) -> Minorant:
+        slopes = [None if slope is None else sign * slope for slope in near.slopes]
+        turned = Near([sign * point for point in near.points], slopes, near.signs)
+        _, (p, _) = lambda_sum_largest(balls.mul(exact(sign), bar), turned, a, exact(1.0))
+        return NOTHING, (None if p is None else balls.mul(exact(sign), p),)
+
+    return rule
 
 
 def kron(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:

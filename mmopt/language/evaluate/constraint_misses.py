@@ -37,7 +37,6 @@ from mmopt.language.syntax.syntax_tree import (
     Constraint,
     Entries,
     Expr,
-    Family,
     Index,
     Name,
     Number,
@@ -310,23 +309,14 @@ def excess_with_errors(constraint: Constraint, env: Env) -> float:
     index, count = (family.index, family.dim.value(env)) if family else ("", 1)
     most = 0.0
     for sides in _ordered(constraint, {**env, index: 0} if family else env) if count else ():
-        joined = [vectorised(side, index) for side in sides] if family else sides
-        whole = [side for side in joined if side is not None]
-        if len(whole) == 2 and (family is None or _are_as_long(whole, count, env)):
-            most = max(most, _over_with_errors(whole[0], whole[1], env, op))
+        relation = Relation(sides[0], op, sides[1], constraint.span)
+        whole = together_at(replace(constraint, relation=relation), env) if family else (relation, ())
+        if whole is not None:
+            most = max(most, _over_with_errors(whole[0].left, whole[0].right, env, op))
             continue
         for i in range(count):
             most = max(most, _over_with_errors(*sides, {**env, index: i}, op))
     return float("inf") if most > 0 and op == "==" else most
-
-
-def _are_as_long(sides: Sequence[Expr], count: int, env: Env) -> bool:
-    """Whether sides of all indices at once have one entry for each: the range may be shorter."""
-    try:
-        values = [evaluate(side, env) for side in sides]
-    except ValueError:  # vectors of different lengths
-        return False
-    return splits(env) or all(np.shape(value) in ((), (count,)) for value in values)
 
 
 def _ordered(constraint: Constraint, env: Env) -> list[tuple[Expr, Expr]]:
@@ -382,7 +372,7 @@ def misses(
     if family is None:
         yield _miss(relation, env, chosen, memo, rounded)
         return
-    sides = _together(constraint, family, env, memo)
+    sides = together_at(constraint, env, memo)
     if sides is None:
         for index in range(family.dim.value(env)):
             yield replace(
@@ -443,13 +433,15 @@ def _difference(relation: Relation) -> Expr:
     return applied("sub", relation.left, relation.right)
 
 
-def _together(
-    constraint: Constraint, family: Family, env: Env, memo: Memo | None
-) -> tuple[Relation, tuple[Array, Array]] | None:
-    """All indices, or orbits, as one relation, with its sides; None where a side is not one number for each.
+def together_at(
+    constraint: Constraint, env: Env, memo: Memo | None = None
+) -> tuple[Relation, Sequence[Array]] | None:
+    """All indices of a family, or orbits, as one relation, with the values of its sides.
 
-    For indices that are not listed, the largest entry alone.
+    None where a side is not one number for each. For indices that are not listed, the largest entry alone.
     """
+    family = constraint.family
+    assert family is not None
     values, whole = [], []
     for side in (constraint.relation.left, constraint.relation.right):
         joined = vectorised(side, family.index)
@@ -463,7 +455,10 @@ def _together(
         ):
             return None
         whole.append(joined)
-        values.append(evaluate(joined, env, memo))
+        try:
+            values.append(evaluate(joined, env, memo))
+        except ValueError:  # vectors of different lengths
+            return None
     levels = [
         1 if isinstance(v, Unlisted) else len(v.values) for v in values if isinstance(v, Level | Unlisted)
     ]

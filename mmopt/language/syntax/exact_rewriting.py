@@ -20,6 +20,7 @@ from mmopt.language.syntax.syntax_tree import (
     Number,
     chain,
     mentions,
+    rewrite,
     transpose,
 )
 
@@ -130,18 +131,13 @@ def vectorised(expr: Expr, index: str) -> Expr | None:
 
     An expression without the index is returned as it is (a number, the same for all).
     """
-    if not mentions(expr, index):
-        return expr
-    match expr:
-        case Index(base=base, items=(Name(id=name),)) if name == index and not mentions(base, index):
-            return base
-        case Apply(atom="matmul"):
-            return _vectorised_product(chain(expr), index, expr)
-        case Apply(atom, args, span, options) if atom in ENTRYWISE:
-            parts = [vectorised(a, index) for a in args]
-            whole = tuple(part for part in parts if part is not None)
-            return Apply(atom, whole, span, options) if len(whole) == len(parts) else None
-    return None
+
+    def whole(e: Expr) -> Expr | None:
+        return e.base if isinstance(e, Index) and e.items == (Name(index, e.span),) else None
+
+    entry = together(expr, frozenset({index}), ENTRYWISE)
+    vector = None if entry is None else rewrite(entry, whole)
+    return None if vector is None or mentions(vector, index) else vector
 
 
 def index_free_parts(expr: Expr, index: str) -> Iterator[Expr]:
@@ -156,10 +152,10 @@ def index_free_parts(expr: Expr, index: str) -> Iterator[Expr]:
             yield from index_free_parts(part, index)
 
 
-def together(expr: Expr, indices: frozenset[str]) -> Expr | None:
+def together(expr: Expr, indices: frozenset[str], atoms: frozenset[str] = TOGETHER) -> Expr | None:
     """The expression in a form that is computed for all indices at once, with vectors in their place.
 
-    It is entry by entry; ``A[i, :] @ x`` is ``(A @ x)[i]``. None when there is no such form.
+    It is entry by entry, by ``atoms``; ``A[i, :] @ x`` is ``(A @ x)[i]``. None when there is no such form.
     """
 
     def has_index(e: Expr) -> bool:
@@ -170,8 +166,8 @@ def together(expr: Expr, indices: frozenset[str]) -> Expr | None:
             return expr if None not in items and not has_index(base) else None
         case Apply(atom="matmul") if has_index(expr):
             return _entry_of_product(chain(expr), has_index, expr)
-        case Apply(atom, args, span, options) if atom in TOGETHER and has_index(expr):
-            parts = [together(a, indices) for a in args]
+        case Apply(atom, args, span, options) if atom in atoms and has_index(expr):
+            parts = [together(a, indices, atoms) for a in args]
             whole = tuple(part for part in parts if part is not None)
             return Apply(atom, whole, span, options) if len(whole) == len(parts) else None
     return expr if isinstance(expr, Name) or not has_index(expr) else None
@@ -187,18 +183,11 @@ def _entry_of_product(factors: list[Expr], has_index: Callable[[Expr], bool], ex
     whole = product(
         [left[0] if left else factors[0], *factors[1:-1], transpose(right[0]) if right else factors[-1]]
     )
+    whole = whole if left else transpose(whole)  # its rows are what the index counts
     items = [row[1] for row in sliced if row]
     if len(items) == 2 and items[0] == items[1]:
         return Index(Apply("diag", (whole,), expr.span), (items[0],), expr.span)
     return Index(whole, tuple(items), expr.span)
-
-
-def _vectorised_product(factors: list[Expr], index: str, expr: Apply) -> Expr | None:
-    """``vectorised`` for the product of these factors, ``expr``: slices stand only at its ends."""
-    entry = _entry_of_product(factors, lambda e: mentions(e, index), expr)
-    if entry is None or not mentions(factors[0], index) or entry.items != (Name(index, expr.span),):
-        return None
-    return entry.base
 
 
 def two_by_two(expr: Expr) -> tuple[Expr, Expr, Expr] | None:

@@ -106,9 +106,8 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "sum_squares(x)": "sum({x}**2)",
         "sumsq(x)": "sum({x}**2)",
         "sumsquares(x)": "sum({x}**2)",
-        "total_variation(x)": "sum(abs({x}[i + 1] - {x}[i]) for i in n - 1), where {x} is a vector of n "
-        "entries",
-        "tv(x)": "sum(abs({x}[i + 1] - {x}[i]) for i in n - 1), where {x} is a vector of n entries",
+        "total_variation(x)": "norm(diff({x}), 1), where {x} is a vector",
+        "tv(x)": "norm(diff({x}), 1), where {x} is a vector",
         "var(x)": "sum(({x} - sum({x}) / n)**2) / n, where n is the number of entries of {x}",
         # Products and matrices.
         "bmat([[A, B], [C, D]])": "[[{A}, {B}], [{C}, {D}]]",
@@ -214,7 +213,7 @@ KINDS_INSTEAD: Mapping[str, str] = MappingProxyType(
     | dict.fromkeys(
         ("complex", "hermitian"),
         "complex numbers cannot be chosen; choose the real part A and the imaginary part B: "
-        "A + iB is psd where [[A, -B], [B, A]] is",
+        "with a line B == -B.T, A + iB is psd where [[A, -B], [B, A]] is",
     )
     | dict.fromkeys(("nonneg", "nonnegative", "pos", "positive"), "write {name}: {array} >= 0")
     | dict.fromkeys(("PSD", "posdef", "sdp", "semidefinite"), "write {name}: psd[{side}, {side}]")

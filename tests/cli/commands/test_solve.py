@@ -1,6 +1,6 @@
 """``mmopt solve`` prints what it saves: program, reason, objective and bound.
 
-Guards strategies_and_reports.py.
+Guards strategies_and_reports.py, rank_search.py.
 """
 
 import json

@@ -1,6 +1,6 @@
 """A check does not depend on names and order; what it finds in the shipped programs.
 
-Guards names_and_relations.py.
+Guards names_and_relations.py, infer_types.py.
 """
 
 import re

@@ -92,6 +92,15 @@ def test_a_family_at_once_is_one_by_one(
                     assert found[0][1] == at
 
 
+def test_vectors_of_different_lengths_are_read_up_to_the_end_of_the_family() -> None:
+    line = constraint("u[j] + v[j] <= t for j in m")
+    env = {"m": 2, "u": np.array([1.0, 2.0, 9.0]), "v": np.array([1.0, 1.0, 9.0, 9.0]), "t": 2.0}
+    assert worst(line, env)[1] == (1,)
+    assert excess(line, env) == 1.0
+    assert excess_with_errors(line, env) == pytest.approx(1 / 3)
+    assert excess(line, {**env, "t": 3.0}) == 0.0
+
+
 def test_a_memo_changes_nothing_and_is_used(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

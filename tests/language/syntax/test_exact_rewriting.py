@@ -64,6 +64,7 @@ LINES = [
     "W[j, :] @ F @ B[:, j] <= u[j] for j in m",
     "B[:, j].T @ F @ W[j, :].T <= u[j] for j in m",
     "W[j, :] @ F @ d <= u[j] for j in m",
+    "d @ F @ B[:, j] <= c[j] for j in m",
     "B[:, j].T @ v <= u[j] for j in m",
     "2 * u[j] - t <= c[j] for j in m",
     "u[j] / c[j] + 1 <= c[j] for j in m",
@@ -90,7 +91,6 @@ def test_entry_by_entry(subtests: pytest.Subtests, rng: np.random.Generator) -> 
 FAMILIES = [
     "sum(W[j, :] * v.T) <= c[j] for j in m",
     "max(W[j, :]) * t <= c[j] for j in m",
-    "d @ F @ B[:, j] <= c[j] for j in m",
 ]
 
 
