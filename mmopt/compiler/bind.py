@@ -385,7 +385,9 @@ def _parameter(
         raise OptionError(  # the curvature of lines may rest on it
             f"the parameter '{name}' is {number:g}, of another sign than its default {default:g}",
             where=place,
-            hint=f"write its kind, and any sign may be passed: {name}: scalar = {default:g}",
+            hint=f"write its kind, and any sign may be passed: {name}: scalar = {default:g}"
+            if parameter not in checked.program.search
+            else "the search takes no other sign",
         )
     if is_dim and (number != int(number) or not 1 <= number <= LARGEST_DIM):
         raise OptionError(f"the parameter '{name}' is a dimension, not {number:g}")

@@ -60,8 +60,9 @@ subject to                  ``name: left <= right for j in m``; relations ``<= >
 steps                       (procedure) see Procedures
 start                       (smooth) where to search from: ``name: X = expression, …``, or ``random``
 search                      (rank) parameters of the heuristic, changed as others are: ``penalty = 1``, first
-                            weight of the trace, times which ``growth = 1.5`` where it helps no more; a
-                            residual up to ``zero = 1e-6`` counts as zero; ``rounds = 40`` of each start
+                            weight of the trace (3 times it in every second start), times which
+                            ``growth = 1.5`` where it helps no more; a residual up to ``zero = 1e-6``
+                            counts as zero; ``rounds = 40`` of each start
 repair                      assignments that make a solver's point feasible, in order
 value                       the objective on a common scale: ``objective**2 / 4``
 strategy, covariance        what the solution means: ``factor(X) norm 2``; ``Sigma on B``. Without either a

@@ -79,7 +79,8 @@ PROSE = ("about", "proof")  # the sections of words
 # The parameters of the rank heuristic, where the section 'search' does not set them: the first weight of the
 # trace, relative to the scaled objective (on prefix sums over 2 to 6 cells, 1 ends at the best known
 # strategies in half of the starts and near singular ones in the others; 3 ends up to a fifth above them in
-# nearly all, 10 up to a half); its growth; a residual that counts as zero; the rounds of a start.
+# nearly all, 10 up to a half; so every second start begins at 3 times it); its growth; a residual that counts
+# as zero; the rounds of a start.
 SEARCH: Mapping[str, float] = {"penalty": 1.0, "growth": 1.5, "zero": 1e-6, "rounds": 40.0}
 
 # Names that sections have in other languages.
