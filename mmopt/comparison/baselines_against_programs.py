@@ -97,7 +97,7 @@ def least_costs(outcomes: Sequence[Outcome], workload: Workload) -> LeastCosts:
     by_norm: dict[int, list[tuple[float, Outcome]]] = {}
     bounds = []
     for outcome in outcomes if workload.has_targets else ():
-        if outcome.solution is None:
+        if outcome.solution is None or not outcome.noise:
             continue
         try:
             cost = privacy_cost(outcome.solution.strategy, workload)
@@ -230,7 +230,7 @@ def standards(outcomes: Sequence[Outcome]) -> dict[int, Outcome]:
     """
     best: dict[int, tuple[float, Outcome]] = {}
     for outcome in outcomes:
-        if outcome.solution is not None:
+        if outcome.solution is not None and outcome.noise:
             norm, error = outcome.solution.strategy.norm, outcome.solution.error
             if norm not in best or error < (1 - COST_ROUNDING) * best[norm][0]:
                 best[norm] = error, outcome
@@ -266,7 +266,7 @@ def baseline_factors(
 
     Returns
     -------
-    Baselines : ``Factors`` in the order of the names, one for each noise; empty when nothing was solved.
+    Baselines : ``Factors`` in the order of the names, one for each noise; empty without a strategy.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def baseline_factors(
                 f"the outcomes are for another workload: its hash is {theirs}…, that of the one given {ours}…"
             )
     best = standards(outcomes)
-    bound = max((o.solution.error_bound for o in outcomes if o.solution is not None), default=0.0)
+    bound = max((o.solution.error_bound for o in outcomes if o.solution and o.noise), default=0.0)
     least = least_costs(outcomes, workload)
     tasks = [
         Costing(

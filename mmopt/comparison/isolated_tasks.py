@@ -103,9 +103,9 @@ class Outcome(Displayed):
     def rmse(self) -> float | None:
         """Root mean square of the queries' standard errors, in counts, at the privacy stated.
 
-        At unit noise where none was stated; None without a solution, and where ``predicted`` has the reason.
+        At unit noise where none was stated; None without a strategy, and where ``predicted`` has the reason.
         """
-        return None if self.solution is None else self.predicted.error(self.solution.rmse)
+        return self.predicted.error(self.solution.rmse) if self.solution and self.noise else None
 
     @property
     def was_tried(self) -> bool:
@@ -123,7 +123,7 @@ class Outcome(Displayed):
             **(unsolved if self.solution is None else self.solution.summary()),
             "noise": self.noise or None,
             "rmse": self.rmse,
-            "unit_rmse": None if self.solution is None else self.solution.rmse,
+            "unit_rmse": self.solution.rmse if self.solution and self.noise else None,
             **self.predicted.summary(),
             "formulation_of": self.formulation_of,
             "tolerance": self.tolerance,

@@ -171,7 +171,7 @@ def _triangle(side: int) -> int:
 def _cones_of_curved(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tuple[Cone, int]]:
     """The cones that curved expressions become, each with the unknowns that it adds."""
     nodes_before: set[Apply] = set()
-    atoms_before: set[Apply] = set()  # filled by ``_cones_of_atoms``
+    atoms_before: set[Apply] = set()  # filled by ``cones_of_atoms``
     for expr, scope, origin, family in _expressions(checked):
         traces, nodes = curved_nodes(expr, scope)
         for trace in traces:
@@ -181,14 +181,14 @@ def _cones_of_curved(checked: Checked, sizes: Mapping[str, int]) -> Iterator[tup
         yield from ((Cone("psd", 2 * side, 1, origin), _triangle(side)) for side in sides)
         nodes_before.update(nodes)
         repeated = family.dim.value(sizes) if family else 0
-        for kind, size, count, unknowns in _cones_of_atoms(expr, scope, sizes, repeated, atoms_before):
+        for _, kind, size, count, unknowns in cones_of_atoms(expr, scope, sizes, repeated, atoms_before):
             yield Cone(kind, size, count, origin), unknowns
 
 
-def _cones_of_atoms(
+def cones_of_atoms(
     expr: Expr, scope: Scope, sizes: Mapping[str, int], repeated: int, before: set[Apply]
-) -> Iterator[tuple[str, int, int, int]]:
-    """(kind, size, count, unknowns) of the cones that the atoms of an expression add.
+) -> Iterator[tuple[str, str, int, int, int]]:
+    """(atom, kind, size, count, unknowns) of the cones that the atoms of an expression add.
 
     ``repeated``: the number of lines of a family; 0 for a line that stands alone, where an atom that occurs
     several times in the program is lowered once, as cvxpy does; ``before`` has those lowered so far.
@@ -196,13 +196,13 @@ def _cones_of_atoms(
     # A block matrix is affine in its entries: no curved atom is inside.
     if isinstance(expr, Entries):
         count = (repeated or 1) * count_entries(expr, sizes)
-        yield from _cones_of_atoms(expr.body, scope.among(expr), sizes, count, before)
+        yield from cones_of_atoms(expr.body, scope.among(expr), sizes, count, before)
     if isinstance(expr, Index):
-        yield from _cones_of_atoms(expr.base, scope, sizes, repeated, before)
+        yield from cones_of_atoms(expr.base, scope, sizes, repeated, before)
     if not isinstance(expr, Apply) or ATOMS[expr.atom].takes_dim or infer(expr, scope).is_constant:
         return
     for inner in expr.args:
-        yield from _cones_of_atoms(inner, scope, sizes, repeated, before)
+        yield from cones_of_atoms(inner, scope, sizes, repeated, before)
     form = ATOMS[expr.atom].cones
     # A quotient is curved in its denominator.
     bends = infer(expr.args[-1 if expr.atom == "div" else 0], scope)
@@ -215,7 +215,8 @@ def _cones_of_atoms(
     # Without its number a power may be any, and takes a power cone.
     added = form(shape, _entries(infer(expr, scope), sizes), math.pi if exponent is None else float(exponent))
     times = repeated or 1
-    yield from ((kind, size, count * times, unknowns * times) for kind, size, count, unknowns in added)
+    for kind, size, count, unknowns in added:
+        yield expr.atom, kind, size, count * times, unknowns * times
 
 
 def count_entries(entries: Entries, sizes: Mapping[str, int]) -> int:

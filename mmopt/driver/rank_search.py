@@ -5,9 +5,10 @@ Z's smallest eigenvalues: zero exactly when the rank is reached. Solves and upda
 Convex Optimization and Euclidean Distance Geometry, chapter 4, "convex iteration"). The first D of each start
 is a random projector, or the one at a given start. A large weight on <Z, D> reaches the rank soon, at any
 nearby point; a small one finds good points and seldom reaches the rank. So the weight is small at first (in
-every second start ``LARGER`` times as large) and raised whenever the residual stops falling. First weight, growth, the residual that counts as zero and the
-number of rounds are parameters of the program (section ``search``). Every round's point is repaired,
-certified and scored like a conic solver's. It is a heuristic: the status says whether the rank was reached.
+every second start ``LARGER`` times as large) and raised whenever the residual stops falling. First weight,
+growth, the residual that counts as zero and the number of rounds are parameters of the program (section
+``search``). Every round's point is repaired, certified and scored like a conic solver's. It is a heuristic:
+the status says whether the rank was reached.
 """
 
 import time

@@ -348,7 +348,7 @@ def _strategies(ranked: Ranking, outcomes: Sequence[Outcome]) -> Iterator[Table]
         return (*value, *cost, figure(solution.error, up=True), figure(solution.rmse, 4, up=True))
 
     numbers = (*["value"] * scaled, *["privacy cost"] * ranked.by_cost, "total error", "rmse")
-    ordered = [o for o in best_first(ranked, outcomes) if o.solution]
+    ordered = [o for o in best_first(ranked, outcomes) if o.noise]
     for noise in dict.fromkeys(o.noise for o in ordered):
         same = [o for o in ordered if o.noise == noise]
         yield _table(f"Strategies, {noise} noise", numbers, same, outcomes, cells)
@@ -420,17 +420,17 @@ def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
     if any(o.formulation_of in present for o in tried):
         lines.append("Indented: another formulation of the program above; both must agree up to their gaps.")
     if solutions:
-        lowest = max(solution.error_bound for solution in solutions)
+        bounds = [o.solution.error_bound for o in tried if o.solution and o.noise]
         lines += [
             f"gap: {_gap_words(solutions)}, recomputed from the program file; solvers are not believed. "
             "Objective and bound are proved where no note says otherwise, and shown rounded to the safe "
             "side.",
             *[
                 "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: "
-                f"no strategy of L2 sensitivity 1 has less than {figure(lowest, up=False)}. "
+                f"no strategy of L2 sensitivity 1 has less than {figure(max(bounds), up=False)}. "
                 "rmse: per query, unweighted."
-            ]
-            * (ranked.stated is None),
+                for _ in bounds[: ranked.stated is None]
+            ],
             "off by: largest relative violation of a constraint by the solver's point, before its repair.",
             "memory: the most that the process held above what it held at its start.",
         ]
@@ -454,5 +454,5 @@ def _gap_words(solutions: Sequence[Solution]) -> str:
 
 
 def _is_scaled(tried: Sequence[Outcome]) -> bool:
-    """Whether an objective has another scale than the value that formulations share."""
-    return any(o.solution is not None and o.solution.value != o.solution.objective for o in tried)
+    """Whether an objective has another scale than the value that formulations of a strategy share."""
+    return any(o.solution is not None and o.noise and o.solution.value != o.solution.objective for o in tried)

@@ -15,7 +15,7 @@ from rich.tree import Tree
 from mmopt.language import Program
 from mmopt.language.typeset import plain_words
 from mmopt.report.explain import explain
-from mmopt.report.explain.explained_facts import Facts, plain_data
+from mmopt.report.explain.explained_facts import QUADRATIC, Facts, plain_data
 from mmopt.report.explain.explanation_text_and_latex import captured
 from mmopt.report.solution_recheck_and_history_tables import history_text
 from mmopt.report.table_style import bold, few, figure
@@ -30,6 +30,7 @@ JUDGED = (
     *("objective", "bound", "derived bound", "gap", "total error", "error bound", "error gap"),
     *("sensitivity", "privacy cost", "warning"),
 )
+SCALES = {"queries": "the norm of W / √n; a Gram matrix ÷ its square", "targets": "a privacy cost near 1"}
 UNNAMED = ("stage", "name", "seconds", "certified")  # of a stage, what is no line below it
 ENTRIES_SHOWN = 16  # of eigenvalues or of a direction; of more the first and the last
 
@@ -114,17 +115,23 @@ def trace(solution: Solution, workload: WorkloadLike | None = None) -> Trace:
 
 def _lines(solution: Solution, facts: Facts) -> Iterator[Trace]:
     """Each line with the curvature of its sides and the rule; and its cones, where a solver got them."""
-    is_conic = facts.compiled is not None and any("gets" in row for row in solution.stages)
+    gets = " ".join(str(row["gets"]) for row in solution.stages if "gets" in row)
+    is_conic = facts.compiled is not None and gets
     handed = {h.name: h.how for h in facts.compiled.handed} if facts.compiled and is_conic else {}
     for line in facts.lines:
         sides = [Trace(s.curvature, f"{s.formula.plain}   {s.rule}") for s in line.sides]
-        cones = [Trace("handed over", plain_words(how)) for how in handed.get(line.name, ())]
+        ways = [plain_words(how) for how in handed.get(line.name, ())]
+        # Another solver than the one that is explained may have got the objective in cones.
+        ways = [words for words in ways if not words.startswith(QUADRATIC) or "quadratic" in gets]
+        cones = [Trace("handed over", words) for words in ways]
         yield Trace(line.name, line.formula.plain, None, (*sides, *cones))
 
 
 def _stages(solution: Solution) -> Iterator[Trace]:
     """Every solver with what it got, every point, round and repair, in their order."""
-    scales = ", ".join(f"{name} × {figure(value, 3)}" for name, value in solution.scaling.items())
+    scales = ", ".join(
+        f"{name} ÷ {figure(value, 3)} ({SCALES[name]})" for name, value in solution.scaling.items()
+    )
     up = solution.sense == "minimize"
     for row in solution.stages:
         if (stage := row["stage"]) not in ("check", "plan", "figures"):

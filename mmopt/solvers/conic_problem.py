@@ -45,6 +45,12 @@ class Handover:
         return sum(p.shape[0] for p in parts), parts[0].shape[1], sum(p.nnz for p in parts)
 
     @property
+    def is_quadratic(self) -> bool:
+        """Whether a part of the objective is handed over as quadratic, which needs no cones."""
+        quadratic = self.data.get("P")
+        return quadratic is not None and quadratic.nnz > 0
+
+    @property
     def words(self) -> str:
         """In words, what the solver gets: cones, where known, a quadratic objective, the matrix."""
         dims, (rows, columns, nonzeros) = self.data.get("dims"), self.matrix_size
@@ -57,8 +63,7 @@ class Handover:
                 f"{counted(n, name)} of size {k}" for name in sized for k, n in Counter(sized[name]).items()
             ]
             parts += [counted(len(dims.p3d), "power cone")] * bool(dims.p3d)
-        quadratic = self.data.get("P")
-        parts += ["a quadratic objective"] * (quadratic is not None and quadratic.nnz > 0)
+        parts += ["a quadratic objective"] * self.is_quadratic
         return ", ".join([*parts, f"{rows:,} × {columns:,} with {nonzeros:,} nonzeros"])
 
     def named(self, raw: Any) -> Named:

@@ -18,6 +18,8 @@ from mmopt.comparison import Isolated, Outcome, standards
 from mmopt.comparison.baselines_against_programs import PrivacyFactors, least_costs
 from mmopt.comparison.isolated_tasks import Costed
 from mmopt.comparison.worker import Costing
+from mmopt.report.comparison_tables import comparison_report
+from mmopt.report.explain.explanation_text_and_latex import captured
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Evaluated, baseline_names, evaluate
 from mmopt.workloads import factors_and_products as f
@@ -93,6 +95,18 @@ def test_beside_the_best_of_each_norm(processes: Isolated) -> None:
 def test_where_nothing_is_solved_there_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", None)
     assert baseline_factors([refused("fitness_for_use")], W) == []
+
+
+def test_a_program_without_a_strategy_has_no_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its solution holds in a strategy's place measures the cells, and is compared with nothing."""
+    (outcome,) = solved(W, "l2_strategy")
+    assert outcome.solution is not None and outcome.rmse is not None
+    without = replace(outcome, solution=replace(outcome.solution, has_strategy=False))
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert baseline_factors([without], W) == [] and standards([without]) == {}
+    assert without.rmse is None and without.summary()["unit_rmse"] is None
+    text = captured([comparison_report([without])], 100)
+    assert "Certificates" in text and "Strategies" not in text and "error" not in text
 
 
 def test_never_below_the_bound(processes: Isolated) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import mmopt
 from mmopt import Program, Solution, Workload, solve, trace
+from mmopt.compiler import bind, scale
 from mmopt.driver import solve_convex
 from mmopt.errors import UndecidedError
 from mmopt.report.trace_tree import Trace
@@ -52,7 +53,11 @@ def test_a_conic_solver_says_what_it_got() -> None:
     # One block of m + n rows and an inequality for each cell: 55 + 5 rows, the triangle of X and that of T.
     assert below["gets"].startswith("5 inequalities, 1 psd cone of size 10, 60 × 30 with ")
     assert below["it says"] == s.status.raw and int(below["iterations"]) == s.iterations
-    assert below["scaling"].startswith("queries × ")
+    # What is handed over is smaller by the factor: columns of length one.
+    factor = np.linalg.norm(PREFIX.root) / np.sqrt(5)
+    assert below["scaling"].startswith(f"queries ÷ {factor:.3g} (the norm of W / √n; ")
+    sent = scale(bind(Program.load("l2_strategy"), PREFIX))[0].env["W"]
+    assert np.linalg.norm(sent) == pytest.approx(np.sqrt(5))
     assert solver.words == f"clarabel {s.solver_version}"
     (handed,) = (node for node in named(tree, "minimize") if node.nodes)
     assert [node.name for node in handed.nodes] == ["convex", "handed over"]

@@ -212,7 +212,9 @@ def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scop
         as_whole = f" {ORDER}" if inner.loewner and not inferred.loewner else ""
         return f"{_name_in_words(expr)} {'keeps' if is_kept else 'turns'} the curvature{as_whole}"
     moves = "increasing" if inner.curvature is bent else "decreasing"
-    return f"{_name_in_words(expr)} is {curved} and {moves}, its argument is {inner.curvature.value}"
+    signed = expr.atom == "pow" or ATOMS[expr.atom].even  # these rise or fall by the sign of their argument
+    among = {1: " for numbers ≥ 0", -1: " for numbers ≤ 0"}.get(inner.sign, "") if signed else ""
+    return f"{_name_in_words(expr)} is {curved} and {moves}{among}, its argument is {inner.curvature.value}"
 
 
 def _of_affine(expr: Apply, types: Sequence[Type], at: int, scope: Scope) -> Curvature | None:

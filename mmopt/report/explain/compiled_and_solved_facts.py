@@ -6,20 +6,20 @@ line shows which of its rows are tight, and the largest multipliers.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance, lower, scale
-from mmopt.compiler.lines_and_cones import count_entries, curved_nodes, implied_psd, line
+from mmopt.compiler.lines_and_cones import cones_of_atoms, count_entries, curved_nodes, implied_psd, line
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.task_and_plan import SolvePlan
 from mmopt.errors import counted
 from mmopt.language import Checked, evaluate
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.check.curvature_survey import Survey
-from mmopt.language.check.infer_types import Scope, infer, scoped
+from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.check.names_and_relations import AXES
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.exact_rewriting import vectorised
@@ -30,6 +30,7 @@ from mmopt.numerics.component_arrays import Kronecker, Level, Split, Unlisted, p
 from mmopt.numerics.unlisted_cells import Measure, Spanned
 from mmopt.proof.saved_values_by_component import placed_variables
 from mmopt.report.explain.explained_facts import (
+    QUADRATIC,
     Compiled,
     GivenFacts,
     Handed,
@@ -55,8 +56,7 @@ MOST_ROWS_SHOWN = 6  # of a matrix that is shown whole, and most columns; entrie
 MOST_ENTRIES = 1_000_000  # of a given whose rank is computed
 MOST_ROWS = 100_000  # of a constraint matrix that is built to be counted
 MOST_BLOCKS = 200  # constraints of families that go to cvxpy one by one, where that matrix is built
-# Atoms for which cvxpy adds cones when their argument is chosen.
-GRAPH_FORMS = frozenset({"abs", "max", "min", "sqrt", "pow", "nuclear", "div"})
+CONE_WORDS = {"nonnegative": "inequality", "zero": "equation"}  # of other kinds the kind, then "cone"
 
 
 def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, ...] = ()) -> Compiled:
@@ -81,7 +81,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     return replace(
         facts,
         scaled=_scales(instance),
-        handed=tuple(_handed_over(surveyed.checked, instance.sizes())),
+        handed=tuple(_handed_over(surveyed.checked, instance.sizes(), _quadratic_words(sizes, matrix))),
         sizes=sizes,
         matrix=matrix,
         matrix_words=words,
@@ -260,19 +260,33 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
         in_blocks = f" in {counted(blocks, 'separate block')}" if blocks else ""
         return None, f"not built to be counted, it has about {rows:,} rows{in_blocks}"
     row = solver_row(sizes.conic)
-    return MatrixFacts(row.name, *hand_over(lower(scale(instance)[0]), row.cvxpy).matrix_size), ""
+    handed = hand_over(lower(scale(instance)[0]), row.cvxpy, quadratic=row.quadratic)
+    return MatrixFacts(row.name, *handed.matrix_size, handed.is_quadratic), ""
+
+
+def _quadratic_words(sizes: Sizes, matrix: MatrixFacts | None) -> str:
+    """On an objective with a quadratic part that the solver takes without cones; "" where there is none."""
+    if sizes.conic is None or not solver_row(sizes.conic).quadratic or (matrix and not matrix.is_quadratic):
+        return ""
+    need = "may need" if matrix is None else "needs"
+    return f"{QUADRATIC} {need} no cone: {sizes.conic} takes a quadratic objective"
 
 
 # -- the form in which each line of a program goes to the solver, in words
 
 
-def _handed_over(checked: Checked, sizes: Mapping[str, int]) -> Iterator[Handed]:
-    """The objective, constraints and chosen variables, each with the form that is handed over."""
+def _handed_over(checked: Checked, sizes: Mapping[str, int], quadratic: str) -> Iterator[Handed]:
+    """The objective, constraints and chosen variables, each with the form that is handed over.
+
+    ``quadratic``: words on cones that a quadratic objective does not need.
+    """
     program = checked.program
-    shared: list[tuple[Expr, str]] = []  # blocks, and the line that brought each
+    shared = _Shared()
     scope = checked.lines
     if program.objective is not None:
-        how = _curved(program.objective, program.sense, scope, shared) or [("linear, as it stands",)]
+        how = _curved(program.objective, program.sense, scope, shared)
+        how += _cones_of_atoms((program.objective,), scope, sizes, 0, shared)
+        how += [(quadratic,)] if quadratic and how else [] if how else [("linear, as it stands",)]
         yield Handed(program.sense, formula_of(program.objective, scope), tuple(how))
     for c in program.constraints:
         yield _constraint(checked, c, sizes, shared)
@@ -290,9 +304,18 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int]) -> Iterator[Handed]
         yield Handed(d.name, name_of(d.name), tuple((text,) for text in words or ["free"]))
 
 
-def _constraint(
-    checked: Checked, c: Constraint, sizes: Mapping[str, int], shared: list[tuple[Expr, str]]
-) -> Handed:
+@dataclass
+class _Shared:
+    """Nodes that have a block, each with the line that brought it, and atoms that have cones.
+
+    An equal node in a later line uses the same block or cones.
+    """
+
+    blocks: list[tuple[Expr, str]] = field(default_factory=list)
+    atoms: set[Apply] = field(default_factory=set)
+
+
+def _constraint(checked: Checked, c: Constraint, sizes: Mapping[str, int], shared: _Shared) -> Handed:
     """A constraint and the form in which it is handed over; ``shared`` as in ``_curved``."""
     decided = line(checked, c)
     scope = decided.scope
@@ -300,9 +323,11 @@ def _constraint(
         words = "left out: a weighted trace in the objective stands for it, round by round"
         return Handed(c.name, relation_of(c.relation, scope), ((words,),))
     how: list[Sentence] = []
-    for side in (decided.relation.left, decided.relation.right):
+    both = (decided.relation.left, decided.relation.right)
+    for side in both:
         how += _curved(side, c.name, scope, shared)
     times = c.family.dim.value(sizes) if c.family else 1
+    how += _cones_of_atoms(both, scope, sizes, times if decided.loop else 0, shared)
     kind = {"==": "equation", ">>": "psd block", "<<": "psd block"}.get(c.relation.op, "inequality")
     each = f", one for each {c.family.index} in {c.family.dim}" if c.family else ""
     if decided.pair:
@@ -324,12 +349,8 @@ def _constraint(
     return Handed(c.name, relation_of(c.relation, scope), tuple(how))
 
 
-def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]) -> list[Sentence]:
-    """The forms of the curved parts of an expression, which stands in the line ``where``.
-
-    shared : nodes that have a block, with the line that brought it; those of this expression are added. An
-        equal node in a later line uses the same block.
-    """
+def _curved(expr: Expr, where: str, scope: Scope, shared: _Shared) -> list[Sentence]:
+    """The blocks of an expression, which stands in the line ``where``; they are added to ``shared``."""
     traces, nodes = curved_nodes(expr, scope)
     out: list[Sentence] = []
     for inner, _, _ in traces:
@@ -337,18 +358,33 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]
         trace = Formula("tr(T)", r"\operatorname{tr}\left(T\right)")
         out.append(("the trace of an inverse as ", trace, " with one psd block ", block))
     for node in nodes:
-        earlier = next((place for e, place in shared if e == node), None)
+        earlier = next((place for e, place in shared.blocks if e == node), None)
         out.append(_block(node, scope, earlier))
         if earlier is None:
-            shared.append((node, where))
-    atoms = {
-        e.atom
-        for e, names in scoped(expr, scope)
-        if isinstance(e, Apply) and e.atom in GRAPH_FORMS and not infer(e, names).curvature.is_affine
-    }
-    if atoms:
-        out.append((f"{', '.join(sorted(atoms))} with the variables and cones that cvxpy adds",))
+            shared.blocks.append((node, where))
     return out
+
+
+def _cones_of_atoms(
+    sides: Sequence[Expr], scope: Scope, sizes: Mapping[str, int], repeated: int, shared: _Shared
+) -> list[Sentence]:
+    """The cones that the atoms of a line become; ``repeated`` as for ``cones_of_atoms``."""
+    needed: set[str] = set()
+    added: dict[str, dict[tuple[str, int], int]] = {}
+    for side in sides:
+        needed |= {atom for atom, *_ in cones_of_atoms(side, scope, sizes, repeated, set())}
+        for atom, kind, size, count, _ in cones_of_atoms(side, scope, sizes, repeated, shared.atoms):
+            cones = added.setdefault(atom, {})
+            cones[kind, size] = cones.get((kind, size), 0) + count
+    words = []
+    for atom in sorted(needed):
+        each = [
+            counted(count, CONE_WORDS.get(kind, f"{kind} cone"))
+            + (f" of size {size:,}" if kind in ("psd", "second-order") else "")
+            for (kind, size), count in added.get(atom, {}).items()
+        ]
+        words.append(f"{atom} by {' and '.join(each)}" if each else f"{atom} as in a line before")
+    return [(f"{', '.join(words)}, with the unknowns that cvxpy adds",)] if words else []
 
 
 def _block(node: Apply, scope: Scope, place: str | None) -> Sentence:

@@ -134,12 +134,13 @@ class Handed:
 
 @dataclass(frozen=True)
 class MatrixFacts:
-    """The constraint matrix that the solver gets."""
+    """The constraint matrix that the solver gets; ``is_quadratic``: beside a quadratic objective."""
 
     solver: str
     rows: int
     columns: int
     nonzeros: int
+    is_quadratic: bool
 
 
 @dataclass(frozen=True)
@@ -228,6 +229,7 @@ def plain_data(value: Any) -> Any:
     return [plain_data(v) for v in value] if isinstance(value, tuple | list) else value
 
 
+QUADRATIC = "what is quadratic here"  # begins the words on cones that a quadratic objective does not need
 DOTS = "…"
 SHORT_ARGUMENT = 6  # characters up to which an argument is not left out
 

@@ -200,7 +200,8 @@ def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
         m = c.matrix
         words += (
             f" The constraint matrix for {m.solver}: {m.rows:,} × {m.columns:,} with {m.nonzeros:,} nonzeros"
-            f" ({m.nonzeros / max(m.rows * m.columns, 1):.2g} of all entries)."
+            f" ({m.nonzeros / max(m.rows * m.columns, 1):.2g} of all entries)"
+            f"{', beside a quadratic objective, which takes no cones' if m.is_quadratic else ''}."
         )
     elif c.matrix_words:
         words += f" Constraint matrix: {c.matrix_words}."

@@ -77,6 +77,12 @@ RULES = [
     ),
     ("sum(u**2)", "convex", "sum keeps the curvature", ["u**2"]),
     ("max(u**2)", "convex", "max is convex and increasing, its argument is convex", ["u**2"]),
+    (
+        "norm(u)**2",
+        "convex",
+        "the power 2 is convex and increasing for numbers ≥ 0, its argument is convex",
+        ["norm(u)"],
+    ),
     ("sum(1 / u)", "convex", "sum keeps the curvature", ["1 / u"]),
     ("-t", "affine", "minus is linear", ["t"]),
     ("-sum(sqrt(u))", "convex", "minus turns the curvature", ["sum(sqrt(u))"]),

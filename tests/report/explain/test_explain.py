@@ -274,11 +274,15 @@ def test_lines_and_sizes_are_those_of_the_compiler(
             assert c.sizes is not None and c.sizes.conic == "clarabel"
             assert list(c.sizes.cones) == cones(instance.checked, instance.sizes())
             assert c.sizes.variables == variables(instance.checked, instance.sizes())
-            data = lower(scale(instance)[0]).problem.get_problem_data(
-                "CLARABEL", solver_opts={"use_quad_obj": False}
-            )[0]["A"]
+            # The one that the solver is given, which takes a quadratic objective.
+            given = lower(scale(instance)[0]).problem.get_problem_data("CLARABEL")[0]
+            data, is_quadratic = given["A"], "P" in given and given["P"].nnz > 0
             assert c.matrix is not None and c.matrix_words == ""
             assert (c.matrix.rows, c.matrix.columns, c.matrix.nonzeros) == (*data.shape, data.nnz)
+            assert c.matrix.is_quadratic == is_quadratic
+            for row in e.lines:
+                is_affine = {side.curvature for side in row.sides} <= {"affine", "constant"}
+                assert is_affine or "linear" not in how(e, row.name)
             assert [line.name for line in e.lines] == [h.name for h in c.handed][: len(e.lines)]
 
 
@@ -307,6 +311,35 @@ def test_how_lines_are_handed_over(workload: Workload) -> None:
     assert how(e, "u") == "nonnegative, entry by entry"
 
 
+# A line with a curved atom, and the words on what it becomes, of x with 3 entries and X of 3 × 3.
+CONES_OF_LINES = {
+    "logdet(X) >= 0": "logdet by 1 psd cone of size 6 and 3 exponential cones",
+    "norm(x, 2) <= 1": "norm 2 by 1 second-order cone of size 4",
+    "sum(exp(x)) <= 9": "exp by 3 exponential cones",
+    "sum(entropy(x)) >= -9": "entropy by 3 exponential cones",
+    "sum(huber(x)) <= 9": "huber by 3 equations and 3 second-order cones of size 3 and 6 inequalities",
+    "lambda_max(X) <= 9": "lambda_max by 1 psd cone of size 3",
+    "norm(x, inf) <= 9": "norm inf by 6 inequalities",
+    "quad_over_lin(x, x[0] + 1) <= 9": "quad_over_lin by 1 second-order cone of size 5",
+    "norm(x, 1) + norm(x, inf) <= 9": "norm 1 by 6 inequalities, norm inf by 6 inequalities",
+}
+
+
+def test_atoms_say_their_cones(subtests: pytest.Subtests) -> None:
+    """No line is called linear that is curved; an equal atom in a later line is handed over once."""
+    for line, words in CONES_OF_LINES.items():
+        with subtests.test(line):
+            text = "program p\ngiven\n    W: matrix[n, n] = workload.matrix\nchoose\n    x: vector[n] >= 0\n"
+            text += "    X: psd[n, n]\nminimize\n    sum(x) + trace(X)\nsubject to\n"
+            program = Program.parse(f"{text}    a: {line}\n    b: {line}\n")
+            e = explain(program, Workload.from_matrix(np.tri(3)))
+            assert how(e, "a") == f"{words}, with the unknowns that cvxpy adds | as it stands"
+            names = [part.partition(" by ")[0] for part in words.split(", ")]
+            before = ", ".join(f"{name} as in a line before" for name in names)
+            assert how(e, "b") == f"{before}, with the unknowns that cvxpy adds | as it stands"
+            assert how(e, "minimize") == "linear, as it stands"
+
+
 OWN = """program own
 given
     W: matrix[m, n] = workload.matrix
@@ -331,7 +364,9 @@ def test_blocks_that_are_shared() -> None:
     e = explain(Program.parse(OWN), Workload.from_matrix(np.tri(3)), {"k": 5.0})
     assert how(e, "minimize") == (
         "X⁻¹ replaced by Y with one psd block [Y, I; I, X] ⪰ 0 | X^½ replaced by S with one psd block "
-        "[X, S; S, I] ⪰ 0 | max, pow with the variables and cones that cvxpy adds"
+        "[X, S; S, I] ⪰ 0 | max by 3 inequalities, pow by 1 second-order cone of size 3, with the "
+        "unknowns that cvxpy adds | what is quadratic here needs no cone: clarabel takes a quadratic "
+        "objective"
     )
     assert how(e, "again") == "X⁻¹ by the block of 'minimize' | as it stands"
     assert how(e, "each") == "3 by themselves, one for each i in n"
