@@ -329,7 +329,8 @@ def solve_rank(task: Task) -> Solution:
                 problem.first_projector(start, [chosen.seed, number]),
             )
         search.best.stages.append(
-            solver_stage(instance, row, clock, search.last)
+            solver_stage(instance, row, clock, search.last, {"compiling": clock.started - started})
+            | {"seconds": time.monotonic() - started}
             | {"iterations": search.used, "solves": len(search.history)}
         )
     best, last = search.best, search.last

@@ -277,12 +277,14 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                 if len(last.variables) == len(instance.program.choose):
                     began = clock.elapsed
                     best.offer(last.variables, last.multipliers, last.polar)
+                    deriving = clock.elapsed
                     if derives_early and best.gap > options.tolerance:
                         best.derive(task, started)
+                        best.stages.append({"stage": "derive", "seconds": clock.elapsed - deriving})
+                    spent = deriving - began
                     if (scored := best.iteration(last, clock.elapsed)) is not None:
                         history.append(scored.row(seconds_before, certified=True))
                         ratio = {"gap": best.gap} if math.isfinite(best.gap) else {}
-                        spent = clock.elapsed - began
                         best.stages.append({**ratio, **history[-1], "stage": "point", "seconds": spent})
                 if last.variables or clock.elapsed - reported >= SECONDS_BETWEEN:
                     reported = clock.elapsed
@@ -295,7 +297,9 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                     break
         solved = clock.elapsed
         each = {"scaling": scaling, "compiling": clock.handed_over - scaling} if scaled else {}
-        best.stages.insert(place, solver_stage(instance, row, clock, last, each))
+        stage = solver_stage(instance, row, clock, last, each)
+        stage["seconds"] -= sum(float(later["seconds"] or 0.0) for later in best.stages[place:])
+        best.stages.insert(place, stage)
     assert last is not None
     stop, final = _reason_for_end(best, options, clock, last), last
     solver_is_named = not is_free(task.solver)

@@ -163,7 +163,7 @@ def solve(
         point = None if strategy is None else adopt(plan.instance, strategy)
         with blas_threads(plan.largest, threads) if plan.split else nullcontext():
             solution = solve_task(Task(plan, row, overrides, progress, point, derive))
-            return with_total(replace(solution, stages=(*stages, *solution.stages)), began)
+            return with_total(replace(solution, stages=(*stages, *solution.stages)), started)
 
 
 def solve_task(task: Task) -> Solution:

@@ -211,12 +211,11 @@ def _solve_whole(task: Task) -> Solution:
     if not is_bounded and derived.word.lower() not in ("solved", "optimal"):
         _refuse_endless(task, None, derived.stop)
     if task.derives:
-        stage: Stage = {
-            "stage": "derive",
-            "name": "a bound off the lines",
-            "seconds": time.monotonic() - solved,
-        }
-        derived = replace(derived, stages=[*derived.stages, stage])
+        early = [stage for stage in derived.stages if stage["stage"] == "derive"]  # while the solver ran
+        seconds = time.monotonic() - solved + sum(float(stage["seconds"] or 0.0) for stage in early)
+        last: Stage = {"stage": "derive", "name": "a bound off the lines", "seconds": seconds}
+        kept = [stage for stage in derived.stages if stage["stage"] != "derive"]
+        derived = replace(derived, stages=[*kept, last])
     return assemble_solution(task.instance, point.env, derived)
 
 

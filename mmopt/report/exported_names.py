@@ -44,7 +44,7 @@ from mmopt.report.solution_recheck_and_history_tables import (
     verification_report,
 )
 from mmopt.report.table_style import pairs_table, paragraphs
-from mmopt.report.trace_tree import trace
+from mmopt.report.trace_tree import trace, trace_to_failure
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.results import Frame
 
@@ -97,6 +97,7 @@ __all__ = [
     "takers_table",
     "templates_table",
     "trace",
+    "trace_to_failure",
     "tuning_table",
     "verification_report",
     "write_accuracy_chart",

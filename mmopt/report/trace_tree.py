@@ -5,13 +5,14 @@ solvers with scaling and cones, points, rounds of a search, repair; the judge. A
 solution and what ``explain`` knows: nothing is solved here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
 from rich.tree import Tree
 
+from mmopt.errors import SolverError
 from mmopt.language import Program
 from mmopt.language.typeset import plain_words
 from mmopt.report.explain import explain
@@ -22,8 +23,9 @@ from mmopt.report.table_style import bold, few, figure
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import few_steps, finite
+from mmopt.workloads import Workload
 
-__all__ = ["Trace", "trace"]
+__all__ = ["Trace", "trace", "trace_to_failure"]
 
 # Rows of a solution that the judge computes, whatever a solver says.
 JUDGED = (
@@ -85,27 +87,9 @@ def trace(solution: Solution, workload: WorkloadLike | None = None) -> Trace:
         name: trace(step, queries if queries and step.workload_hash == queries.hash else None)
         for name, step in few_steps(s).items()
     }
-    text = (Trace(x.label or "and", f"{x.formula.plain}   {plain_words(x.words)}") for x in facts.statements)
-    size = f"{len(s.program_text.splitlines())} lines, class {facts.problem_class}"
-    filled_in = [
-        Trace(
-            "instance",
-            f"{compiled.workload}; {', '.join(f'{name} = {size:,}' for name, size in compiled.dims)}",
-            nodes=tuple(Trace(g.name.plain, f"{g.shape}, {g.origin}: {g.figures}") for g in compiled.givens),
-        )
-        for compiled in [facts.compiled]
-        if compiled is not None
-    ]
+    gets = " ".join(str(row["gets"]) for row in s.stages if "gets" in row)
     nodes = (
-        Trace("text", "; ".join(filter(None, [size, facts.cite])), nodes=tuple(text)),
-        Trace("checked", "before any number is known", seconds.get("check"), tuple(_lines(s, facts))),
-        *filled_in,
-        Trace(
-            "reduced",
-            "" if s.reductions else "nothing",
-            seconds.get("plan"),
-            tuple(Trace("by", line) for line in s.reductions),
-        ),
+        *_before_solving(s.program_text, facts, seconds, s.reductions, gets),
         *(Trace(f"step {name}", nodes=(step,)) for name, step in steps.items()),
         *_stages(s),
         judge,
@@ -113,11 +97,46 @@ def trace(solution: Solution, workload: WorkloadLike | None = None) -> Trace:
     return Trace(s.program, f"{s.title or 'no title'}; {s.status.stop}", s.seconds["total"], nodes)
 
 
-def _lines(solution: Solution, facts: Facts) -> Iterator[Trace]:
+def trace_to_failure(
+    program: Program, workload: Workload, givens: Mapping[str, Any] | None, error: SolverError
+) -> Trace:
+    """The way from the text to what a solver would get, with the error in place of what follows."""
+    facts = explain(program, workload, givens)
+    compiled, cones = facts.compiled, []
+    if compiled is not None and compiled.sizes is not None:
+        cones = [Trace(c.kind, f"{c.count:,} of size {c.size:,}, {c.origin}") for c in compiled.sizes.cones]
+    reductions = compiled.reductions if compiled else ()
+    nodes = (
+        *_before_solving(program.text, facts, {}, reductions, "quadratic" if cones else ""),
+        *([Trace("solver", compiled.choice or compiled.refusal, nodes=tuple(cones))] if compiled else []),
+        Trace("error", str(error)),
+    )
+    return Trace(program.name, f"{program.title or 'no title'}; no solution", None, nodes)
+
+
+def _before_solving(
+    text: str, facts: Facts, seconds: Mapping[str, Any], reductions: Sequence[str], gets: str
+) -> Iterator[Trace]:
+    """Text, lines, numbers and reductions; ``gets``: what conic solvers got, in words, "" where none did."""
+    statements = (
+        Trace(x.label or "and", f"{x.formula.plain}   {plain_words(x.words)}") for x in facts.statements
+    )
+    size = f"{len(text.splitlines())} lines, class {facts.problem_class}"
+    yield Trace("text", "; ".join(filter(None, [size, facts.cite])), nodes=tuple(statements))
+    yield Trace("checked", "before any number is known", seconds.get("check"), tuple(_lines(gets, facts)))
+    if (compiled := facts.compiled) is not None:
+        yield Trace(
+            "instance",
+            f"{compiled.workload}; {', '.join(f'{name} = {size:,}' for name, size in compiled.dims)}",
+            nodes=tuple(Trace(g.name.plain, f"{g.shape}, {g.origin}: {g.figures}") for g in compiled.givens),
+        )
+    by = tuple(Trace("by", line) for line in reductions)
+    yield Trace("reduced", "" if by else "nothing", seconds.get("plan"), by)
+
+
+def _lines(gets: str, facts: Facts) -> Iterator[Trace]:
     """Each line with the curvature of its sides and the rule; and its cones, where a solver got them."""
-    gets = " ".join(str(row["gets"]) for row in solution.stages if "gets" in row)
-    is_conic = facts.compiled is not None and gets
-    handed = {h.name: h.how for h in facts.compiled.handed} if facts.compiled and is_conic else {}
+    handed = {h.name: h.how for h in facts.compiled.handed} if facts.compiled and gets else {}
     for line in facts.lines:
         sides = [Trace(s.curvature, f"{s.formula.plain}   {s.rule}") for s in line.sides]
         ways = [plain_words(how) for how in handed.get(line.name, ())]

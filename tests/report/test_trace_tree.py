@@ -43,6 +43,13 @@ def named(tree: Trace, name: str) -> list[Trace]:
     return [node for node in each(tree) if node.name == name]
 
 
+def adds_up(tree: Trace) -> None:
+    """No second is counted in two stages: together they take no longer than the whole."""
+    assert tree.seconds is not None
+    assert sum(node.seconds or 0.0 for node in tree.nodes) <= tree.seconds
+    assert all(node.seconds is None or node.seconds >= 0 for node in each(tree))
+
+
 def test_a_conic_solver_says_what_it_got() -> None:
     s = solve(PREFIX, "l2_strategy", solver="clarabel", reduce=False)
     tree = trace(s, PREFIX)
@@ -68,8 +75,8 @@ def test_a_conic_solver_says_what_it_got() -> None:
     judged = {node.name: node.words for node in named(tree, "judge")[0].nodes}
     rows = dict(s.rows())
     assert judged == {name: rows[name] for name in judged} and {"objective", "bound", "gap"} <= set(judged)
-    # Every node of the tree takes no longer than the whole.
     assert tree.seconds == s.seconds["total"]
+    adds_up(tree)
     assert max(map(len, str(tree).splitlines())) <= 100
     assert trace(s).nodes[2].name == "reduced", "without the workload its numbers are left out"
 
@@ -96,6 +103,8 @@ def test_rounds_and_starts_are_nodes() -> None:
     small = Workload.from_matrix(np.tri(3))
     s = solve(small, "min_error", starts=2, max_iterations=2, history=True)
     (solver,) = named(trace(s, small), "solver")
+    adds_up(trace(s, small))
+    assert solver.seconds is not None and solver.seconds > solver.facts["compiling took"] > 0
     rounds = [node for node in solver.nodes if node.name == "round"]
     assert [dict(node.facts) for node in rounds] == [dict(row) for row in s.history]
     assert [part.name for part in rounds[0].nodes] == ["eigenvalue", "direction"]
@@ -146,6 +155,7 @@ def test_a_bound_off_the_lines_is_a_node_and_files_keep_the_way(tmp_path: Path) 
     s = solve(w, Program.parse(OWN))
     tree = trace(s, w)
     assert [node.words for node in named(tree, "derive")] == ["a bound off the lines"]
+    adds_up(tree)
     again = Solution.load(s.save(tmp_path / "s.npz"))
     assert str(trace(again, w)) == str(tree)
     assert tree._repr_html_() == f"<pre>{html.escape(str(tree))}</pre>"

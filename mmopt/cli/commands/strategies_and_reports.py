@@ -33,7 +33,7 @@ from mmopt.comparison.program_comparison import TIME_LIMIT
 from mmopt.driver import tune as tune_subworkload
 from mmopt.driver.accepted_options_and_inputs import norm_of, open_strategy, refuse_unread
 from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, tune_templates
-from mmopt.errors import OptionError, PrivacyError, WorkloadError, whole
+from mmopt.errors import OptionError, PrivacyError, SolverError, WorkloadError, whole
 from mmopt.installation_and_files import write_whole
 from mmopt.language import Program, check
 from mmopt.mechanism import Plan
@@ -55,6 +55,7 @@ from mmopt.report import (
     subworkloads_table,
     templates_table,
     trace as traced,
+    trace_to_failure,
     tuning_table,
     verification_report,
     write_convergence_chart,
@@ -107,7 +108,14 @@ def solve(
             chosen = default_words(request.workload, request.privacy) if program is None else ""
             _dry_run(parsed, request.workload, givens, solver, as_json, options, chosen)
             return
-        solution = run_solve(request.workload, parsed, solver, givens, options)
+        try:
+            solution = run_solve(request.workload, parsed, solver, givens, options)
+        except SolverError as error:
+            if trace:
+                way = trace_to_failure(parsed, request.workload, givens, error)
+                nothing = {"program": parsed.name, "status": None, "problem": error.message}
+                answer(as_json, {**nothing, "trace": way.summary()}, [way])
+            raise
         plan = plan_of(solution, request)
     note_request(request)
     interrupted = solution.status.is_interrupted

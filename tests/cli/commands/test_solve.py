@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from edited_programs import without_reach
 
 from mmopt.language import Program
@@ -182,6 +183,30 @@ def test_a_trace_in_place_of_the_tables_and_beside_the_figures(run: Any, files: 
     assert "─ judge" in done.out and re.search(r"─ kernel +\S+ s  nuclear ", done.out)
     found = json.loads(run("solve", files / "total.yaml", "--trace", "--json").out)
     assert found["trace"]["name"] == found["program"] and "objective" in found
+
+
+def test_a_trace_without_a_solution_ends_in_the_error(
+    run: Any, files: Path, subtests: pytest.Subtests
+) -> None:
+    """The way up to the solver is known, with the lines and their cones; the status is that of the error."""
+    for sense, line in (("minimize", "x <= -1"), ("maximize", "x >= 1")):
+        with subtests.test(sense):
+            text = f"program p\nchoose\n    x: scalar >= 0\n{sense}\n    x\nsubject to\n    a: {line}\n"
+            (files / "p.program").write_text(text, encoding="utf-8")
+            command = ("solve", files / "total.yaml", "--program", "p.program")
+            alone, shown = run(*command), run(*command, "--trace")
+            assert (
+                (shown.status, shown.err) == (alone.status, alone.err)
+                and alone.out == ""
+                and alone.status != 0
+            )
+            assert (
+                shown.out.count("handed over  linear, as it stands") == 2
+                and "─ solver  clarabel" in shown.out
+            )
+            found = json.loads(run(*command, "--trace", "--json").out)
+            assert found["status"] is None and found["problem"] in alone.err
+            assert [node["name"] for node in found["trace"]["nodes"]][-2:] == ["solver", "error"]
 
 
 def test_a_forecast_counts_the_solves_of_a_search(run: Any, files: Path) -> None:
