@@ -69,8 +69,7 @@ class Location:
         # Long lines are cut around the column so that the caret stays on the screen.
         start = max(0, self.column - 60)
         shown = self.text[start : start + 100].replace("\t", " ")
-        if len(self.text) > start + 100:
-            shown = f"{shown[:99]}…"
+        shown = f"{shown[:99]}…" if len(self.text) > start + 100 else shown
         width = max(1, min(self.width, len(shown) - (self.column - 1 - start)))
         caret = " " * (self.column - 1 - start) + "^" * width
         return f"    {shown}\n    {caret}"

@@ -230,6 +230,7 @@ class Best:
 # A solve that is predicted to take longer, in seconds, is announced before it begins.
 SECONDS_TO_ANNOUNCE = 60.0
 BASELINE_SECONDS = 0.5  # after which no further baseline is offered
+DERIVE = {"stage": "derive", "name": "a bound off the lines"}
 SHARPER = 1e-2  # part of the tolerance that a run is asked for where its bound is derived
 SECONDS_BETWEEN = 0.1  # between two reports of a kernel's own count
 
@@ -280,7 +281,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                     deriving = clock.elapsed
                     if derives_early and best.gap > options.tolerance:
                         best.derive(task, started)
-                        best.stages.append({"stage": "derive", "seconds": clock.elapsed - deriving})
+                        best.stages.append({**DERIVE, "seconds": clock.elapsed - deriving})
                     spent = deriving - began
                     if (scored := best.iteration(last, clock.elapsed)) is not None:
                         history.append(scored.row(seconds_before, certified=True))

@@ -40,7 +40,7 @@ from mmopt.driver.judge.score_and_meaning import (
 )
 from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, unknown_errors
 from mmopt.driver.remarks import able_solvers
-from mmopt.driver.run_solver import Best, run_solver, shifted_rows
+from mmopt.driver.run_solver import DERIVE, Best, run_solver, shifted_rows
 from mmopt.driver.task_and_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.driver.why_no_solution import (
     SECONDS_IN_A_HURRY,
@@ -213,9 +213,8 @@ def _solve_whole(task: Task) -> Solution:
     if task.derives:
         early = [stage for stage in derived.stages if stage["stage"] == "derive"]  # while the solver ran
         seconds = time.monotonic() - solved + sum(float(stage["seconds"] or 0.0) for stage in early)
-        last: Stage = {"stage": "derive", "name": "a bound off the lines", "seconds": seconds}
         kept = [stage for stage in derived.stages if stage["stage"] != "derive"]
-        derived = replace(derived, stages=[*kept, last])
+        derived = replace(derived, stages=[*kept, {**DERIVE, "seconds": seconds}])
     return assemble_solution(task.instance, point.env, derived)
 
 

@@ -32,6 +32,10 @@ JUDGED = (
     *("objective", "bound", "derived bound", "gap", "total error", "error bound", "error gap"),
     *("sensitivity", "privacy cost", "warning"),
 )
+FIGURES = (  # the same as numbers, with how each is known
+    *("objective", "objective_grade", "bound", "bound_grade", "derived_bound", "derived_grade", "gap"),
+    *("error", "error_grade", "error_bound", "error_bound_grade", "error_gap", "sensitivity", "privacy_cost"),
+)
 SCALES = {"queries": "the norm of W / √n; a Gram matrix ÷ its square", "targets": "a privacy cost near 1"}
 UNNAMED = ("stage", "name", "seconds", "certified")  # of a stage, what is no line below it
 ENTRIES_SHOWN = 16  # of eigenvalues or of a direction; of more the first and the last
@@ -79,7 +83,8 @@ def trace(solution: Solution, workload: WorkloadLike | None = None) -> Trace:
     s, queries = solution, None if workload is None else as_workload(workload)
     seconds: dict[Any, Any] = {row["stage"]: row.get("seconds") for row in s.stages}
     judged = tuple(Trace(name, text) for name, text in s.rows() if name in JUDGED)
-    judge = Trace("judge", "the text at the repaired point", seconds.get("figures"), judged)
+    figures = {name: value for name, value in s.summary().items() if name in FIGURES}
+    judge = Trace("judge", "the text at the repaired point", seconds.get("figures"), judged, figures)
     if s.template:
         return Trace(f"template {s.template}", "no program", s.seconds["total"], (judge,))
     facts = explain(Program.parse(s.program_text), queries, None, s)
@@ -129,21 +134,28 @@ def _before_solving(
             "instance",
             f"{compiled.workload}; {', '.join(f'{name} = {size:,}' for name, size in compiled.dims)}",
             nodes=tuple(Trace(g.name.plain, f"{g.shape}, {g.origin}: {g.figures}") for g in compiled.givens),
+            facts=dict(compiled.dims),
         )
     by = tuple(Trace("by", line) for line in reductions)
-    yield Trace("reduced", "" if by else "nothing", seconds.get("plan"), by)
+    yield Trace("reduced", "" if by else "nothing", seconds.get("plan"), by, {"reductions": len(by)})
 
 
 def _lines(gets: str, facts: Facts) -> Iterator[Trace]:
-    """Each line with the curvature of its sides and the rule; and its cones, where a solver got them."""
+    """Each line with the curvature of its sides and the rule; where a solver got them the cones of each line
+    and of what is chosen.
+    """
     handed = {h.name: h.how for h in facts.compiled.handed} if facts.compiled and gets else {}
     for line in facts.lines:
         sides = [Trace(s.curvature, f"{s.formula.plain}   {s.rule}") for s in line.sides]
-        ways = [plain_words(how) for how in handed.get(line.name, ())]
         # Another solver than the one that is explained may have got the objective in cones.
-        ways = [words for words in ways if not words.startswith(QUADRATIC) or "quadratic" in gets]
-        cones = [Trace("handed over", words) for words in ways]
+        cones = [
+            Trace("handed over", words)
+            for words in map(plain_words, handed.pop(line.name, ()))
+            if not words.startswith(QUADRATIC) or "quadratic" in gets
+        ]
         yield Trace(line.name, line.formula.plain, None, (*sides, *cones))
+    for name, how in handed.items():  # what is chosen
+        yield Trace(name, "chosen", nodes=tuple(Trace("handed over", plain_words(words)) for words in how))
 
 
 def _stages(solution: Solution) -> Iterator[Trace]:
@@ -168,12 +180,13 @@ def _stages(solution: Solution) -> Iterator[Trace]:
 def _round(row: Mapping[str, float | bool]) -> Trace:
     """A round of a search, with the eigenvalues and the direction where it has these."""
     words = ", ".join(f"{name} {figure(value, 3)}" for name, value in row.items() if not name[-1].isdigit())
+    names = {"eigenvalue": "eigenvalue", "direction": "direction D, its upper triangle by rows"}
     entries = {
-        word: [figure(value, 3) for name, value in row.items() if name.startswith(f"{word} ")]
-        for word in ("eigenvalue", "direction")
+        shown: [figure(value, 3) for name, value in row.items() if name.startswith(f"{word} ")]
+        for word, shown in names.items()
     }
-    shown = (Trace(word, few(values, "  ", ENTRIES_SHOWN)) for word, values in entries.items() if values)
-    return Trace("round", words, None, tuple(shown), row)
+    nodes = (Trace(name, few(values, "  ", ENTRIES_SHOWN)) for name, values in entries.items() if values)
+    return Trace("round", words, None, tuple(nodes), row)
 
 
 def _shown(name: str, value: float | str | None, up: bool) -> str:

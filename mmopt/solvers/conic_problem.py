@@ -47,8 +47,7 @@ class Handover:
     @property
     def is_quadratic(self) -> bool:
         """Whether a part of the objective is handed over as quadratic, which needs no cones."""
-        quadratic = self.data.get("P")
-        return quadratic is not None and quadratic.nnz > 0
+        return getattr(self.data.get("P"), "nnz", 0) > 0
 
     @property
     def words(self) -> str:

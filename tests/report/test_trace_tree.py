@@ -74,6 +74,12 @@ def test_a_conic_solver_says_what_it_got() -> None:
     assert 0 <= repair.facts["X moved by part"] < 1e-3
     judged = {node.name: node.words for node in named(tree, "judge")[0].nodes}
     rows = dict(s.rows())
+    (judge,) = named(tree, "judge")
+    assert judge.facts["objective"] == s.objective and judge.facts["gap"] == s.gap
+    assert judge.facts["bound_grade"] == "proved"
+    assert named(tree, "instance")[0].facts == {"r": 5, "n": 5}
+    (chosen,) = (node for node in named(tree, "X") if node.words == "chosen")
+    assert "follows from a block" in chosen.nodes[0].words
     assert judged == {name: rows[name] for name in judged} and {"objective", "bound", "gap"} <= set(judged)
     assert tree.seconds == s.seconds["total"]
     adds_up(tree)
@@ -107,7 +113,10 @@ def test_rounds_and_starts_are_nodes() -> None:
     assert solver.seconds is not None and solver.seconds > solver.facts["compiling took"] > 0
     rounds = [node for node in solver.nodes if node.name == "round"]
     assert [dict(node.facts) for node in rounds] == [dict(row) for row in s.history]
-    assert [part.name for part in rounds[0].nodes] == ["eigenvalue", "direction"]
+    assert [part.name for part in rounds[0].nodes] == [
+        "eigenvalue",
+        "direction D, its upper triangle by rows",
+    ]
     assert [node.words for node in solver.nodes if node.name == "solves"] == [str(len(rounds))]
     (rank,) = (node for node in named(trace(s, small), "exact") if node.nodes)
     assert "left out" in rank.nodes[-1].words

@@ -114,7 +114,7 @@ def solve(
             if trace:
                 way = trace_to_failure(parsed, request.workload, givens, error)
                 nothing = {"program": parsed.name, "status": None, "problem": error.message}
-                answer(as_json, {**nothing, "trace": way.summary()}, [way])
+                answer(as_json, nothing | {"trace": way.summary()}, [way])
             raise
         plan = plan_of(solution, request)
     note_request(request)

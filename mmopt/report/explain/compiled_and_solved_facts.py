@@ -5,8 +5,9 @@ line shows which of its rows are tight, and the largest multipliers.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -266,10 +267,13 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
 
 def _quadratic_words(sizes: Sizes, matrix: MatrixFacts | None) -> str:
     """On an objective with a quadratic part that the solver takes without cones; "" where there is none."""
-    if sizes.conic is None or not solver_row(sizes.conic).quadratic or (matrix and not matrix.is_quadratic):
-        return ""
-    need = "may need" if matrix is None else "needs"
-    return f"{QUADRATIC} {need} no cone: {sizes.conic} takes a quadratic objective"
+    takes = sizes.conic is not None and solver_row(sizes.conic).quadratic
+    return (
+        f"{QUADRATIC} {'may need' if matrix is None else 'needs'} no cone: {sizes.conic} takes a quadratic "
+        "objective"
+        if takes and (matrix is None or matrix.is_quadratic)
+        else ""
+    )
 
 
 # -- the form in which each line of a program goes to the solver, in words
@@ -281,15 +285,16 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int], quadratic: str) -> 
     ``quadratic``: words on cones that a quadratic objective does not need.
     """
     program = checked.program
-    shared = _Shared()
+    shared: list[tuple[Expr, str]] = []  # blocks, and the line that brought each
+    atoms: set[Apply] = set()  # that have cones already
     scope = checked.lines
     if program.objective is not None:
         how = _curved(program.objective, program.sense, scope, shared)
-        how += _cones_of_atoms((program.objective,), scope, sizes, 0, shared)
+        how += _cones_of_atoms((program.objective,), scope, sizes, 0, atoms)
         how += [(quadratic,)] if quadratic and how else [] if how else [("linear, as it stands",)]
         yield Handed(program.sense, formula_of(program.objective, scope), tuple(how))
     for c in program.constraints:
-        yield _constraint(checked, c, sizes, shared)
+        yield _constraint(checked, c, sizes, shared, atoms)
     implied = implied_psd(checked)
     for d in program.choose:
         words = []
@@ -304,30 +309,29 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int], quadratic: str) -> 
         yield Handed(d.name, name_of(d.name), tuple((text,) for text in words or ["free"]))
 
 
-@dataclass
-class _Shared:
-    """Nodes that have a block, each with the line that brought it, and atoms that have cones.
-
-    An equal node in a later line uses the same block or cones.
-    """
-
-    blocks: list[tuple[Expr, str]] = field(default_factory=list)
-    atoms: set[Apply] = field(default_factory=set)
-
-
-def _constraint(checked: Checked, c: Constraint, sizes: Mapping[str, int], shared: _Shared) -> Handed:
-    """A constraint and the form in which it is handed over; ``shared`` as in ``_curved``."""
+def _constraint(
+    checked: Checked,
+    c: Constraint,
+    sizes: Mapping[str, int],
+    shared: list[tuple[Expr, str]],
+    atoms: set[Apply],
+) -> Handed:
+    """A constraint and the form in which it is handed over; ``shared`` and ``atoms`` as in what it calls."""
     decided = line(checked, c)
     scope = decided.scope
     if is_rank(c):
-        words = "left out: a weighted trace in the objective stands for it, round by round"
+        words = (
+            "left out: penalty · tr(Z D) is put on the objective, round by round, with Z the matrix and D "
+            "the projector on its eigenvectors beyond the rank; residual: the first singular value after it, "
+            "over the largest"
+        )
         return Handed(c.name, relation_of(c.relation, scope), ((words,),))
     how: list[Sentence] = []
     both = (decided.relation.left, decided.relation.right)
     for side in both:
         how += _curved(side, c.name, scope, shared)
     times = c.family.dim.value(sizes) if c.family else 1
-    how += _cones_of_atoms(both, scope, sizes, times if decided.loop else 0, shared)
+    how += _cones_of_atoms(both, scope, sizes, times if decided.loop else 0, atoms)
     kind = {"==": "equation", ">>": "psd block", "<<": "psd block"}.get(c.relation.op, "inequality")
     each = f", one for each {c.family.index} in {c.family.dim}" if c.family else ""
     if decided.pair:
@@ -349,7 +353,7 @@ def _constraint(checked: Checked, c: Constraint, sizes: Mapping[str, int], share
     return Handed(c.name, relation_of(c.relation, scope), tuple(how))
 
 
-def _curved(expr: Expr, where: str, scope: Scope, shared: _Shared) -> list[Sentence]:
+def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]) -> list[Sentence]:
     """The blocks of an expression, which stands in the line ``where``; they are added to ``shared``."""
     traces, nodes = curved_nodes(expr, scope)
     out: list[Sentence] = []
@@ -358,33 +362,33 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: _Shared) -> list[Sente
         trace = Formula("tr(T)", r"\operatorname{tr}\left(T\right)")
         out.append(("the trace of an inverse as ", trace, " with one psd block ", block))
     for node in nodes:
-        earlier = next((place for e, place in shared.blocks if e == node), None)
+        earlier = next((place for e, place in shared if e == node), None)
         out.append(_block(node, scope, earlier))
         if earlier is None:
-            shared.blocks.append((node, where))
+            shared.append((node, where))
     return out
 
 
 def _cones_of_atoms(
-    sides: Sequence[Expr], scope: Scope, sizes: Mapping[str, int], repeated: int, shared: _Shared
+    sides: Sequence[Expr], scope: Scope, sizes: Mapping[str, int], repeated: int, before: set[Apply]
 ) -> list[Sentence]:
-    """The cones that the atoms of a line become; ``repeated`` as for ``cones_of_atoms``."""
-    needed: set[str] = set()
-    added: dict[str, dict[tuple[str, int], int]] = {}
+    """The cones that the atoms of a line become; ``repeated``, ``before`` as for ``cones_of_atoms``."""
+    needed = {atom for side in sides for atom, *_ in cones_of_atoms(side, scope, sizes, repeated, set())}
+    added: Counter[tuple[str, str, int]] = Counter()
     for side in sides:
-        needed |= {atom for atom, *_ in cones_of_atoms(side, scope, sizes, repeated, set())}
-        for atom, kind, size, count, _ in cones_of_atoms(side, scope, sizes, repeated, shared.atoms):
-            cones = added.setdefault(atom, {})
-            cones[kind, size] = cones.get((kind, size), 0) + count
-    words = []
-    for atom in sorted(needed):
-        each = [
+        for atom, kind, size, count, _ in cones_of_atoms(side, scope, sizes, repeated, before):
+            added[atom, kind, size] += count
+    words = {
+        atom: " and ".join(
             counted(count, CONE_WORDS.get(kind, f"{kind} cone"))
-            + (f" of size {size:,}" if kind in ("psd", "second-order") else "")
-            for (kind, size), count in added.get(atom, {}).items()
-        ]
-        words.append(f"{atom} by {' and '.join(each)}" if each else f"{atom} as in a line before")
-    return [(f"{', '.join(words)}, with the unknowns that cvxpy adds",)] if words else []
+            + f" of size {size:,}" * (kind in ("psd", "second-order"))
+            for (of, kind, size), count in added.items()
+            if of == atom
+        )
+        for atom in sorted(needed)
+    }
+    each = [f"{atom} by {text}" if text else f"{atom} as in a line before" for atom, text in words.items()]
+    return [(f"{', '.join(each)}, with the unknowns that cvxpy adds",)] if each else []
 
 
 def _block(node: Apply, scope: Scope, place: str | None) -> Sentence:
