@@ -98,7 +98,7 @@ def test_where_nothing_is_solved_there_is_nothing(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_program_without_a_strategy_has_no_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What its solution holds in a strategy's place measures the cells, and is compared with nothing."""
+    """Its solution has a strategy that measures the cells, which is compared with nothing."""
     (outcome,) = solved(W, "l2_strategy")
     assert outcome.solution is not None and outcome.rmse is not None
     without = replace(outcome, solution=replace(outcome.solution, has_strategy=False))
