@@ -7,7 +7,7 @@ are repeated.
 import math
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -70,6 +70,11 @@ def deadline(time_limit: float | None) -> Iterator[None]:
         _DEADLINE.reset(token)
         if (around := _DEADLINE.get()) is not _NO_LIMIT:
             _DEADLINE.set(_Deadline(around.limit, around.started + not_counted))
+
+
+def ended_after(seconds: float | None) -> AbstractContextManager[None]:
+    """Limit the time of the block to ``seconds``, all in all where these are more than ``GRACE``."""
+    return deadline(None if seconds is None else max(0.0, seconds - GRACE) / (1.0 + SHARE))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ the problem unbounded, others follow. The same problem, with room in its constra
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
@@ -25,6 +26,7 @@ from mmopt.driver.task_and_plan import Task
 from mmopt.errors import Error, SolverError, TimeLimitError
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import names_in
+from mmopt.limits import ended_after
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS
 from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_free, is_kernel, predicted, run
@@ -35,6 +37,8 @@ SMALL_OBJECTIVE = 1e-3  # an objective below it may be next to nothing: it is al
 BOUND_TOLERANCE = 1e-7  # of the runs
 # A problem that is predicted to take longer, in seconds, is not tried without a time limit.
 LONGEST_UNASKED, LEAST_SECONDS = 60.0, 1e-3
+# Without a time limit, work on a bound ends after so many seconds, or so many times those of the solve.
+SECONDS_UNASKED, TIMES_UNASKED = 8.0, 3.0
 MOST_HALVES = 40  # the least part of the way to a point inside that is tried, as a power of a half
 NEARER = 0.1  # of a miss: a point that misses less is worth another try
 MAY_COST = 0.1  # part of the tolerance that a proof may cost that the objective is not below the optimum
@@ -46,12 +50,14 @@ def derive_bound(
     point: Mapping[str, Any],
     objective: float,
     started: float,
+    worked: float,
     multipliers: Mapping[str, Any],
     points: list[Mapping[str, Array]] | None = None,
     most_problems: int | None = None,
 ) -> Derived:
     """The best bound within the time; ``started`` (``time.monotonic``) is when the task began.
 
+    ``worked``: seconds that the solve itself has taken; without a time limit a few times as many are used.
     ``multipliers``: by constraint, of any origin, tried before a problem is solved for others.
     ``points``: a list to which each solved problem's point is added, in the program's own units. At most
     ``most_problems`` problems are solved.
@@ -59,6 +65,7 @@ def derive_bound(
     """
     instance, tolerance = task.instance, task.overrides.get("tolerance") or Options().tolerance
     limit = task.overrides.get("time_limit", np.inf) - (time.monotonic() - started)
+    unasked = max(SECONDS_UNASKED, TIMES_UNASKED * worked) if np.isinf(limit) else None
     if splits(instance.env):
         return Derived(None, why="it is by component")
     best = Derived(None, why=unknown_errors(instance) or "the time is over")
@@ -67,19 +74,20 @@ def derive_bound(
         seconds = predicted(instance, row).seconds
         if seconds > (limit if np.isfinite(limit) else LONGEST_UNASKED):
             return Derived(None, why=f"it is predicted to take {seconds:.0f} s: allow more with a time limit")
-        with Clock(limit) as clock:  # Ctrl-C ends it with the best bound so far
+        # Ctrl-C ends it with the best bound so far.
+        with ended_after(unasked), Clock(limit if unasked is None else unasked) as clock:
             lines = line_bounds(instance, point, level_above(instance, objective))
             ends = [] if points is None else points
             for derived in _bounds_at_points(task, lines, row, clock, multipliers, ends, most_problems):
                 if best.bound is None or (
                     derived.bound is not None and improves(best.bound, derived.bound, instance.program.sense)
                 ):
-                    best = derived
+                    best = replace(derived, hint=lines.hint)
                 gap = gap_left(instance.checked, objective, best.bound)
                 if clock.is_over or (gap is not None and gap <= tolerance):
                     break
     except TimeLimitError:
-        return best
+        return replace(best, is_over=unasked is not None)
     except Error as error:
         return best if best.bound is not None else Derived(None, why=error.message)
     return best

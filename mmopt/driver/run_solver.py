@@ -105,8 +105,9 @@ class Best:
         point = self.feasible_point
         if self.derived is None and point is not None and task.derives:
             multipliers = self.multipliers or {}
+            worked = time.monotonic() - started
             derived = derive_bound(
-                task, point.variables, point.objective, started, multipliers, most_problems=1
+                task, point.variables, point.objective, started, worked, multipliers, most_problems=1
             )
             self.derived = Derived(None) if derived.why else derived  # an estimate ends nothing
 

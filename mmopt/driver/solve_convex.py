@@ -268,8 +268,12 @@ def with_derived_bound(
     tolerance = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
     derived = ending.derived or Derived(None)  # the run's
     gap = gap_left(task.instance.checked, ending.objective, derived.bound)
-    if gap is None or gap > tolerance:
-        derived = derive_bound(task, point.variables, ending.objective, started, ending.multipliers, points)
+    if (gap is None or gap > tolerance) and not derived.is_over:
+        worked = ending.compile + ending.solve
+        worked -= sum(float(stage["seconds"] or 0.0) for stage in ending.stages if stage["stage"] == "point")
+        derived = derive_bound(
+            task, point.variables, ending.objective, started, worked, ending.multipliers, points
+        )
     if derived.why and refuted(ending.objective, derived.bound, task.instance.program.sense):
         derived = Derived(None, why=derived.why)  # an estimate may be above, which is no error
     if derived.bound is None:
@@ -289,7 +293,7 @@ def with_derived_bound(
                 *warnings,
                 f"the bound derived from the program's lines leaves a gap of "
                 f"{rounded(gap, 2, up=True, layout='e')}, {tolerance:.0e} was asked for: "
-                f"{unknown_errors(task.instance) or f'try another solver{wider}'}",
+                f"{unknown_errors(task.instance) or derived.hint or f'try another solver{wider}'}",
             )
     return replace(ending, derived=derived, stop=stop, warnings=(*warnings, *doubts))
 

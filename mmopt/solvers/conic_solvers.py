@@ -353,7 +353,7 @@ def _clarabel_of_quadratic(handed: Handover, options: Options, clock: Clock) -> 
     if "P" in handed.data and handed.data["P"].nnz:
         first = next(_clarabel(handed, options, clock))
         if first.stop is None:
-            yield first
+            yield replace(first, is_last=False)
         if options.max_iterations is not None:
             options = replace(
                 options, max_iterations=max(1, options.max_iterations - (first.iterations or 0))
@@ -403,7 +403,8 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
         solution = SimpleNamespace(status="AlmostSolved", **values)
         stop = INFEASIBLE.get(str(raw.status))
         named = partial(handed.named, solution) if is_finite and stop is None else None
-        is_last = factor == CLARABEL_RUNS[-1]
+        # A run that ended short of its tolerance would go the same way with a finer one.
+        is_last = factor == CLARABEL_RUNS[-1] or str(raw.status) != "Solved"
         yield _SolverRun(int(raw.iterations), str(raw.status), named, vectors, stop, is_last, counted)
 
 

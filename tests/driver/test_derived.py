@@ -224,9 +224,22 @@ def test_a_claim_stands_beside_the_derived_bound() -> None:
     assert verify(s, PREFIX).holds
 
 
-def test_what_has_no_range_is_named_with_the_line_that_would_give_it() -> None:
+def test_what_is_nonnegative_by_its_sign_is_at_least_zero_and_a_line_is_named_that_may_help() -> None:
     text = OWN.replace("    X: psd[n, n]\n", "    X: psd[n, n]\n    y: scalar\n    z: scalar\n")
     text = text.replace("W.T)\n", "W.T) + abs(y - z)\n")
+    s = solve(PREFIX, Program.parse(text))
+    assert (s.bound, s.bound_grade, s.status.stop) == (0.0, "proved", "gap not reached")
+    assert s.warnings[-1].endswith(
+        "nothing says how large 'y' and 'z' can be: a line such as 'limit_y: abs(y) <= …' would"
+    )
+    assert verify(s, PREFIX).holds
+    largest = text.replace("minimize\n    ", "maximize\n    -", 1).replace(" + abs", " - abs")
+    assert solve(PREFIX, Program.parse(largest)).bound == 0.0
+
+
+def test_what_has_no_range_is_named_with_the_line_that_would_give_it() -> None:
+    text = OWN.replace("    X: psd[n, n]\n", "    X: psd[n, n]\n    y: scalar\n    z: scalar\n")
+    text = text.replace("W.T)\n", "W.T) + abs(y - z) - 1\n")
     s = solve(PREFIX, Program.parse(text))
     assert s.bound is None and s.status.stop == "solver finished"
     assert s.warnings[-1] == (

@@ -285,3 +285,5 @@ def test_a_status_in_words() -> None:
     assert str(status) == "time limit; feasible (before repair off by 3.1e-05)"
     status = Status("gap reached", False, 0.0, True, "")
     assert str(status) == "gap reached; not feasible (before repair off by 0.0e+00)"
+    words = "gap reached; feasible (before it was moved inside, a line was off by more than its terms)"
+    assert str(Status("gap reached", True, 1.2, True, "")) == words

@@ -35,6 +35,7 @@ from mmopt.results import Grade
 ABOVE = 1e-3
 INSIDE = 1e-10  # of a slope: what is left of it where it is corrected
 ANY_SLOPE = frozenset({"logdet", "log", "exp", "pow", "entropy", "inv"})  # atoms that have any of their sign
+HUGE = 1e6  # a range that is wider costs more than the tolerance of a solver's multipliers
 MARGIN = 1e-9  # relative: the rounding of sums of charges
 LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.saved``, before a name or places
 
@@ -45,7 +46,8 @@ class Derived:
 
     saved : the level, and the multipliers and slopes, from which ``recomputed`` makes the bound again.
     why : in words, why there is none, or why it is an estimate. is_final : other perturbations of the problem
-    for multipliers would not help.
+    for multipliers would not help. hint : in words, a line of the program that may raise the bound.
+    is_over : the work on it took too long.
     """
 
     bound: float | None
@@ -53,6 +55,8 @@ class Derived:
     saved: Mapping[str, Array] = field(default_factory=dict)
     why: str = ""
     is_final: bool = False
+    hint: str = ""
+    is_over: bool = False
 
     @property
     def multipliers(self) -> dict[str, Array]:
@@ -93,21 +97,30 @@ class LineBounds:
         # Cuts take long: ranges are sought by them only where a variable has no bound otherwise.
         more = missing and ranges_by_cuts(self.nodes, proper, missing, self.level, self.all_but)
         value = replace(self, ranges={**self.ranges, **(more or {})}).all_but(affine, ())
-        if missing and not more:
-            return Derived(
-                None,
-                why=_unlimited(self.nodes.chosen, missing),
-                is_final=any(is_in_no_cone(self.nodes.chosen[name]) for name in missing),
-            )
+        is_final = bool(missing and not more) and any(
+            is_in_no_cone(self.nodes.chosen[name]) for name in missing
+        )
+        value = max(value if more or not missing else -np.inf, self.least_by_sign)
         if not np.isfinite(value):
-            return Derived(None, why="the multipliers of the solver prove nothing")
+            why = self._unlimited(missing) if missing else "the multipliers of the solver prove nothing"
+            return Derived(None, why=why, is_final=is_final)
         value = min(value, self.level)
         bound = value if instance.program.sense == "minimize" else -value
         bound = charged_bound(instance, bound) if self.is_charged else bound
         saved = {LEVEL: np.asarray(self.level)}
         saved |= {f"{LINE} {name}": np.asarray(y) for name, y in multipliers.items()}
         saved |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
-        return Derived(bound, self.grade, saved, self.why)
+        return Derived(bound, self.grade, saved, self.why, is_final)
+
+    @property
+    def least_by_sign(self) -> float:
+        """0 where what is minimized (or minus what is maximized) is nonnegative by its sign, else -inf.
+
+        A given that is not proved to be as it was declared proves no sign.
+        """
+        sense = 1 if self.nodes.instance.program.sense == "minimize" else -1
+        has_sign = self.nodes.all[self.nodes.objective].inferred.sign == sense
+        return 0.0 if has_sign and self.grade == "proved" else -np.inf
 
     def corrected(self, multipliers: Multipliers, slopes: Slopes) -> dict[tuple[int, int], Array]:
         """The slopes less what is left of them by a variable, where an atom of it alone has any slope.
@@ -128,6 +141,24 @@ class LineBounds:
                 changed[place, number] = slope - left.pop(argument.name).mid + inside
         return changed
 
+    @property
+    def hint(self) -> str:
+        """In words, the variables in no cone that may be huge, as far as the lines say, and a line; or ""."""
+        huge = [
+            name
+            for name, span in self.ranges.items()
+            if is_in_no_cone(self.nodes.chosen[name]) and span.largest.max(initial=0.0) > HUGE
+        ]
+        return self._unlimited(huge) if huge else ""
+
+    def _unlimited(self, missing: Sequence[str]) -> str:
+        """In words, that nothing limits the variables ``missing``, and a line that would."""
+        first, *_ = names = sorted(missing)
+        size = f"trace({first})" if self.nodes.chosen[first].kind == "psd" else f"abs({first})"
+        words = " and ".join(f"'{name}'" for name in names)
+        little = "nothing" if any(np.isinf(self.ranges[name].largest).any() for name in names) else "little"
+        return f"{little} says how large {words} can be: a line such as 'limit_{first}: {size} <= …' would"
+
     def least(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
         """The least term of a variable in an affine bound; -inf where that is not bounded."""
         return _least_product(self.nodes.chosen[name], affine.residuals[name], ranges[name])
@@ -137,14 +168,6 @@ class LineBounds:
         each = [self.least(affine, name, self.ranges) for name in affine.residuals if name not in names]
         value = float(affine.constant.lower) + sum(each)
         return value - EPS * (4 + len(each)) * (abs(float(affine.constant.mid)) + sum(map(abs, each)))
-
-
-def _unlimited(chosen: Mapping[str, Declaration], missing: Sequence[str]) -> str:
-    """In words, that nothing limits the variables ``missing``, and a line that would."""
-    first, *_ = names = sorted(missing)
-    size = f"trace({first})" if chosen[first].kind == "psd" else f"abs({first})"
-    words = " and ".join(f"'{name}'" for name in names)
-    return f"nothing says how large {words} can be: a line such as 'limit_{first}: {size} <= …' would"
 
 
 def _least_product(d: Declaration, residual: Ball, span: Range) -> float:

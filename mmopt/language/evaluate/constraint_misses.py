@@ -13,6 +13,7 @@ from the lines, take it so; but numpy gives a number for ``sqrt(x)[0]`` even whe
 
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +38,7 @@ from mmopt.language.syntax.syntax_tree import (
     Constraint,
     Entries,
     Expr,
+    Family,
     Index,
     Name,
     Number,
@@ -372,7 +374,7 @@ def misses(
     if family is None:
         yield _miss(relation, env, chosen, memo, rounded)
         return
-    sides = together_at(constraint, env, memo)
+    sides = together_at(constraint, env, memo, chosen)
     if sides is None:
         for index in range(family.dim.value(env)):
             yield replace(
@@ -434,7 +436,7 @@ def _difference(relation: Relation) -> Expr:
 
 
 def together_at(
-    constraint: Constraint, env: Env, memo: Memo | None = None
+    constraint: Constraint, env: Env, memo: Memo | None = None, chosen: frozenset[str] = frozenset()
 ) -> tuple[Relation, Sequence[Array]] | None:
     """All indices of a family, or orbits, as one relation, with the values of its sides.
 
@@ -442,23 +444,20 @@ def together_at(
     """
     family = constraint.family
     assert family is not None
-    values, whole = [], []
+    values, whole, memo = [], [], memo or Memo()
     for side in (constraint.relation.left, constraint.relation.right):
-        joined = vectorised(side, family.index)
+        joined = _all_at_once(side, family, env, memo)
         if joined is None and splits(env):
             raise ProgramError(
                 f"the family '{constraint.name}' has no form by components",
                 hint="solve the program without the symmetry",
             )
-        if joined is None or any(
-            np.ndim(evaluate(e, env, memo)) for e in index_free_parts(side, family.index)
-        ):
+        # An atom of what has the index is one term of a line, and so would be the whole entry.
+        is_term = isinstance(joined, Entries) and _is_term(joined, chosen or frozenset(names_in(side)))
+        if joined is None or is_term:
             return None
         whole.append(joined)
-        try:
-            values.append(evaluate(joined, env, memo))
-        except ValueError:  # vectors of different lengths
-            return None
+        values.append(evaluate(joined, env, memo))
     levels = [
         1 if isinstance(v, Unlisted) else len(v.values) for v in values if isinstance(v, Level | Unlisted)
     ]
@@ -468,6 +467,23 @@ def together_at(
         return None
     relation = replace(constraint.relation, left=whole[0], right=whole[1])
     return relation, (np.broadcast_to(left, (count,)), np.broadcast_to(right, (count,)))
+
+
+def _all_at_once(side: Expr, family: Family, env: Env, memo: Memo) -> Expr | None:
+    """A side of a family as one expression with an entry for each index; None where a side is no number."""
+    joined = vectorised(side, family.index)
+    if joined is not None and any(
+        np.ndim(evaluate(e, env, memo)) for e in index_free_parts(side, family.index)
+    ):
+        return None
+    if splits(env):
+        return joined
+    count = family.dim.value(env)
+    with suppress(ValueError):  # vectors of different lengths, where the range is shorter
+        if joined is not None and np.shape(evaluate(joined, env, memo)) in ((), (count,)):
+            return joined
+    is_number = count and not np.ndim(evaluate(side, {**env, family.index: 0}))
+    return Entries(side, (family,), (), side.span) if is_number else None
 
 
 def _over(op: str, left: Array, right: Array) -> Array:

@@ -1,5 +1,6 @@
 """By how much a point misses a constraint: all of a family at once as one by one."""
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -120,6 +121,31 @@ def test_a_memo_changes_nothing_and_is_used(
     # Another array of the same name makes it another expression.
     other = {**env, "X": 2 * env["X"]}
     assert worst(line, other, memo=memo) == worst(line, other) and len(solves) == 3
+
+
+def test_a_shifted_family_is_missed_as_its_lines_are_one_by_one(
+    subtests: pytest.Subtests, rng: np.random.Generator
+) -> None:
+    """All indices are evaluated at once, and each as a line of its own; a sum with a vector is no number."""
+    chosen, n = frozenset("uvX"), 5
+    env = {"n": n, "m": n + 1, "c": 0.3, "u": rng.normal(size=n + 1), "v": rng.normal(size=n)}
+    for text in (
+        "u[i + 1] == u[i] + c * v[i] - 1",
+        "u[i] + v[i] <= 2 * v[i]",
+        "u[i + 1] - v[i] >= v[i]**2",
+        "abs(u[i + 1]) <= c * u[0]",
+        "u[i] + v <= 2",
+        "v[i] + v <= c",
+    ):
+        with subtests.test(text):
+            family = constraint(f"{text} for i in n")
+            lines = [constraint(re.sub(r"\bi\b", str(i), text).replace(" + 1]", "+1]")) for i in range(n)]
+            each = [worst(one, env, chosen) for one in lines]
+            amount, at = worst(family, env, chosen)
+            assert amount == pytest.approx(max(size for size, _ in each), rel=1e-9)
+            assert each[at[0]][0] == pytest.approx(amount, rel=1e-9)
+            over = [excess_with_errors(one, env) for one in lines]
+            assert excess_with_errors(family, env) == pytest.approx(max(over), rel=1e-9)
 
 
 @pytest.mark.quick
