@@ -38,7 +38,7 @@ BOUND_TOLERANCE = 1e-7  # of the runs
 # A problem that is predicted to take longer, in seconds, is not tried without a time limit.
 LONGEST_UNASKED, LEAST_SECONDS = 60.0, 1e-3
 # Without a time limit, work on a bound ends after so many seconds, or so many times those of the solve.
-SECONDS_UNASKED, TIMES_UNASKED = 8.0, 3.0
+SECONDS_UNASKED, TIMES_UNASKED = 5.0, 3.0
 MOST_HALVES = 40  # the least part of the way to a point inside that is tried, as a power of a half
 NEARER = 0.1  # of a miss: a point that misses less is worth another try
 MAY_COST = 0.1  # part of the tolerance that a proof may cost that the objective is not below the optimum
