@@ -57,7 +57,8 @@ def test_the_total_is_not_passed(run: Any, refused: Any, files: Path, saved: Pat
     cost = account.account.entries[0].spent  # 0.25, but for rounding of the noise's scale
     words = ("release", "rho.yaml", "people.csv", "--strategy", saved, "--ledger", "people.ledger")
     message = refused(*words, "--out", "c")
-    least = f"rho {shown(Fraction(account.left), is_left=True)}" if account.left else "nothing"
+    left = shown(Fraction(account.left), is_left=True)  # what is below its rounding is none
+    least = "nothing" if left == "0" else f"rho {left}"
     assert message.splitlines()[-2:] == [
         f"error: the release costs rho {shown(cost)}, and {least} is left of rho 0.5 in 'people.ledger'",
         "  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists what was spent "

@@ -1,6 +1,6 @@
 """Curvature: what is judged convex satisfies midpoint convexity with numbers, in its own order.
 
-Guards infer_types.py.
+Guards infer_types.py and exact_rewriting.py (sums of multiples).
 """
 
 import numpy as np
