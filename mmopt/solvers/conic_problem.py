@@ -41,7 +41,9 @@ class Handover:
     @property
     def matrix_size(self) -> tuple[int, int, int]:
         """Rows, columns and nonzeros of the constraints; some solvers get equations apart from cones."""
-        parts = [self.data[key] for key in ("A", "G") if self.data.get(key) is not None]
+        # Solvers of quadratic programs have G for a limit, and F for its matrix.
+        both = (self.data.get("A"), self.data.get("F", self.data.get("G")))
+        parts = [part for part in both if part is not None]
         return sum(p.shape[0] for p in parts), parts[0].shape[1], sum(p.nnz for p in parts)
 
     @property

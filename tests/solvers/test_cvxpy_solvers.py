@@ -71,7 +71,7 @@ def test_an_unknown_solver_lists_what_is_there_and_what_pip_installs(monkeypatch
         solve(PREFIX, "l2_strategy", solver="simplex")
     assert str(error.value) == (
         "there is no solver 'simplex'\n"
-        f"  installed: {kernels}, lbfgs, clarabel, scs, cvxopt\n"
+        f"  installed: conic, {kernels}, lbfgs, clarabel, scs, cvxopt\n"
         "  through cvxpy: glpk, highs\n"
         "  not installed: pip install qoco sdpa-python\n"
         "  a function of your own: module:function"
