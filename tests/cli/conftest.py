@@ -112,8 +112,8 @@ def ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Ctrl-C is pressed when a solver has the problem, also where a shell has made us ignore it."""
     hand_over = Clock.hand_over
 
-    def pressed(self: Clock) -> None:
-        hand_over(self)
+    def pressed(self: Clock, words: str) -> None:
+        hand_over(self, words)
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Clock, "hand_over", pressed)

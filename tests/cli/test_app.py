@@ -195,8 +195,8 @@ def test_a_process_of_its_own_is_watched(files: Path) -> None:
         "import os, signal\n"
         "from mmopt.solvers import Clock\n"
         "hand_over = Clock.hand_over\n"
-        "def handed_over(self):\n"
-        "    hand_over(self); os.kill(os.getpid(), signal.SIGINT)\n"
+        "def handed_over(self, words):\n"
+        "    hand_over(self, words); os.kill(os.getpid(), signal.SIGINT)\n"
         "Clock.hand_over = handed_over\n"
     )
     asleep = (
