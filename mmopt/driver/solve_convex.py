@@ -192,7 +192,8 @@ def _solve_whole(task: Task) -> Solution:
         raise error
     point, ending = _run_solvers(task)
     solved = time.monotonic()
-    if ending.derived is None or ending.derived.bound is None:
+    # A bound of 0 may follow from a sign alone: no point need come near it.
+    if ending.derived is None or not ending.derived.bound:
         _refuse_endless(task, point, ending.stop)
     ending = replace(ending, reductions=task.plan.lines)
     for rounds_left in reversed(range(MOST_ROUNDS)):

@@ -178,9 +178,9 @@ POINT = {"x": np.array([2.43579453e05, -9.90213918e-01])}
 
 def test_a_charge_is_told() -> None:
     program = Program.parse(ENDLESS)
-    solution = solve([[1.0]], program, derive=False)
+    solution = solve([[1.0]], program, derive=False, tolerance=1e-9)
     value = solution.variables["x"][1]
-    assert solution.objective > value + 1.0  # as the solver's multiplier is huge
+    assert solution.objective > value + 0.5  # as the solver's multiplier is huge
     (told,) = solution.warnings
     assert told.startswith(f"the objective is {value:.6g} at the point, and charged ")
     assert "for misses of constraint 'c' (by " in told and told.endswith("relatively, times its multiplier)")
