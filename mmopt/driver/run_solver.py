@@ -357,7 +357,7 @@ def solver_stage(
         "stage": "solver" if is_conic else "kernel",
         "name": f"{row.name} {row.version}",
         "seconds": clock.elapsed,
-        "cells": instance.workload.n,
+        "cells": n if (n := instance.workload.n) < 2**53 else float(n),  # what a file holds
         **({"gets": clock.handed} if is_conic else {}),
         **{f"{name} took": seconds for name, seconds in (seconds_of or {}).items()},
         "it says": None if last is None else last.raw,

@@ -152,7 +152,7 @@ def test_without_fork_each_has_a_fresh_process(marked: Marked) -> None:
         assert isolated.run(TASK).stop == "time limit"  # a runaway is killed too
     assert outcome.solution is not None
     here = solve(SMALL, task.program, time_limit=60.0)
-    untimed = {"seconds": {}, "history": ()}
+    untimed = {"seconds": {}, "history": (), "stages": ()}
     assert replace(outcome.solution, **untimed) == replace(here, **untimed)
     assert outcome.seconds < hard_limit(60.0)  # it ended by itself
     assert any(point.certified for point in seen)
