@@ -67,6 +67,14 @@ def test_a_problem_of_a_course_has_its_data_and_its_optimum(name: str) -> None:
         check_optimum(PROBLEMS[name], SOLVER[optimum.row["class"]], optimum)
 
 
+@pytest.mark.slow
+def test_every_optimum_is_proved_for_the_data_of_today() -> None:
+    """One that is not would end every run of its suite."""
+    optima = {**OPTIMA, **benchmark.suite_table.optima_in(COURSE)}
+    data = {each.name: benchmark.make.made(each).about["sha256"] for each in [*INSTANCES, *PROBLEMS.values()]}
+    assert data == {name: each.sha256 for name, each in optima.items()}
+
+
 @pytest.mark.some(1)
 @pytest.mark.parametrize("name", [name for name, each in OPTIMA.items() if int(each.row["unknowns"]) < 50])
 def test_the_proof_can_be_done_again(name: str) -> None:
