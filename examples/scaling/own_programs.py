@@ -229,14 +229,14 @@ def _least(work: Callable[[], Any], repeat: int) -> tuple[float, Any]:
     return seconds, result
 
 
-def row(name: str, n: int, repeat: int) -> dict[str, Any]:
+def row(name: str, n: int, solver: str, repeat: int) -> dict[str, Any]:
     """One model at one size: CPU seconds of both, and the objective with its proved gap."""
     note(f"{name}, n = {n}")
     model = MODELS[name]
     data = model.data(n, np.random.default_rng(n))
     parsed = mmopt.Program.parse(model.text)
-    ours, solution = _least(lambda: mmopt.solve([[1.0]], parsed, givens=data, solver="clarabel"), repeat)
-    theirs, value = _least(lambda: model.problem(data).solve(cp.CLARABEL), repeat)
+    ours, solution = _least(lambda: mmopt.solve([[1.0]], parsed, givens=data, solver=solver), repeat)
+    theirs, value = _least(lambda: model.problem(data).solve(solver.upper()), repeat)
     return {
         "program": name,
         "n": n,
@@ -254,13 +254,14 @@ def row(name: str, n: int, repeat: int) -> dict[str, Any]:
 def own_programs(
     sizes: Annotated[str, typer.Option(metavar="N,N", help="Sizes of the programs.")] = "10,50,100,200",
     only: Annotated[str | None, typer.Option(metavar="A,B", help="Some of the eleven programs.")] = None,
+    solver: Annotated[str, typer.Option(metavar="NAME", help="Solver of both.")] = "clarabel",
     repeat: Annotated[int, typer.Option(metavar="N", help="Solves of each; the quickest counts.")] = 2,
 ) -> None:
     """Measure what a proof costs: eleven programs beside plain cvxpy with the same solver, in one run."""
     chosen = names_in(only, "--only") or list(MODELS)
     if unknown := set(chosen) - MODELS.keys():
         raise mmopt.OptionError(f"--only has '{unknown.pop()}'; the programs are {', '.join(MODELS)}")
-    rows = [row(name, n, repeat) for name in chosen for n in integers_in(sizes, "--sizes")]
+    rows = [row(name, n, solver, repeat) for name in chosen for n in integers_in(sizes, "--sizes")]
     cells = [
         [
             one["program"],
@@ -276,7 +277,7 @@ def own_programs(
     ]
     header = ("program", "n", "mmopt", "cvxpy", "ratio", "within", "gap", "proved")
     show(rows_table(header, cells, right=header[1:]))
-    show(f"Least CPU seconds of {repeat} solves by Clarabel. within: {TWICE:g} times cvxpy's and {MORE:g} s.")
+    show(f"Least CPU seconds of {repeat} solves by {solver}. within: {TWICE:g} times cvxpy's and {MORE:g} s.")
 
 
 if __name__ == "__main__":

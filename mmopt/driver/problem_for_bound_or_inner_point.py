@@ -170,6 +170,8 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
     ):
         return point
     inner, best = _inner_point(instance, point.variables, clock), None
+    if not inner and not point.is_feasible:
+        inner = _mean_point(instance, point.variables)
     first, middle, last = 0, 0, MOST_HALVES if inner else -1
     while first <= last and not clock.is_over:
         part = 0.5**middle
@@ -190,6 +192,17 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
         return best or point
     most = MAY_COST * tolerance * abs(point.objective)
     return best if best.proved and abs(best.objective - point.objective) <= most else point
+
+
+def _mean_point(instance: Instance, values: Mapping[str, Any]) -> dict[str, Array]:
+    """A point far inside the declarations, of the same trace and mean: what equations of a diagonal keep."""
+    kinds, middle = {d.name: d for d in instance.program.choose}, dict(values)
+    for name, value in values.items():
+        if kinds[name].kind == "psd":
+            middle[name] = np.eye(len(value)) * (np.trace(value) / max(len(value), 1))
+        elif kinds[name].sign:
+            middle[name] = np.full_like(value, np.mean(value))
+    return middle
 
 
 @np.errstate(all="ignore")

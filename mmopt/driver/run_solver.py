@@ -92,8 +92,8 @@ class Best:
         bound = bound_of(self.instance, multipliers, polar)
         if bound is not None and (self.bound is None or improves(self.bound, bound, sense)):
             self.bound, self.multipliers = bound, multipliers
-        if self.multipliers is None:
-            self.multipliers = multipliers
+        if self.multipliers is None or (multipliers and self.bound is None):
+            self.multipliers = multipliers  # the last are the most exact
         self.point = charged(self.instance, best, self.multipliers)
         return repaired
 

@@ -26,6 +26,7 @@ from mmopt import (
 )
 from mmopt.compiler import bind, lower
 from mmopt.compiler.duality.lagrangian import nodes_of
+from mmopt.driver import problem_for_bound_or_inner_point
 
 OWN = """\
 program own
@@ -563,3 +564,35 @@ minimize
     )
     assert s.bound_grade == "proved" and s.gap <= GAP_INTERIOR
     assert s.objective == pytest.approx(same.objective, abs=GAP_INTERIOR)
+
+
+CUT = """\
+program cut
+given
+    L: matrix[n, n]
+choose
+    X: psd[n, n]
+maximize
+    trace(L @ X)
+subject to
+    unit: diag(X) == 1
+"""
+
+
+def test_a_point_of_a_large_program_is_moved_inside_and_its_last_multipliers_prove_the_bound(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """SCS misses the equations, and its first multipliers are rough; a second problem may take too long."""
+
+    def too_long(*_: object, **__: object) -> None:
+        raise AssertionError("a second problem")
+
+    monkeypatch.setattr(problem_for_bound_or_inner_point, "SECONDS_INSIDE", 0.0)
+    monkeypatch.setattr(problem_for_bound_or_inner_point, "lower_node_by_node", too_long)
+    edges = np.triu(rng.random((16, 16)) < 0.5, 1).astype(float)
+    laplacian = np.diag((edges + edges.T).sum(axis=0)) - edges - edges.T
+    s = solve([[1]], Program.parse(CUT), givens={"L": laplacian}, solver="scs")
+    x = cp.Variable((16, 16), PSD=True)
+    best = cp.Problem(cp.Maximize(cp.trace(laplacian @ x)), [cp.diag(x) == 1]).solve("CLARABEL")
+    assert s.bound_grade == "proved" and s.gap <= GAP
+    assert s.objective == pytest.approx(best, rel=GAP)
