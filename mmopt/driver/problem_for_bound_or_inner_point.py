@@ -25,7 +25,7 @@ from mmopt.driver.judge.score_and_meaning import Candidate, candidate, gap_left,
 from mmopt.driver.task_and_plan import Task
 from mmopt.errors import Error, SolverError, TimeLimitError
 from mmopt.language.evaluate.number_systems import splits
-from mmopt.language.syntax.syntax_tree import names_in
+from mmopt.language.syntax.syntax_tree import Declaration, names_in
 from mmopt.limits import ended_after
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS
@@ -42,6 +42,7 @@ SECONDS_UNASKED, TIMES_UNASKED = 5.0, 3.0
 MOST_HALVES = 40  # the least part of the way to a point inside that is tried, as a power of a half
 NEARER = 0.1  # of a miss: a point that misses less is worth another try
 MAY_COST = 0.1  # part of the tolerance that a proof may cost that the objective is not below the optimum
+MOST_LOST = 0.1  # part of the objective that a move inside may cost
 SECONDS_INSIDE = 10.0  # for a point inside
 
 
@@ -169,19 +170,21 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
         or not upper_value(instance.program.objective, point.env)[1]
     ):
         return point
-    inner, best = _inner_point(instance, point.variables, clock), None
-    if not inner and not point.is_feasible:
-        inner = _mean_point(instance, point.variables)
-    first, middle, last = 0, 0, MOST_HALVES if inner else -1
-    while first <= last and not clock.is_over:
-        part = 0.5**middle
-        moved = {n: (1.0 - part) * v + part * inner[n] for n, v in point.variables.items()}
-        tried = candidate(instance, moved)
-        if tried.is_feasible and (best is None or tried.proved >= best.proved):
-            best, first = tried, middle + 1
-        else:
-            last = middle - 1
-        middle = (first + last) // 2
+    best = None
+    for inner in _points_inside(instance, point, clock):
+        first, middle, last = 0, 0, MOST_HALVES
+        while first <= last and not clock.is_over:
+            part = 0.5**middle
+            moved = {n: (1.0 - part) * v + part * inner[n] for n, v in point.variables.items()}
+            tried = candidate(instance, moved)
+            if tried.is_feasible and (best is None or tried.proved >= best.proved):
+                best, first = tried, middle + 1
+            else:
+                last = middle - 1
+            middle = (first + last) // 2
+        if best and abs(best.objective - point.objective) <= MOST_LOST * max(1.0, abs(point.objective)):
+            break
+        best = None
     if best is None and not point.is_feasible and not clock.is_over:
         # Scaled by its own numbers, the program may have a point that misses its lines by much less.
         nearer = candidate(instance, _inner_point(instance, point.variables, clock, False) or point.variables)
@@ -194,15 +197,25 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
     return best if best.proved and abs(best.objective - point.objective) <= most else point
 
 
-def _mean_point(instance: Instance, values: Mapping[str, Any]) -> dict[str, Array]:
-    """A point far inside the declarations, of the same trace and mean: what equations of a diagonal keep."""
-    kinds, middle = {d.name: d for d in instance.program.choose}, dict(values)
-    for name, value in values.items():
-        if kinds[name].kind == "psd":
-            middle[name] = np.eye(len(value)) * (np.trace(value) / max(len(value), 1))
-        elif kinds[name].sign:
-            middle[name] = np.full_like(value, np.mean(value))
-    return middle
+def _points_inside(instance: Instance, point: Candidate, clock: Clock) -> Iterator[Mapping[str, Any]]:
+    """Points that may be inside all lines: a solver's; for a point that misses lines, simple ones as well.
+
+    Of these the first is far inside the declarations and keeps the trace and the mean, as ``diag(X) == 1``
+    needs it; the others are on the ray from the origin, which homogeneous lines allow.
+    """
+    values, kinds = point.variables, {d.name: d for d in instance.program.choose}
+    if inner := _inner_point(instance, values, clock):
+        yield inner
+    if not point.is_feasible:
+        yield {n: _mean(kinds[n], v) for n, v in values.items()}
+        yield from ({n: scale * v for n, v in values.items()} for scale in (0.0, 2.0))
+
+
+def _mean(d: Declaration, value: Array) -> Array:
+    """The mean in each entry of a value with a sign; of a psd one the multiple of I that has its trace."""
+    if d.kind == "psd":
+        return np.eye(len(value)) * (np.trace(value) / max(1, len(value)))
+    return np.full_like(value, np.mean(value)) if d.sign else value
 
 
 @np.errstate(all="ignore")

@@ -62,6 +62,7 @@ class Best:
     derived: Derived | None = None  # a bound read off the program's constraints
     stages: list[Stage] = field(default_factory=list)  # of all solvers that were run for it
     moved: Mapping[str, float] = field(default_factory=dict)  # as ``_moves``, once it is settled
+    lost: float = 0.0  # by the move inside, of the objective
 
     def offer(
         self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
@@ -115,6 +116,7 @@ class Best:
         """Move the point of a user's program, where it misses lines, to one at which they hold."""
         if self.point is not None and may_move(self.instance) and not clock.is_over:
             moved = moved_inside(self.instance, self.point, clock, tolerance)
+            self.lost = abs(moved.objective - self.point.objective) / max(1.0, abs(moved.objective))
             self.uncharged = self.uncharged if moved is self.point else moved
             self.point = moved
 
@@ -319,6 +321,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     if scaled and stop != Stop.REACHED and may_move(instance) and point is best.point:
         refuse_far_point(instance, scaled, point, best.uncharged)
     remarks = {
+        f"the point of {row.name} misses lines; the nearest inside of all found is "
+        f"{best.lost:.1e} off its objective": best.lost > options.tolerance,
         f"{row.name} found no point ({last.raw}): this one comes from a diagnosis": point is not solver_point,
         f"no point that {row.name} had by then is better than the baseline {baseline_name}, which this is": (
             bool(baseline_name)

@@ -8,6 +8,7 @@ import re
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.linalg
 from edited_programs import without_reach
 from named_workloads import random_workload
 from query_rows import haar
@@ -596,3 +597,33 @@ def test_a_point_of_a_large_program_is_moved_inside_and_its_last_multipliers_pro
     best = cp.Problem(cp.Maximize(cp.trace(laplacian @ x)), [cp.diag(x) == 1]).solve("CLARABEL")
     assert s.bound_grade == "proved" and s.gap <= GAP
     assert s.objective == pytest.approx(best, rel=GAP)
+
+
+RICCATI = """\
+program riccati
+given
+    A: matrix[n, n]
+    B: matrix[n, m]
+choose
+    P: symmetric[n, n]
+maximize
+    trace(P)
+subject to
+    all: [[A.T @ P @ A - P + eye(n), A.T @ P @ B], [B.T @ P @ A, eye(m) + B.T @ P @ B]] >> 0
+"""
+
+
+def test_a_point_is_moved_towards_the_origin_where_no_solver_gives_one_inside(
+    subtests: pytest.Subtests,
+) -> None:
+    """What that costs is said; a point that is another one altogether is not taken."""
+    for seed, part in [(110, 1e-7), (58, 1e-3)]:
+        with subtests.test(seed=seed):
+            rng = np.random.default_rng(seed)
+            n, m = int(rng.integers(2, 7)), int(rng.integers(1, 3))
+            a, b = rng.normal(size=(n, n)) * rng.uniform(0.3, 2.5), rng.normal(size=(n, m))
+            best = np.trace(scipy.linalg.solve_discrete_are(a, b, np.eye(n), np.eye(m)))
+            s = solve([[1]], Program.parse(RICCATI), givens={"A": a, "B": b}, solver="clarabel")
+            assert best * (1.0 - part) <= s.objective <= best * (1.0 + ROUNDING)
+            is_said = any("the nearest inside of all found is " in w for w in s.warnings)
+            assert is_said == (part > GAP)
