@@ -214,8 +214,10 @@ def _points_inside(instance: Instance, point: Candidate, clock: Clock) -> Iterat
 def _mean(d: Declaration, value: Array) -> Array:
     """The mean in each entry of a value with a sign; of a psd one the multiple of I that has its trace."""
     if d.kind == "psd":
-        return np.eye(len(value)) * (np.trace(value) / max(1, len(value)))
-    return np.full_like(value, np.mean(value)) if d.sign else value
+        value = np.diag(np.full(len(value), np.trace(value) / max(1, len(value))))
+    elif d.sign:
+        value = np.full_like(value, np.mean(value))
+    return value
 
 
 @np.errstate(all="ignore")
