@@ -8,8 +8,8 @@ objective has no end is shown on the program itself; what was not shown is worde
 **Conflicts.** In the elastic form of a program all constraints are relaxed by a common slack, the least of
 which is sought. If it is positive the constraints cannot hold together, and the multipliers prove it
 (see below): a feasible point would have slack 0. Constraints whose multipliers are next
-to nothing are then left out, and the proof is sought again for the rest; then one at a time, as multipliers of
-two conflicts of the same slack are mixed. What is left is one conflict, and there may be others. What
+to nothing are then left out, and the proof is sought again for the rest; then one at a time, as conflicts of
+the same slack have multipliers together. What is left is one conflict, and there may be others. What
 declarations promise (a sign, psd) gives no way.
 
 **Growth.** Where a solver says that the objective has no end, the program is solved within two boxes, and the
@@ -206,7 +206,7 @@ class Probe:
 
 
 def conflict(instance: Instance, clock: Clock) -> Probe | None:
-    """All constraints with one slack or, where these are proved to conflict, some that conflict by themselves.
+    """All constraints with one slack or, where these are proved to conflict, a smallest part that does.
 
     The last lines are left out first: of several conflicts the first in the text is named.
     """

@@ -178,14 +178,25 @@ def test_of_two_conflicts_one_is_named() -> None:
 
 def test_a_named_conflict_has_no_line_of_another() -> None:
     """Two of the same slack have multipliers together; without any line of the one named, it is none."""
-    lines = ("a: x >= 1", "b: y >= 1", "c: x + y <= 0", "low: sum(u) >= 1", "high: sum(u) <= 0.2", "z: u <= 9")
+    lines = (
+        "a: x >= 1",
+        "b: y >= 1",
+        "c: x + y <= 0",
+        "low: sum(u) >= 1",
+        "high: sum(u) <= 0.2",
+        "z: u <= 9",
+    )
     for order, named in ((lines, "abc"), (lines[::-1], ("high", "low"))):
         first, hint, _ = refusal(vector(*order), solver="clarabel")
         names = [f"'{name}'" for name in named]
-        assert first == f"'own' has no feasible point: {', '.join(names[:-1])}{',' * (len(names) > 2)} and " + (
-            f"{names[-1]} {PAIR}"
+        assert (
+            first
+            == f"'own' has no feasible point: {', '.join(names[:-1])}{',' * (len(names) > 2)} and "
+            + (f"{names[-1]} {PAIR}")
         )
-        assert hint.startswith("  relax one of them or leave it out; other lines may conflict, too (the nearest")
+        assert hint.startswith(
+            "  relax one of them or leave it out; other lines may conflict, too (the nearest"
+        )
     for kept, is_one in ((lines[:2], False), (lines[1:3], False), (lines[:3:2], False), (lines[:3], True)):
         instance, scaling = scale(bind(Program.parse(vector(*kept)), WORKLOAD))
         nearest = conflict(instance, Clock(60.0))
