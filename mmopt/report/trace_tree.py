@@ -259,11 +259,11 @@ def _stages(solution: Solution) -> Iterator[Trace]:
     for row in solution.stages:
         if (stage := row["stage"]) not in ("check", "plan", "figures"):
             facts: dict[str, Any] = {name: finite(value) for name, value in row.items()}
-            got = {name[5:]: value for name, value in facts.items() if name.startswith("gets ")}
+            handed = {name[5:]: value for name, value in facts.items() if name.startswith("gets ")}
             shown = {
                 name: _shown(name, value, up)
                 for name, value in facts.items()
-                if name not in UNNAMED and name[5:] not in got
+                if name not in UNNAMED and name[5:] not in handed
             }
             words = facts.get("name") or ", ".join(f"{name} {text}" for name, text in shown.items())
             below: list[Trace] = []
@@ -272,7 +272,7 @@ def _stages(solution: Solution) -> Iterator[Trace]:
                 scaled = {"scaling": scales} if stage == "solver" and scales else {}
                 below = [
                     *(
-                        Trace(*pair, facts=got if pair[0] == "gets" else {})
+                        Trace(*pair, facts=handed if pair[0] == "gets" else {})
                         for pair in (scaled | shown).items()
                     ),
                     *map(_round, rounds),

@@ -53,7 +53,7 @@ class Handover:
 
     @property
     def figures(self) -> dict[str, str | int]:
-        """What the solver gets, in words under ``gets``, and each number of them under ``gets`` and its unit.
+        """Words on what the solver gets, under ``gets``, and each number of them under ``gets`` and its unit.
 
         Cones, where known, by kind and size; a quadratic objective; rows, columns and nonzeros of the matrix.
         """
