@@ -257,6 +257,13 @@ def test_multipliers_below_a_derived_bound_are_those_that_it_was_derived_from() 
     assert not np.array_equal(values, s.multipliers["small"])
     outside = derived(values - np.array([0.0, 1e-7, 1e-7]))
     assert outside.multipliers["small"].min() == 0.0, "what is kept is what the bound was computed from"
+    one = solve(w, Program.parse(f"{OWN}    total: sum(x) <= 0.3\n"))
+    total = multipliers(trace(one))["of total"]
+    assert (
+        total.facts == {"entries": 1, "values": float(one.derived_from["line total"])}
+        and total.facts["values"]
+    )
+    assert total.words == f"{total.facts['values']:.6g}"
     many = solve(Workload.from_matrix(np.tri(8)), Program.parse(OWN))
     (small,) = multipliers(trace(many)).values()
     y = many.derived_from["line small"]
