@@ -362,7 +362,7 @@ def solver_stage(
         "name": f"{row.name} {row.version}",
         "seconds": clock.elapsed,
         "cells": n if (n := instance.workload.n) < 2**53 else float(n),  # what a file holds
-        **({"gets": clock.handed} if is_conic else {}),
+        **({"gets": "", **clock.handed} if is_conic else {}),
         **{f"{name} took": seconds for name, seconds in (seconds_of or {}).items()},
         "it says": None if last is None else last.raw,
         "iterations": None if last is None else last.iterations,

@@ -158,7 +158,14 @@ def solve(
         plan = plan_solve(checked, workload, named, reduce=reduce, solver=row)
         stages: tuple[Stage, ...] = (
             {"stage": "check", "seconds": began - started},
-            {"stage": "plan", "seconds": time.monotonic() - planning},
+            {
+                "stage": "plan",
+                "seconds": time.monotonic() - planning,
+                "parts": len(plan.parts),
+                "columns of the largest matrix": n
+                if (n := plan.largest) < 2**53
+                else float(n),  # what a file holds
+            },
         )
         point = None if strategy is None else adopt(plan.instance, strategy)
         with blas_threads(plan.largest, threads) if plan.split else nullcontext():

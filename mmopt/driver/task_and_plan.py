@@ -85,7 +85,7 @@ class SolvePlan:
     @property
     def largest(self) -> int:
         """The number of columns of the largest matrix in a solve."""
-        return max((part.largest for part in self.factors.values()), default=self.instance.largest())
+        return max((part.largest for part in self.parts), default=self.instance.largest())
 
     @property
     def lines(self) -> tuple[str, ...]:

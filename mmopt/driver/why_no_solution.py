@@ -8,8 +8,9 @@ objective has no end is shown on the program itself; what was not shown is worde
 **Conflicts.** In the elastic form of a program all constraints are relaxed by a common slack, the least of
 which is sought. If it is positive the constraints cannot hold together, and the multipliers prove it
 (see below): a feasible point would have slack 0. Constraints whose multipliers are next
-to nothing are then left out, and the proof is sought again for the rest. What declarations promise (a sign,
-psd) gives no way.
+to nothing are then left out, and the proof is sought again for the rest; then one at a time, as conflicts of
+the same slack have multipliers together. What is left is one conflict, and there may be others. What
+declarations promise (a sign, psd) gives no way.
 
 **Growth.** Where a solver says that the objective has no end, the program is solved within two boxes, and the
 difference of the points is the direction that is tried. Where one ends somewhere on the way and calls that
@@ -192,7 +193,8 @@ class Probe:
     """The least slack of some constraints, with the point (in the scale of the instance), and what is proved.
 
     names : of the constraints. weights : the largest multiplier of each; inf where the solver gives none.
-    proof : that the constraints cannot hold together, or None.
+    proof : that the constraints cannot hold together, or None. is_minimal : leaving out any one of them was
+    tried, and nothing was proved then.
     """
 
     names: tuple[str, ...]
@@ -200,16 +202,27 @@ class Probe:
     point: Mapping[str, Array]
     proof: Proof | None
     weights: Mapping[str, float]
+    is_minimal: bool = False
 
 
 def conflict(instance: Instance, clock: Clock) -> Probe | None:
-    """All constraints with one slack or, where fewer are proved to conflict by themselves, those."""
+    """All constraints with one slack or, where these are proved to conflict, a smallest part that does.
+
+    The last lines are left out first: of several conflicts the first in the text is named.
+    """
     whole = probe(instance, [c.name for c in instance.program.constraints if not is_rank(c)], clock)
     if whole is None or whole.proof is None:
         return whole
+
+    def proved(names: Collection[str]) -> Probe | None:
+        fewer = None if clock.is_over else probe(instance, names, clock, REACH_OF_PROOF)
+        return None if fewer is None or fewer.proof is None else fewer
+
     least = LEAST_WEIGHT * max((w for w in whole.weights.values() if np.isfinite(w)), default=0.0)
-    fewer = probe(instance, [n for n in whole.names if whole.weights[n] >= least], clock, REACH_OF_PROOF)
-    return whole if fewer is None or fewer.proof is None else replace(fewer, point=whole.point)
+    fewest = proved([n for n in whole.names if whole.weights[n] >= least]) or whole
+    for name in reversed(fewest.names):
+        fewest = proved([n for n in fewest.names if n != name]) or fewest
+    return replace(fewest, point=whole.point, is_minimal=len(fewest.names) == 1 or not clock.is_over)
 
 
 def probe(
@@ -543,7 +556,9 @@ def infeasible_error(instance: Instance, nearest: Probe, proof: Proof, scaling: 
     up_to = f" with numbers up to {reach}" if reach else ""
     line = worst_line(instance, scaling.undone(nearest.point, {})[0], nearest.names)
     near = f" (the nearest point found {line.missed(instance)})" if line is not None else ""
-    out = "relax it or leave it out" if len(lines) == 1 else "relax one of them or leave it out"
+    one = "one of them or leave it" if nearest.is_minimal else "some of them or leave them"
+    out = f"relax {'it or leave it' if len(lines) == 1 else one} out"
+    out += "; other lines may conflict, too" * (len(lines) < len(instance.program.constraints))
     return SolverError(
         f"'{instance.program.name}' has no feasible point{up_to}: {named} {says}{with_promised}",
         hint=f"{out}{near}\n  proved by multipliers with a residual of {proof.residual:.0e}{for_points}",

@@ -5,24 +5,30 @@ solvers with scaling and cones, points, rounds of a search, repair; the judge. A
 solution and what ``explain`` knows: nothing is solved here.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from typing import Any
 
+import numpy as np
 from rich.tree import Tree
 
+from mmopt.driver.judge.derived_bound import Derived
+from mmopt.driver.judge.score_and_meaning import multiplier_as_declared
 from mmopt.errors import SolverError
-from mmopt.language import Program
+from mmopt.language import Program, check
 from mmopt.language.typeset import plain_words
+from mmopt.numerics.component_arrays import Level, as_value, each_array
 from mmopt.report.explain import explain
-from mmopt.report.explain.explained_facts import QUADRATIC, Facts, plain_data
+from mmopt.report.explain.explained_facts import QUADRATIC, Facts, NodeFacts, plain_data
 from mmopt.report.explain.explanation_text_and_latex import captured
 from mmopt.report.solution_recheck_and_history_tables import history_text
 from mmopt.report.table_style import bold, few, figure
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
-from mmopt.results.solution_rows_and_json import few_steps, finite
+from mmopt.results.solution_rows_and_json import few_steps, finite, levels
 from mmopt.workloads import Workload
 
 __all__ = ["Trace", "trace", "trace_to_failure"]
@@ -33,12 +39,14 @@ JUDGED = (
     *("sensitivity", "privacy cost", "warning"),
 )
 FIGURES = (  # the same as numbers, with how each is known
-    *("objective", "objective_grade", "bound", "bound_grade", "derived_bound", "derived_grade", "gap"),
-    *("error", "error_grade", "error_bound", "error_bound_grade", "error_gap", "sensitivity", "privacy_cost"),
+    *("objective", "objective_grade", "bound", "bound_grade", "derived_bound", "derived_grade"),
+    *("gap", "gap_grade", "error", "error_grade", "error_bound", "error_bound_grade"),
+    *("error_gap", "error_gap_grade", "sensitivity", "privacy_cost"),
 )
 SCALES = {"queries": "the norm of W / √n; a Gram matrix ÷ its square", "targets": "a privacy cost near 1"}
 UNNAMED = ("stage", "name", "seconds", "certified")  # of a stage, what is no line below it
 ENTRIES_SHOWN = 16  # of eigenvalues or of a direction; of more the first and the last
+MULTIPLIERS_SHOWN = 6  # of a line, one by one
 
 
 @dataclass(frozen=True)
@@ -81,10 +89,12 @@ def trace(solution: Solution, workload: WorkloadLike | None = None) -> Trace:
     ResultError : the workload is not that of the solution.
     """
     s, queries = solution, None if workload is None else as_workload(workload)
-    seconds: dict[Any, Any] = {row["stage"]: row.get("seconds") for row in s.stages}
-    judged = tuple(Trace(name, text) for name, text in s.rows() if name in JUDGED)
+    rows: dict[Any, Mapping[str, Any]] = {row["stage"]: row for row in s.stages}
     figures = {name: value for name, value in s.summary().items() if name in FIGURES}
-    judge = Trace("judge", "the text at the repaired point", seconds.get("figures"), judged, figures)
+    judged = tuple(_judged(name, text, figures, s) for name, text in s.rows() if name in JUDGED)
+    judge = Trace(
+        "judge", "the text at the repaired point", rows.get("figures", {}).get("seconds"), judged, figures
+    )
     if s.template:
         return Trace(f"template {s.template}", "no program", s.seconds["total"], (judge,))
     facts = explain(Program.parse(s.program_text), queries, None, s)
@@ -94,7 +104,7 @@ def trace(solution: Solution, workload: WorkloadLike | None = None) -> Trace:
     }
     gets = " ".join(str(row["gets"]) for row in s.stages if "gets" in row)
     nodes = (
-        *_before_solving(s.program_text, facts, seconds, s.reductions, gets),
+        *_before_solving(s.program_text, facts, rows, s.reductions, gets),
         *(Trace(f"step {name}", nodes=(step,)) for name, step in steps.items()),
         *_stages(s),
         judge,
@@ -109,35 +119,61 @@ def trace_to_failure(
     facts = explain(program, workload, givens)
     compiled, cones = facts.compiled, []
     if compiled is not None and compiled.sizes is not None:
-        cones = [Trace(c.kind, f"{c.count:,} of size {c.size:,}, {c.origin}") for c in compiled.sizes.cones]
+        cones = [
+            Trace(
+                c.kind,
+                f"{c.count:,} of size {c.size:,}, {c.origin}",
+                facts={"count": c.count, "size": c.size},
+            )
+            for c in compiled.sizes.cones
+        ]
     reductions = compiled.reductions if compiled else ()
+    gets = plain_data(compiled.matrix) if compiled and compiled.matrix else {}
     nodes = (
         *_before_solving(program.text, facts, {}, reductions, "quadratic" if cones else ""),
-        *([Trace("solver", compiled.choice or compiled.refusal, nodes=tuple(cones))] if compiled else []),
+        *(
+            [Trace("solver", compiled.choice or compiled.refusal, None, tuple(cones), gets)]
+            if compiled
+            else []
+        ),
         Trace("error", str(error)),
     )
     return Trace(program.name, f"{program.title or 'no title'}; no solution", None, nodes)
 
 
 def _before_solving(
-    text: str, facts: Facts, seconds: Mapping[str, Any], reductions: Sequence[str], gets: str
+    text: str, facts: Facts, rows: Mapping[str, Mapping[str, Any]], reductions: Sequence[str], gets: str
 ) -> Iterator[Trace]:
-    """Text, lines, numbers and reductions; ``gets``: what conic solvers got, in words, "" where none did."""
+    """Text, lines, numbers and reductions.
+
+    rows : the stages by name. gets : what conic solvers got, in words, "" where none did.
+    """
     statements = (
         Trace(x.label or "and", f"{x.formula.plain}   {plain_words(x.words)}") for x in facts.statements
     )
     size = f"{len(text.splitlines())} lines, class {facts.problem_class}"
     yield Trace("text", "; ".join(filter(None, [size, facts.cite])), nodes=tuple(statements))
-    yield Trace("checked", "before any number is known", seconds.get("check"), tuple(_lines(gets, facts)))
+    yield Trace(
+        "checked",
+        "before any number is known",
+        rows.get("check", {}).get("seconds"),
+        tuple(_lines(gets, facts)),
+        {"lines": len(facts.lines), **_surveyed(*(side for line in facts.lines for side in line.sides))},
+    )
     if (compiled := facts.compiled) is not None:
         yield Trace(
             "instance",
             f"{compiled.workload}; {', '.join(f'{name} = {size:,}' for name, size in compiled.dims)}",
-            nodes=tuple(Trace(g.name.plain, f"{g.shape}, {g.origin}: {g.figures}") for g in compiled.givens),
-            facts=dict(compiled.dims),
+            nodes=tuple(
+                Trace(g.name.plain, f"{g.shape}, {g.origin}: {g.figures}", facts=g.numbers)
+                for g in compiled.givens
+            ),
+            facts={**compiled.counts, "sizes": dict(compiled.dims)},
         )
     by = tuple(Trace("by", line) for line in reductions)
-    yield Trace("reduced", "" if by else "nothing", seconds.get("plan"), by, {"reductions": len(by)})
+    plan = {"seconds": None, **rows.get("plan", {})}
+    sizes = {"reductions": len(by), **{name: value for name, value in plan.items() if name not in UNNAMED}}
+    yield Trace("reduced", "" if by else "nothing", plan["seconds"], by, sizes)
 
 
 def _lines(gets: str, facts: Facts) -> Iterator[Trace]:
@@ -146,7 +182,14 @@ def _lines(gets: str, facts: Facts) -> Iterator[Trace]:
     """
     handed = {h.name: h.how for h in facts.compiled.handed} if facts.compiled and gets else {}
     for line in facts.lines:
-        sides = [Trace(s.curvature, f"{s.formula.plain}   {s.rule}") for s in line.sides]
+        sides = [
+            Trace(
+                s.curvature,
+                f"{s.formula.plain}   {s.rule}",
+                facts={"curvature": s.curvature, "sign": s.sign or "any", "shape": s.shape, **_surveyed(s)},
+            )
+            for s in line.sides
+        ]
         # Another solver than the one that is explained may have got the objective in cones.
         cones = [
             Trace("handed over", words)
@@ -158,6 +201,55 @@ def _lines(gets: str, facts: Facts) -> Iterator[Trace]:
         yield Trace(name, "chosen", nodes=tuple(Trace("handed over", plain_words(words)) for words in how))
 
 
+def _surveyed(*sides: NodeFacts) -> dict[str, Any]:
+    """How many nodes expressions have, and how many of these are of each curvature and sign."""
+    nodes = list(sides)
+    for node in nodes:  # those below it are appended, and have their turn
+        nodes += node.parts
+    return {
+        "nodes": len(nodes),
+        "curvatures": dict(Counter(node.curvature for node in nodes)),
+        "signs": dict(Counter(node.sign or "any" for node in nodes)),
+    }
+
+
+def _judged(name: str, text: str, figures: Mapping[str, Any], solution: Solution) -> Trace:
+    """A row of the judge with its figure; below a bound the multipliers from which it was computed."""
+    key = {"total error": "error"}.get(name, name.replace(" ", "_"))
+    facts = {one: value for one, value in figures.items() if one in (key, f"{key}_grade")}
+    # One in factors is the product of theirs, each with multipliers of its own.
+    is_bound = key in ("bound", "derived_bound") and facts.get(key) is not None and not solution.is_in_factors
+    return Trace(name, text, None, tuple(_multipliers(solution, facts[key]) if is_bound else ()), facts)
+
+
+def _multipliers(solution: Solution, bound: float) -> Iterator[Trace]:
+    """The multipliers of a bound, in their cones, as they enter it; none of a 0 that a sign may prove."""
+    s, program = solution, Program.parse(solution.program_text)
+    objective, is_shared = check(program).objective, program.bound == "l2_strategy"
+    if bound == 0 and objective is not None and objective.sign == (1 if s.sense == "minimize" else -1):
+        return
+    derived = {f"of {line}": y for line, y in Derived(None, saved=s.derived_from).multipliers.items()}
+    values = {"sensitivity": s.error_multipliers} if is_shared else s.multipliers
+    certified = {
+        f"of {m.key}" if m.dual_of else m.key: each_array(
+            as_value(values[m.key]), partial(multiplier_as_declared, m.declaration)
+        )
+        for m in (Program.load("l2_strategy") if is_shared else program).multipliers
+        if m.key in values
+    }
+    for name, value in (derived if bound == s.derived_bound and not is_shared else certified).items():
+        words, facts = "by component", dict[str, Any]()
+        if isinstance(value, np.ndarray) and value.size <= MULTIPLIERS_SHOWN:
+            words = few([figure(y) for y in value.ravel().tolist()], "  ")
+            facts = {"entries": value.size, "values": value.tolist()}
+        elif isinstance(value, np.ndarray | Level):
+            y, often = (np.ravel(part) for part in levels(value))
+            facts = {"entries": int(often.sum()), "norm": float(np.linalg.norm(y * np.sqrt(often)))}
+            facts |= {"least": float(y.min()), "largest": float(y.max())}
+            words = ", ".join(f"{what} {figure(number)}" for what, number in facts.items())
+        yield Trace(f"multiplier {name}{' of l2_strategy' * is_shared}", words, facts=facts)
+
+
 def _stages(solution: Solution) -> Iterator[Trace]:
     """Every solver with what it got, every point, round and repair, in their order."""
     scales = ", ".join(
@@ -167,13 +259,24 @@ def _stages(solution: Solution) -> Iterator[Trace]:
     for row in solution.stages:
         if (stage := row["stage"]) not in ("check", "plan", "figures"):
             facts: dict[str, Any] = {name: finite(value) for name, value in row.items()}
-            shown = {name: _shown(name, value, up) for name, value in facts.items() if name not in UNNAMED}
+            handed = {name[5:]: value for name, value in facts.items() if name.startswith("gets ")}
+            shown = {
+                name: _shown(name, value, up)
+                for name, value in facts.items()
+                if name not in UNNAMED and name[5:] not in handed
+            }
             words = facts.get("name") or ", ".join(f"{name} {text}" for name, text in shown.items())
             below: list[Trace] = []
             if stage in ("solver", "kernel"):
                 rounds = [one for one in solution.history if "certified" not in one]
                 scaled = {"scaling": scales} if stage == "solver" and scales else {}
-                below = [*(Trace(*pair) for pair in (scaled | shown).items()), *map(_round, rounds)]
+                below = [
+                    *(
+                        Trace(*pair, facts=handed if pair[0] == "gets" else {})
+                        for pair in (scaled | shown).items()
+                    ),
+                    *map(_round, rounds),
+                ]
             yield Trace(str(stage), words, facts.get("seconds"), tuple(below), facts)
 
 

@@ -52,20 +52,36 @@ class Handover:
         return getattr(self.data.get("P"), "nnz", 0) > 0
 
     @property
-    def words(self) -> str:
-        """In words, what the solver gets: cones, where known, a quadratic objective, the matrix."""
+    def figures(self) -> dict[str, str | int]:
+        """Words on what the solver gets, under ``gets``, and each number of them under ``gets`` and its unit.
+
+        Cones, where known, by kind and size; a quadratic objective; rows, columns and nonzeros of the matrix.
+        """
         dims, (rows, columns, nonzeros) = self.data.get("dims"), self.matrix_size
-        parts = []
-        if dims is not None:
-            plain = {"equation": dims.zero, "inequality": dims.nonneg, "exponential cone": dims.exp}
-            sized = {"second-order cone": dims.soc, "psd cone": dims.psd}
-            parts += [counted(number, name) for name, number in plain.items() if number]
-            parts += [
-                f"{counted(n, name)} of size {k}" for name in sized for k, n in Counter(sized[name]).items()
-            ]
-            parts += [counted(len(dims.p3d), "power cone")] * bool(dims.p3d)
+        kinds: dict[str, Mapping[int, int]] = (
+            {}
+            if dims is None
+            else {
+                "equation": {0: dims.zero},
+                "inequality": {0: dims.nonneg},
+                "exponential cone": {0: dims.exp},
+                "second-order cone": Counter(dims.soc),
+                "psd cone": Counter(dims.psd),
+                "power cone": {0: len(dims.p3d)},
+            }
+        )
+        cones = [
+            (kind, f" of size {k}" * bool(k), int(n)) for kind in kinds for k, n in kinds[kind].items() if n
+        ]
+        parts = [f"{counted(n, kind)}{size}" for kind, size, n in cones]
         parts += ["a quadratic objective"] * self.is_quadratic
-        return ", ".join([*parts, f"{rows:,} × {columns:,} with {nonzeros:,} nonzeros"])
+        return {
+            "gets": ", ".join([*parts, f"{rows:,} × {columns:,} with {nonzeros:,} nonzeros"]),
+            **{f"gets {counted(2, kind)[2:]}{size}": n for kind, size, n in cones},
+            "gets rows": int(rows),
+            "gets columns": int(columns),
+            "gets nonzeros": int(nonzeros),
+        }
 
     def named(self, raw: Any) -> Named:
         """Variables and multipliers by the program's names, from a solver's raw solution."""

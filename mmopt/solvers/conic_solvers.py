@@ -328,7 +328,7 @@ class _SolverRun:
 def run(row: SolverRow, lowered: Lowered, options: Options, clock: Clock) -> Generator[Point, None, None]:
     """Points of increasing accuracy; the consumer stops when its certified gap is reached."""
     handed = hand_over(lowered, row.cvxpy, quadratic=row.quadratic)  # cvxpy keeps it for its own runs
-    clock.hand_over(handed.words)
+    clock.hand_over(handed.figures)
     limit, used = options.max_iterations or MOST_ITERATIONS, total([])
     by_name = {"clarabel": _clarabel_of_quadratic, "scs": _scs}.get(row.name, _by_cvxpy)
     runs = by_name if row.function is None else partial(_by_function, row)

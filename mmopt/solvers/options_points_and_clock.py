@@ -177,7 +177,7 @@ class Clock:
     interrupted: bool = False
     compiling: bool = False  # whether no solver has begun, which could hand over a point
     handed_over: float = 0.0  # seconds until the solver had the problem: the rest of compiling
-    handed: str = ""  # what it got, in words
+    handed: Mapping[str, str | int] = field(default_factory=dict)  # what it got, as ``Handover.figures``
     _before: Any = None  # the handler of Ctrl-C before
 
     def __enter__(self) -> Clock:
@@ -195,9 +195,9 @@ class Clock:
             raise KeyboardInterrupt
         self.interrupted = True
 
-    def hand_over(self, words: str) -> None:
-        """Note that the solver has the problem now: what it got, in ``words``."""
-        self.handed = words
+    def hand_over(self, figures: Mapping[str, str | int]) -> None:
+        """Note that the solver has the problem now; ``figures`` : what it got (``Handover.figures``)."""
+        self.handed = figures
         self.handed_over, self.compiling = self.elapsed, False
 
     def watch(self, intermediate_result: Any) -> None:

@@ -5,6 +5,7 @@ Guards why_no_solution.py.
 
 import itertools
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from mmopt.compiler import Scaling, bind, scale
 from mmopt.driver.why_no_solution import (
     Probe,
     Proof,
+    conflict,
     explain_failure,
     find_growth,
     infeasible_error,
@@ -153,6 +155,8 @@ def test_the_lines_that_cannot_hold_together(case: str, solver: str) -> None:
     first, hint, proof = refusal(text, solver=solver)
     assert first == f"'own' has no feasible point: {conflict}"
     out = "relax one of them or leave it out" if PAIR in conflict else "relax it or leave it out"
+    lines = [f"'{c.name}'" for c in Program.parse(text).constraints]
+    out += "" if all(line in conflict for line in lines) else "; other lines may conflict, too"
     near = rf"\(the nearest point found misses {missed} by \d\.\de[+-]\d\d, relatively\)"
     assert re.fullmatch(f"  {out} {near}", hint)
     assert PROOF.fullmatch(proof)
@@ -170,6 +174,36 @@ def test_the_scale_of_the_workload_changes_nothing(factor: float) -> None:
 def test_of_two_conflicts_one_is_named() -> None:
     text = vector("low: u >= 2", "high: u <= 1", "total: x >= 3", "least: x <= 1", "other: y >= 0")
     assert refusal(text)[0] == f"'own' has no feasible point: 'total' and 'least' {PAIR}"
+
+
+def test_a_named_conflict_has_no_line_of_another() -> None:
+    """Two of the same slack have multipliers together; without any line of the one named, it is none."""
+    lines = (
+        "a: x >= 1",
+        "b: y >= 1",
+        "c: x + y <= 0",
+        "low: sum(u) >= 1",
+        "high: sum(u) <= 0.2",
+        "z: u <= 9",
+    )
+    for order, named in ((lines, "abc"), (lines[::-1], ("high", "low"))):
+        first, hint, _ = refusal(vector(*order), solver="clarabel")
+        names = [f"'{name}'" for name in named]
+        assert (
+            first
+            == f"'own' has no feasible point: {', '.join(names[:-1])}{',' * (len(names) > 2)} and "
+            + (f"{names[-1]} {PAIR}")
+        )
+        assert hint.startswith(
+            "  relax one of them or leave it out; other lines may conflict, too (the nearest"
+        )
+    for kept, is_one in ((lines[:2], False), (lines[1:3], False), (lines[:3:2], False), (lines[:3], True)):
+        instance, scaling = scale(bind(Program.parse(vector(*kept)), WORKLOAD))
+        nearest = conflict(instance, Clock(60.0))
+        assert nearest is not None and (nearest.proof is not None, nearest.is_minimal) == (is_one, is_one)
+    assert nearest is not None and nearest.proof is not None
+    early = infeasible_error(instance, replace(nearest, is_minimal=False), nearest.proof, scaling)
+    assert "\n  relax some of them or leave them out (the nearest" in str(early)
 
 
 def test_queries_go_by_their_labels(tmp_path: Any) -> None:

@@ -185,6 +185,12 @@ CASES = (
         ),
         r"((?:missed before|missed after|by part|iterations?|nuclear|clarabel) +)[-+.\de]+",
     ),
+    Case(
+        "trace-json",
+        "solve",
+        ("solve total.yaml --program l2_strategy --solver conic --no-reduce --trace --json",),
+        r'("(?:missed (?:before|after)|X moved by part|iteration|\w+ took|words)": ).*$|(?<=clarabel )[\d.]+',
+    ),
     Case("programs", "exact", ("programs", "programs --solvers", "--help")),
     Case(
         "help",
@@ -336,7 +342,11 @@ CASES = (
     Case(
         "infeasible",
         "exact",
-        ("solve total.yaml --program empty.program", "solve total.yaml --program empty.program --solver scs"),
+        (
+            "solve total.yaml --program empty.program",
+            "solve total.yaml --program empty.program --solver scs",
+            "solve total.yaml --program twice.program",
+        ),
     ),
     Case(
         "too-large",

@@ -78,6 +78,11 @@ privacy: {epsilon: 1.0, delta: 1.0e-6}
     "shape.program": edited("shape", "trace(W @ inv(X) @ W.T)", "trace(W.T @ inv(X) @ W)"),
     "word.program": edited("word", "nuclear(W @", "nuklear(W @"),
     "empty.program": edited("empty", "diag(X) <= 1\n", "diag(X) <= 1\n    high: diag(X) >= 2\n"),
+    "twice.program": edited(
+        "twice",
+        "diag(X) <= 1\n",
+        "diag(X) <= 1\n    high: diag(X) >= 2\n    low: trace(X) <= 1\n    more: trace(X) >= 2\n",
+    ),
     "dims.program": edited("dims", "vector[n] >= 0 from", "vector[k] >= 0 from"),
     "weak.program": edited("weak", "nuclear(W @ diag(sqrt(d)))**2", "2 * nuclear(W @ diag(sqrt(d)))**2"),
 }

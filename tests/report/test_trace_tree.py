@@ -6,6 +6,7 @@ Guards trace_tree.py and run_solver.py (seconds of stages).
 import html
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import mmopt
 from mmopt import Program, Solution, Workload, solve, trace
 from mmopt.compiler import bind, scale
 from mmopt.driver import solve_convex
+from mmopt.driver.judge.derived_bound import recomputed
+from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.errors import UndecidedError
 from mmopt.report.trace_tree import Trace
 
@@ -68,7 +71,18 @@ def test_a_conic_solver_says_what_it_got() -> None:
     assert solver.words == f"clarabel {s.solver_version}"
     (handed,) = (node for node in named(tree, "minimize") if node.nodes)
     assert [node.name for node in handed.nodes] == ["convex", "handed over"]
-    assert dict(named(tree, "W")[0].facts) == {} and "workload.root" in named(tree, "W")[0].words
+    (root,) = named(tree, "W")
+    assert "workload.root" in root.words and root.facts["rank"] == 5
+    assert root.facts["norm"] == pytest.approx(np.linalg.norm(PREFIX.root))
+    # tr(W inv(X) W.T), diag(X) and 1 are the sides; X in two, W twice.
+    (checked,) = named(tree, "checked")
+    sides = [side for line in checked.nodes for side in line.nodes if "sign" in side.facts]
+    assert checked.facts["lines"] == 2
+    assert [side.facts["curvature"] for side in sides] == ["convex", "affine", "constant"]
+    assert [(side.facts["nodes"], side.facts["sign"]) for side in sides[1:]] == [(2, "≥ 0"), (1, "≥ 0")]
+    assert checked.facts["nodes"] == sum(side.facts["nodes"] for side in sides)
+    for counts in (checked.facts["curvatures"], checked.facts["signs"]):
+        assert sum(counts.values()) == checked.facts["nodes"]
     (repair,) = (node for node in named(tree, "repair") if node.facts)
     assert repair.facts["missed before"] == s.status.violation
     assert 0 <= repair.facts["X moved by part"] < 1e-3
@@ -77,7 +91,19 @@ def test_a_conic_solver_says_what_it_got() -> None:
     (judge,) = named(tree, "judge")
     assert judge.facts["objective"] == s.objective and judge.facts["gap"] == s.gap
     assert judge.facts["bound_grade"] == "proved"
-    assert named(tree, "instance")[0].facts == {"r": 5, "n": 5}
+    assert [dict(node.facts) for node in judge.nodes if node.name == "gap"] == [
+        {"gap": s.gap, "gap_grade": "proved"}
+    ]
+    instance, size = named(tree, "instance")[0], {"r": 5, "n": 5}
+    assert instance.facts == {"queries": 5, "cells": 5, "rank": 5, "sizes": size}
+    (gets,) = named(tree, "gets")
+    assert gets.facts == {
+        "inequalities": 5,
+        "psd cones of size 10": 1,
+        "rows": 60,
+        "columns": 30,
+        "nonzeros": int(below["gets"].split()[-2]),
+    }
     (chosen,) = (node for node in named(tree, "X") if node.words == "chosen")
     assert "follows from a block" in chosen.nodes[0].words
     assert judged == {name: rows[name] for name in judged} and {"objective", "bound", "gap"} <= set(judged)
@@ -102,6 +128,11 @@ def test_parts_are_nodes() -> None:
     tree = trace(s, apart)
     assert [node.words for node in named(tree, "by")] == list(s.reductions) != []
     assert [node.facts["part"] for node in named(tree, "solver")] == [1, 2]
+    assert named(tree, "reduced")[0].facts == {
+        "reductions": 1,
+        "parts": 2,
+        "columns of the largest matrix": 4,
+    }
     assert "part" not in named(tree, "repair")[-1].facts  # of what the parts are lifted to
 
 
@@ -171,6 +202,90 @@ def test_a_bound_off_the_lines_is_a_node_and_files_keep_the_way(tmp_path: Path) 
     assert json.loads(json.dumps(tree.summary(), allow_nan=False))["name"] == "own"
     with pytest.raises(mmopt.ResultError):
         trace(s, PREFIX)
+
+
+def multipliers(tree: Trace, row: str = "bound") -> dict[str, Trace]:
+    (judge,) = [node for node in tree.nodes if node.name == "judge"]
+    return {
+        n.name.removeprefix("multiplier "): n for node in judge.nodes if node.name == row for n in node.nodes
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("l2_strategy", {"solver": "clarabel"}),
+        ("l2_strategy", {}),
+        ("l2_strategy_lmi", {"solver": "clarabel"}),
+        ("fitness_for_use", {}),
+        ("eigen_design", {}),
+        ("minimax_variance", {}),
+    ],
+)
+def test_multipliers_below_a_bound_are_those_of_its_certificate(name: str, options: dict[str, Any]) -> None:
+    """The certificate at what is shown is the bound; at others it is not."""
+    s = solve(PREFIX, name, **options)
+    shown = multipliers(trace(s))
+    is_shared = Program.load(name).bound == "l2_strategy"
+    assert shown and all(key.endswith(" of l2_strategy") == is_shared for key in shown)
+    values = {
+        key.removeprefix("of ").removesuffix(" of l2_strategy"): np.array(node.facts["values"])
+        for key, node in shown.items()
+    }
+    instance = bind(Program.load("l2_strategy" if is_shared else name), PREFIX)
+    assert bound_of(instance, values) == pytest.approx(s.bound, rel=1e-12)
+    first = next(iter(values))
+    for worse in ({**values, first: values[first] ** 2}, {first: np.zeros_like(values[first])}):
+        assert bound_of(instance, worse) != pytest.approx(s.bound, rel=1e-6)
+    (node, *_) = shown.values()
+    assert node.words.split() == [f"{y:.6g}" for y in np.ravel(node.facts["values"])]
+
+
+def test_multipliers_below_a_derived_bound_are_those_that_it_was_derived_from() -> None:
+    """Not the solver's; of many the norm, the least and the largest, in their cone."""
+    w = Workload.from_matrix(np.tri(3))
+    s = solve(w, Program.parse(OWN))
+    (small,) = multipliers(trace(s)).values()
+    instance = bind(Program.parse(OWN), w)
+    values = np.array(small.facts["values"])
+
+    def derived(y: np.ndarray[Any, Any]) -> Any:
+        return recomputed(instance, s.variables, {**s.derived_from, "line small": y})
+
+    assert derived(values).bound == pytest.approx(s.bound, rel=1e-12)
+    assert derived(2 * values).bound != pytest.approx(s.bound, rel=1e-6)
+    assert not np.array_equal(values, s.multipliers["small"])
+    outside = derived(values - np.array([0.0, 1e-7, 1e-7]))
+    assert outside.multipliers["small"].min() == 0.0, "what is kept is what the bound was computed from"
+    one = solve(w, Program.parse(f"{OWN}    total: sum(x) <= 0.3\n"))
+    total = multipliers(trace(one))["of total"]
+    assert (
+        total.facts == {"entries": 1, "values": float(one.derived_from["line total"])}
+        and total.facts["values"]
+    )
+    assert total.words == f"{total.facts['values']:.6g}"
+    many = solve(Workload.from_matrix(np.tri(8)), Program.parse(OWN))
+    (small,) = multipliers(trace(many)).values()
+    y = many.derived_from["line small"]
+    assert small.facts == {"entries": 8, "norm": pytest.approx(np.linalg.norm(y))} | {
+        "least": y.min(),
+        "largest": y.max(),
+    }
+    assert small.words.startswith("entries 8, norm ")
+
+
+def test_a_bound_by_a_sign_or_of_factors_has_no_multipliers_of_its_own() -> None:
+    zero = OWN.replace("sum((V @ x - 1)**2) + norm(x, 1)", "norm(x, 1)")
+    s = solve(Workload.from_matrix(np.tri(3)), Program.parse(zero))
+    unused = {**s.derived_from, "line small": np.ones(3)}  # less than the sign proves
+    assert s.bound == s.derived_bound == 0 and not multipliers(trace(replace(s, derived_from=unused)))
+    side = mmopt.Domain.of(a=[str(i) for i in range(30)], b=[str(i) for i in range(20)])
+    tree = trace(solve(side.product(a="prefix", b="prefix"), "l2_strategy"))
+    assert not multipliers(tree)
+    assert [list(multipliers(node.nodes[0])) for node in tree.nodes if node.name.startswith("step")] == [
+        ["of sensitivity"],
+        ["of sensitivity"],
+    ]
 
 
 def test_every_program_has_its_way(subtests: pytest.Subtests) -> None:

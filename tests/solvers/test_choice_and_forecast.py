@@ -140,7 +140,7 @@ def test_ctrl_c_while_compiling_ends_at_once_and_later_keeps_the_point() -> None
     clock = Clock(60.0, compiling=True)
     with pytest.raises(KeyboardInterrupt):
         clock.press()
-    clock.hand_over("a problem")
+    clock.hand_over({"gets": "a problem"})
     clock.press()
     assert clock.interrupted and clock.is_over
     with pytest.raises(KeyboardInterrupt):

@@ -108,7 +108,7 @@ class LineBounds:
         bound = value if instance.program.sense == "minimize" else -value
         bound = charged_bound(instance, bound) if self.is_charged else bound
         saved = {LEVEL: np.asarray(self.level)}
-        saved |= {f"{LINE} {name}": np.asarray(y) for name, y in multipliers.items()}
+        saved |= {f"{LINE} {name}": np.asarray(y) for name, y in proper.items()}
         saved |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
         return Derived(bound, self.grade, saved, self.why, is_final)
 

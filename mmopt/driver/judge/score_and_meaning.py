@@ -337,11 +337,11 @@ def named_multipliers(instance: Instance, multipliers: Mapping[str, Any]) -> dic
             # One cell: a solver's multiplier is then a number or a 1 x 1 matrix.
             value = value.reshape(shape)
         if value.shape == shape and is_finite(value):
-            named[m.declaration.name] = each_array(value, partial(_multiplier_as_declared, m.declaration))
+            named[m.declaration.name] = each_array(value, partial(multiplier_as_declared, m.declaration))
     return plain(named)
 
 
-def _multiplier_as_declared(d: Declaration, value: Any) -> Any:
+def multiplier_as_declared(d: Declaration, value: Any) -> Any:
     """A multiplier as declared: signs clipped, psd matrices projected."""
     value = (value + value.T) / 2 if d.kind in ("psd", "symmetric") else value
     if d.kind == "psd":

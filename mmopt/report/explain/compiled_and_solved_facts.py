@@ -47,7 +47,7 @@ from mmopt.report.program_tables_and_forecasts import Sizes, sizes_at
 from mmopt.report.solution_recheck_and_history_tables import orbit_label
 from mmopt.report.table_style import duration, figure
 from mmopt.results import Solution
-from mmopt.results.solution_rows_and_json import levels
+from mmopt.results.solution_rows_and_json import finite, levels
 from mmopt.solvers.choice_and_forecast import MOST_SECONDS_INTERIOR
 from mmopt.solvers.conic_problem import hand_over
 from mmopt.solvers.conic_solvers import solver_row
@@ -64,7 +64,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     """The facts of an instance; only with the givens filled in where it is not handed to a conic solver."""
     program, dims = surveyed.checked.program, tuple(instance.sizes().items())
     facts = Compiled(
-        _workload_words(instance, _rank(instance)), dims, tuple(_givens(instance)), reductions=reductions
+        *_size_of_workload(instance, _rank(instance)), dims, tuple(_givens(instance)), reductions=reductions
     )
     if not program.choose:
         return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
@@ -94,7 +94,7 @@ def compiled_in_factors(plan: SolvePlan) -> Compiled:
     """The facts of a product of workloads, of which only the factors are compiled."""
     rank = math.prod(_rank(part.instance) or 0 for part in plan.factors.values())
     return Compiled(
-        _workload_words(plan.instance, rank),
+        *_size_of_workload(plan.instance, rank),
         tuple(plan.instance.sizes().items()),
         (),
         reductions=plan.lines,
@@ -102,13 +102,14 @@ def compiled_in_factors(plan: SolvePlan) -> Compiled:
     )
 
 
-def _workload_words(instance: Instance, rank: int | None) -> str:
-    """The size of the workload, and the rank where it is known."""
+def _size_of_workload(instance: Instance, rank: int | None) -> tuple[str, dict[str, int]]:
+    """The size of the workload, and the rank where it is known, in words and as numbers."""
     workload = instance.workload
     words = f"{counted(workload.m, 'query')} over {counted(workload.n, 'cell')}"
+    counts = {"queries": workload.m, "cells": workload.n}
     if rank is not None:
-        words += f", rank {rank:,}"
-    return f"{words}, rows normalised" if workload.is_normalised else words
+        words, counts["rank"] = f"{words}, rank {rank:,}", rank
+    return f"{words}, rows normalised" if workload.is_normalised else words, counts
 
 
 def _rank(instance: Instance) -> int | None:
@@ -138,22 +139,25 @@ def _givens(instance: Instance) -> Iterator[GivenFacts]:
     origins |= {let.name: "computed (let)" for let in program.lets}
     for name, origin in origins.items():
         value = env[name]
-        preview = None
+        preview, numbers = None, dict[str, float]()
         if _is_restricted(value):
             shape, figures = "by sets", value.columns.words
         elif isinstance(value, Split):
             shape, figures = " × ".join(f"{size:,}" for size in value.shape), _by_component(value)
         elif isinstance(value, Level):
-            figures = f"by orbit: {_figures(np.asarray(value.values)).partition(', sum')[0]}"
+            words, numbers = _figures(np.asarray(value.values))
+            figures = f"by orbit: {words.partition(', sum')[0]}"
+            numbers.pop("sum", None)
             shape = f"vector {value.shape[0]:,}"
         elif np.ndim(value) == 0:
-            shape, figures = "number", figure(float(value))
+            shape, figures, numbers = "number", figure(float(value)), {"value": float(value)}
         else:
             array = np.asarray(value, dtype=float)
             shape = " × ".join(f"{size:,}" for size in array.shape)
-            shape, figures = shape if array.ndim == 2 else f"vector {shape}", _figures(array)
+            shape, (figures, numbers) = shape if array.ndim == 2 else f"vector {shape}", _figures(array)
             preview = _preview(array)
-        yield GivenFacts(name_of(name), origin, shape, figures, preview)
+        finite_only = {what: finite(number) for what, number in numbers.items()}
+        yield GivenFacts(name_of(name), origin, shape, figures, preview, finite_only)
 
 
 def _by_component(value: Split) -> str:
@@ -164,21 +168,26 @@ def _by_component(value: Split) -> str:
     return f"{words}, norm {figure(float(np.sqrt(value.multiplicities @ squares)), 4)}"
 
 
-def _figures(array: Array) -> str:
-    """The range of a vector's or matrix's entries, and its sum or its norm, rank and density, in words."""
+def _figures(array: Array) -> tuple[str, dict[str, float]]:
+    """The range of a vector's or matrix's entries, and its sum or its norm, rank and density."""
     low, high = float(array.min(initial=np.inf)), float(array.max(initial=-np.inf))
     if not array.size:
-        return "empty"
+        return "empty", {}
+    numbers: dict[str, float] = {"least": low, "largest": high}
     entries = (
         f"every entry {figure(low, 4)}" if low == high else f"entries {figure(low, 4)} to {figure(high, 4)}"
     )
     if array.ndim == 1:
-        return f"{entries}, sum {figure(float(array.sum()), 4)}"
-    words = [entries, f"norm {figure(float(np.linalg.norm(array)), 4)}"]
+        numbers["sum"] = float(array.sum())
+        return f"{entries}, sum {figure(numbers['sum'], 4)}", numbers
+    numbers["norm"] = float(np.linalg.norm(array))
+    words = [entries, f"norm {figure(numbers['norm'], 4)}"]
     if array.size <= MOST_ENTRIES:
-        words.append(f"rank {np.linalg.matrix_rank(array):,}")
-    words.append(f"{np.count_nonzero(array) / array.size:.0%} nonzero")
-    return ", ".join(words)
+        numbers["rank"] = int(np.linalg.matrix_rank(array))
+        words.append(f"rank {numbers['rank']:,}")
+    numbers["nonzeros"] = int(np.count_nonzero(array))
+    words.append(f"{numbers['nonzeros'] / array.size:.0%} nonzero")
+    return ", ".join(words), numbers
 
 
 def _preview(array: Array) -> Formula | None:

@@ -4,7 +4,8 @@ Facts are plain frozen data, which the renderers only arrange. Those of the text
 the curvature of every node, its bound in words.
 """
 
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from mmopt.compiler.same_program import is_shipped
@@ -104,7 +105,8 @@ class BoundFacts:
 class GivenFacts:
     """A given, parameter or let with its numbers: their origin, shape and figures.
 
-    ``preview`` has the entries of a small array, the first ones of a long vector.
+    ``preview`` has the entries of a small array, the first ones of a long vector. ``numbers``: the figures as
+    numbers, by what they are.
     """
 
     name: Formula
@@ -112,6 +114,7 @@ class GivenFacts:
     shape: str
     figures: str
     preview: Formula | None
+    numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -149,10 +152,11 @@ class Compiled:
 
     ``refusal`` is the reason why there is no compiled problem; ``handed``, ``sizes`` and ``matrix`` are empty
     then. ``matrix_words`` is the reason why the matrix was not built; ``scaled`` is None when the lines agree
-    on no units.
+    on no units. ``counts``: queries, cells, and the rank where known.
     """
 
     workload: str
+    counts: Mapping[str, int]
     dims: tuple[tuple[str, int], ...]
     givens: tuple[GivenFacts, ...]
     scaled: tuple[Scale, ...] | None = None
