@@ -284,7 +284,7 @@ def test_textbook_programs_are_proved_and_equal_to_those_of_cvxpy(subtests: pyte
     assert len(own.MODELS) == 11
     for name in own.MODELS:
         with subtests.test(name):
-            one = own.row(name, 6, 1)
+            one = own.row(name, 6, "clarabel", 1)
             assert one["proved"] and one["gap"] <= GAP_INTERIOR
             assert one["objective"] == pytest.approx(one["of cvxpy"], rel=FITNESS)
 
