@@ -88,8 +88,8 @@ def on_its_page(figure: Figure) -> Figure:
     """The figure with all its words on the page, which grows by what legends below and further lines take.
 
     Lines of a panel become at most as wide as the panel, those of the figure as the page, and entries of a
-    legend as its column, or a quarter of the page where it is that of a panel. Where all places across are
-    whole numbers, so are the ticks.
+    legend that is wider than the page, or beside a panel than a quarter of it, as their column. Where all
+    places across are whole numbers, so are the ticks.
     """
     from matplotlib.text import Text
     from matplotlib.ticker import AutoLocator
@@ -107,15 +107,16 @@ def on_its_page(figure: Figure) -> Figure:
     for text in figure.findobj(Text):
         # A name with two dollar signs is no formula; ticks of powers are formulas, and still empty.
         text.set_parse_math(not text.get_text())
-    # Other fonts and resolutions make text a little wider. Before an entry of a legend is its mark.
-    page, mark = 0.97 * figure.bbox.width, 0.75 * figure.dpi
+    page = 0.97 * figure.bbox.width  # other fonts and resolutions make text a little wider
     legends = [
-        *((one, page / one._ncols - mark) for one in figure.legends),  # type: ignore[attr-defined]
-        *((one, page / 4 - mark) for axes in figure.axes if (one := axes.get_legend())),
+        *((one, page, one._ncols) for one in figure.legends),  # type: ignore[attr-defined]
+        *((one, page / 4, 1) for axes in figure.axes if (one := axes.get_legend())),
     ]
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # letters that the font lacks
-        for text, width in [(text, width) for one, width in legends for text in one.findobj(Text)]:
-            _wrap(text, text.get_text(), width)
+        for one, width, columns in legends:
+            for text in one.findobj(Text) if one.get_window_extent().width > width else ():
+                # Before an entry is its mark.
+                _wrap(text, text.get_text(), width / columns - 0.75 * figure.dpi)
         added = [one.get_window_extent().height / figure.dpi for one in figure.legends]
         added += [_wrap(text, text.get_text(), page) for text in figure.texts]
         figure.set_figheight(figure.get_figheight() + sum(added))
