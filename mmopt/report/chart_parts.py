@@ -101,8 +101,9 @@ def on_its_page(figure: Figure) -> Figure:
         if type(text) is Text and text.get_text()  # marks of lines are annotations
     ]
     for axes in figure.axes:
-        is_whole = not any((np.asarray(line.get_xdata(orig=False)) % 1).any() for line in axes.lines)
-        if is_whole and isinstance(locator := axes.xaxis.get_major_locator(), AutoLocator):
+        if isinstance(locator := axes.xaxis.get_major_locator(), AutoLocator) and not any(
+            (np.asarray(line.get_xdata(orig=False)) % 1).any() for line in axes.lines
+        ):
             locator.set_params(integer=True, min_n_ticks=1)
     for text in figure.findobj(Text):
         # A name with two dollar signs is no formula; ticks of powers are formulas, and still empty.
@@ -117,14 +118,14 @@ def on_its_page(figure: Figure) -> Figure:
             for text in one.findobj(Text) if one.get_window_extent().width > width else ():
                 # Before an entry is its mark.
                 _wrap(text, text.get_text(), width / columns - 0.75 * figure.dpi)
-        added = [one.get_window_extent().height / figure.dpi for one in figure.legends]
-        added += [_wrap(text, text.get_text(), page) for text in figure.texts]
-        figure.set_figheight(figure.get_figheight() + sum(added))
+        below = sum(one.get_window_extent().height for one in figure.legends) / figure.dpi
+        above = sum(_wrap(text, text.get_text(), page) for text in figure.texts)
+        figure.set_figheight(figure.get_figheight() + below + above)
         for _, text, _ in words:
             text.set_text("x")  # a long title would make its panel narrow
         figure.draw_without_rendering()
-        further = sum(_wrap(text, line, axes.bbox.width) for axes, text, line in words)
-        figure.set_figheight(figure.get_figheight() + further)
+        added = [_wrap(text, line, axes.bbox.width) for axes, text, line in words]
+    figure.set_figheight(figure.get_figheight() + sum(added))
     return figure
 
 

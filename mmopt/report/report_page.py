@@ -247,8 +247,12 @@ def _chart(name: str, draw: Callable[[], Any]) -> str:
     except TooLargeError as error:
         return _shown(f"No chart: {error.message}")
     # In tags alone, not in words of the chart: those have no bare ">", so that a "<" is next.
-    unused = r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*| xmlns[^\s>]*(?=[^<>]*>)"
-    svg = re.sub(unused, "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = re.sub(
+        r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*| xmlns[^\s>]*(?=[^<>]*>)",
+        "",
+        svg[svg.index("<svg") :],
+        flags=re.DOTALL,
+    )
     svg = re.sub(r'(\bid="|href="#|url\(#)(?=[^<>]*>)', rf"\1{name}-", svg)
     words = escape(CAPTIONS[name])
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)

@@ -10,7 +10,7 @@ SLACK = 0.02  # inches
 
 
 def faults(figure: Any) -> list[str]:
-    """What lies off the page or over a panel, ticks that overlap, and ticks of counts between integers."""
+    """List what lies off the page or over a panel, ticks that overlap, and counts at no whole number."""
     figure.draw_without_rendering()
     found = []
     width, height = figure.get_size_inches()
