@@ -15,6 +15,7 @@ from mmopt.report.chart_parts import (
     entry,
     logarithmic,
     need_matplotlib,
+    on_its_page,
     plainly,
     stroke,
 )
@@ -65,8 +66,7 @@ def ladder_figure(ladders: Ladders) -> Figure:
     """A panel for each ladder, one above the other: seconds against size, a line for each solver."""
     need_matplotlib()
     solvers = list(dict.fromkeys(name for steps in ladders.values() for name in steps))
-    below = 0.9 + 0.19 * math.ceil(len(solvers) / COLUMNS)
-    figure = empty_figure(6.0, below + 2.0 * len(ladders))
+    figure = empty_figure(6.0, 0.9 + 2.0 * len(ladders))
     panels = figure.subplots(len(ladders), 1, squeeze=False)[:, 0]
     styles = [
         {**stroke(i, i + i // len(MARKERS), 1.2), "marker": MARKERS[i % len(MARKERS)], "markersize": 4}
@@ -78,7 +78,7 @@ def ladder_figure(ladders: Ladders) -> Figure:
             axes.plot(list(solved), list(solved.values()), **styles[solvers.index(solver)])
         axes.set_yscale("log")
         sizes = sorted({size for steps in by_solver.values() for size in steps})
-        logarithmic(axes, (1.0,))
+        logarithmic(axes)
         axes.set_xticks(sizes, [str(size) for size in sizes])
         axes.minorticks_off()
         plainly(axes, name)
@@ -86,4 +86,4 @@ def ladder_figure(ladders: Ladders) -> Figure:
     figure.supylabel("seconds", fontsize=9)
     handles = [entry(solver, **style) for solver, style in zip(solvers, styles, strict=True)]
     figure.legend(handles=handles, loc="outside lower center", frameon=False, fontsize=8, ncols=COLUMNS)
-    return figure
+    return on_its_page(figure)

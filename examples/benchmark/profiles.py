@@ -4,7 +4,6 @@ Source: Dolan & Moré, Benchmarking optimization software with performance profi
 2002.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from mmopt.report.chart_parts import (
     entry,
     logarithmic,
     need_matplotlib,
+    on_its_page,
     plainly,
     stroke,
 )
@@ -95,8 +95,7 @@ def profile_figure(accuracies: Mapping[str, Seconds], title: str = "") -> "Figur
         LEAST_RIGHT_END, *(places[-1] for profile in profiles.values() for places, _ in profile.values())
     )
     columns = max(1, min(MOST_COLUMNS, WIDEST // (max(map(len, solvers)) + 8)))
-    below = 0.9 + 0.19 * math.ceil(len(solvers) / columns)
-    figure = empty_figure(6.0, below + PANEL_HEIGHT * len(profiles))
+    figure = empty_figure(6.0, 0.9 + PANEL_HEIGHT * len(profiles))
     panels = figure.subplots(len(profiles), 1, squeeze=False, sharex=True)[:, 0]
     # Dashes shift by one when marks are used up: 32 lines differ without colour.
     strokes = [stroke(number, number + number // len(MARKERS), 1.5) for number in range(len(solvers))]
@@ -109,8 +108,8 @@ def profile_figure(accuracies: Mapping[str, Seconds], title: str = "") -> "Figur
             across, up = np.append(places, end), np.append(shares, shares[-1])
             axes.plot(across, up, drawstyle="steps-post", **strokes[number])
             axes.plot(marked, heights, **{**strokes[number], **marks[number], "linestyle": "none"})
-        logarithmic(axes, (1.0, 2.0, 5.0) if end < 200 else (1.0,))
         axes.set(xlim=(1.0, end), ylim=(-0.03, 1.03))
+        logarithmic(axes)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
         plainly(axes, f"{words}: {counted(len(next(iter(accuracies[words].values()))), 'instance')}")
     panels[-1].set_xlabel("factor to the quickest solver of the instance")
@@ -119,4 +118,4 @@ def profile_figure(accuracies: Mapping[str, Seconds], title: str = "") -> "Figur
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
     handles = [entry(name, **strokes[number], **marks[number]) for number, name in enumerate(solvers)]
     figure.legend(handles=handles, loc="outside lower center", frameon=False, fontsize=8, ncols=columns)
-    return figure
+    return on_its_page(figure)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mechanisms import MECHANISMS
 from slides_list import slides_list
 
-from mmopt.report.chart_parts import COLOURS, MARKERS, plainly, save
+from mmopt.report.chart_parts import COLOURS, MARKERS, empty_figure, on_its_page, plainly, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -167,10 +167,8 @@ def chart(path: Path, rows: Sequence[Row]) -> None:
     ratios = gain(rows)
 
     def draw() -> Figure:
-        from matplotlib.figure import Figure
-
         workloads = list(dict.fromkeys(row.workload for row in rows))
-        figure = Figure(figsize=(3.2 * len(workloads), 3.4), layout="constrained")
+        figure = empty_figure(3.2 * len(workloads), 3.4)
         panels = figure.subplots(1, len(workloads), sharey=True, squeeze=False)[0]
         for axes, workload in zip(panels, workloads, strict=True):
             for number, shape in enumerate(dict.fromkeys(row.shape for row in rows)):
@@ -182,8 +180,9 @@ def chart(path: Path, rows: Sequence[Row]) -> None:
             axes.set(xscale="log", yscale="log", xlabel="ε times rows")
             plainly(axes, workload)
         panels[0].set_ylabel("gain by looking at the data")
-        panels[-1].legend(frameon=False)
+        lines = panels[-1].get_legend_handles_labels()
+        figure.legend(*lines, title="shape of the data", loc="outside lower center", frameon=False, ncols=4)
         figure.suptitle("Simulation on known data, not a release", fontsize=9, color="0.35")
-        return figure
+        return on_its_page(figure)
 
     save(path, draw)

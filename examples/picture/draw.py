@@ -31,7 +31,7 @@ def main() -> None:
         f"l2_strategy (gap {best.gap:.0e})": best.strategy,
         f"fitness_for_use, equal targets (gap {fitness.gap:.0e})": normalise(fitness.strategy),
     }
-    plt.rcParams.update({"font.size": 9, "svg.fonttype": "path", "svg.hashsalt": "mmopt"})
+    plt.rcParams.update({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "mmopt"})
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(10.5, 3.4), width_ratios=(1, 1, 1.5))
     # Of the estimates of all cells: its inverse root is the symmetric form of the strategy.
     covariance = best.strategy.covariance(np.eye(CELLS))

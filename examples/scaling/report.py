@@ -15,6 +15,7 @@ from measure import Row
 from rich.text import Text
 
 from mmopt import ResultError
+from mmopt.report.chart_parts import empty_figure, on_its_page
 from mmopt.testing.script_commands import (
     COLOURS,
     DASHES,
@@ -149,14 +150,12 @@ def draw(rows: Sequence[Row], fits: Sequence[Exponent]) -> Figure:
 
     The legend has the fitted exponents. A filled marker is a solve that reached its gap, an open one another.
     """
-    from matplotlib.figure import Figure
-
     groups = list(dict.fromkeys(row.curve[:2] for row in rows))
     solvers = list(dict.fromkeys(row.solver for row in rows))
     powers = {(e.program, e.problem, e.solver): f": n^{e.cpu:.1f}" for e in fits}
     down = -(-len(groups) // ACROSS) or 1
     across = min(ACROSS, max(len(groups), 1))
-    chart = Figure(figsize=(4.6 * across, 3.6 * down), layout="constrained")
+    chart = empty_figure(6.0 * across, 3.6 * down)
     for number, group in enumerate(groups):
         axes = chart.add_subplot(down, across, number + 1)
         for place, solver in enumerate(solvers):
@@ -165,7 +164,7 @@ def draw(rows: Sequence[Row], fits: Sequence[Exponent]) -> Figure:
                 label = solver + powers.get((*group, solver), "")
                 _draw_line(axes, sorted(line, key=lambda row: row.n), place, label)
         _dress(axes, " on ".join(group), sorted({row.n for row in rows if row.curve[:2] == group}))
-    return chart
+    return on_its_page(chart)
 
 
 def _draw_line(axes: Axes, rows: Sequence[Row], place: int, label: str) -> None:
@@ -189,7 +188,7 @@ def _dress(axes: Axes, title: str, sizes: Sequence[int]) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
     plainly(axes, title)
     if axes.lines:
-        axes.legend(frameon=False, fontsize=8)
+        axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 # -- the files: rows as CSV, everything as JSON, the chart as SVG

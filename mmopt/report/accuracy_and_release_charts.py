@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,7 @@ from mmopt.report.chart_parts import (
     draw_by_query,
     empty_figure,
     need_matplotlib,
+    on_its_page,
     plainly,
     save,
     stroke,
@@ -50,20 +52,20 @@ def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
     errors = accuracy_figures(plan, confidence)
     parts = [(name, np.arange(part.start, part.stop)) for name, part in plan.workload.groups()]
     unit, spent = plan.spent
-    noise = f"{plan.law.name} noise, {unit} {rounded(str(spent), 4, up=True)}"
     figure = empty_figure(8.0, 4.0)
     axes = figure.add_subplot()
     lines = (
         (name if number < GROUPS_NAMED else None, queries, errors["half_width"][queries])
         for number, (name, queries) in enumerate(parts)
     )
+    noise = f"{plan.law.name} noise, {unit} {rounded(str(spent), 4, up=True)}"
     draw_by_query(axes, lines, titled(title, noise), f"± counts at {percent(confidence)}")
     if "within" in errors and np.isfinite(wishes := errors["within"]).any():
         for number, (_, queries) in enumerate(parts):
             axes.plot(queries, wishes[queries], **{**stroke(number, 0, 1.0), "linestyle": ":"})
         axes.plot([], [], color="0.4", linestyle=":", label="asked for")
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
-    return figure
+    figure.legend(loc="outside lower left", frameon=False, fontsize=8)
+    return on_its_page(figure)
 
 
 PANELS = 8  # most groups that are drawn; the title says how many are not
@@ -72,7 +74,7 @@ MARKS = 400  # answers of a line up to which each has its error bar; more are a 
 BANDS = 500  # most places of a band: each spans the intervals of its answers
 LINES = 6  # most values of a second attribute, each in another colour
 OFF_SCALE = 2  # most answers that have no place on the scale, which are written below it
-LONGEST_LABEL = 40  # characters of a label
+LONGEST_LABEL, LABEL_WIDTH = 120, 32  # characters of a label, and of a line of it beside an axis
 
 # The mark of a refined answer.
 REFINED: dict[str, Any] = {
@@ -95,12 +97,13 @@ class _ValueScale(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """A group whose queries are ranges of one attribute, for each of a few values of another one.
+    """A group whose queries are ranges of one attribute, for each of a few values of another one, ``by``.
 
     off_scale : rows of the frame that have no place on the scale.
     """
 
     attribute: str
+    by: str
     lines: list[_ValueScale]
     off_scale: list[int]
 
@@ -116,7 +119,7 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
     need_matplotlib()
     groups = answer_groups(frame)
     drawn = [(name, part, _scale(frame, part)) for name, part in groups[:PANELS]]
-    heights = [_height(part, scale) for _, part, scale in drawn]
+    heights = [_height(frame, part, scale) for _, part, scale in drawn]
     figure = empty_figure(8.0, 0.8 + sum(heights))
     panels = figure.subplots(len(drawn), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axes, (name, part, scale) in zip(panels, drawn, strict=True):
@@ -138,13 +141,15 @@ def release_figure(frame: Frame, title: str = "") -> Figure:
     warning = frame.metadata.get("warning", "")
     above = "\n".join(filter(None, (warning, "; ".join(filter(None, words)))))
     figure.suptitle(above, x=0.01, ha="left", fontsize=10, color="#B00000" if warning else "black")
-    return figure
+    return on_its_page(figure)
 
 
-def _height(part: slice, scale: _Scale | None) -> float:
-    """The height of a panel, in inches: a row of text for each label."""
-    count = part.stop - part.start
-    return 0.7 + 0.19 * count if scale is None and count <= LABELS else 2.6
+def _height(frame: Frame, part: slice, scale: _Scale | None) -> float:
+    """The height of a panel, in inches: rows of text for each label, as many for all."""
+    if scale is not None or part.stop - part.start > LABELS:
+        return 2.6
+    rows = [_short(label, LABEL_WIDTH).count("\n") + 1 for label in frame["label"][part]]
+    return 0.7 + 0.21 * len(rows) * max(rows)
 
 
 def _scale(frame: Frame, part: slice) -> _Scale | None:
@@ -172,10 +177,12 @@ def _scale(frame: Frame, part: slice) -> _Scale | None:
         is_prefix, is_bins = len(set(low[line])) == 1, bool((low[line][1:] >= high[line][:-1]).all())
         if not (is_prefix or is_bins) or (len(set(high[line])) < len(line)):
             return None
-        places = high[line] if is_prefix and not is_bins else (low[line] + high[line]) / 2
+        # A bin from a whole number to the next stands at the first, the one that it holds.
+        middle = (low + high - ((high - low == 1) & (low % 1 == 0))) / 2
+        places = high[line] if is_prefix and not is_bins else middle[line]
         name = "all" if value is None else _short(str(value))
         lines.append(_ValueScale(name, line, _as_dates(places, frame, ranged[0])))
-    return _Scale(ranged[0], lines, off_scale)
+    return _Scale(ranged[0], "".join(others), lines, off_scale)
 
 
 def _ends(frame: Frame, inner: tuple[str, ...], attribute: str) -> tuple[str, ...]:
@@ -208,7 +215,15 @@ def _draw_on_scale(axes: Axes, frame: Frame, scale: _Scale) -> None:
         _draw_row(axes, frame, line.rows, line.places, number, line.name)
     axes.set(xlabel=_short(scale.attribute), ylabel="answer")
     if len(scale.lines) > 1:
-        axes.legend(fontsize=8, frameon=False, loc="best")
+        axes.legend(
+            title=_short(scale.by),
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            alignment="left",
+            frameon=False,
+            fontsize=8,
+            title_fontsize=8,
+        )
     if scale.off_scale:
         answers = "; ".join(_in_words(frame, row) for row in scale.off_scale)
         axes.set_xlabel(f"{_short(scale.attribute)}\nnot on this scale: {answers}")
@@ -232,7 +247,7 @@ def _draw_labelled(axes: Axes, frame: Frame, part: slice) -> None:
     )
     if "refined" in frame.metadata:
         axes.plot(frame["refined"][rows], places, **REFINED)
-    axes.set_yticks(places, [_short(label) for label in frame["label"][rows]])
+    axes.set_yticks(places, [_short(label, LABEL_WIDTH) for label in frame["label"][rows]])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel("answer")
 
@@ -267,7 +282,7 @@ def _draw_row(
     axes.plot(places[starts], mean, drawstyle="steps-post", color=colour, linewidth=0.9, label=name)
 
 
-def _short(text: str) -> str:
-    """One line of at most ``LONGEST_LABEL`` characters, dollar signs escaped: they would begin formulas."""
-    line = " ".join(text.split())
-    return (line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 1]}…").replace("$", r"\$")
+def _short(text: str, width: int = LONGEST_LABEL) -> str:
+    """Lines of this width of at most ``LONGEST_LABEL`` characters, the begin and the end of a longer text."""
+    line, half = " ".join(text.split()), LONGEST_LABEL // 2
+    return textwrap.fill(line if len(line) <= LONGEST_LABEL else f"{line[: half - 1]}…{line[-half:]}", width)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from mmopt.report.chart_parts import (
     logarithmic,
     mark,
     need_matplotlib,
+    on_its_page,
     plainly,
     save,
     stroke,
@@ -167,8 +167,7 @@ def _drawn(gap: float | None) -> float | None:
 
 PALE_COLOURS = COLOURS[3:6]  # black digits are read on these, white ones on the others
 WIDE_FACTOR = 10.0  # factor between the ends of two runs from which their scale is logarithmic
-PANEL_HEIGHT, ROW_HEIGHT = 2.5, 0.17  # inches, of a panel and of a row of the legend
-LONGEST_REMARK = 66  # characters of a line of the remarks below
+PANEL_HEIGHT, RUN_HEIGHT = 2.5, 0.07  # inches, of a panel, or of each of its runs where that is more
 # The line at the requested gap.
 TOLERANCE_STYLE: Mapping[str, Any] = {"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))}
 CERTIFIED_WIDTH, REPORTED_WIDTH = 1.7, 0.7  # widths of lines
@@ -208,7 +207,7 @@ def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -
     rows = max(map(len, handles), default=0)
     longer = [len(one.steps) for one in solutions if len(one.steps) > MOST_STEPS]
     below = [f"The last {MOST_STEPS} of {steps} steps" for steps in longer] + _below(every, drawn)
-    figure = empty_figure(6.0, 2 * PANEL_HEIGHT + ROW_HEIGHT * (rows + len(below)) + 0.8)
+    figure = empty_figure(6.0, 2 * max(PANEL_HEIGHT, RUN_HEIGHT * len(drawn)) + 0.8)
     over_time, over_iterations = figure.subplots(2, 1, sharey=True)
     since = "the start of its process" if outcomes else "the start"
     words = (f"seconds since {since}, compiling included", "\n".join(["iterations", *below]))
@@ -226,10 +225,10 @@ def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -
             axes.set_xlim(left=0)
         plainly(axes, "" if axis else title)
     if rows:
-        blank = entry(" ", linestyle="none")
-        padded = [handle for column in handles for handle in column + [blank] * (rows - len(column))]
+        blanks = [entry(" ", linestyle="none")] * rows
+        padded = [handle for column in handles for handle in (column + blanks)[:rows]]
         figure.legend(handles=padded, loc="outside lower left", frameon=False, fontsize=8, ncols=2)
-    return figure
+    return on_its_page(figure)
 
 
 @dataclass(frozen=True)
@@ -352,7 +351,7 @@ def _below(every: Sequence[Descent], drawn: Sequence[Descent]) -> list[str]:
         f"No times of single iterations: {', '.join(untimed)}" if untimed else "",
         f"Gaps below {SMALLEST_GAP:g} are drawn there" if lowest else "",
     ]
-    return [line for text in remarks if text for line in textwrap.wrap(text, LONGEST_REMARK)]
+    return list(filter(None, remarks))
 
 
 def _is_wide(drawn: Sequence[Descent], axis: int) -> bool:

@@ -246,10 +246,14 @@ def _chart(name: str, draw: Callable[[], Any]) -> str:
         svg = picture(draw, "svg").decode()
     except TooLargeError as error:
         return _shown(f"No chart: {error.message}")
+    # In tags alone, not in words of the chart: those have no bare ">", so that a "<" is next.
     svg = re.sub(
-        r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*| xmlns\S*", "", svg[svg.index("<svg") :], flags=re.DOTALL
+        r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*| xmlns[^\s>]*(?=[^<>]*>)",
+        "",
+        svg[svg.index("<svg") :],
+        flags=re.DOTALL,
     )
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", svg)
+    svg = re.sub(r'(\bid="|href="#|url\(#)(?=[^<>]*>)', rf"\1{name}-", svg)
     words = escape(CAPTIONS[name])
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{words}"', 1)
     return f"<figure>\n{svg.strip()}\n<figcaption>{words}</figcaption>\n</figure>"

@@ -12,7 +12,7 @@ from mmopt.errors import TooLargeError, whole
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Level
 from mmopt.numerics.outward import rounded
-from mmopt.report.chart_parts import COLOURS, draw_by_query, empty_figure, plainly, titled
+from mmopt.report.chart_parts import COLOURS, draw_by_query, empty_figure, on_its_page, plainly, titled
 from mmopt.results.solution_rows_and_json import levels
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, StrategyForm
 from mmopt.strategies.baselines import NOISE_NAMES, baseline_strategy
@@ -57,7 +57,7 @@ def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
     if len(matrices) > len(shown):
         size += f"; the {len(shown)} largest of {len(matrices)} components"
     figure.suptitle(titled(title, size), x=0.02, ha="left", fontsize=10)
-    return figure
+    return on_its_page(figure)
 
 
 def entries(strategy: StrategyForm) -> Array:
@@ -95,7 +95,7 @@ def _draw_entries(axes: Axes, name: str, matrix: Array, largest: float) -> Any:
     axes.set_title(", ".join(filter(None, (name, scale))), loc="left", fontsize=8)
     axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+        axis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
     if not name:
         axes.set(xlabel="cell", ylabel="measured query")
     return image
@@ -131,7 +131,7 @@ def profile_of_cells(strategy: StrategyForm, title: str = "") -> Figure:
     axes.axhline(highest, color="0.4", linewidth=1.0, linestyle=":")
     axes.set(xlabel=where, ylabel="squared column length", xlim=(0, ends[-1]), ylim=(0, 1.1 * highest or 1.0))
     plainly(axes, titled(title, "privacy profile at unit noise"))
-    return figure
+    return on_its_page(figure)
 
 
 def error_figure(
@@ -162,7 +162,7 @@ def error_figure(
         label = f"least rms of any strategy: {rounded(least, 4, up=False)} or more"
         axes.axhline(least, color="0.2", linewidth=1.0, linestyle=(0, (1, 2)), label=label)
     figure.legend(loc="outside lower left", frameon=False, fontsize=8)
-    return figure
+    return on_its_page(figure)
 
 
 def error_curves(strategy: StrategyForm, workload: Workload, name: str) -> dict[str, Array]:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from tests.examples.scripts import scripts
+from tests.report.chart_law import faults
 
 aggregates = scripts("benchmark").aggregates
 page = scripts("benchmark").page
@@ -134,6 +135,7 @@ def test_a_ladder_is_climbed_as_far_as_the_gap_is_reached_in_time() -> None:
     ]
     found = scripts("benchmark").ladders.climbed(made, "cpu", 10.0)
     assert found == {"a ladder": {"a": {8: 0.1, 16: 3.0, 32: math.inf}, "b": {8: math.inf}}}
+    assert faults(scripts("benchmark").ladders.ladder_figure({"a long name " * 9: found["a ladder"]})) == []
     heads, lines = scripts("benchmark").ladders.ladder_table(found["a ladder"])
     assert heads == ["solver", "8", "16", "32", "largest"]
     assert lines == [["a", "0.1", "3", "no", "16"], ["b", "no", "-", "-", "none"]]

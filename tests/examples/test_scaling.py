@@ -17,6 +17,7 @@ from mmopt.comparison import Outcome
 from mmopt.testing import PROBLEMS, problem
 from tests.examples.here import Here
 from tests.examples.scripts import scripts, status
+from tests.report.chart_law import faults
 
 module, report = scripts("scaling").measure, scripts("scaling").report
 Row, Case, cases, measure, row_of = module.Row, module.Case, module.cases, module.measure, module.row_of
@@ -224,6 +225,7 @@ def test_the_chart(row: MakeRow) -> None:
     hollow = [line for line in first.lines if line.get_markerfacecolor() == "white" and len(line.get_xdata())]
     assert [list(line.get_xdata()) for line in hollow] == [[32]]
     assert list(first.get_xticks()) == [16, 32] and list(second.get_xticks()) == [16]
+    assert faults(figure) == []
 
 
 def test_files(row: MakeRow, tmp_path: Path) -> None:

@@ -112,14 +112,16 @@ def test_groups_that_are_not_drawn_are_counted_and_simulations_say_so() -> None:
 
 
 def test_labels_are_no_formulas() -> None:
-    """A lone dollar, two of them, a line end, and many letters."""
-    labels = ("$_{^", "from $0 to $_10", "two\nlines", "x" * 99)
+    """A lone dollar, two of them, a line end, and many letters, which are wrapped and cut in the middle."""
+    labels = ("$_{^", "from $0 to $_10", "two\nlines", "x" * 150)
     asked = Workload.from_products(Domain((Attribute("pay", labels),)), [Product((identity(4),), name="$_$")])
     frame = answers_frame(measure(plan(asked, Strategy(np.eye(4)), Privacy(rho=0.5)), np.arange(4), 1))
     (axes,) = (figure := release_figure(frame)).axes
     figure.draw_without_rendering()
-    shown = [text.get_text().replace(r"\$", "$") for text in axes.get_yticklabels()]
-    assert shown == ["pay=$_{^", "pay=from $0 to $_10", "pay=two lines", f"pay={'x' * 35}…"]
+    assert not any(text.get_parse_math() for text in axes.get_yticklabels())
+    *few, many = (text.get_text() for text in axes.get_yticklabels())
+    assert few == ["pay=$_{^", "pay=from $0 to $_10", "pay=two lines"]
+    assert many.replace("\n", "") == f"pay={'x' * 55}…{'x' * 60}" and max(map(len, many.split("\n"))) == 32
 
 
 def test_refined_answers_are_diamonds() -> None:
