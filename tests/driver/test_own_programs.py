@@ -616,7 +616,7 @@ subject to
 def test_a_point_is_moved_towards_the_origin_where_no_solver_gives_one_inside(
     subtests: pytest.Subtests,
 ) -> None:
-    """What that costs is said; a point that is another one altogether is not taken."""
+    """The warning says what that costs; a point that is another one altogether is not taken."""
     for seed in (110, 58):
         with subtests.test(seed=seed):
             rng = np.random.default_rng(seed)

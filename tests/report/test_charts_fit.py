@@ -146,6 +146,7 @@ CHARTS: dict[str, Callable[[], Any]] = {
 SLOW = ("release-awkward", "strategy-parts", "gaps-twelve-of-five", "gaps-forty", "gaps-long")
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CHARTS]
 )
