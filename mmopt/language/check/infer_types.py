@@ -636,12 +636,16 @@ def _block(expr: Block, scope: Scope) -> Type:
             for j, t in enumerate(types):
                 fits = lengths[(i, j)[side]]
                 if t.block_shape[side] != fits:
-                    what = ("row", "column")[side] + (" fits" if fits == Dim.of(1) else "s fit")
+                    what = ("row", "column")[side] + (" fits" if fits == Dim.of(1) else "s fit") + " here"
+                    hint = "in a block a vector is a column, W[j, :] is a row, a number is one entry"
+                    if expr.rows[i][j] == Number(0.0, expr.rows[i][j].span):
+                        hint = f"zeros here are 0 * [[ones({heights[i]})]] @ [[ones({widths[j]})]].T"
+                    elif t.block_shape[1 - side] == fits:
+                        hint = "turn it with .T"
                     scope.source.fail(
                         expr.rows[i][j].span,
-                        f"block ({i + 1}, {j + 1}) is {t.shape}; {fits} {what} here",
-                        ("turn it with .T" if t.block_shape[1 - side] == fits else "")
-                        or "in a block a vector is a column, W[j, :] is a row, a number is one entry",
+                        f"block ({i + 1}, {j + 1}) is {t.shape}; {fits} {what}",
+                        hint,
                     )
     entries = [t for r in rows for t in r]
     is_column = len(rows) > 1 == len(rows[0]) and not any(t.is_matrix or t.is_row for t in entries)

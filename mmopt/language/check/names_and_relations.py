@@ -258,6 +258,10 @@ def advice(culprit: Expr, scope: Scope) -> str:
                 "a quotient of two that are chosen has no curvature: in a line, multiply what is below to "
                 "the other side; x**2 / y, or the sum of squares of x over y, is written quad_over_lin(x, y)"
             )
+        case Apply(atom="div", args=(above, Apply(atom="pow", args=(below, Number(value=power))))):
+            return (
+                f"a quotient by a power is a power: write {to_source(above)} * {to_source(below)}**-{power:g}"
+            )
         case Apply(atom="div", args=(_, below)) if infer(below, scope).sign <= 0:
             return (
                 f"a quotient is convex where what is below is > 0: declare it{_declared(below, '> 0')}; of a "
@@ -278,8 +282,9 @@ def _advice_on_root(inner: Expr, scope: Scope) -> str:
     squares = isinstance(inner, Apply) and inner.atom in ("sum", "matmul")
     hint = (
         "a square root is concave, and rises: of something convex it is neither. The root of a sum of "
-        "squares is norm(x), that of x.T @ P @ x is norm(root(P) @ x), which are convex; as an "
-        "objective, minimize what is under the root"
+        "squares is norm(x), that of x.T @ P @ x is norm(root(P) @ x), that of x**2 + c**2, entry by entry, "
+        "norm([[x, c * ones(n)]], axis=1), which are convex; where the root is the whole objective, minimize "
+        "what is under it"
     )
     return hint if squares or infer(inner, scope).curvature is Curvature.CONVEX else ""
 
@@ -291,6 +296,8 @@ def _declared(expr: Expr, sign: str) -> str:
 
 def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     """The hint of ``advice`` for a product of two expressions; "" where there is none."""
+    if infer(left, scope).is_constant and infer(right, scope).loewner:
+        return f"the form that is convex is written {to_source(product([transpose(left), right, left]))}"
     for one, other in ((left, right), (right, left)):
         inferred = infer(one, scope)
         if isinstance(one, Name) and inferred.is_constant and inferred.sign == 0:
@@ -303,8 +310,12 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
         )
         if is_factor and not (inferred.sign or names_in(one) & (scope.indices or {}).keys()):
             return f"say its sign under 'require', for example: {to_source(one)} >= 0"
-        if isinstance(other, Apply) and other.atom == "log" and other.args[0] == one:
-            return f"x * log(x) is -entropy(x), which is convex: write -entropy({to_source(one)})"
+        match other:
+            case Apply(atom="log", args=(inner,)) if inner == one:
+                return f"x * log(x) is -entropy(x), which is convex: write -entropy({to_source(one)})"
+            case Apply(atom="log", args=(Apply(atom="div", args=(above, below)),)) if above == one:
+                entropy = f"rel_entropy({to_source(one)}, {to_source(below)})"
+                return f"x * log(x / y) is rel_entropy(x, y), which is convex: write {entropy}"
     if form := _quadratic_form(left, right, scope):
         matrix, x = form
         hint = f"a quadratic form is written {to_source(product([transpose(x), matrix, x]))}"
@@ -319,7 +330,10 @@ def _advice_on_product(left: Expr, right: Expr, scope: Scope) -> str:
     both = [infer(e, scope) for e in (left, right)]
     if left != right and all(t.is_scalar and t.curvature is Curvature.AFFINE for t in both):
         a, b = to_source(left), to_source(right)
-        return f"that a product is at least c**2, with both >= 0, is written [[{a}, c], [c, {b}]] >> 0"
+        return (
+            f"that a product is at least c**2, with both >= 0, is written [[{a}, c], [c, {b}]] >> 0; its "
+            f"square root, which is concave, geo_mean([[{a}], [{b}]])"
+        )
     return ""
 
 

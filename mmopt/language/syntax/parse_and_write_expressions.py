@@ -236,7 +236,7 @@ class _Reader:
             not (node.lower or node.upper or node.step),
             node,
             "only a whole ':' can stand in an index",
-            "write W[j, :] or B[:, i]",
+            "write W[j, :] or B[:, i]; a part of a vector entry by entry: sum(x[j] for j in n if j >= 1)",
         )
         return None
 
@@ -295,7 +295,8 @@ class _Reader:
         """The name of the row that is called, by name and arguments, and the arguments that it takes."""
         if name == "norm" and len(node.args) in (1, 2):
             kind = ast.unparse(node.args[1]) if len(node.args) == 2 else "2"
-            of_order = instead(f"pnorm({ast.unparse(node.args[0])}, {kind})") if kind.isdecimal() else ""
+            name_elsewhere = f"pnorm({{}}, {kind})" if kind != "0" else "norm0({})"
+            of_order = instead(name_elsewhere.format(ast.unparse(node.args[0]))) if kind.isdecimal() else ""
             self.require(
                 kind in NORM_ATOMS,
                 node.args[-1],
