@@ -145,7 +145,8 @@ class Nodes:
 
     bounds : the ball of a name, None where it counts as exact. all : the nodes, arguments before values; a
     place is a number in this list. lines : the relations. places : of expressions with the values of their
-    indices. balls : of constant nodes, by place, as far as computed.
+    indices. balls : of constant nodes, by place, as far as computed. selected : by name of a line that
+    is read entry by entry, its entries.
     """
 
     instance: Instance
@@ -156,6 +157,7 @@ class Nodes:
     objective: int = -1
     places: dict[tuple[Expr, Items], int] = field(default_factory=dict)
     balls: dict[int, Ball] = field(default_factory=dict)
+    selected: dict[str, EntryIndices] = field(default_factory=dict)
 
     @cached_property
     def chosen(self) -> dict[str, Declaration]:
@@ -182,6 +184,13 @@ class Nodes:
             )
             for line in self.lines
         }
+
+    def of_lines(self, name: str, multiplier: Array) -> Array:
+        """A multiplier, that of a line for two indices at the entries that it selects, one after the other."""
+        at = self.selected.get(name)
+        return (
+            multiplier if at is None or np.shape(multiplier) != at.shape else np.ravel(multiplier)[at.places]
+        )
 
     def parts(self, node: Node, array: Array) -> list[Array]:
         """The entries of an array of a block, or of entries, that belong to each argument."""
@@ -291,6 +300,7 @@ class Nodes:
             tuple(self.place(side.body, scope.among(side), tuple(one.items())) for one in at.envs)
             for side in (left, right)
         ]
+        self.selected[name] = at
         for i, pair in enumerate(zip(*each, strict=True)):
             self.lines.append(ReadLine(name, i, r.op, pair))
 
