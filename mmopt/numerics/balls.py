@@ -107,7 +107,7 @@ def add(a: Ball, b: Ball) -> Ball:
 
 
 def sub(a: Ball, b: Ball) -> Ball:
-    return add(a, neg(b))
+    return rounded(a.mid - b.mid, a.rad + b.rad, 2)
 
 
 def neg(a: Ball) -> Ball:

@@ -486,7 +486,7 @@ def taken_as_one(expr: Expr, scope: Scope) -> Expr:
     """The expression where each quadratic form of what is chosen is a sum of squares, or matrix_frac.
 
     With P psd, ``x.T @ P @ x`` and ``trace(X.T @ P @ X)`` are sums of squares of ``root(P) @ X``; with P the
-    inverse of what is chosen they are matrix_frac, also of a vector x that is given. The factors of a trace
+    inverse of what is chosen they are matrix_frac, also of the name of a given vector. The factors of a trace
     may be turned in a ring. And ``log(1 + exp(z))`` is one atom, logistic(z).
     """
 
@@ -543,7 +543,9 @@ def _quadratic_form(factors: list[Expr], whole: Expr, scope: Scope) -> Apply | N
     if not (is_square and inner.curvature.is_affine and all(infer(p, scope).psd for p in middle)):
         return None
     match middle:
-        case [Apply(atom="inv", args=(p,))] if not is_given and (inner.is_vector or not inner.is_constant):
+        case [Apply(atom="inv", args=(p,))] if not is_given and (
+            (isinstance(x, Name) and inner.is_vector) or not inner.is_constant
+        ):
             return Apply("matrix_frac", (x, p), whole.span)
     if inner.is_constant or not is_given:
         return None
