@@ -101,7 +101,9 @@ def unknown(mid: Array | float) -> Ball:
 
 
 def add(a: Ball, b: Ball) -> Ball:
-    return rounded(a.mid + b.mid, a.rad + b.rad, 2)
+    """Sums; one of exact numbers that is 0 as a float is 0."""
+    out = rounded(a.mid + b.mid, rad := a.rad + b.rad, 2)
+    return Ball(out.mid, np.where((out.mid == 0.0) & (rad == 0.0), 0.0, out.rad))
 
 
 def sub(a: Ball, b: Ball) -> Ball:

@@ -72,7 +72,7 @@ from mmopt.language.syntax.syntax_tree import (
 )
 from mmopt.limits import require_time
 from mmopt.numerics import ball_functions, balls, float_functions
-from mmopt.numerics.arrays import EPS, Array
+from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import BOUNDS, Ball, exact
 
 # Indices of families and their numbers; several numbers where entries are taken together.
@@ -145,7 +145,8 @@ class Nodes:
 
     bounds : the ball of a name, None where it counts as exact. all : the nodes, arguments before values; a
     place is a number in this list. lines : the relations. places : of expressions with the values of their
-    indices. balls : of constant nodes, by place, as far as computed.
+    indices. balls : of constant nodes, by place, as far as computed. selected : by name and shape of a
+    line that is read entry by entry, the places of its entries.
     """
 
     instance: Instance
@@ -156,6 +157,7 @@ class Nodes:
     objective: int = -1
     places: dict[tuple[Expr, Items], int] = field(default_factory=dict)
     balls: dict[int, Ball] = field(default_factory=dict)
+    selected: dict[tuple[str, tuple[int, ...]], Ints] = field(default_factory=dict)
 
     @cached_property
     def chosen(self) -> dict[str, Declaration]:
@@ -291,6 +293,7 @@ class Nodes:
             tuple(self.place(side.body, scope.among(side), tuple(one.items())) for one in at.envs)
             for side in (left, right)
         ]
+        self.selected[name, at.shape] = at.places
         for i, pair in enumerate(zip(*each, strict=True)):
             self.lines.append(ReadLine(name, i, r.op, pair))
 

@@ -649,7 +649,7 @@ def ranges_between(
     )
     unit, has_end = np.eye(new.shape[1]), np.isfinite(new)
     of_spans = [exact(unit[has_end[0]]), exact(-unit[has_end[1]])]
-    rows = balls.joined([*of_spans, *(_row(part, spans) for part, _ in cuts)])
+    rows = balls.joined([*of_spans, *(as_row(part, spans) for part, _ in cuts)])
     ends: Array = np.array([*new[has_end], *(end for _, end in cuts)])
     usable = np.isfinite(ends) & np.isfinite(rows.rad).all(axis=1)
     rows, ends = rows[usable], ends[usable]
@@ -665,7 +665,7 @@ def ranges_between(
             part, end = another(at)
             if not np.isfinite(end):
                 break
-            rows, ends = balls.joined([rows, _row(part, spans)]), np.append(ends, end)
+            rows, ends = balls.joined([rows, as_row(part, spans)]), np.append(ends, end)
             slack = end - rows.mid[-1] @ at
             reach *= 1.0 if slack < -CUT_OFF * (abs(end) + np.abs(rows.mid[-1]) @ np.abs(at)) else 10.0
             _, p = _farthest(goal, rows, ends)
@@ -685,17 +685,17 @@ def ranges_between(
         largest[fails] = np.inf
     high, low = new + off / (1.0 - LEFT_OVER)
     span = widened(-low, high)
-    lows, highs = _parts(spans, span.low), _parts(spans, span.high)
+    lows, highs = by_variable(spans, span.low), by_variable(spans, span.high)
     return {name: Range(lows[name], highs[name]) for name in spans}
 
 
-def _row(part: AffineBound, spans: Mapping[str, Range]) -> Ball:
+def as_row(part: AffineBound, spans: Mapping[str, Range]) -> Ball:
     """The slopes of an affine function by the entries of the variables of ``spans``, as one row."""
     each = [part.residuals.get(name, exact(np.zeros(span.low.shape))) for name, span in spans.items()]
     return balls.joined([Ball(r.mid.ravel(), r.rad.ravel()) for r in each])[None]
 
 
-def _parts(spans: Mapping[str, Range], z: Array) -> dict[str, Array]:
+def by_variable(spans: Mapping[str, Range], z: Array) -> dict[str, Array]:
     """A vector as the values of the variables of ``spans``."""
     parts = np.split(z, np.cumsum([span.low.size for span in spans.values()])[:-1])
     return {
@@ -758,7 +758,7 @@ def ranges_by_cuts(
     spans = {name: Range.unknown(nodes.chosen_shape(name)) for name in names}
 
     def cut(z: Array) -> Cut:
-        moved = nodes_of(nodes.instance, {**nodes.point, **_parts(spans, z)}, nodes.bounds)
+        moved = nodes_of(nodes.instance, {**nodes.point, **by_variable(spans, z)}, nodes.bounds)
         bound = affine_bound(moved, multipliers, {})
         return bound, room(level, least(bound, names))
 
@@ -767,14 +767,14 @@ def ranges_by_cuts(
         return None
     step = DIFFERENCE_STEP * max(1.0, float(np.abs(start).max()))
     slopes = [
-        [_row(cut(start + s * step * e)[0], spans).mid[0] for s in (1.0, -1.0)] for e in np.eye(start.size)
+        [as_row(cut(start + s * step * e)[0], spans).mid[0] for s in (1.0, -1.0)] for e in np.eye(start.size)
     ]
     bends = np.array([(one - other) / (2.0 * step) for one, other in slopes])
     if not np.isfinite(bends).all():
         return None
     values, v = np.linalg.eigh((bends + bends.T) / 2)
     here, end = cut(start)
-    slack = max(end - float(_row(here, spans).mid[0] @ start), 0.0)
+    slack = max(end - float(as_row(here, spans).mid[0] @ start), 0.0)
     away = [
         CUT_REACH * np.sqrt(2.0 * slack / value) * e
         for value, e in zip(values, v.T, strict=True)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, is_shipped
+from mmopt.compiler.duality.dual_equations import without_remainder
 from mmopt.compiler.duality.lagrangian import (
     AffineBound,
     Multipliers,
@@ -36,6 +37,7 @@ ABOVE = 1e-3
 INSIDE = 1e-10  # of a slope: what is left of it where it is corrected
 ANY_SLOPE = frozenset({"logdet", "log", "exp", "pow", "entropy", "inv"})  # atoms that have any of their sign
 HUGE = 1e6  # a range that is wider costs more than the tolerance of a solver's multipliers
+CHARGED = 1e-7  # of the bound: where more is charged, the multipliers are moved
 MARGIN = 1e-9  # relative: the rounding of sums of charges
 LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.saved``, before a name or places
 
@@ -87,10 +89,19 @@ class LineBounds:
         Those of another shape than their line or argument are left out.
         """
         instance, shapes = self.nodes.instance, self.nodes.shapes_of_multipliers()
+        # Those of a line for two indices may come as a matrix.
+        multipliers = {
+            name: np.ravel(y)[at] if (at := self.nodes.selected.get((name, np.shape(y)))) is not None else y
+            for name, y in multipliers.items()
+        }
         multipliers = {name: y for name, y in multipliers.items() if np.shape(y) == shapes.get(name)}
         slopes = {at: s for at, s in slopes.items() if np.shape(s) == self.nodes.shape_of_argument(*at)}
         proper = into_cones(self.nodes, multipliers)
         affine = affine_bound(self.nodes, proper, slopes)
+        value, most = self.all_but(affine, ()), float(affine.constant.lower)
+        if value < most - CHARGED * abs(most):
+            moved = without_remainder(self.nodes, self.ranges, proper, slopes)
+            affine = moved if moved is not None and self.all_but(moved, ()) > value else affine
         missing = [
             name for name in affine.residuals if not np.isfinite(self.least(affine, name, self.ranges))
         ]

@@ -486,8 +486,8 @@ def taken_as_one(expr: Expr, scope: Scope) -> Expr:
     """The expression where each quadratic form of what is chosen is a sum of squares, or matrix_frac.
 
     With P psd, ``x.T @ P @ x`` and ``trace(X.T @ P @ X)`` are sums of squares of ``root(P) @ X``; with P the
-    inverse of what is chosen they are matrix_frac. The factors of a trace may be turned in a ring. And
-    ``log(1 + exp(z))`` is one atom, logistic(z).
+    inverse of what is chosen they are matrix_frac, also of the name of a given vector. The factors of a trace
+    may be turned in a ring. And ``log(1 + exp(z))`` is one atom, logistic(z).
     """
 
     def change(e: Expr) -> Expr | None:
@@ -539,14 +539,16 @@ def _quadratic_form(factors: list[Expr], whole: Expr, scope: Scope) -> Apply | N
         return None
     left, middle, x = product(factors[:half]), factors[half : half + odd], product(factors[half + odd :])
     is_square = _transposed(left, x, scope) or (left == x and infer(x, scope).is_vector)
-    is_chosen = infer(x, scope).curvature is Curvature.AFFINE
-    if not (is_square and is_chosen and all(infer(p, scope).psd for p in middle)):
+    inner, is_given = infer(x, scope), all(infer(p, scope).is_constant for p in middle)
+    if not (is_square and inner.curvature.is_affine and all(infer(p, scope).psd for p in middle)):
         return None
     match middle:
-        case [Apply(atom="inv", args=(p,))] if infer(p, scope).psd and not infer(p, scope).is_constant:
+        case [Apply(atom="inv", args=(p,))] if not is_given and (
+            (isinstance(x, Name) and inner.is_vector) or not inner.is_constant
+        ):
             return Apply("matrix_frac", (x, p), whole.span)
-        case [p] if not infer(p, scope).is_constant:
-            return None
+    if inner.is_constant or not is_given:
+        return None
     roots: list[Expr] = [Apply("root", (p,), p.span) for p in middle]
     squares = Apply("pow", (product([*roots, *chain(x)]), Number(2.0, whole.span)), whole.span)
     return Apply("sum", (squares,), whole.span)

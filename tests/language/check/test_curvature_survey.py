@@ -70,10 +70,10 @@ RULES = [
         ["G", "inv(X)"],
     ),
     (
-        "d.T @ inv(X) @ d",
+        "d.T @ (inv(X) + X) @ d",
         "convex",
         "Mᵀ F M keeps the curvature that F has in the order of psd matrices",
-        ["d.T", "inv(X)", "d"],
+        ["d.T", "inv(X) + X", "d"],
     ),
     ("sum(u**2)", "convex", "sum keeps the curvature", ["u**2"]),
     ("max(u**2)", "convex", "max is convex and increasing, its argument is convex", ["u**2"]),
