@@ -93,7 +93,13 @@ def init(
     )
     if not attributes:
         raise OptionError("every column is left out", hint="keep at least one")
-    draft = Draft(Path(shown_source(data)).name, attributes, table, is_public=public)
+    draft = Draft(
+        Path(shown_source(data)).name,
+        attributes,
+        table,
+        is_public=public,
+        has_texts=any(kinds[name] in ("values", "unknown") for name, _, _ in attributes),
+    )
     text = draft.text()
     try:
         with out.open("x", encoding="utf-8") as file:
