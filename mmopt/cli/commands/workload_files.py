@@ -229,7 +229,11 @@ def _check_workload(path: str, cells: bool) -> None:
     uses = attribute_uses(workload)
     unread = ", ".join(a for a, use in uses.items() if use == "none")
     filters = ", ".join(a for a, use in uses.items() if use == "filter")
-    keys = ", ".join(f"{key} '{value}'" for key, value in asdict(request.table).items() if value is not None)
+    keys = ", ".join(
+        f"{key} '{' '.join(value) if isinstance(value, tuple) else value}'"
+        for key, value in asdict(request.table).items()
+        if value not in (None, (), "exact")
+    )
     show(
         f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
         "",
