@@ -239,11 +239,10 @@ def code_of(attribute: Attribute, reading: Reading, null: Sequence[str] = ()) ->
     import ibis
 
     encoding, stray = attribute.encoding, _stray(attribute, reading, null)
-    unreadable = () if reading.unreadable is None else ((reading.unreadable, stray),)
     members = () if isinstance(encoding, Bins) else encoding.members
     return ibis.cases(
         (reading.missing, ibis.literal(attribute.size + MISSING, "int64")),
-        *unreadable,
+        *(() if reading.unreadable is None else ((reading.unreadable, stray),)),
         *((_holds(reading, values), ibis.literal(cell, "int64")) for cell, values in enumerate(members)),
         else_=_bin(reading, encoding, stray) if isinstance(encoding, Bins) else stray,
     ).cast("int64")
@@ -306,9 +305,12 @@ def _is_listed(text: Any, words: Sequence[str]) -> Any:
     """Whether a text is one of these, for counts by kind: one literal is compiled faster than one a word."""
     import ibis
 
-    listed = ibis.literal("\x1f".join(["", *words, ""]))
     # Ibis 12 looks for no column in a text on polars.
-    return text.isin(words) if _engine(text) == "polars" else listed.contains("\x1f" + text + "\x1f")
+    return (
+        text.isin(words)
+        if _engine(text) == "polars"
+        else ibis.literal("\x1f".join(["", *words, ""])).contains("\x1f" + text + "\x1f")
+    )
 
 
 def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:

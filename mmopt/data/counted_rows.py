@@ -338,9 +338,8 @@ def _mending(count: Sequence[int]) -> str:
     """Lines of the hint, by the numbers of rows with each code: the key ``data`` by which more is read."""
     null = USUAL_NULL if count[USUAL] else "null: [NA]" if count[UNREADABLE] else ""
     keys = ", ".join(filter(None, (null, "spelling: loose" if any(count[OTHERWISE:]) else "")))
-    question = "is there a word for missing? list it under null; " if null else ""
-    line = f"in the workload file, with what data has already:\n    data: {{{keys}}}"
-    return f"\n  {question}{line}" if keys else ""
+    start = "\n  is there a word for missing? list it under null; " if null else "\n  "
+    return f"{start}in the workload file, with what data has already:\n    data: {{{keys}}}" if keys else ""
 
 
 KEPT = "kept"

@@ -79,14 +79,19 @@ def read_rules(node: YamlNode) -> tuple[Rules, TableOptions]:
     return Rules(**rules), TableOptions(
         **options,
         delimiter=data.read("delimiter", _delimiter, None),
-        null=data.read("null", lambda node: tuple(_word(word) for word in items(node, "null of data")), ()),
+        null=data.read(
+            "null",
+            lambda node: tuple(
+                # As it is written: a text, a number, or ``null`` itself.
+                (
+                    word if isinstance(word, Scalar) else scalar(word, "each word under null of data")
+                ).text.strip()
+                for word in items(node, "null of data")
+            ),
+            (),
+        ),
         spelling=data.read("spelling", lambda node: read_choice(node, "spelling", SPELLING_RULES), "exact"),
     )
-
-
-def _word(node: YamlNode) -> str:
-    """A word for a missing value, as it is written: a text, a number, or ``null`` itself."""
-    return (node if isinstance(node, Scalar) else scalar(node, "each word under null of data")).text.strip()
 
 
 def _delimiter(node: YamlNode) -> str:
