@@ -11,7 +11,7 @@ import math
 import operator
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -77,6 +77,8 @@ def counted_data(
     weight: str | None = None,
     delimiter: str | None = None,
     part: Part | None = None,
+    null: Sequence[str] = (),
+    spelling: str = "exact",
 ) -> DataVector | MarginalCounts:
     """Counts of the rows for ``mmopt.mechanism.measure``; arguments and errors as ``data_vector``.
 
@@ -85,7 +87,8 @@ def counted_data(
     Over many cells, where the strategy is measured on tables over few attributes, these alone are counted.
     """
     require_table(plan.workload)  # the answers become one: refused before a row is read
-    options = {"table": table, "weight": weight, "delimiter": delimiter}
+    options: dict[str, Any] = {"table": table, "weight": weight, "delimiter": delimiter}
+    options |= {"null": null, "spelling": spelling}
     workload, tables = plan.workload, plan.integer.tables
     sizes = [math.prod(workload.domain.shape[i] for i in attributes) for attributes in tables or ()]
     if tables is None or workload.n <= max(MOST_CELLS_COUNTED, *sizes):
@@ -444,6 +447,8 @@ def release(
     table: str | None = None,
     weight: str | None = None,
     delimiter: str | None = None,
+    null: Sequence[str] | None = None,
+    spelling: str | None = None,
     simulate_seed: int | None = None,
     ledger: str | Path | None = None,
     data_set: str | None = None,
@@ -459,8 +464,9 @@ def release(
 
     Parameters
     ----------
-    data, table, weight, delimiter : as ``data_vector`` takes them: a data frame, a dictionary of columns, an
-        Ibis table or connection, the path of a file or database, or a URL such as ``postgres://host/db``.
+    data, table, weight, delimiter, null, spelling : as ``data_vector`` takes them: a data frame, a dictionary
+        of columns, an Ibis table or connection, the path of a file or database, or a URL such as
+        ``postgres://host/db``.
     workload : a Workload, or a workload file (its path, its Request, its dictionary), whose privacy,
         neighbours and options of the table hold where no argument says otherwise.
     privacy : a Privacy or a dictionary such as ``{"epsilon": 1.0, "delta": 1e-6}``. Every release of the same
@@ -493,7 +499,7 @@ def release(
     refuse_workload(data)
     check_confidence(confidence)
     request = at_privacy(workload, privacy, neighbours, unit)
-    given = {"table": table, "weight": weight, "delimiter": delimiter}
+    given = {"table": table, "weight": weight, "delimiter": delimiter, "null": null, "spelling": spelling}
 
     def make_planned() -> Accuracy:
         """The plan: solved first, where no solution is given; a given one is computed again."""
@@ -592,11 +598,11 @@ def prepare(
 def _table_options(data: object, table: TableOptions) -> dict[str, Any]:
     """The options of a workload file that this data takes.
 
-    All for a file, a database or a URL; table and weight for a connection; the weight for other data.
+    All for a file, a database or a URL; no delimiter for other data, and a table for a connection only.
     """
     if isinstance(data, str | os.PathLike):
         return asdict(table)
-    return asdict(TableOptions(table=table.table if is_connection(data) else None, weight=table.weight))
+    return asdict(replace(table, table=table.table if is_connection(data) else None, delimiter=None))
 
 
 def measured(

@@ -1,13 +1,18 @@
 """The cell of a row along one attribute, as an expression that the database evaluates.
 
-A code below ``attribute.size`` is the index of a cell. Three more codes tell apart what has no cell, so that
-one query both fills the data vector and counts what does not fit:
+A code below ``attribute.size`` is the index of a cell. ``STRAYS`` more codes tell apart what has no cell, so
+that one query both fills the data vector and counts what does not fit:
 
 =========  ============================================================================
 size       outside: a value that the domain does not declare
-size + 1   missing: NULL, an empty CSV field, or NaN where numbers are declared
+size + 1   missing: NULL, a blank text, a word for missing, or NaN where numbers are declared
 size + 2   unreadable: text that is no number (no boolean, no date) where those are declared
+size + 3   usual: another word that often stands for a missing value, of ``USUAL_WORDS``
+size + 4…  spelled otherwise: a declared text but for what ``SPELLINGS`` names
 =========  ============================================================================
+
+A declared value is that value: only what no cell holds is compared with the words for missing. All these
+tests compare with what the workload file declares; nothing that a row holds leaves the engine.
 
 Numbers and days in texts are read alike on every engine, whatever its own casts take. The grammar is that of
 the embedded DuckDB: white space around, a sign, digits with a point and an exponent, or ``inf``, ``infinity``
@@ -22,8 +27,8 @@ import itertools
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
@@ -31,7 +36,7 @@ import numpy as np
 
 from mmopt.data.connections import uncollated
 from mmopt.errors import DataError
-from mmopt.workloads import Attribute, Bins
+from mmopt.workloads import Attribute, Bins, Categories
 from mmopt.workloads.encodings import TableValue, date_of
 
 #: From this size on, whole numbers in a text are compared as text.
@@ -47,6 +52,13 @@ def bare(text: Any) -> Any:
     """A column of text without the white space around it: spaces, tabs, ends of lines and pages."""
     # Ibis 12's ``strip`` on Spark removes the letters f and v, too: "false" becomes "alse".
     return text.re_replace(r"^\s+|\s+$", "") if _engine(text) == "pyspark" else text.strip()
+
+
+def without_words(text: Any, null: Sequence[str]) -> Any:
+    """A column of text, NULL where it is blank or a word for missing."""
+    import ibis
+
+    return ibis.ifelse(_is_among(uncollated(bare(text)), ["", *null]), ibis.null("string"), text)
 
 
 def doubles_spelled(text: Any) -> Any:
@@ -157,7 +169,33 @@ def _engine(column: Any) -> str:
     return str(column.get_backend().name)
 
 
-OUTSIDE, MISSING, UNREADABLE = 0, 1, 2  # beyond the cells: the code is ``attribute.size`` plus one of these
+# Beyond the cells: the code is ``attribute.size`` plus one of these, or, from the last on, one for each of
+# ``SPELLINGS``.
+OUTSIDE, MISSING, UNREADABLE, USUAL, OTHERWISE = range(5)
+
+USUAL_WORDS = ("NA", "N/A", "n/a", "null", "NULL", "None", "nan", "-", ".", "?")
+"""Words that often stand for a missing value."""
+
+
+def _in_wholes(numbers: str, old: str, new: str) -> tuple[Callable[[str], str], Callable[[Any], Any]]:
+    """A step of ``SPELLINGS``: replace a part of the texts that match ``numbers``."""
+    return (
+        lambda text: re.sub(old, new, text) if re.search(numbers, text) else text,
+        lambda column: column.re_search(numbers).ifelse(column.re_replace(old, new), column),
+    )
+
+
+SPELLINGS: Mapping[str, tuple[Callable[[str], str], Callable[[Any], Any]]] = {
+    "blanks around": (lambda text: text.strip(" \t\n\r\v\f"), bare),
+    "upper and lower case": (str.lower, lambda column: column.lower()),
+    "a point and zeros after a whole number": _in_wholes(r"^[0-9]+\.0*$", r"\.0*$", ""),
+    "zeros in front": _in_wholes("^[0-9]+$", "^0*", "0"),
+}
+"""How a text may differ from a declared one, in words, each with the step that makes both alike: for texts,
+and for columns. A step comes after those above it. Texts are alike where all steps make them equal."""
+
+STRAYS = OTHERWISE + len(SPELLINGS)
+"""Codes of rows without a cell."""
 
 #: The types unknown to Ibis 12 whose text is no value: its day is that of UTC, or its digits are bits.
 _NO_TEXT = ("TIMESTAMPTZ_NS", "TIME_NS", "UNION", "BIT")
@@ -182,6 +220,7 @@ class Reading:
         None  # decimals and whole numbers, which a double may round over an edge; NULL: see ``number``
     )
     single: bool = False  # numbers of 32 bits
+    written: Any = None  # the column of texts, whole numbers or days itself, for what no cell holds
 
     def columns(self) -> dict[str, Any]:
         """The expressions that are not None, by the names of their fields."""
@@ -192,22 +231,86 @@ class Reading:
         }
 
 
-def code_of(attribute: Attribute, reading: Reading) -> Any:
-    """An Ibis integer expression with the code of each row, from a reading of its column."""
+def code_of(attribute: Attribute, reading: Reading, null: Sequence[str] = ()) -> Any:
+    """An Ibis integer expression with the code of each row, from a reading of its column.
+
+    null : words that stand for a missing value where no cell holds them.
+    """
     import ibis
 
-    size = attribute.size
-    branches = [(reading.missing, size + MISSING)]
+    encoding, stray = attribute.encoding, _stray(attribute, reading, null)
+    members = () if isinstance(encoding, Bins) else encoding.members
+    return ibis.cases(
+        (reading.missing, ibis.literal(attribute.size + MISSING, "int64")),
+        *(() if reading.unreadable is None else ((reading.unreadable, stray),)),
+        *((_holds(reading, values), ibis.literal(cell, "int64")) for cell, values in enumerate(members)),
+        else_=_bin(reading, encoding, stray) if isinstance(encoding, Bins) else stray,
+    ).cast("int64")
+
+
+def _stray(attribute: Attribute, reading: Reading, null: Sequence[str]) -> Any:
+    """The code of a row that is not NULL and that no cell holds."""
+    import ibis
+
+    branches: list[tuple[Any, int]] = []
+    numbers = tuple(float(word) for word in null if re.search(_MANTISSA + _SHORT, word))
+    if numbers and "numbers" in _kinds(attribute):
+        branches.append((_holds(reading, numbers), MISSING))
+    declared = _texts(attribute)
+    if reading.written is not None and (null or declared or reading.written.type().is_string()):
+        text = reading.written.cast("string")
+        word = bare(text)
+        branches.append((_is_among(uncollated(word), ["", *null]), MISSING))
+        for place, (of_text, of_column) in enumerate(SPELLINGS.values() if declared else ()):
+            text, declared = of_column(text), list(map(of_text, declared))
+            branches.append((_is_listed(text, declared), OTHERWISE + place))
+        branches.append((_is_listed(word, USUAL_WORDS), USUAL))
     if reading.unreadable is not None:
-        branches.append((reading.unreadable, size + UNREADABLE))
+        branches.append((reading.unreadable, UNREADABLE))
+    codes = [(test, ibis.literal(attribute.size + code, "int64")) for test, code in branches]
+    outside = ibis.literal(attribute.size + OUTSIDE, "int64")
+    return ibis.cases(*codes, else_=outside) if codes else outside
+
+
+def loosened(attribute: Attribute, reading: Reading) -> tuple[Attribute, Reading]:
+    """Both with texts made alike, so that a text counts as a declared one to which it is alike.
+
+    As they are where texts of two cells are alike.
+    """
     encoding = attribute.encoding
-    if isinstance(encoding, Bins):
-        rest = _bin(reading, encoding, size + OUTSIDE)
-    else:
-        branches += [(_holds(reading, members), cell) for cell, members in enumerate(encoding.members)]
-        rest = ibis.literal(size + OUTSIDE, "int64")
-    code = ibis.cases(*((test, ibis.literal(code, "int64")) for test, code in branches), else_=rest)
-    return code.cast("int64")
+    if isinstance(encoding, Bins) or reading.written is None or not _texts(attribute):
+        return attribute, reading
+    members = tuple(tuple(dict.fromkeys(map(_alike, values))) for values in encoding.members)
+    text = functools.reduce(
+        lambda text, step: step[1](text), SPELLINGS.values(), reading.written.cast("string")
+    )
+    return replace(attribute, encoding=Categories(members)), replace(reading, text=uncollated(text))
+
+
+def _alike(value: TableValue) -> TableValue:
+    """A declared text after all steps of ``SPELLINGS``; another value as it is."""
+    steps = SPELLINGS.values() if isinstance(value, str) else ()
+    return functools.reduce(lambda text, step: step[0](text), steps, value)
+
+
+def _texts(attribute: Attribute) -> list[str]:
+    """The declared texts; none where those of two cells are alike."""
+    members = () if isinstance(attribute.encoding, Bins) else attribute.encoding.members
+    texts = [[value for value in values if isinstance(value, str)] for values in members]
+    alike = [form for values in texts for form in set(map(_alike, values))]
+    return list(itertools.chain(*texts)) if len(set(alike)) == len(alike) else []
+
+
+def _is_listed(text: Any, words: Sequence[str]) -> Any:
+    """Whether a text is one of these, for counts by kind: one literal is compiled faster than one a word."""
+    import ibis
+
+    # Ibis 12 looks for no column in a text on polars.
+    return (
+        text.isin(words)
+        if _engine(text) == "polars"
+        else ibis.literal("\x1f".join(["", *words, ""])).contains("\x1f" + text + "\x1f")
+    )
 
 
 def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
@@ -246,21 +349,28 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
             unreadable = ~_is_among(boolean, ["true", "false"])
         if "numbers" in declared:
             exact = large_in(column, number, _largest(attribute))
-        return Reading(uncollated(column), number, boolean, missing, unreadable, exact)
+        return Reading(uncollated(column), number, boolean, missing, unreadable, exact, written=column)
     if kind.is_boolean() and declared == {"booleans"}:
         return Reading(None, None, ibis.ifelse(column, "true", "false"), blank, None)
     if kind.is_integer() and not declared & {"booleans", "dates"}:
-        return Reading(uncollated(column.cast("string")), None, None, blank, None, column)
-    if (kind.is_floating() or kind.is_decimal()) and declared == {"numbers"}:
+        return Reading(uncollated(column.cast("string")), None, None, blank, None, column, written=column)
+    is_number = kind.is_floating() or kind.is_decimal()
+    if is_number and declared == {"numbers"}:
         number = column.cast("float64")
         # PostgreSQL's decimals of any size may be NaN, too.
         missing = blank | number.isnan() if kind.is_floating() or kind.scale is None else blank
         number, exact = (None, column) if kind.is_decimal() else (number, None)
         return Reading(None, number, None, missing, None, exact, kind.is_float32())
+    if is_number and declared == {"text"} and "".join(_texts(attribute)).isdigit():
+        is_small = column.cast("float64").abs() < 2.0**53
+        whole = ibis.ifelse(is_small, column, 0).cast("int64")
+        written = ibis.ifelse(is_small & (whole == column), whole, ibis.null("int64"))
+        missing = blank | column.isnan() if kind.is_floating() or kind.scale is None else blank
+        return Reading(uncollated(written.cast("string")), None, None, missing, None, written=written)
     if declared == {"dates"} and (kind.is_date() or (kind.is_timestamp() and not kind.timezone)):
-        return Reading(None, day_of_time(column), None, blank, None)
+        return Reading(None, day_of_time(column), None, blank, None, written=day_of_time(column))
     if kind.is_date() and declared == {"text"}:
-        return Reading(uncollated(column.cast("string")), None, None, blank, None)
+        return Reading(uncollated(column.cast("string")), None, None, blank, None, written=column)
     hint = "declare values of the column's type in the workload file, or convert the column first"
     if kind.is_boolean():
         hint = "declare {values: [false, true]} in the workload file"
@@ -359,18 +469,19 @@ def _compared(reading: Reading, exact: Callable[[Any], Any], double: Callable[[A
     return reading.exact.isnull().ifelse(double(reading.number), exact(reading.exact))
 
 
-def _bin(reading: Reading, bins: Bins, outside: int) -> Any:
+def _bin(reading: Reading, bins: Bins, outside: Any) -> Any:
     """The bin of a value that is not missing, or ``outside``: by halves, so that few comparisons are made."""
     import ibis
 
     edges = [edge for edge in bins.edges if math.isfinite(edge)]
     below, above = ([] if math.isinf(edge) else [outside] for edge in (bins.edges[0], bins.edges[-1]))
-    codes = [*below, *range(bins.size), *above]  # of the values below each edge and not below the one before
+    inside = [ibis.literal(cell, "int64") for cell in range(bins.size)]
+    codes = [*below, *inside, *above]  # of the values below each edge and not below the one before
 
     def among(low: int, high: int) -> Any:
         """The code of a value that is not below edge low - 1, and below edge high."""
         if low == high:
-            return ibis.literal(codes[low], "int64")
+            return codes[low]
         middle = (low + high) // 2
         is_below = _is_below(reading, edges[middle], bins)
         return ibis.ifelse(is_below, among(low, middle), among(middle + 1, high))

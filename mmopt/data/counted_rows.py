@@ -30,20 +30,27 @@ from numpy.typing import NDArray
 
 from mmopt.data.cell_codes import (
     MISSING,
+    OTHERWISE,
     OUTSIDE,
+    SPELLINGS,
+    STRAYS,
     UNREADABLE,
+    USUAL,
     code_of,
     declared_kinds,
     doubles_spelled,
+    loosened,
     reading_of,
     shown_type,
     typed,
+    without_words,
 )
 from mmopt.data.connections import hash_of
+from mmopt.data.draft_workload import USUAL_NULL
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
-from mmopt.request.domain_and_data_keys import is_delimiter
+from mmopt.request.domain_and_data_keys import SPELLING_RULES, is_delimiter
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Attribute, Bins, Domain, Workload, attribute_uses
 
@@ -69,7 +76,7 @@ def _of_kinds(kinds: Sequence[str], column: Any, table: str, name: str, use: str
     return column
 
 
-def weight_fault(column: Any, table: str, name: str) -> Any:
+def weight_fault(column: Any, table: str, name: str, null: Sequence[str] = ()) -> Any:
     """An Ibis integer expression: 0 where the value is a count of rows, else its fault's code (``_FAULTS``).
 
     Raises
@@ -81,6 +88,7 @@ def weight_fault(column: Any, table: str, name: str) -> Any:
     use = "; the weight of a line is a whole number"
     hint = "name another column with 'weight', or leave it out: each line is a row then"
     column = _of_kinds(("string", "integer", "floating", "decimal"), column, table, name, use, hint)
+    column = without_words(column, null) if column.type().is_string() else column
     number = _number(column)
     exact = column if column.type().is_decimal() else number
     tests = (
@@ -164,6 +172,8 @@ def wanted_columns(
     delimiter: str | None,
     part: Part | None,
     unit: object,
+    null: object = (),
+    spelling: object = "exact",
 ) -> tuple[dict[str, str], Neighbours | None]:
     """The columns that are read, each with its purpose; and the unit, where a column of it names persons.
 
@@ -203,6 +213,13 @@ def wanted_columns(
             f"the delimiter is {delimiter!r}, expected one character",
             hint="for example '~'; a quote or a line end cannot be one",
         )
+    if not (isinstance(null, list | tuple) and all(isinstance(word, str) for word in null)):
+        raise DataError(
+            "null is no list of texts, the words that stand for a missing value",
+            hint="write null=['NA', '-9']; NULL, None, NaN and blank texts are missing without it",
+        )
+    if spelling not in SPELLING_RULES:
+        raise DataError(f"spelling is not one of {', '.join(SPELLING_RULES)}")
     wanted: dict[str, str] = {}
     for attribute in attributes_to_read(domain, workload):
         # Attributes may share a column; the first names it.
@@ -233,11 +250,8 @@ def attributes_to_read(domain: Domain, workload: Workload | None) -> tuple[Attri
 
 def targets_of(attribute: Attribute) -> NDArray[np.int64]:
     """The cell that each code counts into, -1 for the codes of dropped rows."""
-    rules = {OUTSIDE: attribute.outside, MISSING: attribute.missing, UNREADABLE: attribute.outside}
-    extra = [
-        -1 if rules[code] in ("", "refuse", "drop") else attribute.labels.index(rules[code])
-        for code in range(3)
-    ]
+    rules = [attribute.missing if code == MISSING else attribute.outside for code in range(STRAYS)]
+    extra = [-1 if rule in ("", "refuse", "drop") else attribute.labels.index(rule) for rule in rules]
     return np.array([*range(attribute.size), *extra], dtype=np.int64)
 
 
@@ -259,24 +273,25 @@ def refuse_rows(
     Parameters
     ----------
     path : the table, for messages.
-    misfits : for each attribute the numbers of rows with its three codes that are no cell. total : all rows.
+    misfits : for each attribute the numbers of rows with its codes that are no cell. total : all rows.
     nobody : the number of rows that name no person of the ``unit``.
     """
     if unit is not None and nobody:
         raise DataError(
-            f"{path}: column '{unit.column}' says whose a row is, and is missing (NULL) in "
+            f"{path}: column '{unit.column}' says whose a row is, and is missing (NULL, blank or in null) in "
             f"{counted(nobody, 'row')} (confidential, for you alone)",
             hint="leave such rows out of the table, or say whose they are",
         )
     refused: list[str] = []
     example = wrong = ends = ""  # parts of the hint
+    strays = np.zeros(STRAYS, dtype=np.int64)
     for attribute, count in zip(attributes, misfits, strict=True):
-        outside = count[OUTSIDE] + count[UNREADABLE]
+        outside = sum(count) - count[MISSING]
         parts = []
         if attribute.outside in ("", "refuse") and outside:
-            kind = declared_kinds(attribute).removesuffix("s")
-            unreadable = f" (of them {count[UNREADABLE]} text that is no {kind})" if count[UNREADABLE] else ""
-            parts.append(f"{outside} outside the declared domain{unreadable}")
+            kinds = _kinds_of_strays(attribute, count)
+            parts.append(f"{outside:,} outside the declared domain{kinds and f' (of them {kinds})'}")
+            strays += count
             example = example or f"'{attribute.name}: {{…, outside: drop}}'"
             if (
                 count[OUTSIDE]
@@ -287,7 +302,7 @@ def refuse_rows(
             if count[UNREADABLE] == total - count[MISSING]:
                 wrong = f"is '{attribute.column}' the right column? name another with 'column:', or "
         if attribute.missing in ("", "refuse") and count[MISSING]:
-            parts.append(f"{count[MISSING]} missing (NULL, empty or NaN)")
+            parts.append(f"{count[MISSING]:,} missing (NULL, empty or NaN)")
             example = example or f"'{attribute.name}: {{…, missing: drop}}'"
         if parts:
             refused.append(
@@ -297,8 +312,34 @@ def refuse_rows(
         raise DataError(
             f"{path}: rows without a cell, of {total} (confidential, for you alone):" + "".join(refused),
             hint=f"{wrong}say where they go in the workload file: {example} leaves them out, "
-            f"the label of a cell in place of 'drop' counts them there{ends}",
+            f"the label of a cell in place of 'drop' counts them there{ends}{_mending(strays.tolist())}",
         )
+
+
+def _kinds_of_strays(attribute: Attribute, count: Sequence[int]) -> str:
+    """In words, how many rows outside the domain are of each kind; no kind says "" of them."""
+    no_kind = f"no {declared_kinds(attribute).removesuffix('s')}"
+    return ", ".join(
+        f"{counted(number, 'text')} that {'is' if number == 1 else 'are'} {of_kind}"
+        for number, of_kind in zip(
+            count[UNREADABLE:],
+            (
+                no_kind,
+                "a usual word for missing, such as NA or -",
+                *(f"declared but for {how}" for how in SPELLINGS),
+            ),
+            strict=True,
+        )
+        if number
+    )
+
+
+def _mending(count: Sequence[int]) -> str:
+    """Lines of the hint, by the numbers of rows with each code: the key ``data`` by which more is read."""
+    null = USUAL_NULL if count[USUAL] else "null: [NA]" if count[UNREADABLE] else ""
+    keys = ", ".join(filter(None, (null, "spelling: loose" if any(count[OTHERWISE:]) else "")))
+    start = "\n  is there a word for missing? list it under null; " if null else "\n  "
+    return f"{start}in the workload file, with what data has already:\n    data: {{{keys}}}" if keys else ""
 
 
 KEPT = "kept"
@@ -343,7 +384,7 @@ def kept_rows(
     )
 
 
-def person_of(column: Any, table: str, name: str) -> Any:
+def person_of(column: Any, table: str, name: str, null: Sequence[str] = ()) -> Any:
     """The person of a row, as a text that is the same on every engine.
 
     Raises
@@ -352,7 +393,8 @@ def person_of(column: Any, table: str, name: str) -> Any:
     """
     use = "; a person is named by a text, a whole number, a day or a UUID"
     hint = "convert the column first, or name another under 'unit'"
-    return _of_kinds(("string", "integer", "uuid", "date"), column, table, name, use, hint).cast("string")
+    column = _of_kinds(("string", "integer", "uuid", "date"), column, table, name, use, hint)
+    return without_words(column.cast("string"), null)
 
 
 GROUPS_AT_A_TIME = 2**16
@@ -371,6 +413,8 @@ def coded_rows(
     part: Part | None = None,
     unit: Neighbours | None = None,
     salt: str = "",
+    null: Sequence[str] = (),
+    spelling: str = "exact",
 ) -> Any:
     """An Ibis table with the code of each attribute, named by ``code_name``; to be called once.
 
@@ -379,15 +423,18 @@ def coded_rows(
     its number of rows has a meaning. With a part it has that part's rows alone.
     """
     rows, columns = opened.rows()
-    readings = [reading_of(a, columns[a.column], opened.name) for a in attributes]
-    fault = {} if weight is None else {"fault": weight_fault(columns[weight], opened.name, weight)}
+    coded = [(a, reading_of(a, columns[a.column], opened.name)) for a in attributes]
+    coded = [loosened(*one) for one in coded] if spelling == "loose" else coded
+    fault = {} if weight is None else {"fault": weight_fault(columns[weight], opened.name, weight, null)}
     in_part = {} if part is None else {"in_part": is_in_part(columns[part[0]], opened.name, part)}
-    person = {} if unit is None else {"person": person_of(columns[unit.column], opened.name, unit.column)}
-    if not (readings or fault or in_part or person):
+    person = (
+        {} if unit is None else {"person": person_of(columns[unit.column], opened.name, unit.column, null)}
+    )
+    if not (coded or fault or in_part or person):
         return rows
     to_code = {
         f"{name}{i}": expression
-        for i, one in enumerate(readings)
+        for i, (_, one) in enumerate(coded)
         for name, expression in one.columns().items()
     }
     weights = {} if weight is None else {"weight": weight_of(columns[weight], fault["fault"])}
@@ -395,12 +442,12 @@ def coded_rows(
     if in_part:
         inner = inner.filter(inner.in_part)
     codes = {
-        code_name(i): code_of(a, replace(one, **{name: inner[f"{name}{i}"] for name in one.columns()}))
-        for i, (a, one) in enumerate(zip(attributes, readings, strict=True))
+        code_name(i): code_of(a, replace(one, **{name: inner[f"{name}{i}"] for name in one.columns()}), null)
+        for i, (a, one) in enumerate(coded)
     }
     others = {name: inner[name] for name in (*fault, *weights, *in_part, *person)}
-    coded = inner.select(**codes, **others)
-    return coded if unit is None else kept_rows(coded, attributes, list(codes), unit, salt)
+    rows = inner.select(**codes, **others)
+    return rows if unit is None else kept_rows(rows, attributes, list(codes), unit, salt)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import NDArray
 
+from mmopt.data.cell_codes import STRAYS
 from mmopt.data.counted_rows import (
     FAULTS,
     KEPT,
@@ -77,6 +78,8 @@ def data_vector(
     delimiter: str | None = None,
     part: Part | None = None,
     unit: Neighbours | None = None,
+    null: Sequence[str] = (),
+    spelling: str = "exact",
 ) -> DataVector:
     """Count the rows of a table in each cell of a domain: the data vector that a strategy measures.
 
@@ -106,12 +109,17 @@ def data_vector(
         as if there were no others. None: all rows.
     unit : one whose ``column`` names the person of each row: at most ``at_most`` rows of a person are
         counted, of those that no rule drops. That person's rows alone, and the workload's hash, decide which
-        (``counted_rows.py``). A row with NULL there is refused.
+        (``counted_rows.py``). A row with NULL, a blank or a word for missing there is refused.
+    null : words that stand for a missing value, in every column; blanks around them do not count. A declared
+        value, or one in a bin, is none, nor is a declared part. A word that is a number, or a date, also
+        stands for it in columns of numbers, or dates.
+    spelling : "loose": texts count as the declared text that differs from them by blanks around, upper and
+        lower case, zeros in front of a whole number, or a point and zeros behind it, where that is one cell.
 
     A row counts in one cell, which depends on that row alone. A row that has no cell follows the rules of the
-    attribute: ``outside`` for a value that the domain does not declare, such as an infinity, a text that is
-    no number where numbers are declared, or an empty text (except in a text file); ``missing`` for NULL, for
-    an empty field of a text file, and for NaN where numbers are declared. A rule is "refuse" (the default),
+    attribute: ``outside`` for a value that the domain does not declare, such as an infinity, or a text that
+    is no number where numbers are declared; ``missing`` for NULL, for a text that is empty, blank or a word
+    of ``null``, and for NaN where numbers are declared. A rule is "refuse" (the default),
     "drop", or the label of a cell, in which such rows are counted. A row is refused also where it is one of
     those of a person that are not counted.
 
@@ -124,16 +132,27 @@ def data_vector(
     TooLargeError : a count for each cell does not fit in memory.
     """
     domain = as_domain(domain)
-    wanted, unit = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part, unit)
+    wanted, unit = wanted_columns(
+        "data_vector", data, domain, workload, table, weight, delimiter, part, unit, null, spelling
+    )
     assert isinstance(domain, Domain)  # else refused
     require_memory((domain.size,), "data vector", COUNT_BY_FEW_HINT)
     attributes = attributes_to_read(domain, workload)
     counts = np.zeros(domain.size, dtype=np.int64)
-    misfits = np.zeros((len(attributes), 3), dtype=np.int64)
+    misfits = np.zeros((len(attributes), STRAYS), dtype=np.int64)
     lines, rows_by_fault = np.zeros((2, FAULTS), dtype=np.int64)
     beyond = nobody = 0
     with open_table(data, wanted, table, delimiter) as opened:
-        coded = coded_rows(opened, attributes, weight, part, unit, "" if workload is None else workload.hash)
+        coded = coded_rows(
+            opened,
+            attributes,
+            weight,
+            part,
+            unit,
+            "" if workload is None else workload.hash,
+            null,
+            spelling,
+        )
         # Codes are named in an inner select and grouped by name: each is computed once a row.
         codes = [code_name(i) for i in range(len(attributes))]
         for batch in counts_by_group(coded, codes if weight is None else [*codes, "fault"], weight):
@@ -145,7 +164,7 @@ def data_vector(
             cells = {attribute.name: np.zeros(len(rows), np.int64) for attribute in domain.attributes}
             for i, attribute in enumerate(attributes):
                 code = integers(batch, code_name(i))
-                misfits[i] += [rows[code == attribute.size + k].sum() for k in range(3)]
+                misfits[i] += [rows[code == attribute.size + k].sum() for k in range(STRAYS)]
                 cells[attribute.name] = targets_of(attribute)[code]
             has_cell = np.all([cell >= 0 for cell in cells.values()], axis=0)
             kept = rows if unit is None else integers(batch, KEPT)
@@ -181,6 +200,8 @@ def check_columns(
     delimiter: str | None = None,
     part: Part | None = None,
     unit: Neighbours | None = None,
+    null: Sequence[str] = (),
+    spelling: str = "exact",
 ) -> None:
     """Refuse what ``data_vector`` with the same arguments would, by the names of the columns alone.
 
@@ -188,7 +209,9 @@ def check_columns(
     ------
     DataError : arguments of other types; the table cannot be opened, or lacks a column.
     """
-    wanted, _ = wanted_columns("data_vector", data, domain, workload, table, weight, delimiter, part, unit)
+    wanted, _ = wanted_columns(
+        "data_vector", data, domain, workload, table, weight, delimiter, part, unit, null, spelling
+    )
     with open_table(data, wanted, table, delimiter):
         pass
 
@@ -321,6 +344,8 @@ def marginal_counts(
     delimiter: str | None = None,
     part: Part | None = None,
     unit: Neighbours | None = None,
+    null: Sequence[str] = (),
+    spelling: str = "exact",
 ) -> MarginalCounts:
     """Count the rows of a table by the attributes that each product of a workload depends on.
 
@@ -328,8 +353,8 @@ def marginal_counts(
 
     Parameters
     ----------
-    data, table, weight, delimiter, part, unit : as ``data_vector``, whose rules hold for rows without a cell:
-        a row that an attribute drops is in no table, nor is a row of a person that is not kept.
+    data, table, weight, delimiter, part, unit, null, spelling : as ``data_vector``, whose rules hold for rows
+        without a cell: one that an attribute drops is in no table, nor is a row of a person that is not kept.
     workload : the queries, made from products; columns that no query needs are not read.
     sets : other sets of attributes to count by, as places in the domain: those of an integer strategy.
 
@@ -341,7 +366,7 @@ def marginal_counts(
     workload = as_workload(workload)
     domain = workload.domain
     wanted, unit = wanted_columns(
-        "marginal_counts", data, domain, workload, table, weight, delimiter, part, unit
+        "marginal_counts", data, domain, workload, table, weight, delimiter, part, unit, null, spelling
     )
     if sets is None and workload.products is None:
         raise DataError(
@@ -364,7 +389,7 @@ def marginal_counts(
     places = {domain.names.index(a.name): at for at, a in enumerate(attributes)}
     with (
         open_table(data, wanted, table, delimiter) as opened,
-        _stored(coded_rows(opened, attributes, weight, part, unit, workload.hash)) as coded,
+        _stored(coded_rows(opened, attributes, weight, part, unit, workload.hash, null, spelling)) as coded,
     ):
         if weight is not None:
             for lines in counts_by_group(coded, ["fault"], weight):
@@ -397,20 +422,20 @@ def _stored(coded: Any) -> AbstractContextManager[Any]:
 def _misfits(
     coded: Any, attributes: Sequence[Attribute], weight: str | None
 ) -> tuple[list[list[int]], int, int]:
-    """The rows with each attribute's three codes that are no cell; all rows; those that name no person."""
+    """The rows with each attribute's codes that are no cell; all rows; those that name no person."""
     import ibis
 
     rows_of_line = ibis.literal(1, "int64") if weight is None else coded.weight
     sums = {
         f"{code_name(i)}_{code}": ibis.ifelse(coded[code_name(i)] == a.size + code, rows_of_line, 0).sum()
         for i, a in enumerate(attributes)
-        for code in range(3)
+        for code in range(STRAYS)
     }
     rows = coded.count() if weight is None else rows_of_line.sum()
     nobody = {NOBODY: coded[NOBODY].sum()} if NOBODY in coded.columns else {}
     row = coded.aggregate(rows=rows, **sums, **nobody).to_pyarrow()
     misfits = [
-        [int(integers(row, f"{code_name(i)}_{k}")[0]) for k in range(3)] for i in range(len(attributes))
+        [int(integers(row, f"{code_name(i)}_{k}")[0]) for k in range(STRAYS)] for i in range(len(attributes))
     ]
     return misfits, int(integers(row, "rows")[0]), int(integers(row, NOBODY)[0]) if nobody else 0
 

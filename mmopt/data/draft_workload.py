@@ -15,6 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from mmopt.data.cell_codes import USUAL_WORDS, without_words
 from mmopt.data.connections import is_url, shown_source
 from mmopt.data.open_table import open_table
 from mmopt.data.table_file import csv_header, table_file
@@ -108,18 +109,23 @@ def public_forms(
     return {name: form for name, form in forms.items() if form}
 
 
-def _form(column: Any) -> dict[str, Any]:
-    """The keys of a column's form: ``values``, or ``range`` and ``width``; with NULLs also ``missing``."""
-    table = column.as_table()
+def _form(given: Any, words: Sequence[str] = USUAL_WORDS) -> dict[str, Any]:
+    """The keys of a column's form: ``values``, or ``range`` and ``width``; where any is missing ``missing``.
+
+    words : for a missing value, where numbers or dates are; among texts that are listed they are values.
+    """
+    table = (without_words(given, words) if given.type().is_string() else given).as_table()
     column = table[table.columns[0]]
     kind = _kind(column.type())
     values = [row.as_py() for row in table.distinct().limit(MOST_VALUES + 2).to_pyarrow().column(0)]
     present = [value for value in values if value is not None]
     missing = {"missing": {"cell": "missing"}} if column.isnull().any().execute() else {}
+    if kind == "values" and present and all(INTEGER.fullmatch(value) for value in present):
+        present = [int(value) for value in present]
+    elif kind == "values" and words and len(present) <= MOST_VALUES:
+        return _form(given, ())
     if not present:
         return {}
-    if kind == "values" and all(INTEGER.fullmatch(value) for value in present):
-        present = [int(value) for value in present]
     is_listed = kind in ("values", "truth") or all(isinstance(value, int) for value in present)
     if is_listed and len(present) <= MOST_VALUES:
         return {"values": sorted(present), **missing}
@@ -205,13 +211,15 @@ class Draft:
     source : the table, for the first line. table : of the key ``data``.
     attributes : name, form and comment of each, in the order of the columns; a form may be one of
         ``FORMS_BY_KIND``.
-    is_public : whether forms may rest on the table's values.
+    is_public : whether forms may rest on the table's values. has_texts : whether a column may hold texts:
+        then the usual words for missing are listed, whether or not the table has them.
     """
 
     source: str
     attributes: tuple[tuple[str, str, str], ...]
     table: str | None = None
     is_public: bool = False
+    has_texts: bool = False
 
     @property
     def open_names(self) -> list[str]:
@@ -236,13 +244,20 @@ class Draft:
             "# Delete the line of a column that no query is about. More forms: python -m pydoc mmopt.request",
             "domain:",
         ]
+        table = [] if self.table is None else [f"table: {_quoted(self.table)}"]
+        data = [*table, USUAL_NULL] if self.has_texts else table
         for name, form, comment in self.attributes:
             note = f"  # {comment}" if comment and _is_open(form) else ""
             lines.append(f"  {spelled(name)}: {form}{note}")
         lines += [
             "workload:",
             "  - marginals: {ways: [0, 1]}  # the number of rows, and each attribute's cells",
-            *([f"data: {{table: {_quoted(self.table)}}}"] if self.table is not None else []),
+            *(
+                ["# Words that no attribute declares as a value stand for a missing one:"]
+                if self.has_texts
+                else []
+            ),
+            *([f"data: {{{', '.join(data)}}}"] if data else []),
             "# Rows with other values, or none, stop a release unless data says",
             "# {outside: drop, missing: drop}.",
             "# unit: {column: person, rows: 3}  # where a person, named by a column, may have several rows",
@@ -290,3 +305,7 @@ def _is_open(form: str) -> bool:
 def _quoted(text: str) -> str:
     """The text in double quotes, with escapes that both JSON and YAML have."""
     return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False))
+
+
+USUAL_NULL = f"null: [{', '.join(map(spelled, USUAL_WORDS))}]"
+"""The key of ``data`` with the usual words for missing."""

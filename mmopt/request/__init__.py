@@ -13,7 +13,17 @@ Top level (``domain`` and ``workload`` are needed)::
 
 ``data`` also takes ``table: people`` (for a database with several), ``delimiter: "~"`` (for a text file; or
 ``tab``; by default detected from its header) and ``weight: n``, the column with the number of rows of a line
-in an aggregated table; the guarantee then protects one of these rows. A release of answers reveals that no
+in an aggregated table; the guarantee then protects one of these rows.
+
+``null: [NA, "N/A", ".", -9]`` lists the words that stand for a missing value, in every column: texts, numbers
+or days. Blanks around them do not count; upper and lower case does. Texts that are empty or blank are missing
+without it, as are NULL and, among numbers, NaN. A declared value stays a value: with ``values: [DE, NA]``,
+``NA`` is Namibia, and a number within a bin is in that bin. ``spelling: loose`` reads a text as the declared
+one from which it differs by blanks around it, by upper and lower case, by zeros in front of a whole number
+(``1`` for ``"01"``), or by a point and zeros after it (``1.0``); where that makes values of two cells alike,
+the attribute is read as it is written. The default is ``exact``.
+
+A release of answers reveals that no
 row of its table was refused. The column of an attribute that every query sums over is not read, unless it
 drops rows.
 
@@ -46,7 +56,7 @@ each with any of::
     column: age_p                            # the column of the table that is read; else the attribute's name
     groups: {minors: ["[0, 18)"], adults: [18-64, 65-114]}  # named sets of cells
     outside: drop                            # or refuse, or the label of the cell that takes such values
-    missing: South                           # the same for NULL and NaN
+    missing: South                           # the same for missing values: NULL, NaN, blanks, null
     missing: {cell: unknown}                 # a new cell takes them; the same for outside, which may share it
 
 A cell is named by its label or its table value. ``18-64`` is a run of integers, both ends included; it must

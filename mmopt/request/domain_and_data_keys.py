@@ -11,10 +11,12 @@ from mmopt.request.yaml_tree import (
     YamlNode,
     describe,
     fail,
+    items,
     mapping,
     read_choice,
     record,
     require,
+    scalar,
     text,
 )
 from mmopt.workloads import Attribute, Domain
@@ -22,7 +24,8 @@ from mmopt.workloads import Attribute, Domain
 _KEYS = (*FORMS, "width", "column", "groups", "outside", "missing")
 _RULES = ("refuse", "drop")
 _RULE_KEYS = ("outside", "missing")
-_TABLE_KEYS = ("table", "weight", "delimiter")
+_TABLE_KEYS = ("table", "weight", "delimiter", "null", "spelling")
+SPELLING_RULES = ("exact", "loose")
 
 _DELIMITER_HINT = "for example '~', or the word tab; a quote cannot be one"
 
@@ -52,12 +55,14 @@ class TableOptions:
     """How a table is read, where its file leaves it open: arguments of ``data_vector`` by their names.
 
     ``table`` of a database; ``weight``, the column with the number of rows of a line; ``delimiter`` of a text
-    file. None where the workload file has none.
+    file. None where the workload file has none. ``null``, the words for a missing value, and ``spelling``.
     """
 
     table: str | None = None
     weight: str | None = None
     delimiter: str | None = None
+    null: tuple[str, ...] = ()
+    spelling: str = "exact"
 
 
 def read_rules(node: YamlNode) -> tuple[Rules, TableOptions]:
@@ -67,11 +72,26 @@ def read_rules(node: YamlNode) -> tuple[Rules, TableOptions]:
         key: read_choice(value, key, _RULES) for key in _RULE_KEYS if (value := data.get(key)) is not None
     }
     options = {
-        key: _delimiter(value) if key == "delimiter" else text(value, f"{key} of data")
-        for key in _TABLE_KEYS
+        key: text(value, f"{key} of data")
+        for key in ("table", "weight")
         if (value := data.get(key)) is not None
     }
-    return Rules(**rules), TableOptions(**options)
+    return Rules(**rules), TableOptions(
+        **options,
+        delimiter=data.read("delimiter", _delimiter, None),
+        null=data.read(
+            "null",
+            lambda node: tuple(
+                # As it is written: a text, a number, or ``null`` itself.
+                (
+                    word if isinstance(word, Scalar) else scalar(word, "each word under null of data")
+                ).text.strip()
+                for word in items(node, "null of data")
+            ),
+            (),
+        ),
+        spelling=data.read("spelling", lambda node: read_choice(node, "spelling", SPELLING_RULES), "exact"),
+    )
 
 
 def _delimiter(node: YamlNode) -> str:

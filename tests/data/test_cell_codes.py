@@ -271,11 +271,11 @@ def test_a_day_ends_at_midnight() -> None:
 def test_a_text_that_is_no_date_is_outside_even_where_both_ends_are_open() -> None:
     file = parquet(a=["2020-01-01", "1999-12-31", "9999-12-31", "0001-01-01", "", "soon", None])
     halves = Bins.between_dates(None, datetime.date(2020, 1, 1), None)
-    assert counts(file, halves, outside="other", missing="none") == [2, 2, 2, 1]
+    assert counts(file, halves, outside="other", missing="none") == [2, 2, 1, 2]
     with pytest.raises(DataError) as caught:
         counts(file, halves, missing="drop")
     assert str(caught.value).split("\n")[1] == (
-        "    column 'a' (attribute 'a'): 2 outside the declared domain (of them 2 text that is no date)"
+        "    column 'a' (attribute 'a'): 1 outside the declared domain (of them 1 text that is no date)"
     )
 
 

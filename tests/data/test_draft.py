@@ -5,6 +5,7 @@ Guards draft_workload.py.
 
 import pytest
 
+from mmopt.data.cell_codes import USUAL_WORDS
 from mmopt.data.draft_workload import FORMS_BY_KIND, Draft, check_form, mapping_text, spelled
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.request import parse_request
@@ -61,6 +62,17 @@ def test_what_is_open() -> None:
 def test_options_of_the_table_are_kept() -> None:
     table = parse_request(draft(("a", "{values: [1]}"), table="a b").text()).table
     assert table.table == "a b"
+
+
+def test_usual_words_are_listed_where_a_column_may_hold_texts() -> None:
+    attribute = ("a", "{values: [x]}")
+    for more, null in (
+        ({}, ()),
+        ({"has_texts": True}, USUAL_WORDS),
+        ({"has_texts": True, "table": "t"}, USUAL_WORDS),
+    ):
+        options = parse_request(draft(attribute, **more).text()).table
+        assert (options.null, options.table) == (null, more.get("table"))
 
 
 def test_a_whole_draft_is_checked() -> None:

@@ -103,6 +103,18 @@ def test_public_forms_of_what_is_rare() -> None:
     assert public_forms(Path("t.csv"), {"code": "unknown"}) == {"code": {"values": ["01", "7"]}}
     Path("t.csv").write_text("code\n10\n7\n", encoding="utf-8")
     assert public_forms(Path("t.csv"), {"code": "unknown"}) == {"code": {"values": [7, 10]}}
+    Path("t.csv").write_text(
+        "n,day,word\n10,2020-01-01,a\nNA,-,NA\n 7,2021-01-01,\n.,., \n", encoding="utf-8"
+    )
+    rows = "\n".join(f"{i}.5,2020-01-{1 + i % 28:02d},a" for i in range(30))
+    Path("u.csv").write_text(f"n,day,word\n{rows}\nNA,-,NA\n.,.,.\n", encoding="utf-8")
+    words = {"missing": {"cell": "missing"}}
+    assert public_forms(Path("u.csv"), dict.fromkeys(("n", "day", "word"), "unknown")) == {
+        "n": {"range": [0, 30], "width": 2, **words},
+        "day": {"range": ["2020-01-01", "2021-01-01"], "width": "month", **words},
+        "word": {"values": [".", "NA", "a"]},
+    }
+    assert public_forms(Path("t.csv"), {"word": "unknown"}) == {"word": {"values": ["NA", "a"], **words}}
     parquet.write_table(pyarrow.table({"texts": [f"text {i}" for i in range(21)]}), "many.parquet")
     forms = public_forms(Path("t.parquet"), column_kinds(Path("t.parquet")))
     assert forms == {

@@ -20,8 +20,8 @@ import mmopt
 from mmopt.data import counted_rows, data_vector, marginal_counts
 from mmopt.errors import DataError
 from mmopt.strategies import Neighbours
-from mmopt.workloads import Workload
-from tests.data import engines, test_edges
+from mmopt.workloads import Domain, Workload
+from tests.data import engines, test_edges, test_words
 
 pytestmark = [
     pytest.mark.engines,
@@ -63,7 +63,7 @@ DAYS = [
 ]
 WORDS = ["true", "False", " FALSE ", "false\t", "f", "1", "falsefv", "fv", ""]
 KINDS: dict[str, list[Any]] = {
-    "person": ["a", "A", "a ", "b", "é", "ß", "ss", "", "x|y", "日本", "Zz", "z_%"],
+    "person": ["a", "A", "a ", "b", "é", "ß", "ss", ".", "x|y", "日本", "Zz", "z_%"],
     "id": [1, 2, -3, 2**62, 0],
     "sex": ["F", "M", "f", " F", "X", ""],
     "age": [-1, 0, 17, 18, 64, 65, 2**31 - 1],
@@ -220,7 +220,36 @@ def test_refused_rows_are_the_same_on_every_engine(tables: dict[str, Any]) -> No
         with pytest.raises(DataError) as refused:
             data_vector(rows, asked)
         said[name] = str(refused.value)
-    assert len(set(said.values())) == 1 and "text that is no number" in said["duckdb"]
+    assert len(set(said.values())) == 1 and "texts that are no number" in said["duckdb"]
+
+
+def test_words_and_spellings_are_read_alike(server: engines.Server, spark: Any) -> None:
+    rows, right = test_words.columns()
+    alike = sorted({one for pair in test_words.OTHERWISE.values() for one in (*pair[0], *pair[1])})
+    over = test_words.domain()
+    forms = {how: {"column": "c", "values": pair[0]} for how, pair in test_words.OTHERWISE.items()}
+    spelled = Domain.of({how: {**form, **test_words.TO_CELLS} for how, form in forms.items()})
+    connection = server.connect()
+    for name, columns in (("words", rows), ("spelled", {"c": alike})):
+        lines = list(zip(*columns.values(), strict=True))
+        with connection.con.cursor() as cursor, connection.con.transaction():
+            cursor.execute(f"CREATE TEMPORARY TABLE {name} ({', '.join(f'{one} text' for one in columns)})")
+            cursor.executemany(f"INSERT INTO {name} VALUES ({', '.join(['%s'] * len(columns))})", lines)
+        kinds = ", ".join(f"{one} string" for one in columns)
+        spark._session.createDataFrame(lines, kinds).createOrReplaceTempView(name)
+    said = set()
+    for one in (connection, spark):
+        assert test_words.counted_columns(one.table("words"), over, null=test_words.NULL) == right, one.name
+        for spelling in ("exact", "loose"):
+            found = test_words.counted_columns(one.table("spelled"), spelled, spelling=spelling)
+            assert found == test_words.counted_columns({"c": alike}, spelled, spelling=spelling), one.name
+        with pytest.raises(DataError) as refused:
+            data_vector(one.table("spelled"), Domain.of(a={"column": "c", "values": ["01", "Female", "36"]}))
+        said.add(str(refused.value))
+        whole = one.table("spelled").limit(1).select(c=ibis.literal(1.0))
+        assert data_vector(whole, Domain.of(c=["1", "2"])).counts.tolist() == [1, 0]
+    assert len(said) == 1 and "declared but for zeros in front" in said.pop()
+    connection.disconnect()
 
 
 def test_an_instant_and_a_decimal_are_where_they_are_as_written(

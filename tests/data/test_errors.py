@@ -204,7 +204,7 @@ def test_wrong_type_in_parquet() -> None:
         (pa.array([True]), values("a", 0, 1), "boolean", "numbers"),
         (pa.array([True]), values("a", "true", "false"), "boolean", "text"),
         (pa.array([1]), values("a", False, True), "int64", "booleans"),
-        (pa.array([1.0]), values("a", "1", "2"), "float64", "text"),
+        (pa.array([1.0]), values("a", "1", "2+"), "float64", "text"),
         (pa.array([1.0]), values("a", 1, "2+"), "float64", "numbers and text"),
         (pa.array([datetime.datetime(2024, 1, 5)]), bins("a", 0, 2), "timestamp(6)", "numbers"),
         (pa.array([datetime.date(2024, 1, 5)]), bins("a", 0, 2), "date", "numbers"),
@@ -232,11 +232,13 @@ def test_a_column_of_text_where_numbers_are_declared() -> None:
         ):
             assert refusal(file, attribute) == (
                 f"{file}: rows without a cell, of 3 (confidential, for you alone):\n"
-                f"    column 'a' (attribute 'age'): 2 outside the declared domain (of them 2 text that is no "
-                f"{kind})\n"
+                f"    column 'a' (attribute 'age'): 2 outside the declared domain (of them 2 texts that are "
+                f"no {kind})\n"
                 "  is 'a' the right column? name another with 'column:', or say where they go in the "
                 "workload file: 'age: {…, outside: drop}' leaves them out, the label of a cell in place "
-                "of 'drop' counts them there"
+                "of 'drop' counts them there\n"
+                "  is there a word for missing? list it under null; in the workload file, with what data has "
+                "already:\n    data: {null: [NA]}"
             )
 
 
@@ -250,7 +252,9 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
         "(of them 1 text that is no number), 2 missing (NULL, empty or NaN)\n"
         "  say where they go in the workload file: 'sex: {…, outside: drop}' leaves them out, "
         "the label of a cell in place of 'drop' counts them there; "
-        "the right end of the last bin of 'age' is outside, too"
+        "the right end of the last bin of 'age' is outside, too\n"
+        "  is there a word for missing? list it under null; in the workload file, with what data has "
+        "already:\n    data: {null: [NA]}"
     )
     missing = refusal(file, values("sex", "F", "M", outside="drop"))
     assert missing == (

@@ -253,6 +253,8 @@ def test_a_backend_computes_it_or_is_said_to_lack_something() -> None:
     frame = pl.DataFrame({"a": [1, 2, 2, None], "n": [1, 2, 3, 4]})
     table = ibis.polars.connect({"t": frame}).table("t")
     assert data_vector(table, ONE, weight="n").counts.tolist() == [1, 5]
+    words = ibis.polars.connect({"t": pl.DataFrame({"a": ["1", "2", " ", "NA"]})}).table("t")
+    assert data_vector(words, Domain.of(a={"values": ["1", "2"], "missing": "drop"}), null=["NA"]).rows == 4
     floats = ibis.sqlite.connect().create_table("t", frame.with_columns(a=pl.col("a").cast(pl.Float64)))
     assert refusal(floats) == (
         "the Ibis table: its backend, sqlite, lacks an operation that the count needs\n"

@@ -114,7 +114,7 @@ def test_who_has_no_more_rows_is_counted_as_before(rng: np.random.Generator) -> 
 
 
 def test_persons_are_told_apart_by_every_letter() -> None:
-    table = {"person": ["a", "A", "a ", "á", "", "1", "1.0"], "sex": ["F"] * 7}
+    table = {"person": ["a", "A", "a ", "á", ".", "1", "1.0"], "sex": ["F"] * 7}
     assert data_vector(table, BY_SEX, unit=unit(1)).counts.tolist() == [7, 0]
     numbers = {"person": [1, 1, -1, 2**62], "sex": ["F"] * 4}
     assert data_vector(numbers, BY_SEX, unit=unit(1)).counts.tolist() == [3, 0]
@@ -142,8 +142,8 @@ def test_rows_of_nobody_are_refused() -> None:
         with pytest.raises(DataError) as refused:
             count(table, WORKLOAD, unit=unit(1))
         assert str(refused.value) == (
-            "the dictionary of columns: column 'person' says whose a row is, and is missing (NULL) in 2 "
-            "rows (confidential, for you alone)\n"
+            "the dictionary of columns: column 'person' says whose a row is, and is missing (NULL, blank "
+            "or in null) in 2 rows (confidential, for you alone)\n"
             "  leave such rows out of the table, or say whose they are"
         )
 

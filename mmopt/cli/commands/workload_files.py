@@ -93,7 +93,13 @@ def init(
     )
     if not attributes:
         raise OptionError("every column is left out", hint="keep at least one")
-    draft = Draft(Path(shown_source(data)).name, attributes, table, is_public=public)
+    draft = Draft(
+        Path(shown_source(data)).name,
+        attributes,
+        table,
+        is_public=public,
+        has_texts=any(kinds[name] in ("values", "unknown") for name, _, _ in attributes),
+    )
     text = draft.text()
     try:
         with out.open("x", encoding="utf-8") as file:
@@ -223,7 +229,11 @@ def _check_workload(path: str, cells: bool) -> None:
     uses = attribute_uses(workload)
     unread = ", ".join(a for a, use in uses.items() if use == "none")
     filters = ", ".join(a for a, use in uses.items() if use == "filter")
-    keys = ", ".join(f"{key} '{value}'" for key, value in asdict(request.table).items() if value is not None)
+    keys = ", ".join(
+        f"{key} '{' '.join(value) if isinstance(value, tuple) else value}'"
+        for key, value in asdict(request.table).items()
+        if value not in (None, (), "exact")
+    )
     show(
         f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
         "",

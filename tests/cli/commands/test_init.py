@@ -85,6 +85,9 @@ def test_a_url_is_read_by_types_and_shown_without_its_password(
     assert (done.status, done.out) == (0, ""), done.err
     assert "secret" not in done.err
     text = (files / "workload.yaml").read_text(encoding="utf-8")
-    assert text.startswith("# Drafted by mmopt init from hospital: ") and 'data: {table: "visits"}' in text
+    assert (
+        text.startswith("# Drafted by mmopt init from hospital: ")
+        and 'data: {table: "visits", null: [' in text
+    )
     assert "  age: {range: FILL-IN, width: FILL-IN}" in text
     assert "ann" not in text and "secret" not in text
