@@ -29,7 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.data.connections import uncollated
+from mmopt.data.connections import called, uncollated
+from mmopt.data.table_file import quoted
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins
 from mmopt.workloads.encodings import TableValue, date_of
@@ -159,8 +160,23 @@ def _engine(column: Any) -> str:
 
 OUTSIDE, MISSING, UNREADABLE = 0, 1, 2  # beyond the cells: the code is ``attribute.size`` plus one of these
 
-#: The types unknown to Ibis 12 whose text is no value: its day is that of UTC, or its digits are bits.
-_NO_TEXT = ("TIMESTAMPTZ_NS", "TIME_NS", "UNION", "BIT")
+#: The types unknown to Ibis 12 whose texts are values: DuckDB's whole numbers of over 64 bits, and NULLs.
+_TEXTS = ("UINT128", "BIGNUM", "VARINT", '"NULL"')
+
+#: DuckDB's instants of nanoseconds, unknown to Ibis 12, too.
+_NANOSECONDS = "TIMESTAMPTZ_NS"
+
+#: The types whose values attributes may declare, as ``is_string`` and so on name them.
+_COUNTED = ("string", "boolean", "numeric", "date", "timestamp", "uuid")
+
+#: By type, as ``is_array`` and so on name it: SQL with a value that can be counted in place of a column's.
+_VALUES_OF = {
+    "array": "{0}[1]",
+    "json": "{0} ->> 'key'",
+    "time": "extract(hour FROM {0})",
+    "interval": "extract(epoch FROM {0})",
+    "inet": "host({0})",
+}
 
 #: A day, or a day and a time of ISO 8601.
 _DATE = (
@@ -215,18 +231,42 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
 
     Parameters
     ----------
-    column : Ibis column expression; text, integer, floating, decimal, boolean, date or timestamp. A time
-        counts as its day, a text with a time zone as the day that is written. A timestamp with a time zone
-        has no day before a zone is chosen, and is refused.
+    column : Ibis column expression; text, integer, floating, decimal, boolean, date, timestamp or UUID. A
+        time counts as its day, a text with a time zone as the day that is written. A timestamp with a time
+        zone has no day before a zone is declared, and without one is refused.
     file : path for messages.
 
     Raises
     ------
     DataError : the column's type can never hold what the attribute declares.
     """
+    zone = attribute.encoding.zone if isinstance(attribute.encoding, Bins) else ""
+    column = typed(column)
+    reading = _instants(column) if zone else _reading(attribute, column)
+    if reading is not None:
+        return reading
+    kind, declared = column.type(), _kinds(attribute)
+    hint = uncounted_hint(column, attribute.column)
+    hint = hint or "declare values of the column's type in the workload file, or convert the column first"
+    if zone:
+        hint = f"leave the zone '{zone}' out: it is for instants, and days are read as they are written"
+    elif declared == {"dates"} and is_instant(kind):
+        hint = f"its day depends on the time zone: write '{attribute.name}: {{…, zone: Europe/Berlin}}'"
+    elif kind.is_boolean():
+        hint = "declare {values: [false, true]} in the workload file"
+    elif (kind.is_date() or kind.is_timestamp()) and declared == {"numbers"}:
+        hint = "declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
+    raise DataError(
+        f"{file}: column '{attribute.column}' is of type {shown_type(kind)}; "
+        f"attribute '{attribute.name}' declares {declared_kinds(attribute)}",
+        hint=hint,
+    )
+
+
+def _reading(attribute: Attribute, column: Any) -> Reading | None:
+    """The reading of a column for an attribute without a zone; None for a type without one."""
     import ibis
 
-    column = typed(column)
     kind = column.type()
     declared = _kinds(attribute)
     blank = column.isnull()
@@ -259,27 +299,50 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
         return Reading(None, number, None, missing, None, exact, kind.is_float32())
     if declared == {"dates"} and (kind.is_date() or (kind.is_timestamp() and not kind.timezone)):
         return Reading(None, day_of_time(column), None, blank, None)
-    if kind.is_date() and declared == {"text"}:
+    if (kind.is_date() or kind.is_uuid()) and declared == {"text"}:
         return Reading(uncollated(column.cast("string")), None, None, blank, None)
-    hint = "declare values of the column's type in the workload file, or convert the column first"
-    if kind.is_boolean():
-        hint = "declare {values: [false, true]} in the workload file"
-    elif declared == {"dates"} and (kind.is_timestamp() or "TIMESTAMPTZ" in str(kind)):
-        hint = "its day depends on the time zone: convert it first"
-    elif (kind.is_date() or kind.is_timestamp()) and declared == {"numbers"}:
-        hint = "declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
-    raise DataError(
-        f"{file}: column '{attribute.column}' is of type {shown_type(kind)}; "
-        f"attribute '{attribute.name}' declares {declared_kinds(attribute)}",
-        hint=hint,
-    )
+    return None
+
+
+def _instants(column: Any) -> Reading | None:
+    """The reading of a column of instants, for an attribute with a zone; None for another type.
+
+    DuckDB takes the first and the last nanosecond for infinities, which are no number of nanoseconds.
+    """
+    import ibis
+
+    blank = column.isnull()
+    if shown_type(column.type()) != _NANOSECONDS:
+        return Reading(None, column, None, blank, None) if is_instant(column.type()) else None
+    last = ibis.ifelse(column.cast("string") == "-infinity", -(2**63) + 1, 2**63 - 1)
+    nanoseconds = called("epoch_ns", "int64", column).fill_null(last)
+    return Reading(None, None, None, blank, None, nanoseconds)
 
 
 def typed(column: Any) -> Any:
     """A column of a type that Ibis knows: text where it knows none, as of a column without any value."""
     kind = column.type()
-    is_text = kind.is_null() or (kind.is_unknown() and shown_type(kind) not in _NO_TEXT)
+    if kind.is_string() and _engine(column) == "postgres":  # Ibis 12 takes enums for texts, and casts none
+        return called("text", "string", column)
+    is_text = kind.is_null() or (kind.is_unknown() and shown_type(kind) in _TEXTS)
     return column.cast("string") if is_text else column
+
+
+def is_instant(kind: Any) -> bool:
+    """Whether values of a type are instants, whose days depend on a time zone."""
+    return bool(kind.is_timestamp() and kind.timezone) or shown_type(kind) == _NANOSECONDS
+
+
+def uncounted_hint(column: Any, name: str) -> str:
+    """A hint on a column whose type no attribute can declare; empty for any other type."""
+    kind = typed(column).type()
+    if is_instant(kind) or any(getattr(kind, f"is_{one}")() for one in _COUNTED):
+        return ""
+    forms = (sql for one, sql in _VALUES_OF.items() if getattr(kind, f"is_{one}")())
+    value = next(forms, "CAST({0} AS text)").format(quoted(name))
+    if _engine(column) == "pyspark":
+        value = f"CAST(`{name}` AS string)"
+    return f"count a value made of it, in a view or a copy of the table, for instance {value}"
 
 
 def shown_type(kind: Any) -> str:
@@ -382,8 +445,10 @@ def _is_below(reading: Reading, edge: float, bins: Bins) -> Any:
     """Whether a value is below an edge, compared as it is stored."""
     import ibis
 
-    if bins.dates:
-        return reading.number < ibis.literal(date_of(edge))
+    if bins.dates and reading.exact is None:
+        return reading.number < ibis.literal(bins.instant(edge) if bins.zone else date_of(edge))
+    if bins.zone:
+        edge = int(bins.instant(edge).timestamp()) * 10**9
 
     def exact(column: Any) -> Any:
         least = _decimal(column, edge, ROUND_CEILING)

@@ -58,9 +58,9 @@ def test_the_total_is_not_passed(run: Any, refused: Any, files: Path, saved: Pat
     words = ("release", "rho.yaml", "people.csv", "--strategy", saved, "--ledger", "people.ledger")
     message = refused(*words, "--out", "c")
     left = shown(Fraction(account.left), is_left=True)  # what is below its rounding is none
-    least = "nothing" if left == "0" else f"rho {left}"
+    asked = "nothing" if left == "0" else f"the release costs rho {shown(cost)}, and rho {left}"
     assert message.splitlines()[-2:] == [
-        f"error: the release costs rho {shown(cost)}, and {least} is left of rho 0.5 in 'people.ledger'",
+        f"error: {asked} is left of rho 0.5 in 'people.ledger'",
         "  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists what was spent "
         "on what",
     ]
