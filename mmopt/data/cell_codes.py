@@ -240,38 +240,14 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
     ------
     DataError : the column's type can never hold what the attribute declares.
     """
-    zone = attribute.encoding.zone if isinstance(attribute.encoding, Bins) else ""
-    column = typed(column)
-    reading = _instants(column) if zone else _reading(attribute, column)
-    if reading is not None:
-        return reading
-    kind, declared = column.type(), _kinds(attribute)
-    hint = uncounted_hint(column, attribute.column)
-    hint = hint or "declare values of the column's type in the workload file, or convert the column first"
-    if zone:
-        hint = f"leave the zone '{zone}' out: it is for instants, and days are read as they are written"
-    elif declared == {"dates"} and is_instant(kind):
-        hint = f"its day depends on the time zone: write '{attribute.name}: {{…, zone: Europe/Berlin}}'"
-    elif kind.is_boolean():
-        hint = "declare {values: [false, true]} in the workload file"
-    elif (kind.is_date() or kind.is_timestamp()) and declared == {"numbers"}:
-        hint = "declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
-    raise DataError(
-        f"{file}: column '{attribute.column}' is of type {shown_type(kind)}; "
-        f"attribute '{attribute.name}' declares {declared_kinds(attribute)}",
-        hint=hint,
-    )
-
-
-def _reading(attribute: Attribute, column: Any) -> Reading | None:
-    """The reading of a column for an attribute without a zone; None for a type without one."""
     import ibis
 
+    column = typed(column)
     kind = column.type()
     declared = _kinds(attribute)
     blank = column.isnull()
     exact: Any = None
-    if kind.is_string():
+    if kind.is_string() and declared != {"instants"}:
         number: Any = doubles_spelled(column)
         boolean: Any = uncollated(bare(column).lower())
         missing, unreadable = blank, None
@@ -289,7 +265,7 @@ def _reading(attribute: Attribute, column: Any) -> Reading | None:
         return Reading(uncollated(column), number, boolean, missing, unreadable, exact)
     if kind.is_boolean() and declared == {"booleans"}:
         return Reading(None, None, ibis.ifelse(column, "true", "false"), blank, None)
-    if kind.is_integer() and not declared & {"booleans", "dates"}:
+    if kind.is_integer() and not declared & {"booleans", "dates", "instants"}:
         return Reading(uncollated(column.cast("string")), None, None, blank, None, column)
     if (kind.is_floating() or kind.is_decimal()) and declared == {"numbers"}:
         number = column.cast("float64")
@@ -301,22 +277,29 @@ def _reading(attribute: Attribute, column: Any) -> Reading | None:
         return Reading(None, day_of_time(column), None, blank, None)
     if (kind.is_date() or kind.is_uuid()) and declared == {"text"}:
         return Reading(uncollated(column.cast("string")), None, None, blank, None)
-    return None
-
-
-def _instants(column: Any) -> Reading | None:
-    """The reading of a column of instants, for an attribute with a zone; None for another type.
-
-    DuckDB takes the first and the last nanosecond for infinities, which are no number of nanoseconds.
-    """
-    import ibis
-
-    blank = column.isnull()
-    if shown_type(column.type()) != _NANOSECONDS:
-        return Reading(None, column, None, blank, None) if is_instant(column.type()) else None
-    last = ibis.ifelse(column.cast("string") == "-infinity", -(2**63) + 1, 2**63 - 1)
-    nanoseconds = called("epoch_ns", "int64", column).fill_null(last)
-    return Reading(None, None, None, blank, None, nanoseconds)
+    if declared == {"instants"} and is_instant(kind):
+        if shown_type(kind) != _NANOSECONDS:
+            return Reading(None, column, None, blank, None)
+        # DuckDB takes the first and the last for infinities, which are no number of nanoseconds.
+        end = ibis.ifelse(column.cast("string") == "-infinity", -(2**63) + 1, 2**63 - 1)
+        return Reading(None, None, None, blank, None, called("epoch_ns", "int64", column).fill_null(end))
+    hint = (
+        uncounted_hint(column, attribute.column)
+        or "declare values of the column's type in the workload file, or convert the column first"
+    )
+    if declared == {"instants"}:
+        hint = "leave its zone out: it is for instants, and days are read as they are written"
+    elif declared == {"dates"} and is_instant(kind):
+        hint = f"its day depends on the time zone: write '{attribute.name}: {{…, zone: Europe/Berlin}}'"
+    elif kind.is_boolean():
+        hint = "declare {values: [false, true]} in the workload file"
+    elif (kind.is_date() or kind.is_timestamp()) and declared == {"numbers"}:
+        hint = "declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
+    raise DataError(
+        f"{file}: column '{attribute.column}' is of type {shown_type(kind)}; "
+        f"attribute '{attribute.name}' declares {declared_kinds(attribute)}",
+        hint=hint,
+    )
 
 
 def typed(column: Any) -> Any:
@@ -338,11 +321,10 @@ def uncounted_hint(column: Any, name: str) -> str:
     kind = typed(column).type()
     if is_instant(kind) or any(getattr(kind, f"is_{one}")() for one in _COUNTED):
         return ""
-    forms = (sql for one, sql in _VALUES_OF.items() if getattr(kind, f"is_{one}")())
-    value = next(forms, "CAST({0} AS text)").format(quoted(name))
-    if _engine(column) == "pyspark":
-        value = f"CAST(`{name}` AS string)"
-    return f"count a value made of it, in a view or a copy of the table, for instance {value}"
+    fits = (sql for one, sql in _VALUES_OF.items() if getattr(kind, f"is_{one}")())
+    is_spark = _engine(column) == "pyspark"
+    sql = f"CAST(`{name}` AS string)" if is_spark else next(fits, "CAST({0} AS text)").format(quoted(name))
+    return f"count a value made of it, in a view or a copy of the table, for instance {sql}"
 
 
 def shown_type(kind: Any) -> str:
@@ -360,7 +342,8 @@ def declared_kinds(attribute: Attribute) -> str:
 def _kinds(attribute: Attribute) -> set[str]:
     """The kinds of values that an attribute declares."""
     if isinstance(attribute.encoding, Bins):
-        return {"dates" if attribute.encoding.dates else "numbers"}
+        bins = attribute.encoding
+        return {"instants" if bins.zone else "dates" if bins.dates else "numbers"}
     return {_kind(value) for members in attribute.encoding.members for value in members}
 
 
@@ -447,8 +430,7 @@ def _is_below(reading: Reading, edge: float, bins: Bins) -> Any:
 
     if bins.dates and reading.exact is None:
         return reading.number < ibis.literal(bins.instant(edge) if bins.zone else date_of(edge))
-    if bins.zone:
-        edge = int(bins.instant(edge).timestamp()) * 10**9
+    edge = int(bins.instant(edge).timestamp()) * 10**9 if bins.zone else edge
 
     def exact(column: Any) -> Any:
         least = _decimal(column, edge, ROUND_CEILING)

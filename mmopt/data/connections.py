@@ -148,9 +148,12 @@ def engine_error(name: str, error: Exception, place: str = "", rights: str = "")
 
     ``place``: what was read. ``rights``: what to do where a right is missing.
     """
-    state = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
-    state = state or getattr(error, "getSqlState", str)()
-    kinds = [*([state] if state else []), *(kind.__name__ for kind in type(error).__mro__)]
+    state = (
+        getattr(error, "sqlstate", None)
+        or getattr(error, "sqlite_errorname", None)
+        or getattr(error, "getSqlState", str)()
+    )
+    kinds = [state or "", *(kind.__name__ for kind in type(error).__mro__)]
     at, (_, words, hint) = next(
         (at, row) for at, row in enumerate(_STOPS) if any(re.fullmatch(row[0], kind) for kind in kinds)
     )
@@ -164,8 +167,7 @@ def missing_rights(connection: Any, path: Sequence[str], columns: Collection[str
     """A hint: what gives a user of PostgreSQL the right to read a table; empty for other databases."""
     if connection.name != "postgres":
         return ""
-    role = quoted(connection.con.info.user)
-    listed = f" ({', '.join(map(quoted, columns))})" if columns else ""
+    role, listed = quoted(connection.con.info.user), f" ({', '.join(map(quoted, columns))})" * bool(columns)
     usage = "".join(f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role}; " for schema in path[:-1])
     return f"{_ADMINISTRATOR}: {usage}GRANT SELECT{listed} ON {'.'.join(map(quoted, path))} TO {role}"
 
@@ -210,11 +212,8 @@ def called(name: str, kind: str, *arguments: Any) -> Any:
 
 def path_of(table: Any) -> list[str]:
     """Schema, where it is known, and name of a table of a database; nothing of another expression."""
-    import ibis
-
     op = table.op()
-    is_table = isinstance(op, ibis.expr.operations.DatabaseTable)
-    return [part for part in (op.namespace.database, op.name) if part] if is_table else []
+    return [part for part in (op.namespace.database, op.name) if part] if hasattr(op, "namespace") else []
 
 
 _IS_THERE = """
@@ -240,16 +239,14 @@ def catalogued(table: Any) -> tuple[Any, dict[str, list[str]]]:
     backend = table.get_backend()
     if backend.name == "pyspark":
         kinds = dict(backend._session.sql(backend.compile(table)).dtypes)
-        instants = {name: "timestamp('UTC')" for name, kind in kinds.items() if kind == "timestamp"}
-        return table.cast(instants), {}
+        return table.cast({n: "timestamp('UTC')" for n, kind in kinds.items() if kind == "timestamp"}), {}
     if backend.name != "postgres" or not path_of(table):
         return table, {}
-    name = ".".join(map(quoted, path_of(table)))
     with backend.con.cursor() as cursor, backend.con.transaction():
-        rows = cursor.execute(_CATALOGUE, [name]).fetchall()
+        rows = cursor.execute(_CATALOGUE, [".".join(map(quoted, path_of(table)))]).fetchall()
     values = {column: labels for column, _, labels in rows if labels}
     read = backend.compiler.type_mapper.from_string
-    bases = {column: kind for column, base, _ in rows if base and not (kind := read(base)).is_unknown()}
+    bases = {name: kind for name, base, _ in rows if base and not (kind := read(base)).is_unknown()}
     return table.cast(bases | dict.fromkeys(values, "string")), values
 
 
@@ -345,9 +342,10 @@ def named_table(connection: Any, shown: str, table: str | None) -> Any:
         if schema and inner in _tables_of(connection, schema):
             return connection.table(inner, database=schema)
         if connection.name == "postgres" and connection.con.execute(_IS_THERE, [inner, schema]).fetchone():
-            path = [schema, inner] if schema else [inner]
-            hint = missing_rights(connection, path)
-            raise DataError(f"{shown}: this user has no right to read '{table}'", hint=hint)
+            raise DataError(
+                f"{shown}: this user has no right to read '{table}'",
+                hint=missing_rights(connection, [part for part in (schema, inner) if part]),
+            )
     if not names and connection.name == "postgres":
         raise DataError(
             f"{shown}: this user sees no table and no view in the schema where it begins",

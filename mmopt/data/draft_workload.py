@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mmopt.data.cell_codes import is_instant, shown_type, uncounted_hint
 from mmopt.data.connections import is_url, shown_source
@@ -33,17 +33,12 @@ INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
 UNTYPED = ("csv", "sqlite")  # kinds of files whose columns may hold any value in any row
 
 
-class SchemaColumns(NamedTuple):
-    """Columns by name: the kind of each; the values that the schema lists; why others are no attribute."""
+def schema_columns(
+    data: str | Path, table: str | None = None
+) -> tuple[dict[str, str], Mapping[str, Sequence[str]], dict[str, str]]:
+    """Kinds of columns by name; the values that the schema lists; and why other columns are no attribute.
 
-    kinds: dict[str, str]
-    values: Mapping[str, Sequence[str]]
-    uncounted: dict[str, str]
-
-
-def schema_columns(data: str | Path, table: str | None = None) -> SchemaColumns:
-    """Kinds of columns, ``values``, ``numbers``, ``dates``, ``instants``, ``truth`` or ``unknown``, by type.
-
+    A kind is ``values``, ``numbers``, ``dates``, ``instants``, ``truth`` or ``unknown``, by the type alone.
     ``data`` is a path, or the URL of a database. Only names and types are read: the first line of a text
     file, the schema of any other. Columns without a unique name, or with one that no workload file can
     contain, are left out.
@@ -88,7 +83,7 @@ def schema_columns(data: str | Path, table: str | None = None) -> SchemaColumns:
     }
     if not usable:
         raise DataError(f"{shown_source(data)}: no column has a name of its own")
-    return SchemaColumns(usable, values, uncounted)
+    return usable, values, uncounted
 
 
 _TYPES_BY_KIND = {

@@ -183,8 +183,8 @@ class Bins:
         last = int(datetime.datetime.combine(day, datetime.time(), zone).timestamp())
         seconds = range(last - 86_400, last)
         clock = datetime.datetime.fromtimestamp
-        before = bisect.bisect_left(seconds, day, key=lambda second: clock(second, zone).date())
-        return clock(seconds.start + before, datetime.UTC)
+        first = bisect.bisect_left(seconds, day, key=lambda second: clock(second, zone).date())
+        return clock(seconds.start + first, datetime.UTC)
 
     @staticmethod
     def between_dates(*edges: datetime.date | None) -> "Bins":

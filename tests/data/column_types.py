@@ -75,11 +75,7 @@ def judge(
     for kind in {"instants", "dates"} & set(at):
         other = {"instants": MONTHS, "dates": BERLIN}[kind]
         words = refusal_of(data, {at[kind]: other}, **options)
-        hint = (
-            "write '{}: {{…, zone: Europe/Berlin}}'"
-            if kind == "instants"
-            else "leave the zone 'Europe/Berlin' out"
-        )
+        hint = "write '{}: {{…, zone: Europe/Berlin}}'" if kind == "instants" else "leave its zone out"
         assert hint.format(at[kind]) in words, (columns, words)
     for i, one in enumerate(columns):
         if one.kind:
@@ -103,7 +99,7 @@ def judge(
 
 def judge_draft(columns: Sequence[Column], data: Any, table: str | None = None) -> None:
     """Check that a draft has each column as what it is."""
-    drafted = schema_columns(data, table)
+    kinds, _, uncounted = schema_columns(data, table)
     for i, one in enumerate(columns):
-        assert drafted.kinds[f"c{i}"] == ("values" if one.kind == "uuid" else one.kind or "unknown"), one
-        assert (f"c{i}" in drafted.uncounted) == (not one.kind), one
+        assert kinds[f"c{i}"] == ("values" if one.kind == "uuid" else one.kind or "unknown"), one
+        assert (f"c{i}" in uncounted) == (not one.kind), one

@@ -60,24 +60,24 @@ def write_all(rows: pyarrow.Table) -> None:
 def test_kinds_are_those_of_types_and_no_row_changes_them(rng: np.random.Generator) -> None:
     for n in (1, 60):
         write_all(table(rng, n))
-        assert schema_columns(Path("t.parquet")).kinds == schema_columns(Path("t.duckdb")).kinds == TYPED
+        assert schema_columns(Path("t.parquet"))[0] == schema_columns(Path("t.duckdb"))[0] == TYPED
         named = {name: "unknown" for name in TYPED if name != "raw"}
-        assert schema_columns(Path("t.csv")).kinds == schema_columns(Path("t.csv.gz")).kinds == named
-        assert schema_columns(Path("t.sqlite"), "t").kinds == {"sex": "unknown", "age": "unknown"}
+        assert schema_columns(Path("t.csv"))[0] == schema_columns(Path("t.csv.gz"))[0] == named
+        assert schema_columns(Path("t.sqlite"), "t")[0] == {"sex": "unknown", "age": "unknown"}
 
 
 def test_of_text_only_the_first_line_is_read() -> None:
     Path("t.csv").write_bytes(b'sex,age,,sex,a b,t\tb\n"not closed \xff')
-    assert schema_columns(Path("t.csv")).kinds == {"age": "unknown", "a b": "unknown"}
+    assert schema_columns(Path("t.csv"))[0] == {"age": "unknown", "a b": "unknown"}
     # A name that no file can have is left out.
     Path("t.csv").write_text(f"age,<<,{'k' * 151},{'ü' * 150}\n")
-    assert list(schema_columns(Path("t.csv")).kinds) == ["age", "ü" * 150]
+    assert list(schema_columns(Path("t.csv"))[0]) == ["age", "ü" * 150]
 
 
 def test_public_forms_hold_every_row(rng: np.random.Generator) -> None:
     write_all(table(rng))
     for name in ("t.parquet", "t.duckdb", "t.csv", "t.sqlite"):
-        kinds = {key: kind for key, kind in schema_columns(Path(name)).kinds.items() if key != "raw"}
+        kinds = {key: kind for key, kind in schema_columns(Path(name))[0].items() if key != "raw"}
         forms = public_forms(Path(name), kinds)
         assert set(forms) == set(kinds)
         draft = Draft(
@@ -104,7 +104,7 @@ def test_public_forms_of_what_is_rare() -> None:
     Path("t.csv").write_text("code\n10\n7\n", encoding="utf-8")
     assert public_forms(Path("t.csv"), {"code": "unknown"}) == {"code": {"values": [7, 10]}}
     parquet.write_table(pyarrow.table({"texts": [f"text {i}" for i in range(21)]}), "many.parquet")
-    forms = public_forms(Path("t.parquet"), schema_columns(Path("t.parquet")).kinds)
+    forms = public_forms(Path("t.parquet"), schema_columns(Path("t.parquet"))[0])
     assert forms == {
         "gaps": {"values": ["a"], "missing": {"cell": "missing"}},
         "same": {"range": [0.25, 0.3], "width": 0.05},

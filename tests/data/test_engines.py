@@ -364,7 +364,7 @@ TYPES = """
 
 
 def run_sql(server: engines.Server, *statements: str) -> None:
-    """As the administrator."""
+    """Run statements as the administrator."""
     connection = server.connect()
     with connection.con.cursor() as cursor, connection.con.transaction():
         for statement in statements:
@@ -384,7 +384,7 @@ def test_columns_of_every_type_of_postgres(server: engines.Server, monkeypatch: 
 
     judge(POSTGRES, connection.table("kinds"), view)
     judge_draft(POSTGRES, url, "kinds")
-    listed = {name: list(values) for name, values in schema_columns(url, "kinds").values.items()}
+    listed = {name: list(values) for name, values in schema_columns(url, "kinds")[1].items()}
     assert listed == {"c13": ["a", "b"], "c14": ["a", "b"], "c17": ["b", "x y"]}
     run_sql(server, "DROP VIEW made", "DROP TABLE kinds")
     connection.disconnect()

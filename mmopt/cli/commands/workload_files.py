@@ -88,7 +88,7 @@ def init(
     given = {**dict.fromkeys(uncounted, SKIP), **listed, **given}
     left = {name: kind for name, kind in kinds.items() if name in wanted and name not in given}
     if public:
-        given |= _proposed(data, left, table)
+        given |= _written(public_forms(data, left, table) if left else {})
     elif sys.stdin.isatty() if ask is None else ask:
         note("Answers must come from what is public, not from the table. Enter leaves a place open.")
         answers = {name: _answer(name, kind) for name, kind in left.items()}
@@ -130,11 +130,6 @@ def _given(texts: list[str] | None, kinds: Mapping[str, str]) -> dict[str, str]:
             raise OptionError(f"--column names '{name}' twice", hint="keep one of them")
         forms[name] = form
     return forms
-
-
-def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str, str]:
-    """Forms that hold the values of a public table, as far as the file can write them."""
-    return _written(public_forms(data, left, table) if left else {})
 
 
 def _written(keys_by_name: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -224,8 +219,7 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
     request = read_request(path, table)
     workload, domain = request.workload, request.workload.domain
     if data is not None:
-        source = {"workload": workload, "unit": request.neighbours, **asdict(request.table)}
-        check_columns(data, domain, **source)
+        check_columns(data, domain, workload=workload, unit=request.neighbours, **asdict(request.table))
     if cells:
         if domain.size > MOST_CELLS_LISTED:
             raise TooLargeError(
