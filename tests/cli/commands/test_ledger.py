@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+import mmopt
 from mmopt import Ledger
+from mmopt.errors import PrivacyError
+from mmopt.ledger import Bill
 from mmopt.ledger.account import shown
 
 
@@ -65,6 +68,20 @@ def test_the_total_is_not_passed(run: Any, refused: Any, files: Path, saved: Pat
         "on what",
     ]
     assert len(Ledger.load(ledger).account.entries) == 2
+
+
+def test_nothing_left_is_said_before_anything_is_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*_: Any, **__: Any) -> None:
+        raise AssertionError("solved")
+
+    monkeypatch.setattr("mmopt.answers.private_release.accuracy", nothing)
+    file = Ledger.create(tmp_path / "t.ledger", "t", rho=1.0).path
+    Bill.to(file, "t").spend("add-remove", 1.0, None, "", "0" * 64)
+    sexes = mmopt.Domain.of(sex=["F", "M"]).marginal("sex")
+    with pytest.raises(PrivacyError, match="^nothing is left of rho 1 in"):
+        mmopt.release({"sex": ["F"]}, sexes, {"rho": 1.0}, ledger=file, data_set="t")
 
 
 def test_a_part_of_the_table(run: Any, files: Path, saved: Path, ledger: Path) -> None:
