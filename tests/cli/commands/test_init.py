@@ -94,8 +94,8 @@ def test_a_url_is_read_by_types_and_shown_without_its_password(
 def test_what_a_type_cannot_be_is_said_by_init_check_and_release_alike(run: Any, files: Path) -> None:
     with duckdb.connect("v.duckdb") as connection:
         connection.execute(
-            "CREATE TABLE v AS SELECT 's'::ENUM('s', 'l') AS size, TIMESTAMPTZ '2020-01-31 23:30+00' AS seen, "
-            "['x7'] AS tags"
+            "CREATE TABLE v AS SELECT 's'::ENUM('s', 'l') AS size, "
+            "TIMESTAMPTZ '2020-01-31 23:30+00' AS seen, ['x7'] AS tags"
         )
     done = run("init", "v.duckdb", "--out", "v.yaml")
     hint = 'count a value made of it, in a view or a copy of the table, for instance "tags"[1]'

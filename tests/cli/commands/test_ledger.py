@@ -80,7 +80,7 @@ def test_nothing_left_is_said_before_anything_is_solved(
     file = Ledger.create(tmp_path / "t.ledger", "t", rho=1.0).path
     Bill.to(file, "t").spend("add-remove", 1.0, None, "", "0" * 64)
     sexes = mmopt.Domain.of(sex=["F", "M"]).marginal("sex")
-    with pytest.raises(PrivacyError, match="^nothing is left of rho 1 in"):
+    with pytest.raises(PrivacyError, match=r"^nothing is left of rho 1 in"):
         mmopt.release({"sex": ["F"]}, sexes, {"rho": 1.0}, ledger=file, data_set="t")
 
 
