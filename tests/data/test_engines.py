@@ -325,7 +325,10 @@ def test_an_error_of_an_engine_quotes_no_row(server: engines.Server, spark: Any)
     for one in (connection, spark):
         with pytest.raises(DataError) as refused:
             data_vector(one, asked, table="broken")
-        assert str(refused.value).startswith(f"the connection to {one.name}: the engine stopped (")
+        assert str(refused.value).startswith(
+            f"the connection to {one.name}: the engine stopped at 'n' of 'broken' ("
+        )
+        assert "a value cannot be computed" in str(refused.value)
         assert "x7" not in str(refused.value)
     connection.disconnect()
 
