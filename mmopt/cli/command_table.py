@@ -137,7 +137,7 @@ COMMANDS: Mapping[str, Command] = {
         """Draft a workload file from a table's column names and types, never from its values.
 
         What must come from public knowledge is asked for at a terminal, or stays open: FILL-IN, beside a
-        comment that says what belongs there. 'mmopt check' names the first that is left.
+        comment that says what belongs there. 'mmopt check' names those that are left.
         """,
         data=DataFile,
         out=Annotated[
@@ -170,14 +170,21 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "check": Command(
         "workload_files:check",
-        """Check a workload file (domain, queries, privacy) or a program (shapes, curvature, weak
-        duality).""",
+        """Check a workload file (domain, queries, privacy), with a table also its columns; or a program
+        (shapes, curvature, weak duality).""",
         target=Annotated[
             str,
             typer.Argument(
                 metavar="WORKLOAD|PROGRAM", help="Workload file, shipped program, or .program file."
             ),
         ],
+        data=Annotated[
+            str | None,
+            typer.Argument(
+                metavar="[DATA]", help="Table, as of 'release': names and types of its columns are checked."
+            ),
+        ],
+        table=DatabaseTable,
         cells=Annotated[
             bool,
             typer.Option(

@@ -16,16 +16,16 @@ No strategies, no noise.
 from mmopt.data.connections import shown_source
 from mmopt.data.counted_rows import Part
 from mmopt.data.counts import DataVector, MarginalCounts, check_columns, data_vector, marginal_counts
-from mmopt.data.draft_workload import column_kinds, public_forms
+from mmopt.data.draft_workload import public_forms, schema_columns
 
 __all__ = [
     "DataVector",
     "MarginalCounts",
     "Part",
     "check_columns",
-    "column_kinds",
     "data_vector",
     "marginal_counts",
     "public_forms",
+    "schema_columns",
     "shown_source",
 ]

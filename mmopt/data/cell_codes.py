@@ -34,7 +34,8 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.data.connections import uncollated
+from mmopt.data.connections import called, uncollated
+from mmopt.data.table_file import quoted
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins, Categories
 from mmopt.workloads.encodings import TableValue, date_of
@@ -197,8 +198,23 @@ and for columns. A step comes after those above it. Texts are alike where all st
 STRAYS = OTHERWISE + len(SPELLINGS)
 """Codes of rows without a cell."""
 
-#: The types unknown to Ibis 12 whose text is no value: its day is that of UTC, or its digits are bits.
-_NO_TEXT = ("TIMESTAMPTZ_NS", "TIME_NS", "UNION", "BIT")
+#: The types unknown to Ibis 12 whose texts are values: DuckDB's whole numbers of over 64 bits, and NULLs.
+_TEXTS = ("UINT128", "BIGNUM", "VARINT", '"NULL"')
+
+#: DuckDB's instants of nanoseconds, unknown to Ibis 12, too.
+_NANOSECONDS = "TIMESTAMPTZ_NS"
+
+#: The types whose values attributes may declare, as ``is_string`` and so on name them.
+_COUNTED = ("string", "boolean", "numeric", "date", "timestamp", "uuid")
+
+#: By type, as ``is_array`` and so on name it: SQL with a value that can be counted in place of a column's.
+_VALUES_OF = {
+    "array": "{0}[1]",
+    "json": "{0} ->> 'key'",
+    "time": "extract(hour FROM {0})",
+    "interval": "extract(epoch FROM {0})",
+    "inet": "host({0})",
+}
 
 #: A day, or a day and a time of ISO 8601.
 _DATE = (
@@ -318,9 +334,9 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
 
     Parameters
     ----------
-    column : Ibis column expression; text, integer, floating, decimal, boolean, date or timestamp. A time
-        counts as its day, a text with a time zone as the day that is written. A timestamp with a time zone
-        has no day before a zone is chosen, and is refused.
+    column : Ibis column expression; text, integer, floating, decimal, boolean, date, timestamp or UUID. A
+        time counts as its day, a text with a time zone as the day that is written. A timestamp with a time
+        zone has no day before a zone is declared, and without one is refused.
     file : path for messages.
 
     Raises
@@ -334,7 +350,7 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
     declared = _kinds(attribute)
     blank = column.isnull()
     exact: Any = None
-    if kind.is_string():
+    if kind.is_string() and declared != {"instants"}:
         number: Any = doubles_spelled(column)
         boolean: Any = uncollated(bare(column).lower())
         missing, unreadable = blank, None
@@ -352,7 +368,7 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
         return Reading(uncollated(column), number, boolean, missing, unreadable, exact, written=column)
     if kind.is_boolean() and declared == {"booleans"}:
         return Reading(None, None, ibis.ifelse(column, "true", "false"), blank, None)
-    if kind.is_integer() and not declared & {"booleans", "dates"}:
+    if kind.is_integer() and not declared & {"booleans", "dates", "instants"}:
         return Reading(uncollated(column.cast("string")), None, None, blank, None, column, written=column)
     is_number = kind.is_floating() or kind.is_decimal()
     if is_number and declared == {"numbers"}:
@@ -369,13 +385,24 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
         return Reading(uncollated(written.cast("string")), None, None, missing, None, written=written)
     if declared == {"dates"} and (kind.is_date() or (kind.is_timestamp() and not kind.timezone)):
         return Reading(None, day_of_time(column), None, blank, None, written=day_of_time(column))
-    if kind.is_date() and declared == {"text"}:
+    if (kind.is_date() or kind.is_uuid()) and declared == {"text"}:
         return Reading(uncollated(column.cast("string")), None, None, blank, None, written=column)
-    hint = "declare values of the column's type in the workload file, or convert the column first"
-    if kind.is_boolean():
+    if declared == {"instants"} and is_instant(kind):
+        if shown_type(kind) != _NANOSECONDS:
+            return Reading(None, column, None, blank, None)
+        # DuckDB takes the first and the last for infinities, which are no number of nanoseconds.
+        end = ibis.ifelse(column.cast("string") == "-infinity", -(2**63) + 1, 2**63 - 1)
+        return Reading(None, None, None, blank, None, called("epoch_ns", "int64", column).fill_null(end))
+    hint = (
+        uncounted_hint(column, attribute.column)
+        or "declare values of the column's type in the workload file, or convert the column first"
+    )
+    if declared == {"instants"}:
+        hint = "leave its zone out: it is for instants, and days are read as they are written"
+    elif declared == {"dates"} and is_instant(kind):
+        hint = f"its day depends on the time zone: write '{attribute.name}: {{…, zone: Europe/Berlin}}'"
+    elif kind.is_boolean():
         hint = "declare {values: [false, true]} in the workload file"
-    elif declared == {"dates"} and (kind.is_timestamp() or "TIMESTAMPTZ" in str(kind)):
-        hint = "its day depends on the time zone: convert it first"
     elif (kind.is_date() or kind.is_timestamp()) and declared == {"numbers"}:
         hint = "declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
     raise DataError(
@@ -388,8 +415,26 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
 def typed(column: Any) -> Any:
     """A column of a type that Ibis knows: text where it knows none, as of a column without any value."""
     kind = column.type()
-    is_text = kind.is_null() or (kind.is_unknown() and shown_type(kind) not in _NO_TEXT)
+    if kind.is_string() and _engine(column) == "postgres":  # Ibis 12 takes enums for texts, and casts none
+        return called("text", "string", column)
+    is_text = kind.is_null() or (kind.is_unknown() and shown_type(kind) in _TEXTS)
     return column.cast("string") if is_text else column
+
+
+def is_instant(kind: Any) -> bool:
+    """Whether values of a type are instants, whose days depend on a time zone."""
+    return bool(kind.is_timestamp() and kind.timezone) or shown_type(kind) == _NANOSECONDS
+
+
+def uncounted_hint(column: Any, name: str) -> str:
+    """A hint on a column whose type no attribute can declare; empty for any other type."""
+    kind = typed(column).type()
+    if is_instant(kind) or any(getattr(kind, f"is_{one}")() for one in _COUNTED):
+        return ""
+    fits = (sql for one, sql in _VALUES_OF.items() if getattr(kind, f"is_{one}")())
+    is_spark = _engine(column) == "pyspark"
+    sql = f"CAST(`{name}` AS string)" if is_spark else next(fits, "CAST({0} AS text)").format(quoted(name))
+    return f"count a value made of it, in a view or a copy of the table, for instance {sql}"
 
 
 def shown_type(kind: Any) -> str:
@@ -407,7 +452,8 @@ def declared_kinds(attribute: Attribute) -> str:
 def _kinds(attribute: Attribute) -> set[str]:
     """The kinds of values that an attribute declares."""
     if isinstance(attribute.encoding, Bins):
-        return {"dates" if attribute.encoding.dates else "numbers"}
+        bins = attribute.encoding
+        return {"instants" if bins.zone else "dates" if bins.dates else "numbers"}
     return {_kind(value) for members in attribute.encoding.members for value in members}
 
 
@@ -493,8 +539,9 @@ def _is_below(reading: Reading, edge: float, bins: Bins) -> Any:
     """Whether a value is below an edge, compared as it is stored."""
     import ibis
 
-    if bins.dates:
-        return reading.number < ibis.literal(date_of(edge))
+    if bins.dates and reading.exact is None:
+        return reading.number < ibis.literal(bins.instant(edge) if bins.zone else date_of(edge))
+    edge = int(bins.instant(edge).timestamp()) * 10**9 if bins.zone else edge
 
     def exact(column: Any) -> Any:
         least = _decimal(column, edge, ROUND_CEILING)

@@ -9,15 +9,16 @@ message of a driver that cannot connect, except PostgreSQL's.
 """
 
 import os
+import re
 import sqlite3
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from mmopt.data.table_file import chosen_table
+from mmopt.data.table_file import chosen_table, quoted
 from mmopt.errors import DataError, suggest
 
 #: Nothing is written (no spill folder) and nothing is downloaded.
@@ -94,8 +95,81 @@ def named_errors(
             raise replacements[0] from None
         if isinstance(error, duckdb.OutOfMemoryException):
             raise DataError(f"{name}: the table does not fit into memory while it is counted") from None
-        # Else it is not about the table: only its kind is named, as its text may quote rows, too.
-        raise in_words(error) or DataError(f"{name}: the engine stopped ({type(error).__name__})") from None
+        raise in_words(error) or engine_error(name, error) from None
+
+
+_ADMINISTRATOR = "ask the administrator of the database"
+
+#: Patterns of SQLSTATEs, codes of SQLite and names of exceptions; what went wrong; what to do.
+_STOPS = (
+    (
+        r"42501|28...|InsufficientPrivilege|Permission\w+|SQLITE_(AUTH|PERM|READONLY|CANTOPEN)\w*",
+        "this user has no right to read it",
+        f"{_ADMINISTRATOR} for the right to read the table and its columns",
+    ),
+    (
+        r"08...|57P0[2-5]|ConnectionException|HTTPException|Py4JNetworkError",
+        "the connection was lost or refused",
+        f"is the server up, and reached from here? run it again, or {_ADMINISTRATOR}",
+    ),
+    (
+        r"57...|25P0[34]|40...|55...|InterruptException|SQLITE_(INTERRUPT|BUSY|LOCKED)\w*",
+        "the query was ended by a limit of time, a lock or an administrator",
+        f"run it again, or {_ADMINISTRATOR} for more time (statement_timeout, lock_timeout)",
+    ),
+    (
+        r"5[348]...|OutOfMemory\w*|\w*IOException|SQLITE_(FULL|NOMEM|IOERR)\w*",
+        "the disk, the memory or another resource of the database is used up",
+        f"{_ADMINISTRATOR} for more, or count a copy of the table elsewhere",
+    ),
+    (
+        r"2....|Conversion\w+|OutOfRange\w+|InvalidInput\w+|(NumberFormat|DateTime|Arithmetic)Exception",
+        "a value cannot be computed, as in a view that makes numbers of texts",
+        "read the view by itself to see which; the value is confidential, and not shown here",
+    ),
+    (
+        r"42...|0A...|\w*(Parser?|Binder|Catalog|Analysis|NotImplemented)Exception|SQLITE_ERROR",
+        "it does not take the query: a bug of mmopt, unless a view of the table is broken",
+        "please report it with the types of the columns and the version of the database; no row is needed",
+    ),
+    (
+        "NotImplementedError|IbisTypeError",
+        "a column is of a type that Ibis does not read, such as variants and most intervals of Spark",
+        "name a view of the table without that column, or with a text or number made of it",
+    ),
+    # Of psycopg, where the server could not say why; else it has a SQLSTATE.
+    ("OperationalError", "the connection was lost", f"run it again, or {_ADMINISTRATOR} why it ends"),
+    (".*", "", ""),
+)
+
+
+def engine_error(name: str, error: Exception, place: str = "", rights: str = "") -> DataError:
+    """Make a DataError of an engine's error, by its class alone, as its text may quote rows.
+
+    ``place``: what was read. ``rights``: what to do where a right is missing.
+    """
+    state = (
+        getattr(error, "sqlstate", None)
+        or getattr(error, "sqlite_errorname", None)
+        or getattr(error, "getSqlState", str)()
+    )
+    kinds = [state or "", *(kind.__name__ for kind in type(error).__mro__)]
+    at, (_, words, hint) = next(
+        (at, row) for at, row in enumerate(_STOPS) if any(re.fullmatch(row[0], kind) for kind in kinds)
+    )
+    return DataError(
+        f"{name}: the engine stopped{place} ({type(error).__name__}){': ' * bool(words)}{words}",
+        hint=hint if at else rights or hint,
+    )
+
+
+def missing_rights(connection: Any, path: Sequence[str], columns: Collection[str] = ()) -> str:
+    """A hint: what gives a user of PostgreSQL the right to read a table; empty for other databases."""
+    if connection.name != "postgres":
+        return ""
+    role, listed = quoted(connection.con.info.user), f" ({', '.join(map(quoted, columns))})" * bool(columns)
+    usage = "".join(f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role}; " for schema in path[:-1])
+    return f"{_ADMINISTRATOR}: {usage}GRANT SELECT{listed} ON {'.'.join(map(quoted, path))} TO {role}"
 
 
 def driver_errors() -> tuple[type[Exception], ...]:
@@ -113,19 +187,19 @@ def uncollated(text: Any) -> Any:
     """A text, or its bytes, without the collation of its column, which may equate ``f`` with ``F``."""
     name = text.get_backend().name
     if name == "postgres":  # Ibis 12 writes no literals of bytes there
-        return _called("convert_from", "string", _called("convert_to", "binary", text, "UTF8"), "UTF8")
-    return _called("encode", "binary", text) if name == "duckdb" else text.cast("binary")
+        return called("convert_from", "string", called("convert_to", "binary", text, "UTF8"), "UTF8")
+    return called("encode", "binary", text) if name == "duckdb" else text.cast("binary")
 
 
 def hash_of(text: Any) -> Any:
     """SHA-256 in hexadecimal of a text in UTF-8, the same on every engine."""
     if text.get_backend().name != "postgres":
         return text.hexdigest("sha256")
-    digest = _called("sha256", "binary", _called("convert_to", "binary", text, "UTF8"))
-    return _called("encode", "string", digest, "hex")
+    digest = called("sha256", "binary", called("convert_to", "binary", text, "UTF8"))
+    return called("encode", "string", digest, "hex")
 
 
-def _called(name: str, kind: str, *arguments: Any) -> Any:
+def called(name: str, kind: str, *arguments: Any) -> Any:
     """Call a database's own function, which Ibis 12 does not have, with a value and texts."""
     import ibis
 
@@ -134,6 +208,46 @@ def _called(name: str, kind: str, *arguments: Any) -> Any:
     shapes: tuple[Callable[..., Any], ...] = (lambda one: one, lambda one, two: (one, two))
     function = ibis.udf.scalar.builtin(shapes[len(arguments) - 1], name=name, signature=(kinds, kind))
     return function(*arguments)
+
+
+def path_of(table: Any) -> list[str]:
+    """Schema, where it is known, and name of a table of a database; nothing of another expression."""
+    op = table.op()
+    return [part for part in (op.namespace.database, op.name) if part] if hasattr(op, "namespace") else []
+
+
+_IS_THERE = """
+    SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relname = %s AND n.nspname = coalesce(nullif(%s, ''), current_schema())"""
+
+_CATALOGUE = """
+    SELECT a.attname,
+      CASE WHEN t.typtype = 'd' OR t.oid = 'money'::regtype
+        THEN replace(format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL), 'money', 'numeric') END,
+      array(SELECT enumlabel::text FROM pg_enum WHERE enumtypid IN (t.oid, t.typbasetype)
+        ORDER BY enumsortorder)
+    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+    WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped"""
+
+
+def catalogued(table: Any) -> tuple[Any, dict[str, list[str]]]:
+    """A table whose columns have the types that its database says, and the values of its enumerations.
+
+    Ibis 12 takes PostgreSQL's domains for other types, its money for decimals that it cannot be cast to, and
+    Spark's instants for times without a zone.
+    """
+    backend = table.get_backend()
+    if backend.name == "pyspark":
+        kinds = dict(backend._session.sql(backend.compile(table)).dtypes)
+        return table.cast({n: "timestamp('UTC')" for n, kind in kinds.items() if kind == "timestamp"}), {}
+    if backend.name != "postgres" or not path_of(table):
+        return table, {}
+    with backend.con.cursor() as cursor, backend.con.transaction():
+        rows = cursor.execute(_CATALOGUE, [".".join(map(quoted, path_of(table)))]).fetchall()
+    values = {column: labels for column, _, labels in rows if labels}
+    read = backend.compiler.type_mapper.from_string
+    bases = {name: kind for name, base, _ in rows if base and not (kind := read(base)).is_unknown()}
+    return table.cast(bases | dict.fromkeys(values, "string")), values
 
 
 # Schemes of URLs: of files, of Spark, and the backend of a scheme that has another name.
@@ -222,11 +336,21 @@ def named_table(connection: Any, shown: str, table: str | None) -> Any:
     DataError : no such table, or several and none is named.
     """
     names = _tables_of(connection, None)
-    if table is not None and table not in names and "." in table:
+    if table is not None and table not in names:
         schema, _, inner = table.rpartition(".")
         # A schema that is not there has no tables.
-        if inner in _tables_of(connection, schema):
+        if schema and inner in _tables_of(connection, schema):
             return connection.table(inner, database=schema)
+        if connection.name == "postgres" and connection.con.execute(_IS_THERE, [inner, schema]).fetchone():
+            raise DataError(
+                f"{shown}: this user has no right to read '{table}'",
+                hint=missing_rights(connection, [part for part in (schema, inner) if part]),
+            )
+    if not names and connection.name == "postgres":
+        raise DataError(
+            f"{shown}: this user sees no table and no view in the schema where it begins",
+            hint=f"name one of a schema: 'a.b'; or {_ADMINISTRATOR} for the right to read one",
+        )
     return connection.table(chosen_table(shown, names, table, hint="name one of a schema: 'a.b'"))
 
 

@@ -203,17 +203,23 @@ def check_columns(
     null: Sequence[str] = (),
     spelling: str = "exact",
 ) -> None:
-    """Refuse what ``data_vector`` with the same arguments would, by the names of the columns alone.
+    """Refuse what ``data_vector`` with the same arguments would, by names and types of the columns alone.
+
+    Of a reader of batches, which can be read only once, the types are left to the count.
 
     Raises
     ------
-    DataError : arguments of other types; the table cannot be opened, or lacks a column.
+    DataError : arguments of other types; the table cannot be opened, lacks a column, or has one of a type
+        that holds nothing declared.
     """
-    wanted, _ = wanted_columns(
+    wanted, unit = wanted_columns(
         "data_vector", data, domain, workload, table, weight, delimiter, part, unit, null, spelling
     )
-    with open_table(data, wanted, table, delimiter):
-        pass
+    with open_table(data, wanted, table, delimiter) as opened:
+        if not hasattr(data, "read_next_batch"):
+            coded_rows(
+                opened, attributes_to_read(domain, workload), weight, part, unit, null=null, spelling=spelling
+            )
 
 
 LARGEST_SUMMED = 10**6

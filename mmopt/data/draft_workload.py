@@ -1,7 +1,7 @@
 """A first workload file, drafted from the columns of a table.
 
-``column_kinds`` and ``public_forms`` describe the columns: by name and type, those of a public table also by
-their values. A ``Draft`` is the file that is made of them; what the columns do not tell stays open:
+``schema_columns`` and ``public_forms`` describe the columns: by name and type, those of a public table also
+by their values. A ``Draft`` is the file that is made of them; what the columns do not tell stays open:
 ``FILL-IN``.
 """
 
@@ -10,12 +10,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from mmopt.data.cell_codes import USUAL_WORDS, without_words
+from mmopt.data.cell_codes import USUAL_WORDS, is_instant, shown_type, uncounted_hint, without_words
 from mmopt.data.connections import is_url, shown_source
 from mmopt.data.open_table import open_table
 from mmopt.data.table_file import csv_header, table_file
@@ -33,9 +33,12 @@ INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
 UNTYPED = ("csv", "sqlite")  # kinds of files whose columns may hold any value in any row
 
 
-def column_kinds(data: str | Path, table: str | None = None) -> dict[str, str]:
-    """Column name -> ``values``, ``numbers``, ``dates``, ``truth`` or ``unknown``, by its type alone.
+def schema_columns(
+    data: str | Path, table: str | None = None
+) -> tuple[dict[str, str], Mapping[str, Sequence[str]], dict[str, str]]:
+    """Kinds of columns by name; the values that the schema lists; and why other columns are no attribute.
 
+    A kind is ``values``, ``numbers``, ``dates``, ``instants``, ``truth`` or ``unknown``, by the type alone.
     ``data`` is a path, or the URL of a database. Only names and types are read: the first line of a text
     file, the schema of any other. Columns without a unique name, or with one that no workload file can
     contain, are left out.
@@ -45,15 +48,23 @@ def column_kinds(data: str | Path, table: str | None = None) -> dict[str, str]:
     DataError : as ``data_vector``; more than ``MOST_COLUMNS`` columns, or none.
     """
     file = None if is_url(data) else table_file(data)
+    values: Mapping[str, Sequence[str]] = {}
+    uncounted = {}
     if file is not None and file.kind == "csv" and table is None:
         names: Sequence[str] = csv_header(file, (), None)[1]
         kinds = ["unknown"] * len(names)
     else:
         with open_table(data, {}, table) as opened:
-            names = opened.names
+            names, values = opened.names, opened.values
             kinds = ["unknown"] * len(names)
             if file is None or file.kind not in UNTYPED:
-                kinds = [_kind(kind) for kind in opened.select(range(len(names))).schema().types]
+                rows = opened.select(range(len(names)))
+                kinds = [_kind(kind) for kind in rows.schema().types]
+                uncounted = {
+                    name: f"of type {shown_type(rows[i].type())}; {hint}"
+                    for i, name in enumerate(names)
+                    if (hint := uncounted_hint(rows[i], name))
+                }
     if len(names) > MOST_COLUMNS:
         raise DataError(
             f"{shown_source(data)}: {len(names):,} columns, and a draft has at most {MOST_COLUMNS:,}",
@@ -72,20 +83,22 @@ def column_kinds(data: str | Path, table: str | None = None) -> dict[str, str]:
     }
     if not usable:
         raise DataError(f"{shown_source(data)}: no column has a name of its own")
-    return usable
+    return usable, values, uncounted
 
 
 _TYPES_BY_KIND = {
     "truth": ("boolean",),
     "numbers": ("numeric",),
     "dates": ("date", "timestamp"),
-    "values": ("string",),
+    "values": ("string", "uuid"),
 }
 """The kinds of columns, each with the Ibis types of its columns, as ``is_boolean`` and so on name them."""
 
 
 def _kind(type_: Any) -> str:
     """The kind of a column of this Ibis type."""
+    if is_instant(type_):
+        return "instants"
     fits = (kind for kind, names in _TYPES_BY_KIND.items() if any(getattr(type_, f"is_{n}")() for n in names))
     return next(fits, "unknown")
 
@@ -178,6 +191,10 @@ FORMS_BY_KIND = {
         "[0, 100] by 5 are the cells [0, 5), …, [95, 100); or instead {bins: [0, 18, 65, open]}",
     ),
     "dates": (f"{{range: {OPEN}, width: month}}", "[2020-01-01, 2025-01-01]; or by day, week, quarter, year"),
+    "instants": (
+        f"{{range: {OPEN}, width: month, zone: {OPEN}}}",
+        "[2020-01-01, 2025-01-01], or by day, week, quarter, year; and whose days: Europe/Berlin",
+    ),
     "truth": ("{values: [true, false]}", ""),
     "unknown": (
         OPEN,
@@ -213,6 +230,7 @@ class Draft:
         ``FORMS_BY_KIND``.
     is_public : whether forms may rest on the table's values. has_texts : whether a column may hold texts:
         then the usual words for missing are listed, whether or not the table has them.
+    omitted : why a column is no attribute, by name.
     """
 
     source: str
@@ -220,6 +238,7 @@ class Draft:
     table: str | None = None
     is_public: bool = False
     has_texts: bool = False
+    omitted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def open_names(self) -> list[str]:
@@ -238,7 +257,7 @@ class Draft:
         lines += [f"# {line}" for line in about[1:]]
         if self.open_names:
             lines += [
-                f"# Write what is meant in place of each {OPEN}: 'mmopt check' names the first that is left."
+                f"# Write what is meant in place of each {OPEN}: 'mmopt check' names those that are left."
             ]
         lines += [
             "# Delete the line of a column that no query is about. More forms: python -m pydoc mmopt.request",
@@ -249,6 +268,7 @@ class Draft:
         for name, form, comment in self.attributes:
             note = f"  # {comment}" if comment and _is_open(form) else ""
             lines.append(f"  {spelled(name)}: {form}{note}")
+        lines += [f"  # {spelled(name)}: {words}" for name, words in self.omitted.items()]
         lines += [
             "workload:",
             "  - marginals: {ways: [0, 1]}  # the number of rows, and each attribute's cells",

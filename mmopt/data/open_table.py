@@ -8,19 +8,23 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from mmopt.data.cell_codes import by_days
 from mmopt.data.connections import (
+    catalogued,
     connected,
     connected_to,
     driver_errors,
+    engine_error,
     is_connection,
     is_url,
+    missing_rights,
     named_errors,
     named_table,
+    path_of,
     shown_url,
 )
 from mmopt.data.frames_in_memory import (
@@ -58,13 +62,15 @@ class TableColumns:
     """A table of which only the names of the columns have been read.
 
     ``name`` for messages; ``places`` of the wanted columns among all ``names``; ``rows()`` gives an Ibis
-    table and its wanted columns by name.
+    table and its wanted columns by name. ``values`` are those of columns of enumerations, which the schema
+    lists.
     """
 
     name: str
     places: Mapping[str, int]
     select: _Select
     names: Sequence[str]
+    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def rows(self) -> tuple[Any, dict[str, Any]]:
         """The table and its wanted columns; to be called once."""
@@ -134,11 +140,11 @@ def _file(
         )
     kind = {"csv": _csv, "parquet": _parquet, "duckdb": _duckdb, "sqlite": _sqlite}[file.kind]
     errors = stack.enter_context(named_errors(file.path, partial(_file_error, file)))
-    select, names = kind(stack, file, errors, wanted, delimiter if file.kind == "csv" else table)
+    select, names, *more = kind(stack, file, errors, wanted, delimiter if file.kind == "csv" else table)
     note = ""
     if file.kind == "csv" and delimiter is None and len(names) == 1 and any(w in names[0] for w in wanted):
         note = "the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'"
-    return TableColumns(file.path, _places(file.path, names, wanted, note), select, names)
+    return TableColumns(file.path, _places(file.path, names, wanted, note), select, names, *more)
 
 
 def _refuse_changed(file: TableFile, kind: type[BaseException] | None, *_: object) -> None:
@@ -153,8 +159,8 @@ def _refuse_changed(file: TableFile, kind: type[BaseException] | None, *_: objec
 # The kinds of files. ``option`` is the delimiter of a text, the table of a database; ``errors`` the list of
 # ``named_errors``.
 
-#: The columns at some places of a table, and the names of all.
-Opened = tuple[_Select, tuple[str, ...]]
+#: The columns at some places of a table, the names of all, and the values of enumerations.
+Opened = tuple[_Select, tuple[str, ...]] | tuple[_Select, tuple[str, ...], Mapping[str, Sequence[str]]]
 
 
 def _csv(
@@ -203,7 +209,7 @@ def _duckdb(
     """A database file of DuckDB."""
     connection = stack.enter_context(connected(file.path))
     source = duckdb_columns(connection, file.path, option)
-    return lambda places: duckdb_table(connection, source, places), source.columns
+    return lambda places: duckdb_table(connection, source, places), source.columns, source.values
 
 
 def _sqlite(
@@ -274,7 +280,7 @@ def _server(
         connection, name = data, f"the connection to {data.name}"
     if delimiter is not None:
         raise DataError(f"{name}: the delimiter '{delimiter}' is given, and the table is no text")
-    with named_errors(name, lambda _: None, driver_errors()):
+    with named_errors(name, lambda _: None, (*driver_errors(), NotImplementedError)):
         rows = named_table(connection, name, table)
     return _ibis_table(stack, rows, wanted, name)
 
@@ -291,20 +297,24 @@ def _ibis_table(
     except ibis.IbisError as error:
         raise DataError(f"{name} cannot be computed: {error}") from None
 
-    def in_words(error: Exception) -> DataError | None:
+    def in_words(error: Exception) -> DataError:
         if not isinstance(error, ibis.common.exceptions.OperationNotDefinedError):
-            return None
+            path = path_of(data)
+            place = f" at {', '.join(map(repr, wanted))} of '{'.'.join(path)}'" if path and wanted else ""
+            return engine_error(name, error, place, missing_rights(backend, path, wanted) if path else "")
         return DataError(
             f"{name}: its backend, {backend.name}, lacks an operation that the count needs",
             hint="read it into memory first: data.to_pyarrow()",
         )
 
     stack.enter_context(named_errors(name, in_words, driver_errors()))
+    typed, values = catalogued(data)
     return TableColumns(
         name,
         places,
-        lambda at: data.select(*(data[place] for place in at)) if at else data,
+        lambda at: typed.select(*(typed[place] for place in at)) if at else typed,
         tuple(data.columns),
+        values,
     )
 
 

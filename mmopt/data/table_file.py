@@ -21,9 +21,9 @@ import re
 import sqlite3
 import urllib.parse
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any, Literal, cast
 
 from mmopt.errors import DataError, Location, suggest
@@ -303,10 +303,11 @@ ROWS_AT_A_TIME = 50_000  # rows of SQLite at a time
 
 @dataclass(frozen=True)
 class DatabaseTable:
-    """A table or view: its name as SQL, and its column names."""
+    """A table or view: its name as SQL, its column names, and the values of its enumerations by column."""
 
     quoted: str
     columns: tuple[str, ...]
+    values: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def quoted(name: str) -> str:
@@ -337,11 +338,16 @@ def duckdb_columns(connection: Any, path: str, table: str | None) -> DatabaseTab
         )
     schema, name = names[shown.index(chosen)]
     columns = connection.con.execute(
-        f"SELECT column_name FROM duckdb_columns() WHERE {here} AND schema_name = ? AND table_name = ? "
-        "ORDER BY column_index",
+        f"SELECT column_name, data_type FROM duckdb_columns() WHERE {here} AND schema_name = ? "
+        "AND table_name = ? ORDER BY column_index",
         [schema, name],
     ).fetchall()
-    return DatabaseTable(f"{quoted(schema)}.{quoted(name)}", tuple(column for (column,) in columns))
+    values = {
+        column: connection.con.execute(f"SELECT enum_range(NULL::{kind})").fetchone()[0]
+        for column, kind in columns
+        if kind.startswith("ENUM(")
+    }
+    return DatabaseTable(f"{quoted(schema)}.{quoted(name)}", tuple(column for column, _ in columns), values)
 
 
 def duckdb_table(connection: Any, source: DatabaseTable, places: Sequence[int]) -> Any:

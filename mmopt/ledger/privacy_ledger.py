@@ -67,6 +67,7 @@ class Bill:
         ------
         OptionError : a name that a ledger cannot hold; a part without a partition.
         LedgerError : as ``ledger_file.read``; a ledger of another data set.
+        PrivacyError : nothing is left.
         """
         checked_name("the data set", data_set)
         if part is not None:
@@ -74,6 +75,8 @@ class Bill:
         account = ledger_file.read(Path(path))
         bill = Bill(Path(path), data_set, part, account.terms.partition)
         bill._refuse_names(account)
+        if left(account, part) < LEAST_LEFT:
+            raise bill._exceeded(account, "")
         return bill
 
     @property
@@ -142,21 +145,24 @@ class Bill:
                 hint="costs of different units do not add up: ask for the ledger's unit (neighbours: or "
                 "unit: in the workload file), or keep a ledger for each",
             )
-        cost, remaining = cost_in(terms.measure, rho, epsilon), left(account, self.part)
-        if cost > remaining:
-            what = terms.measure
-            amount = f"{what} {shown(remaining, is_left=True)}" if remaining >= LEAST_LEFT else "nothing"
-            others = [] if self.part is None else same_account(account.entries, self.part)
-            where = "" if self.part is None else f" for the part '{self.part}'"
-            if others:  # the same rows, as another copy of the table may spell their value
-                where += f" (one account with {', '.join(map(repr, others))})"
-            raise PrivacyError(
-                f"the release costs {what} {shown(cost)}, and {amount} is left of {what} {shown(terms.total)}"
-                f"{where} in '{self.path}'",
-                hint="nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists "
-                "what was spent on what",
-            )
+        cost = cost_in(terms.measure, rho, epsilon)
+        if cost > left(account, self.part):
+            raise self._exceeded(account, f"the release costs {terms.measure} {shown(cost)}, and ")
         return cost
+
+    def _exceeded(self, account: Account, cost: str) -> PrivacyError:
+        """The error for a release that costs more than is left; ``cost`` says what it costs, if known."""
+        what, remaining = account.terms.measure, left(account, self.part)
+        amount = f"{what} {shown(remaining, is_left=True)}" if remaining >= LEAST_LEFT else "nothing"
+        others = [] if self.part is None else same_account(account.entries, self.part)
+        where = "" if self.part is None else f" for the part '{self.part}'"
+        if others:  # the same rows, as another copy of the table may spell their value
+            where += f" (one account with {', '.join(map(repr, others))})"
+        return PrivacyError(
+            f"{cost}{amount} is left of {what} {shown(account.terms.total)}{where} in '{self.path}'",
+            hint="nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists "
+            "what was spent on what",
+        )
 
 
 @dataclass(frozen=True)

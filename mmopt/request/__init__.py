@@ -58,6 +58,7 @@ each with any of::
     outside: drop                            # or refuse, or the label of the cell that takes such values
     missing: South                           # the same for missing values: NULL, NaN, blanks, null
     missing: {cell: unknown}                 # a new cell takes them; the same for outside, which may share it
+    zone: Europe/Berlin                      # of dates: whose days, where the column holds instants
 
 A cell is named by its label or its table value. ``18-64`` is a run of integers, both ends included; it must
 start and end where cells do. A value that starts with a zero (``01``) needs quotes; ``NO`` is a text.
@@ -66,7 +67,14 @@ start and end where cells do. A value that starts with a zero (``01``) needs quo
 label is ``< 18`` or ``>= 65``. A bin of one day, month, quarter or year is labelled ``2020-01-31``,
 ``2020-01``, ``2020-Q1`` or ``2020``, another one of dates ``[2020-01-01, 2020-02-14)``; such a period also
 names the cells that make it up. Dates are read from columns of dates, of timestamps without a time zone
-(their day), and of texts such as ``2020-01-31`` or ``2020-01-31 12:00+02:00`` (the day as written).
+(their day), and of texts such as ``2020-01-31`` or ``2020-01-31 12:00+02:00`` (the day as written). A
+timestamp with a time zone is an instant, whose day ``zone`` decides: a day begins there when the clocks first
+show it.
+
+Columns of PostgreSQL's and DuckDB's enumerations are texts, and `mmopt init` writes their values, which are
+schema; UUIDs are texts; PostgreSQL's money is a number, its domains are what they are of. Arrays, JSON,
+intervals, times of day, bytes, addresses, ranges, bits and composite types are no attribute: `mmopt init`,
+`mmopt check FILE TABLE` and a release say so before any work, with SQL for a value that can be counted.
 
 Cells that ``missing`` and ``outside`` add come after the others, that of ``outside`` first. ``identity`` and
 marginals have a query for each, ``total`` counts them, lists and groups may name them. All other blocks are

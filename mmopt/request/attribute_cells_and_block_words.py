@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -28,6 +28,7 @@ from mmopt.request.yaml_tree import (
     one_of,
     require,
     scalar,
+    text,
     too_large,
 )
 from mmopt.workloads import Bins, Categories, Factor, Values
@@ -252,7 +253,17 @@ def read_encoding(form: Map, name: str) -> tuple[tuple[str, ...], Encoding]:
         "categories": _categories,
         "bins": read_bins,
     }
-    return readers[kind](node, f"{kind} of {what}") if kind in readers else read_range(node, width, what)
+    labels, encoding = (
+        readers[kind](node, f"{kind} of {what}") if kind in readers else read_range(node, width, what)
+    )
+    if (zone := form.get("zone")) is not None:
+        if not (isinstance(encoding, Bins) and encoding.dates):
+            fail(
+                form.key("zone"), f"{what} has a zone, and no dates; zone belongs to bins or a range of dates"
+            )
+        with placed(zone.where):
+            encoding = replace(encoding, zone=text(zone, f"zone of {what}"))
+    return labels, encoding
 
 
 def table_value(node: YamlNode, what: str) -> TableValue:

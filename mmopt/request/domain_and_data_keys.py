@@ -21,7 +21,7 @@ from mmopt.request.yaml_tree import (
 )
 from mmopt.workloads import Attribute, Domain
 
-_KEYS = (*FORMS, "width", "column", "groups", "outside", "missing")
+_KEYS = (*FORMS, "width", "zone", "column", "groups", "outside", "missing")
 _RULES = ("refuse", "drop")
 _RULE_KEYS = ("outside", "missing")
 _TABLE_KEYS = ("table", "weight", "delimiter", "null", "spelling")

@@ -28,7 +28,7 @@ from ruamel.yaml.events import (
     ScalarEvent,
 )
 
-from mmopt.errors import Location, TooLargeError, WorkloadError, placed, suggest
+from mmopt.errors import Location, TooLargeError, WorkloadError, counted, placed, suggest
 
 Value = TypeVar("Value")
 
@@ -104,8 +104,6 @@ def describe(node: YamlNode) -> str:
 
 def fail(node: YamlNode, message: str, hint: str = "") -> NoReturn:
     """Raise WorkloadError at a node."""
-    if isinstance(node, Scalar) and node.value == OPEN:
-        hint = f"{OPEN} is a place that 'mmopt init' left open: fill it in as the comment beside it says"
     raise WorkloadError(message, where=node.where, hint=hint)
 
 
@@ -429,6 +427,18 @@ def parse_tree(text: YamlText) -> YamlNode:
         raise WorkloadError(
             "the workload file is empty, expected the keys domain and workload", where=text.at(0, 0)
         )
+    if builder.open:
+        lines = {where.line: where.text.partition(" #")[0].strip() for where in builder.open}
+        raise WorkloadError(
+            f"'{OPEN}' is still to be filled in, in {counted(len(lines), 'line')}",
+            where=builder.open[0],
+            hint="\n".join(
+                [
+                    "'mmopt init' left it open: write what is meant, as the comment beside it says, in",
+                    *(f"    line {line}: {written}" for line, written in lines.items()),
+                ]
+            ),
+        )
     return builder.root
 
 
@@ -447,7 +457,8 @@ class _TreeBuilder:
     """The nodes made so far of the parser's events.
 
     ``root`` once it is closed, ``stack`` the lists and mappings around the next event, ``anchors`` the nodes
-    by their names, ``total`` the number of values with aliases written out.
+    by their names, ``total`` the number of values with aliases written out; ``open`` the places of the words
+    that are still to be filled in.
     """
 
     text: YamlText
@@ -455,6 +466,7 @@ class _TreeBuilder:
     stack: list[_Open] = field(default_factory=list)
     anchors: dict[str, YamlNode] = field(default_factory=dict)
     total: int = 0
+    open: list[Location] = field(default_factory=list)
 
     def take(self, event: Event) -> None:
         """Add what an event begins, or close what it ends."""
@@ -509,6 +521,8 @@ class _TreeBuilder:
         # implicit[0] is the parser's mark of an unquoted word; quoted and block texts are texts.
         if not event.implicit[0]:
             return Scalar(where, 1, word, word)
+        if word == OPEN:
+            self.open.append(where)
         parent = self.stack[-1] if self.stack else None
         if not word and parent is not None and parent.mapping and len(parent.children) % 2:
             # The parser puts a missing value where the next one begins; the place of its key says more.

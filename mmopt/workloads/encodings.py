@@ -4,11 +4,13 @@ Days are numbers since 1970-01-01. The periods of the calendar have names: "2020
 quarter), "2020-03" (a month) or "2020-03-05" (a day).
 """
 
+import bisect
 import calendar
 import datetime
 import itertools
 import math
 import re
+import zoneinfo
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -122,14 +124,17 @@ class Bins:
     edges : increasing. The first may be -infinity and the last infinity: such a bin is open, and holds
         infinite table values too.
     dates : whether the edges are days since 1970-01-01, whole numbers.
+    zone : of dates: the time zone whose days they are, where the table holds instants; else empty.
 
     Raises
     ------
-    WorkloadError : edges that are fewer than two, all infinite, NaN, not increasing, or no days.
+    WorkloadError : edges that are fewer than two, all infinite, NaN, not increasing, or no days; a zone that
+        is not known, or of numbers.
     """
 
     edges: tuple[float, ...]
     dates: bool = False
+    zone: str = ""
 
     def __post_init__(self) -> None:
         if len(self.edges) < 2:
@@ -156,6 +161,30 @@ class Bins:
                 raise WorkloadError(
                     f"bin edges must increase, found {self.edge_text(low)} before {self.edge_text(high)}"
                 )
+        if self.zone and not self.dates:
+            raise WorkloadError(f"the zone '{self.zone}' is of dates, and the bins are of numbers")
+        try:
+            for edge in inner if self.zone else ():
+                self.instant(edge)
+        except (KeyError, OSError, ValueError, OverflowError):
+            raise WorkloadError(
+                f"there is no time zone '{self.zone}', or it has none of the days of the bins",
+                hint="for example Europe/Berlin, or UTC, and days of the years 2 to 9998",
+            ) from None
+
+    def instant(self, edge: float) -> datetime.datetime:
+        """The moment at which the clocks of the zone first show the date of an edge, or a later one.
+
+        Clocks that are put forward over midnight show it at once; those put back may show the day before once
+        more, which then counts as part of the new one.
+        """
+        zone, day = zoneinfo.ZoneInfo(self.zone), date_of(edge)
+        # Where the clocks leave out midnight, it is this number of seconds after an earlier time of theirs.
+        last = int(datetime.datetime.combine(day, datetime.time(), zone).timestamp())
+        seconds = range(last - 86_400, last)
+        clock = datetime.datetime.fromtimestamp
+        first = bisect.bisect_left(seconds, day, key=lambda second: clock(second, zone).date())
+        return clock(seconds.start + first, datetime.UTC)
 
     @staticmethod
     def between_dates(*edges: datetime.date | None) -> "Bins":
@@ -172,7 +201,8 @@ class Bins:
 
     def describe(self) -> list[object]:
         """Plain data that determines the encoding."""
-        return ["bins of dates" if self.dates else "bins", [describe_number(edge) for edge in self.edges]]
+        edges = [describe_number(edge) for edge in self.edges]
+        return ["bins of dates" if self.dates else "bins", edges, *([self.zone] if self.zone else [])]
 
     def ends(self, low: int, high: int) -> tuple[float | datetime.date | None, float | datetime.date | None]:
         """The begin and end of cells low to high, both included: the end itself is outside; None: open."""

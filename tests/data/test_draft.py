@@ -28,12 +28,7 @@ def test_names_and_values_are_read_back() -> None:
 
 
 def test_an_open_place_is_refused_where_it_stands(subtests: pytest.Subtests) -> None:
-    for kind, found in [
-        ("values", "values of attribute 'age' must be a list, found the text 'FILL-IN'"),
-        ("numbers", "range of attribute 'age' must be a list, found the text 'FILL-IN'"),
-        ("dates", "range of attribute 'age' must be a list, found the text 'FILL-IN'"),
-        ("unknown", "attribute 'age' must be a mapping (key: value), found the text 'FILL-IN'"),
-    ]:
+    for kind in ("values", "numbers", "dates", "instants", "unknown"):
         with subtests.test(kind):
             text = draft(("sex", "{values: [F, M]}"), ("age", FORMS_BY_KIND[kind][0])).text()
             with pytest.raises(WorkloadError) as caught:
@@ -42,15 +37,30 @@ def test_an_open_place_is_refused_where_it_stands(subtests: pytest.Subtests) -> 
             line = text.splitlines()[error.where.line - 1]
             assert line.startswith("  age: ") and line.endswith("  # a comment")
             assert line[error.where.column - 1 :].startswith("FILL-IN")
-            assert error.message == found
+            assert error.message == "'FILL-IN' is still to be filled in, in 1 line"
             assert error.hint == (
-                "FILL-IN is a place that 'mmopt init' left open: fill it in as the comment beside it says"
+                "'mmopt init' left it open: write what is meant, as the comment beside it says, in\n"
+                f"    line {error.where.line}: {line.partition(' #')[0].strip()}"
             )
+
+
+def test_every_open_line_is_named_and_a_quoted_word_is_a_value() -> None:
+    forms = [FORMS_BY_KIND[kind][0] for kind in ("values", "truth", "numbers")]
+    text = draft(*zip("abc", forms, strict=True)).text()
+    with pytest.raises(WorkloadError) as caught:
+        parse_request(text)
+    first = caught.value.where.line
+    assert caught.value.message == "'FILL-IN' is still to be filled in, in 2 lines"
+    assert caught.value.hint.splitlines()[1:] == [
+        f"    line {first}: a: {{values: FILL-IN}}",
+        f"    line {first + 2}: c: {{range: FILL-IN, width: FILL-IN}}",
+    ]
+    assert parse_request(draft(("a", '{values: ["FILL-IN"]}')).text()).workload.n == 1
 
 
 def test_a_width_that_is_left_open_is_named() -> None:
     text = draft(("age", FORMS_BY_KIND["numbers"][0])).text().replace("range: FILL-IN", "range: [0, 100]")
-    with pytest.raises(WorkloadError, match="width of the range of attribute 'age' must be a number"):
+    with pytest.raises(WorkloadError, match="'FILL-IN' is still to be filled in, in 1 line"):
         parse_request(text)
 
 

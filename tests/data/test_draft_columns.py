@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from mmopt.data import column_kinds, data_vector, public_forms
+from mmopt.data import data_vector, public_forms, schema_columns
 from mmopt.data.draft_workload import Draft, mapping_text
 from mmopt.errors import DataError
 from mmopt.request import parse_request
@@ -60,24 +60,24 @@ def write_all(rows: pyarrow.Table) -> None:
 def test_kinds_are_those_of_types_and_no_row_changes_them(rng: np.random.Generator) -> None:
     for n in (1, 60):
         write_all(table(rng, n))
-        assert column_kinds(Path("t.parquet")) == column_kinds(Path("t.duckdb")) == TYPED
+        assert schema_columns(Path("t.parquet"))[0] == schema_columns(Path("t.duckdb"))[0] == TYPED
         named = {name: "unknown" for name in TYPED if name != "raw"}
-        assert column_kinds(Path("t.csv")) == column_kinds(Path("t.csv.gz")) == named
-        assert column_kinds(Path("t.sqlite"), "t") == {"sex": "unknown", "age": "unknown"}
+        assert schema_columns(Path("t.csv"))[0] == schema_columns(Path("t.csv.gz"))[0] == named
+        assert schema_columns(Path("t.sqlite"), "t")[0] == {"sex": "unknown", "age": "unknown"}
 
 
 def test_of_text_only_the_first_line_is_read() -> None:
     Path("t.csv").write_bytes(b'sex,age,,sex,a b,t\tb\n"not closed \xff')
-    assert column_kinds(Path("t.csv")) == {"age": "unknown", "a b": "unknown"}
+    assert schema_columns(Path("t.csv"))[0] == {"age": "unknown", "a b": "unknown"}
     # A name that no file can have is left out.
     Path("t.csv").write_text(f"age,<<,{'k' * 151},{'ü' * 150}\n")
-    assert list(column_kinds(Path("t.csv"))) == ["age", "ü" * 150]
+    assert list(schema_columns(Path("t.csv"))[0]) == ["age", "ü" * 150]
 
 
 def test_public_forms_hold_every_row(rng: np.random.Generator) -> None:
     write_all(table(rng))
     for name in ("t.parquet", "t.duckdb", "t.csv", "t.sqlite"):
-        kinds = {key: kind for key, kind in column_kinds(Path(name)).items() if key != "raw"}
+        kinds = {key: kind for key, kind in schema_columns(Path(name))[0].items() if key != "raw"}
         forms = public_forms(Path(name), kinds)
         assert set(forms) == set(kinds)
         draft = Draft(
@@ -116,7 +116,7 @@ def test_public_forms_of_what_is_rare() -> None:
     }
     assert public_forms(Path("t.csv"), {"word": "unknown"}) == {"word": {"values": ["NA", "a"], **words}}
     parquet.write_table(pyarrow.table({"texts": [f"text {i}" for i in range(21)]}), "many.parquet")
-    forms = public_forms(Path("t.parquet"), column_kinds(Path("t.parquet")))
+    forms = public_forms(Path("t.parquet"), schema_columns(Path("t.parquet"))[0])
     assert forms == {
         "gaps": {"values": ["a"], "missing": {"cell": "missing"}},
         "same": {"range": [0.25, 0.3], "width": 0.05},
@@ -135,7 +135,7 @@ def test_public_forms_of_what_is_rare() -> None:
 def test_what_is_refused() -> None:
     def refused() -> str:
         with pytest.raises(DataError) as caught:
-            column_kinds(Path("t.csv"))
+            schema_columns(Path("t.csv"))
         return str(caught.value)
 
     Path("t.csv").write_text(",".join(f"c{i}" for i in range(1001)))

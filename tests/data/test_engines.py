@@ -5,6 +5,7 @@ PostgreSQL and Spark are run for real, and have to be there: without them these 
 
 import datetime
 import math
+import threading
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +18,12 @@ import pytest
 from command_line import called
 
 import mmopt
-from mmopt.data import counted_rows, data_vector, marginal_counts
+from mmopt.data import counted_rows, data_vector, marginal_counts, schema_columns
 from mmopt.errors import DataError
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Domain, Workload
 from tests.data import engines, test_edges, test_words
+from tests.data.column_types import INSTANT, TEXTS, UUIDS, Column, as_select, judge, judge_draft, workload_of
 
 pytestmark = [
     pytest.mark.engines,
@@ -352,6 +354,204 @@ def test_an_error_of_an_engine_quotes_no_row(server: engines.Server, spark: Any)
     for one in (connection, spark):
         with pytest.raises(DataError) as refused:
             data_vector(one, asked, table="broken")
-        assert str(refused.value).startswith(f"the connection to {one.name}: the engine stopped (")
+        assert str(refused.value).startswith(
+            f"the connection to {one.name}: the engine stopped at 'n' of 'broken' ("
+        )
+        assert "a value cannot be computed" in str(refused.value)
         assert "x7" not in str(refused.value)
     connection.disconnect()
+
+
+POSTGRES = (
+    *(Column(kind, "1", "numbers") for kind in ("smallint", "integer", "bigint", "real", "double precision")),
+    *(Column(kind, "1", "numbers") for kind in ("numeric", "numeric(7, 2)", "money", "positive", "oid")),
+    *(Column(kind, "'b'", "values") for kind in ("text", "varchar(5)", "char(1)", "mood", "moody", "short")),
+    *(Column(kind, "'b'", "values") for kind in ("name", '"My mood"')),
+    Column("boolean", "true", "truth"),
+    *(Column(kind, "'2020-02-01 23:59:59'", "dates") for kind in ("date", "timestamp", "timestamp(0)")),
+    *(Column(kind, f"'{INSTANT}'", "instants") for kind in ("timestamptz", "timestamptz(0)")),
+    Column("uuid", f"'{UUIDS['values'][1]}'", "uuid"),
+    *(Column(kind, "'12:00'", "") for kind in ("time", "timetz")),
+    Column("interval", "'1 day'", ""),
+    *(Column(kind, "'{1,2}'", "") for kind in ("integer[]", "text[]", "numeric[]")),
+    Column("mood[]", "'{a}'", ""),
+    *(Column(kind, """'{"key": 1}'""", "") for kind in ("json", "jsonb")),
+    Column("bytea", "'x'", ""),
+    *(Column(kind, "'10.0.0.1'", "") for kind in ("inet", "cidr")),
+    Column("macaddr", "'08:00:2b:01:02:03'", ""),
+    *(Column(kind, "'101'", "") for kind in ("bit(3)", "bit varying")),
+    Column("xml", "'<a/>'", ""),
+    *(Column(kind, "'[1,5)'", "") for kind in ("int4range", "numrange")),
+    Column("int4multirange", "'{[1,5)}'", ""),
+    Column("daterange", "'[2020-01-01,2020-02-01)'", ""),
+    *(Column(kind, "'(1,2)'", "") for kind in ("pair", "paired", "point")),
+    Column("tsvector", "'b'", ""),
+    Column("pg_lsn", "'16/B374D848'", ""),
+)
+TYPES = """
+    CREATE TYPE mood AS ENUM ('a', 'b'); CREATE TYPE "My mood" AS ENUM ('b', 'x y');
+    CREATE DOMAIN moody AS mood; CREATE DOMAIN short AS varchar(5);
+    CREATE DOMAIN positive AS integer CHECK (VALUE > 0);
+    CREATE TYPE pair AS (a integer, b text); CREATE DOMAIN paired AS pair"""
+
+
+def run_sql(server: engines.Server, *statements: str) -> None:
+    """Run statements as the administrator."""
+    connection = server.connect()
+    with connection.con.cursor() as cursor, connection.con.transaction():
+        for statement in statements:
+            cursor.execute(statement)
+    connection.disconnect()
+
+
+def test_columns_of_every_type_of_postgres(server: engines.Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", engines.PASSWORD)
+    run_sql(server, TYPES, f"CREATE TABLE kinds AS {as_select(POSTGRES)}")
+    url = f"postgres://{engines.USER}@127.0.0.1:{server.port}/postgres"
+    connection = server.connect()
+
+    def view(name: str, sql: str) -> Any:
+        run_sql(server, "DROP VIEW IF EXISTS made", f"CREATE VIEW made AS SELECT {sql} AS {name} FROM kinds")
+        return connection.table("made")
+
+    judge(POSTGRES, connection.table("kinds"), view)
+    judge_draft(POSTGRES, url, "kinds")
+    listed = {name: list(values) for name, values in schema_columns(url, "kinds")[1].items()}
+    assert listed == {"c13": ["a", "b"], "c14": ["a", "b"], "c17": ["b", "x y"]}
+    run_sql(server, "DROP VIEW made", "DROP TABLE kinds")
+    connection.disconnect()
+
+
+SPARK = (
+    *(Column(kind, "1", "numbers") for kind in ("tinyint", "smallint", "int", "bigint", "float", "double")),
+    Column("decimal(7, 2)", "1", "numbers"),
+    *(Column(kind, "'b'", "values") for kind in ("string", "varchar(5)", "char(1)")),
+    Column("boolean", "true", "truth"),
+    *(Column(kind, "'2020-02-01 23:59:59'", "dates") for kind in ("date", "timestamp_ntz")),
+    Column("timestamp", f"'{INSTANT}'", "instants"),
+    Column("binary", "'x'", ""),
+    Column("array<int>", "array(1, 2)", ""),
+    Column("map<string, int>", "map('a', 1)", ""),
+    Column("struct<a: int>", "named_struct('a', 1)", ""),
+    Column("interval day", "interval '1' day", ""),
+)
+
+
+def test_columns_of_every_type_of_spark(spark: Any) -> None:
+    spark._session.sql(as_select(SPARK, "`")).createOrReplaceTempView("kinds")
+
+    def view(name: str, sql: str) -> Any:
+        spark._session.sql(f"SELECT {sql} AS {name} FROM kinds").createOrReplaceTempView("made")
+        return spark.table("made")
+
+    judge(SPARK, spark.table("kinds"), view)
+    for sql in ("interval '1' month AS i", "interval '1 2' day to hour AS i", "parse_json('{}') AS j"):
+        spark._session.sql(f"SELECT 'a' AS c, {sql}").createOrReplaceTempView("odd")
+        with pytest.raises(DataError, match="a column is of a type that Ibis does not read"):
+            data_vector(spark, workload_of({"c": TEXTS}), table="odd")
+
+
+def test_a_draft_of_enumerations_and_instants_is_filled_in_checked_and_released(
+    server: engines.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PGPASSWORD", engines.PASSWORD)
+    run_sql(
+        server,
+        "CREATE TYPE size AS ENUM ('s', 'm', 'l')",
+        "CREATE TABLE visits (size size, seen timestamptz, tags text[])",
+        "INSERT INTO visits VALUES ('s', '2020-01-31 23:30+00', '{x7}'), ('l', '2020-01-15 00:00+00', '{}')",
+    )
+    url = f"postgres://{engines.USER}@127.0.0.1:{server.port}/postgres"
+    done = called("init", url, "--table", "visits", "--out", "w.yaml")
+    assert (
+        done.exit_code == 0
+        and "left out: tags: of type array<string>; count a value made of it" in done.stderr
+    )
+    text = Path("w.yaml").read_text()
+    assert (
+        "size: {values: [s, m, l]}" in text and "zone: FILL-IN}" in text and "# tags: of type array" in text
+    )
+    filled = text.replace("range: FILL-IN", "range: [2020-01-01, 2020-04-01]")
+    Path("w.yaml").write_text(filled.replace("zone: FILL-IN", "zone: Europe/Berlin") + "privacy: {rho: 1}\n")
+    done = called("check", "w.yaml", url)
+    assert done.exit_code == 0 and "as declared, in postgres://" in done.stdout, done.stderr
+    assert called("release", "w.yaml", url, "--out", "answers").exit_code == 0
+    asked = mmopt.request.load_request("w.yaml").workload
+    counts = data_vector(url, asked, table="visits").counts.reshape(3, 3)
+    assert counts.tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
+    odd = "domain: {tags: {values: [x]}}\nworkload: [{marginal: [tags]}]\nprivacy: {rho: 1}\n"
+    for name in ("check", "release"):  # an array is refused alike, before any work
+        Path("odd.yaml").write_text(odd)
+        done = called(name, "odd.yaml", url, "--table", "visits")
+        assert done.exit_code == 2 and "column 'tags' is of type array<string>" in done.stderr
+        assert "x7" not in done.stderr and engines.PASSWORD not in done.stderr
+
+
+def words_of(data: Any, asked: Workload, **options: Any) -> str:
+    with pytest.raises(DataError) as refused:
+        data_vector(data, asked, **options)
+    words = str(refused.value)
+    assert "x7" not in words and engines.PASSWORD not in words
+    return words
+
+
+def test_errors_of_postgres_say_what_to_ask_of_whom(
+    server: engines.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", "x7")
+    run_sql(
+        server,
+        "CREATE ROLE guest LOGIN PASSWORD 'x7'",
+        "CREATE SCHEMA ward CREATE TABLE beds (sex text, name text)",
+        "INSERT INTO ward.beds VALUES ('x7', 'x7'), ('a', 'x7')",
+        "CREATE TABLE closed AS SELECT * FROM ward.beds",
+    )
+    url = f"postgres://guest@127.0.0.1:{server.port}/postgres"
+    asked = workload_of({"sex": {**TEXTS, "outside": "drop"}})
+    assert "this user sees no table and no view in the schema where it begins" in words_of(url, asked)
+    for table in ("closed", "ward.beds"):
+        words = words_of(url, asked, table=table)
+        assert f"this user has no right to read '{table}'" in words
+        run_sql(server, words.partition("of the database: ")[2])  # what it says to ask for is enough
+        assert data_vector(url, asked, table=table).rows == 2
+    run_sql(server, "REVOKE ALL ON ward.beds FROM guest", "GRANT SELECT (name) ON ward.beds TO guest")
+    words = words_of(url, asked, table="ward.beds")
+    assert (
+        "the engine stopped at 'sex' of 'ward.beds' (InsufficientPrivilege): this user has no right" in words
+    )
+    assert words.endswith('; GRANT SELECT ("sex") ON "ward"."beds" TO "guest"')
+    run_sql(server, words.partition("of the database: ")[2])
+    assert data_vector(url, asked, table="ward.beds").rows == 2
+    run_sql(
+        server,
+        "CREATE VIEW slow AS SELECT sex FROM ward.beds, pg_sleep(60)",
+        "CREATE VIEW wrong AS SELECT (name::int)::text AS sex FROM ward.beds",
+        "CREATE FUNCTION gone(t text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN nosuch(t); END'",
+        "CREATE VIEW bug AS SELECT gone(sex) AS sex FROM ward.beds",
+        "CREATE FUNCTION full_disk(t text) RETURNS text LANGUAGE plpgsql AS "
+        "$$BEGIN RAISE 'x7' USING ERRCODE = '53100'; END$$",
+        "CREATE VIEW full_one AS SELECT full_disk(sex) AS sex FROM ward.beds",
+    )
+    connection = server.connect()
+    connection.raw_sql("SET statement_timeout = 200").close()
+    for table, said in (
+        ("slow", "(QueryCanceled): the query was ended by a limit of time, a lock or an administrator"),
+        ("wrong", "(InvalidTextRepresentation): a value cannot be computed, as in a view"),
+        ("bug", "(UndefinedFunction): it does not take the query: a bug of mmopt, unless a view"),
+        ("full_one", "(DiskFull): the disk, the memory or another resource of the database is used up"),
+    ):
+        words = words_of(connection, asked, table=table)
+        assert "the engine stopped at 'sex' of '" in words and said in words, words
+    stopper = server.connect()
+    connection.raw_sql("SET statement_timeout = 0").close()
+    stop = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+    timer = threading.Timer(1.0, lambda: stopper.raw_sql(stop))
+    timer.start()
+    words = words_of(connection, asked, table="slow")
+    assert "the query was ended by a limit of time, a lock or an administrator" in words
+    timer.join()
+    # The connection is dead now.
+    words = words_of(connection, asked, table="slow")
+    assert "(OperationalError): the connection was lost" in words
+    stopper.disconnect()

@@ -171,7 +171,7 @@ def test_other_errors_of_the_engine_keep_rows_to_themselves(subtests: pytest.Sub
             text("t.csv", "a\n1\n")
             with pytest.raises(DataError) as caught, open_table("t.csv", {}):
                 raise raised("Original Line: secret")
-            assert str(caught.value) == f"t.csv: {said}"
+            assert str(caught.value).startswith(f"t.csv: {said}") and "secret" not in str(caught.value)
 
 
 def test_no_error_quotes_a_row() -> None:
@@ -214,7 +214,12 @@ def test_wrong_type_in_parquet() -> None:
         (pa.array([[{"Ada": 1}]]), values("a", 1), "array<struct", "numbers"),
     ]
     for column, attribute, kind, declared in cases:
+        made = "  count a value made of it, in a view or a copy of the table, for instance"
         hint = {
+            "binary": f'{made} CAST("a" AS text)',
+            "struct": f'{made} CAST("a" AS text)',
+            "array<int64>": f'{made} "a"[1]',
+            "array<struct": f'{made} "a"[1]',
             "boolean": "  declare {values: [false, true]} in the workload file",
             "date": DATES_HINT,
             "timestamp(6)": DATES_HINT,

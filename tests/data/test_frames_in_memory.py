@@ -233,7 +233,8 @@ def test_a_workload_over_another_domain() -> None:
 
 def test_rows_that_fail_keep_to_themselves() -> None:
     failing = "SELECT ('secret' || range)::INTEGER AS a FROM range(3)"
-    assert refusal(duckdb.connect().sql(failing)) == f"{FRAME}: the engine stopped (ConversionException)"
+    words = refusal(duckdb.connect().sql(failing))
+    assert words.startswith(f"{FRAME}: the engine stopped (ConversionException): a value cannot be computed")
 
 
 def test_an_ibis_table_without_a_backend() -> None:

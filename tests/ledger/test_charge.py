@@ -60,11 +60,14 @@ def test_a_charge_is_entered_and_confirmed(file: Path) -> None:
 @pytest.mark.quick
 def test_the_whole_total_can_be_spent_and_no_more(file: Path) -> None:
     spent(file, 0.25)
+    bills = {part: Bill.to(file, "people", part) for part in (None, "north")}
     spent(file, 0.25, "north")
     spent(file, 0.25, "south")
     before = file.read_bytes()
     for part, where in ((None, ""), ("north", " for the part 'north'")):
-        bill = Bill.to(file, "people", part)
+        bill = bills[part]
+        with pytest.raises(PrivacyError, match=f"^nothing is left of rho 0.5{where} in"):
+            Bill.to(file, "people", part)
         for call in (
             lambda bill=bill: bill.check("add-remove", 5e-324, None),
             lambda bill=bill: bill.spend("add-remove", 5e-324, None, "w.yaml", HASH),

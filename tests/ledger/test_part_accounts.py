@@ -158,7 +158,7 @@ def test_each_kind_of_source_counts_a_spelling_and_the_ledger_its_value(
             Bill.to(path, "t", text).spend("add-remove", 0.5, None, "", "")
         also = "" if text == first else f" (one account with {first!r})"
         assert str(caught.value) == (
-            f"the release costs rho 0.5, and nothing is left of rho 1 for the part '{text}'{also} in "
+            f"nothing is left of rho 1 for the part '{text}'{also} in "
             f"'{path}'\n  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists "
             "what was spent on what"
         )

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -16,7 +17,7 @@ from mmopt.cli.command_inputs import (
     refuse_without_effect,
 )
 from mmopt.cli.command_output import escaped, note, say, show
-from mmopt.data import column_kinds, public_forms, shown_source
+from mmopt.data import check_columns, public_forms, schema_columns, shown_source
 from mmopt.data.draft_workload import FORMS_BY_KIND, Draft, check_form, mapping_text
 from mmopt.errors import (
     Error,
@@ -42,6 +43,10 @@ VALUE = re.compile(r"[-+]?[0-9][0-9.,:/ -]*")  # such a text is more often a val
 QUESTIONS = {
     "values": ("every value that may occur, such as Female, Male", "{{values: [{}]}}"),
     "numbers": ("smallest, largest and width, such as 0, 100, 5", "{{range: [{}, {}], width: {}}}"),
+    "instants": (
+        "first day, day after the last, width, zone, such as 2020-01-01, 2025-01-01, month, Europe/Berlin",
+        "{{range: [{}, {}], width: {}, zone: {}}}",
+    ),
     "dates": (
         "first day, day after the last, width, such as 2020-01-01, 2025-01-01, month",
         "{{range: [{}, {}], width: {}}}",
@@ -65,7 +70,7 @@ def init(
         raise OptionError(
             f"'{out}' exists already, and a draft replaces nothing", hint="name another with --out"
         )
-    kinds = column_kinds(data, table)
+    kinds, values, uncounted = schema_columns(data, table)
     if odd := [f"'{name}'" for name, kind in kinds.items() if kind == "unknown" and VALUE.fullmatch(name)]:
         note(
             f"warning: named like values: {', '.join(odd)}. Where the first line of a table holds no names, "
@@ -79,9 +84,11 @@ def init(
     for name, form in given.items():
         if form != SKIP:
             check_form(name, form)
+    listed = _written({name: {"values": list(each)} for name, each in values.items() if name in kinds})
+    given = {**dict.fromkeys(uncounted, SKIP), **listed, **given}
     left = {name: kind for name, kind in kinds.items() if name in wanted and name not in given}
     if public:
-        given |= _proposed(data, left, table)
+        given |= _written(public_forms(data, left, table) if left else {})
     elif sys.stdin.isatty() if ask is None else ask:
         note("Answers must come from what is public, not from the table. Enter leaves a place open.")
         answers = {name: _answer(name, kind) for name, kind in left.items()}
@@ -93,11 +100,13 @@ def init(
     )
     if not attributes:
         raise OptionError("every column is left out", hint="keep at least one")
+    omitted = {name: words for name, words in uncounted.items() if given[name] == SKIP and name in wanted}
     draft = Draft(
         Path(shown_source(data)).name,
         attributes,
         table,
         is_public=public,
+        omitted=omitted,
         has_texts=any(kinds[name] in ("values", "unknown") for name, _, _ in attributes),
     )
     text = draft.text()
@@ -107,6 +116,8 @@ def init(
     except OSError as error:
         raise ResultError(f"'{out}' cannot be written: {error.strerror}") from None
     note(f"written: {out} ({len(attributes)} attributes)")
+    for name, words in omitted.items():
+        note(f"left out: {name}: {words}")
     if draft.open_names:
         note(f"to be filled in: {', '.join(draft.open_names)}")
     note(f"next: mmopt check {out}")
@@ -128,10 +139,10 @@ def _given(texts: list[str] | None, kinds: Mapping[str, str]) -> dict[str, str]:
     return forms
 
 
-def _proposed(data: str, left: Mapping[str, str], table: str | None) -> dict[str, str]:
-    """Forms that hold the values of a public table, as far as the file can write them."""
+def _written(keys_by_name: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Forms of columns by name, as far as the file can write them."""
     forms = {}
-    for name, keys in public_forms(data, left, table).items() if left else ():
+    for name, keys in keys_by_name.items():
         try:
             check_form(name, mapping_text(keys))
         except Error as error:
@@ -183,13 +194,21 @@ def _prompt(question: str) -> str:
 
 
 def check(
-    *, target: str, cells: bool, seed: int | None, instances: int | None, given: list[str] | None
+    *,
+    target: str,
+    data: str | None,
+    table: str | None,
+    cells: bool,
+    seed: int | None,
+    instances: int | None,
+    given: list[str] | None,
 ) -> None:
     """Print what a workload file or a program says, once it is checked."""
     names = program_names()
     if target in names or target.endswith(".program"):
         if cells:
             raise OptionError(f"--cells lists the cells of a workload file, and '{target}' is a program")
+        refuse_without_effect("a program", {"DATA": data, "--table": table})
         from mmopt.cli.commands.programs import check_program  # solving takes a second more to load
 
         check_program(target, seed, instances or 5, given)
@@ -199,13 +218,15 @@ def check(
     )
     if not Path(target).exists() and Path(target).suffix not in (".yaml", ".yml"):
         raise OptionError(f"there is no workload file and no program '{target}'", hint=suggest(target, names))
-    _check_workload(target, cells)
+    _check_workload(target, cells, data, table)
 
 
-def _check_workload(path: str, cells: bool) -> None:
-    """Print what a workload file says, or the list of its cells."""
-    request = read_request(path)
+def _check_workload(path: str, cells: bool, data: str | None, table: str | None) -> None:
+    """Print what a workload file says, or the list of its cells, once the columns of a table are checked."""
+    request = read_request(path, table)
     workload, domain = request.workload, request.workload.domain
+    if data is not None:
+        check_columns(data, domain, workload=workload, unit=request.neighbours, **asdict(request.table))
     if cells:
         if domain.size > MOST_CELLS_LISTED:
             raise TooLargeError(
@@ -263,6 +284,7 @@ def _check_workload(path: str, cells: bool) -> None:
                     else []
                 ),
                 *([("table", keys)] if keys else []),
+                *([] if data is None else [("columns", f"as declared, in {shown_source(data)}")]),
                 ("neighbours", (request.neighbours or ADD_REMOVE).words),
                 *([("normalised", NORMALISED)] if workload.is_normalised else []),
                 ("default program", default_words(workload, request.privacy)),

@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+import mmopt
 from mmopt import Ledger
+from mmopt.errors import PrivacyError
+from mmopt.ledger import Bill
 from mmopt.ledger.account import shown
 
 
@@ -58,13 +61,27 @@ def test_the_total_is_not_passed(run: Any, refused: Any, files: Path, saved: Pat
     words = ("release", "rho.yaml", "people.csv", "--strategy", saved, "--ledger", "people.ledger")
     message = refused(*words, "--out", "c")
     left = shown(Fraction(account.left), is_left=True)  # what is below its rounding is none
-    least = "nothing" if left == "0" else f"rho {left}"
+    asked = "nothing" if left == "0" else f"the release costs rho {shown(cost)}, and rho {left}"
     assert message.splitlines()[-2:] == [
-        f"error: the release costs rho {shown(cost)}, and {least} is left of rho 0.5 in 'people.ledger'",
+        f"error: {asked} is left of rho 0.5 in 'people.ledger'",
         "  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists what was spent "
         "on what",
     ]
     assert len(Ledger.load(ledger).account.entries) == 2
+
+
+def test_nothing_left_is_said_before_anything_is_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*_: Any, **__: Any) -> None:
+        raise AssertionError("solved")
+
+    monkeypatch.setattr("mmopt.answers.private_release.accuracy", nothing)
+    file = Ledger.create(tmp_path / "t.ledger", "t", rho=1.0).path
+    Bill.to(file, "t").spend("add-remove", 1.0, None, "", "0" * 64)
+    sexes = mmopt.Domain.of(sex=["F", "M"]).marginal("sex")
+    with pytest.raises(PrivacyError, match=r"^nothing is left of rho 1 in"):
+        mmopt.release({"sex": ["F"]}, sexes, {"rho": 1.0}, ledger=file, data_set="t")
 
 
 def test_a_part_of_the_table(run: Any, files: Path, saved: Path, ledger: Path) -> None:
