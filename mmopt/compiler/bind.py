@@ -79,6 +79,12 @@ class Instance:
             at_most, separation, *_ = (*reversed(numbers), 1, 1)  # of b and k the last
             return Neighbours(declared.kind, at_most, separation).over(self.workload)
 
+    @property
+    def reads_workload(self) -> bool:
+        """Whether numbers are read off the workload, or what is found is a strategy for it."""
+        read = [d.name for d in self.program.givens if d.source and d.name not in self.passed]
+        return bool(read) or self.program.meaning.kind != "none"
+
     def sizes(self) -> dict[str, int]:
         """The dimensions by name."""
         return {name: value for name, value in self.env.items() if isinstance(value, int)}

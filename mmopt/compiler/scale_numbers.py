@@ -45,7 +45,8 @@ from mmopt.numerics.float_functions import nuclear
 class Scaling:
     """Factors: original variable = factor * scaled variable, and so for multipliers and objective.
 
-    scales : those of the queries and of the targets, from which the factors follow; none where they are 1.
+    scales : those of the queries and of the targets, where the program reads them, from which the factors
+        follow.
     """
 
     variables: Mapping[str, float]
@@ -130,7 +131,8 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
     objective = units.factor(units.objective, scales)
     variables = {name: units.factor(degree, scales) for name, degree in units.variables.items()}
     lines = {name: objective / units.factor(degree, scales) for name, degree in units.constraints.items()}
-    return scaled, Scaling(variables, lines, objective, {k: v for k, v in scales.items() if k != "numbers"})
+    used = {unit for degree in units.givens.values() for unit in degree} - {"numbers"}
+    return scaled, Scaling(variables, lines, objective, {k: v for k, v in scales.items() if k in used})
 
 
 Degree = dict[str, float]

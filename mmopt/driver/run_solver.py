@@ -361,7 +361,12 @@ def solver_stage(
         "stage": "solver" if is_conic else "kernel",
         "name": f"{row.name} {row.version}",
         "seconds": clock.elapsed,
-        "cells": n if (n := instance.workload.n) < 2**53 else float(n),  # what a file holds
+        # What a file holds.
+        **(
+            {"cells": n if (n := instance.workload.n) < 2**53 else float(n)}
+            if instance.reads_workload
+            else {}
+        ),
         **({"gets": "", **clock.handed} if is_conic else {}),
         **{f"{name} took": seconds for name, seconds in (seconds_of or {}).items()},
         "it says": None if last is None else last.raw,

@@ -43,7 +43,7 @@ FIGURES = (  # the same as numbers, with how each is known
     *("gap", "gap_grade", "error", "error_grade", "error_bound", "error_bound_grade"),
     *("error_gap", "error_gap_grade", "sensitivity", "privacy_cost"),
 )
-SCALES = {"queries": "the norm of W / √n; a Gram matrix ÷ its square", "targets": "a privacy cost near 1"}
+SCALES = {"queries": "the norm of W / √n", "targets": "a privacy cost near 1"}
 UNNAMED = ("stage", "name", "seconds", "certified")  # of a stage, what is no line below it
 ENTRIES_SHOWN = 16  # of eigenvalues or of a direction; of more the first and the last
 MULTIPLIERS_SHOWN = 6  # of a line, one by one

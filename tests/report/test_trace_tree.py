@@ -65,7 +65,7 @@ def test_a_conic_solver_says_what_it_got() -> None:
     assert below["it says"] == s.status.raw and int(below["iterations"]) == s.iterations
     # What is handed over is smaller by the factor: columns of length one.
     factor = np.linalg.norm(PREFIX.root) / np.sqrt(5)
-    assert below["scaling"].startswith(f"queries ÷ {factor:.3g} (the norm of W / √n; ")
+    assert below["scaling"].startswith(f"queries ÷ {factor:.3g} (the norm of W / √n)")
     sent = scale(bind(Program.load("l2_strategy"), PREFIX))[0].env["W"]
     assert np.linalg.norm(sent) == pytest.approx(np.sqrt(5))
     assert solver.words == f"clarabel {s.solver_version}"

@@ -6,7 +6,7 @@ from mmopt.answers import load_release
 from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request
 from mmopt.cli.command_output import answer, console, json_text, note, say, show as put
 from mmopt.cli.solve_and_plan import run_solve
-from mmopt.errors import ContradictionError, OptionError, ProgramError
+from mmopt.errors import ContradictionError, OptionError, ProgramError, SolverError
 from mmopt.exchange import FORMATS, export as exported
 from mmopt.installation_and_files import write_whole
 from mmopt.language import Program, check, program_names, shipped, typeset_latex
@@ -197,7 +197,21 @@ def explain(
     givens = {} if queries is None else read_givens(given, parsed, queries)
     solved = Solution.load(solution) if solution is not None else None
     if solve and queries is not None:
-        solved = run_solve(queries, parsed, None, givens, {})
+        try:
+            solved = run_solve(queries, parsed, None, givens, {})
+        except (ProgramError, SolverError):  # explained without a solution; then it is said why there is none
+            explain(
+                program=program,
+                workload=workload,
+                given=given,
+                solution=None,
+                solve=False,
+                latex=latex,
+                html=html,
+                out=out,
+                as_json=as_json,
+            )
+            raise
     explanation = explained(parsed, queries, givens, solved)
     if out is None and form == "text":
         put(*renderables(explanation, console().width))  # with the colours and the width of the screen

@@ -218,7 +218,7 @@ KINDS_INSTEAD: Mapping[str, str] = MappingProxyType(
     | dict.fromkeys(("nonneg", "nonnegative", "pos", "positive"), "write {name}: {array} >= 0")
     | dict.fromkeys(("PSD", "posdef", "sdp", "semidefinite"), "write {name}: psd[{side}, {side}]")
     | dict.fromkeys(
-        ("Parameter", "Variable", "array", "continuous", "float", "real", "reals", "variable"),
+        ("Parameter", "Variable", "array", "continuous", "float", "number", "real", "reals", "variable"),
         "write {name}: {array}",
     )
     | dict.fromkeys(

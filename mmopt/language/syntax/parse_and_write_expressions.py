@@ -15,7 +15,7 @@ from typing import NoReturn
 from mmopt.errors import placed, suggest
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.atoms.table_of_atoms import ATOMS, FUNCTIONS
-from mmopt.language.syntax.names_from_elsewhere import instead
+from mmopt.language.syntax.names_from_elsewhere import INSTEAD, instead
 from mmopt.language.syntax.source_text import ALLOWED, RELATIONS, Text, check_expression, plain
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -276,11 +276,12 @@ class _Reader:
             span, (x, k) = self.span(node), map(self.expr, node.args)
             return Apply("neg", (Apply(SMALLEST[name], (Apply("neg", (x,), span), k), span),), span)
         if name not in self.atoms:
-            self.fail(
-                node.func,
-                f"there is no atom '{name}'",
-                instead(ast.unparse(node)) or suggest(name, self.atoms),
-            )
+            names = [*self.atoms, *(form.partition("(")[0] for form in INSTEAD)]
+            hint = instead(ast.unparse(node)) or suggest(name, names)
+            near = hint.split("'")[1] if hint.startswith("did you mean") else ""
+            if near not in self.atoms:  # not one either: what is written in its place
+                hint = instead(ast.unparse(node).replace(name, near, 1)) or hint
+            self.fail(node.func, f"there is no atom '{name}'", hint)
         options = []
         for keyword in node.keywords:
             axis = keyword.value.value if isinstance(keyword.value, ast.Constant) else None

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance, lower, scale
+from mmopt.compiler import Cone, Instance, lower, scale
 from mmopt.compiler.lines_and_cones import cones_of_atoms, count_entries, curved_nodes, implied_psd, line
 from mmopt.compiler.scale_numbers import units_of
 from mmopt.driver.task_and_plan import SolvePlan
@@ -22,6 +22,7 @@ from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.check.curvature_survey import Survey
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.check.names_and_relations import AXES
+from mmopt.language.evaluate.constraint_misses import applied, sizes_of_terms
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, is_rank
@@ -49,7 +50,7 @@ from mmopt.report.table_style import duration, figure
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite, levels
 from mmopt.solvers.choice_and_forecast import MOST_SECONDS_INTERIOR
-from mmopt.solvers.conic_problem import hand_over
+from mmopt.solvers.conic_problem import cones_of, hand_over
 from mmopt.solvers.conic_solvers import solver_row
 from mmopt.symmetry.components import Cells
 
@@ -66,6 +67,8 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     facts = Compiled(
         *_size_of_workload(instance, _rank(instance)), dims, tuple(_givens(instance)), reductions=reductions
     )
+    if not instance.reads_workload:
+        facts = replace(facts, workload="no queries are used")
     if not program.choose:
         return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
     if program.problem_class == "smooth":
@@ -78,11 +81,17 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     if bad:
         return replace(facts, refusal=f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver")
     sizes = sizes_at(instance)
-    matrix, words = _matrix(instance, sizes)
+    matrix, cones, words = _matrix(instance, sizes)
+    quadratic = ""
+    if matrix is not None and matrix.is_quadratic:
+        quadratic = (
+            f"{QUADRATIC} goes as it is, the rest in cones: {matrix.solver} takes a quadratic objective"
+        )
+        sizes = replace(sizes, cones=cones, variables=matrix.columns)
     return replace(
         facts,
         scaled=_scales(instance),
-        handed=tuple(_handed_over(surveyed.checked, instance.sizes(), _quadratic_words(sizes, matrix))),
+        handed=tuple(_handed_over(surveyed.checked, instance.sizes(), quadratic)),
         sizes=sizes,
         matrix=matrix,
         matrix_words=words,
@@ -258,31 +267,29 @@ def _choice(sizes: Sizes) -> str:
     return words if sizes.chosen == sizes.conic else f"{kernel}. Of the conic solvers it would be {words}"
 
 
-def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, str]:
-    """The constraint matrix in the form that the conic solver gets; or None and why it was not built."""
+def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, tuple[Cone, ...], str]:
+    """The constraint matrix and the cones that the conic solver gets; or None and why it was not built."""
     if sizes.conic is None:
-        return None, "not built, no conic solver takes the problem"
+        return None, (), "not built, no conic solver takes the problem"
     rows = sum(c.count * (c.size * (c.size + 1) // 2 if c.kind == "psd" else c.size) for c in sizes.cones)
     loops = [line(instance.checked, c) for c in instance.program.constraints]
     dims = instance.sizes()
     blocks = sum(d.constraint.family.dim.value(dims) for d in loops if d.loop and d.constraint.family)
     if rows > MOST_ROWS or blocks > MOST_BLOCKS:
         in_blocks = f" in {counted(blocks, 'separate block')}" if blocks else ""
-        return None, f"not built to be counted, it has about {rows:,} rows{in_blocks}"
+        return (
+            None,
+            (),
+            f"not built to be counted, it has about {rows:,} rows{in_blocks}, fewer if squares need no cones",
+        )
     row = solver_row(sizes.conic)
     handed = hand_over(lower(scale(instance)[0]), row.cvxpy, quadratic=row.quadratic)
-    return MatrixFacts(row.name, *handed.matrix_size, handed.is_quadratic), ""
-
-
-def _quadratic_words(sizes: Sizes, matrix: MatrixFacts | None) -> str:
-    """On an objective with a quadratic part that the solver takes without cones; "" where there is none."""
-    takes = sizes.conic is not None and solver_row(sizes.conic).quadratic
-    return (
-        f"{QUADRATIC} {'may need' if matrix is None else 'needs'} no cone: {sizes.conic} takes a quadratic "
-        "objective"
-        if takes and (matrix is None or matrix.is_quadratic)
-        else ""
+    counts = Counter((block.kind, block.size) for block in cones_of(handed.cones).blocks)
+    cones = tuple(
+        Cone(kind, *((1, size) if kind in CONE_WORDS else (size, count)), "all lines")
+        for (kind, size), count in counts.items()
     )
+    return MatrixFacts(row.name, *handed.matrix_size, handed.is_quadratic), cones, ""
 
 
 # -- the form in which each line of a program goes to the solver, in words
@@ -291,7 +298,7 @@ def _quadratic_words(sizes: Sizes, matrix: MatrixFacts | None) -> str:
 def _handed_over(checked: Checked, sizes: Mapping[str, int], quadratic: str) -> Iterator[Handed]:
     """The objective, constraints and chosen variables, each with the form that is handed over.
 
-    ``quadratic``: words on cones that a quadratic objective does not need.
+    ``quadratic``: words on an objective that is handed over as it is.
     """
     program = checked.program
     shared: list[tuple[Expr, str]] = []  # blocks, and the line that brought each
@@ -299,8 +306,8 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int], quadratic: str) -> 
     scope = checked.lines
     if program.objective is not None:
         how = _curved(program.objective, program.sense, scope, shared)
-        how += _cones_of_atoms((program.objective,), scope, sizes, 0, atoms)
-        how += [(quadratic,)] if quadratic and how else [] if how else [("linear, as it stands",)]
+        how += [(quadratic,)] if quadratic else _cones_of_atoms((program.objective,), scope, sizes, 0, atoms)
+        how = how or [("linear, as it stands",)]
         yield Handed(program.sense, formula_of(program.objective, scope), tuple(how))
     for c in program.constraints:
         yield _constraint(checked, c, sizes, shared, atoms)
@@ -345,8 +352,12 @@ def _constraint(
     each = f", one for each {c.family.index} in {c.family.dim}" if c.family else ""
     if decided.pair:
         cones = f"{times:,} second-order cones" if times > 1 else "a second-order cone"
-        cone = Formula("‖(2b, a − c)‖ ≤ a + c", r"\left\|\left(2\,b,\, a - c\right)\right\| \le a + c")
-        how.append((f"{cones} of size 3 for 2 × 2 blocks: ", _psd("a", "b", "b", "c"), " says ", cone))
+        a, b, c_ = (_new(letter, scope) for letter in "abc")
+        cone = Formula(
+            f"‖(2{b.plain}, {a.plain} − {c_.plain})‖ ≤ {a.plain} + {c_.plain}",
+            rf"\left\|\left(2\,{b.latex},\, {a.latex} - {c_.latex}\right)\right\| \le {a.latex} + {c_.latex}",
+        )
+        how.append((f"{cones} of size 3 for 2 × 2 blocks: ", _psd(a, b, b, c_), " says ", cone))
     elif kind == "psd block":
         left, right = infer(decided.relation.left, scope), infer(decided.relation.right, scope)
         size = (left if left.is_matrix else right).dims[0].value(sizes)
@@ -366,10 +377,13 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]
     """The blocks of an expression, which stands in the line ``where``; they are added to ``shared``."""
     traces, nodes = curved_nodes(expr, scope)
     out: list[Sentence] = []
+    m, t = (_new(letter, scope) for letter in "MT")
     for inner, _, _ in traces:
-        block = _psd(formula_of(inner, scope), "M", Formula("Mᵀ", r"M^{\mathsf T}"), "T")
-        trace = Formula("tr(T)", r"\operatorname{tr}\left(T\right)")
-        out.append(("the trace of an inverse as ", trace, " with one psd block ", block))
+        turned = Formula(f"{m.plain}ᵀ", rf"{{{m.latex}}}^{{\mathsf T}}")
+        block = _psd(formula_of(inner, scope), m, turned, t)
+        trace = Formula(f"tr({t.plain})", rf"\operatorname{{tr}}\left({t.latex}\right)")
+        around = f", where {m.plain} {turned.plain} stands around the inverse"
+        out.append(("the trace of an inverse as ", trace, " with one psd block ", block, around))
     for node in nodes:
         earlier = next((place for e, place in shared if e == node), None)
         out.append(_block(node, scope, earlier))
@@ -405,9 +419,15 @@ def _block(node: Apply, scope: Scope, place: str | None) -> Sentence:
     whole, inner = formula_of(node, scope), formula_of(node.args[0], scope)
     if place is not None:
         return whole, f" by the block of '{place}'"
-    if node.atom == "inv":
-        return whole, " replaced by Y with one psd block ", _psd("Y", "I", "I", inner)
-    return whole, " replaced by S with one psd block ", _psd(inner, "S", "S", "I")
+    new = _new("Y" if node.atom == "inv" else "S", scope)
+    block = _psd(new, "I", "I", inner) if node.atom == "inv" else _psd(inner, new, new, "I")
+    return whole, " replaced by ", new, " with one psd block ", block
+
+
+def _new(letter: str, scope: Scope) -> Formula:
+    """A letter for what the program does not name; with a prime where it names something else by it."""
+    prime = letter in scope.types or letter in scope.dims
+    return Formula(letter + "′" * prime, letter + "'" * prime)
 
 
 def _psd(*entries: str | Formula) -> Formula:
@@ -418,10 +438,13 @@ def _psd(*entries: str | Formula) -> Formula:
     return Formula(plain, rf"\begin{{bmatrix}} {latex} \end{{bmatrix}} \succeq 0")
 
 
-TIGHT_DIFFERENCE = 1e-5  # relative to the larger side of the row
-ZERO_MULTIPLIER = 1e-6  # relative to the largest multiplier of the line
+TIGHT_DIFFERENCE = 1e-5  # relative to the size of the terms of the row
+ZERO_MULTIPLIER = 1e-6  # times the terms of its row, relative to the objective, or the largest of the line
 MULTIPLIERS_SHOWN = 3  # the largest of a line
 MOST_LABELS = 200_000  # cells or queries; labels of more are not made
+MOST_SIZED = 2_000  # rows whose terms are added up; of more the sides are taken
+# Rows, tight rows, words on what is not counted by rows, and the size of the terms of each multiplier's row.
+_Slack = tuple[int | None, int | None, str, Array | None]
 
 
 def solved_facts(checked: Checked, solution: Solution, instance: Instance | None) -> SolvedFacts:
@@ -433,59 +456,77 @@ def solved_facts(checked: Checked, solution: Solution, instance: Instance | None
 
 def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instance | None) -> SolvedLine:
     """A constraint at the solution: its tight rows, and its largest multipliers with their labels."""
-    count, tight, words = (None, None, "") if instance is None else _slack(c, solution, instance)
+    slack: _Slack = (None, None, "", None) if instance is None else _slack(c, solution, instance)
+    count, tight, words, terms = slack
+    is_matrix = c.relation.op in (">>", "<<")
     multiplier = solution.multipliers.get(c.name)
     if multiplier is None:
-        missing = "of a matrix inequality" if c.relation.op in (">>", "<<") else "kept"
+        missing = "of a matrix inequality" if is_matrix else "kept"
         words = "; ".join(filter(None, [words, f"no multiplier {missing}"]))
     elif isinstance(multiplier, Kronecker):
         words = "its multipliers are the Kronecker product of those of the factors"
     if multiplier is None or isinstance(multiplier, Kronecker):
         return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
     values, sizes = levels(multiplier)  # by orbit, a value and how many rows have it
-    flat, often = np.abs(values.ravel()), sizes.ravel()
-    is_zero = flat <= ZERO_MULTIPLIER * flat.max(initial=0.0)
-    order = np.argsort(-flat, kind="stable")[: min(MULTIPLIERS_SHOWN, flat.size - int(is_zero.sum()))]
+    flat, often = values.ravel(), sizes.ravel()
+    # What each row holds back of the objective: its multiplier times its terms.
+    known = np.ones(1) if terms is None else terms
+    worth = np.abs(flat) * (known if known.size == flat.size else known.max(initial=0.0))
+    is_zero = worth <= ZERO_MULTIPLIER * worth.max(initial=0.0 if terms is None else abs(solution.objective))
+    order = np.argsort(-np.abs(flat), kind="stable")[:MULTIPLIERS_SHOWN]
     label = _labels(checked, c, multiplier, instance)
+    summed = (
+        np.broadcast_to(np.eye(values.shape[-1]), values.shape).ravel()
+        if is_matrix and values.ndim > 1
+        else often
+    )
     return SolvedLine(
         name=c.name,
         count=count,
         tight=tight,
         multipliers=int(often.sum()),
-        zero=int(often[is_zero].sum()),
-        total=float((values.ravel() * often).sum()),
-        largest=tuple((label(int(i)), float(values.ravel()[i])) for i in order),
+        zero=None if terms is None else int(often[is_zero].sum()),
+        total=float((flat * summed).sum()),
+        largest=tuple((label(int(i)), float(flat[i])) for i in order if not is_zero[i]),
         words=words,
     )
 
 
-def _slack(c: Constraint, solution: Solution, instance: Instance) -> tuple[int | None, int | None, str]:
-    """Rows, tight rows, and words on what is not counted by rows."""
+def _slack(c: Constraint, solution: Solution, instance: Instance) -> _Slack:
+    """How many rows of a constraint are tight, measured like a violation: by the size of their terms."""
     variables = plain(solution.variables)
     # Variables from a file are split without a record of their cells.
     env: dict[str, Any] = {**instance.env, **(placed_variables(instance, variables) or variables)}
     if splits(env):
-        sides = [_sides_by_component(c, env)]
-        if any(isinstance(value, Unlisted) for value in sides[0]):
-            return None, None, "over cells that are not listed, of which the largest entry alone is known"
-        if any(isinstance(value, Split) for value in sides[0]) or len(sides[0]) < 2:
-            return None, None, "a matrix by component, not counted by rows"
-    else:
-        each: list[dict[str, Any]] = [env]
-        if c.family:
-            each = [{**env, c.family.index: i} for i in range(c.family.dim.value(instance.sizes()))]
-        sides = [[evaluate(side, e) for side in (c.relation.left, c.relation.right)] for e in each]
-        if c.relation.op in (">>", "<<"):
-            sign = 1.0 if c.relation.op == ">>" else -1.0
-            return _singular([sign * (left - right) for left, right in sides])
-    count = tight = 0
-    for pair in sides:
-        sizes = next((levels(v)[1] for v in pair if isinstance(v, Level)), np.ones(()))
-        left, right, often = np.broadcast_arrays(*(levels(v)[0] for v in pair), sizes)
-        limit = TIGHT_DIFFERENCE * np.maximum(np.maximum(np.abs(left), np.abs(right)), 1e-300)
-        count += int(often.sum())
-        tight += int(often[np.abs(left - right) <= limit].sum())
-    return count, tight, ""
+        sides = _sides_by_component(c, env)
+        if any(isinstance(value, Unlisted) for value in sides):
+            words = "over cells that are not listed, of which the largest entry alone is known"
+            return None, None, words, None
+        if any(isinstance(value, Split) for value in sides) or len(sides) < 2:
+            return None, None, "a matrix by component, not counted by rows", None
+        often = next((levels(v)[1] for v in sides if isinstance(v, Level)), np.ones(()))
+        left, right, often = np.broadcast_arrays(*(levels(v)[0] for v in sides), often)
+        sizes = np.maximum(np.abs(left), np.abs(right))
+        is_tight = np.abs(left - right) <= TIGHT_DIFFERENCE * np.maximum(sizes, 1e-300)
+        return int(often.sum()), int(often[is_tight].sum()), "", sizes.ravel()
+    count = c.family.dim.value(instance.sizes()) if c.family else 1
+    each = [{**env, c.family.index: i} if c.family else env for i in range(count)]
+    chosen = frozenset(d.name for d in instance.program.choose)
+    difference = applied("sub", c.relation.left, c.relation.right)
+    is_matrix = c.relation.op in (">>", "<<")
+    rows: list[tuple[Array, Array]] = []  # of each index: the difference of the sides, the sizes of terms
+    for inner in each:
+        left, right = (np.asarray(evaluate(side, inner)) for side in (c.relation.left, c.relation.right))
+        over, sizes = left - right, np.maximum(np.abs(left), np.abs(right))
+        if is_matrix or (over.size * count <= MOST_SIZED and not is_rank(c)):
+            at = np.eye(len(over)) if is_matrix else np.ones(over.shape)
+            sizes = sizes_of_terms(difference, inner, chosen, at)
+        ends = np.sqrt(np.diagonal(sizes)) if is_matrix else sizes
+        rows.append((over, np.outer(ends, ends) if is_matrix else sizes))
+    over, sizes = (np.concatenate([[], *(np.ravel(row[part]) for row in rows)]) for part in (0, 1))
+    if is_matrix:
+        return *_singular(rows, 1.0 if c.relation.op == ">>" else -1.0), sizes
+    return len(over), int((np.abs(over) <= TIGHT_DIFFERENCE * np.maximum(sizes, 1e-300)).sum()), "", sizes
 
 
 def _sides_by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
@@ -496,16 +537,20 @@ def _sides_by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
     return [evaluate(side, env) for side in sides if side is not None]
 
 
-def _singular(matrices: Sequence[Array]) -> tuple[int, int, str]:
+def _singular(rows: Sequence[tuple[Array, Array]], sign: float) -> tuple[int, int, str]:
     """How many matrix inequalities there are, how many are tight, and the ranks in words.
 
-    One is tight where the difference of its sides, ``matrices``, is singular.
+    One is tight where the difference of its sides is singular, in the units of its terms.
     """
-    spectra = [np.linalg.eigvalsh((matrix + matrix.T) / 2) for matrix in matrices]
-    ranks = [(int((v > TIGHT_DIFFERENCE * max(float(v[-1]), 1e-300)).sum()), len(v)) for v in spectra]
-    spread = sorted({f"{rank} of {size}" for rank, size in ranks})
-    between = spread[0] if len(spread) == 1 else f"{spread[0]} to {spread[-1]}"
-    return len(ranks), sum(rank < size for rank, size in ranks), f"tight means singular: rank {between}"
+    spectra = [
+        np.linalg.eigvalsh(sign * (matrix + matrix.T) / 2 / np.maximum(terms, 1e-300))
+        for matrix, terms in rows
+    ]
+    ranks = [(int((values > TIGHT_DIFFERENCE).sum()), len(values)) for values in spectra]
+    spread = [f"{rank} of {size}" for rank, size in sorted(set(ranks))]
+    between = " to ".join(dict.fromkeys(spread[:1] + spread[-1:]))
+    words = f"tight means singular, sum the trace: rank {between}"
+    return len(ranks), sum(rank < size for rank, size in ranks), words
 
 
 def _labels(

@@ -174,15 +174,16 @@ class SolvedLine:
     """A constraint at the solution, and its multiplier.
 
     ``count`` rows of which ``tight`` hold with equality (None where the workload is not known);
-    ``multipliers`` : how many there are (0 when none is kept), of which ``zero`` are negligible; the
-    ``largest`` with their labels; further remarks in ``words``.
+    ``multipliers`` : how many there are (0 when none is kept), of which ``zero`` are negligible (None without
+    the workload); ``total``: their sum, of a matrix inequality the trace; the ``largest`` with their
+    labels; further remarks in ``words``.
     """
 
     name: str
     count: int | None
     tight: int | None
     multipliers: int
-    zero: int
+    zero: int | None
     total: float
     largest: tuple[tuple[str, float], ...]
     words: str
@@ -233,7 +234,7 @@ def plain_data(value: Any) -> Any:
     return [plain_data(v) for v in value] if isinstance(value, tuple | list) else value
 
 
-QUADRATIC = "what is quadratic here"  # begins the words on cones that a quadratic objective does not need
+QUADRATIC = "what is squared"  # begins the words on what needs no cone in a quadratic objective
 DOTS = "…"
 SHORT_ARGUMENT = 6  # characters up to which an argument is not left out
 

@@ -61,6 +61,8 @@ class DocumentSection:
 
 # Columns of names and sizes, which are never broken: other columns are wrapped.
 UNBROKEN_COLUMNS = ("line", "given", "asked", "from", "shape", "constraint", "solver", "cone", "quantity")
+UNITS = {"s": "all queries are multiplied by s", "t": "all targets by t"}
+OTHERS = "Other solvers that cvxpy has here are taken too, where they are named."
 LEGEND = (
     "Each node has its shape, what is known of its sign, its curvature in what is chosen, and the rule that "
     "gives it. 'convex ⪯' is curved in the order of psd matrices; without the mark a matrix is curved entry "
@@ -70,10 +72,11 @@ LEGEND = (
 
 def arranged(facts: Facts) -> Iterator[DocumentSection]:
     """The sections of an explanation, in the order in which one reads them."""
+    is_blamed = any(line.blamed for line in facts.lines)
     rows = [
         ("program", facts.name),
         ("source", facts.cite),
-        ("class", facts.problem_class),
+        ("class", f"{facts.problem_class} is meant; a line is not" if is_blamed else facts.problem_class),
         ("formulation of", facts.formulation_of),
     ]
     heading = pairs_table(row for row in rows if row[1])
@@ -83,17 +86,18 @@ def arranged(facts: Facts) -> Iterator[DocumentSection]:
     yield DocumentSection("The program", (Listing(facts.statements),), 2)
     if facts.lines:
         fit = all(_fits(n, w) for line in facts.lines for n, w in zip(line.sides, line.wanted, strict=True))
-        title = "Why it is convex" if fit and not any(line.blamed for line in facts.lines) else "Curvature"
+        title = "Why it is convex" if fit and not is_blamed else "Curvature"
         yield DocumentSection(title, tuple(_curvature(facts.lines)), 2)
-    if facts.repair:
+    if facts.repair and not is_blamed:
         yield DocumentSection("The repair", tuple(Paragraph(words) for words in facts.repair), 2)
     bound: list[Paragraph | Prose] = [Paragraph((facts.bound.formula,))] if facts.bound.formula else []
     bound += [Paragraph(words) for words in facts.bound.sentences]
     if facts.bound.proof:
         bound += [Paragraph(("Proof",), "strong"), Prose(facts.bound.proof)]
-    yield DocumentSection(
-        "What its author claims" if facts.bound.is_claim else "What is proved", tuple(bound), 2
-    )
+    if not is_blamed:
+        yield DocumentSection(
+            "What its author claims" if facts.bound.is_claim else "What is proved", tuple(bound), 2
+        )
     yield from _numbers(facts, 2)
     for step in facts.steps:
         inner = step.explanation
@@ -173,7 +177,7 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
     )
     yield DocumentSection("What is handed over", (handed, *_cones(c, c.sizes)), level)
     choice = Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else "")
-    yield DocumentSection("Who can solve it", (solvers_table(c.sizes), choice), level)
+    yield DocumentSection("Who can solve it", (solvers_table(c.sizes), Paragraph((OTHERS,)), choice), level)
 
 
 def _units(c: Compiled) -> Iterator[Block]:
@@ -182,11 +186,15 @@ def _units(c: Compiled) -> Iterator[Block]:
         yield Paragraph(("The lines of the program agree on no units, so it is solved as given, unscaled.",))
     elif not c.scaled:
         yield Paragraph(("A kernel takes the program by component as it is, unscaled.",))
+    elif all(s.power.plain == "1" for s in c.scaled):
+        yield Paragraph(("Neither the optimum nor what is chosen is scaled: nothing is multiplied back.",))
     else:
+        letters = {power[0] for s in c.scaled for power in s.power.plain.split()}
+        when = " and ".join(words for letter, words in UNITS.items() if letter in letters)
         words = (
-            "When all queries are multiplied by s and all targets by t, the optimum is multiplied as below. "
-            "The compiler uses this to hand over numbers near one, and multiplies back by the factor."
-        )
+            f"{f'When {when}' if when else 'What is passed is far from one:'}, the optimum is multiplied as "
+            "below. The compiler uses this to hand over numbers near one, and multiplies back by the factor."
+        ).replace(":,", ":")
         yield Paragraph((words,))
         rows = (((s.name,), (s.power,), figure(s.factor, 4)) for s in c.scaled)
         yield _table(("quantity", "multiplied by", "factor here"), rows, ("factor here",))
@@ -201,7 +209,7 @@ def _cones(c: Compiled, sizes: Sizes) -> Iterator[Block]:
         words += (
             f" The constraint matrix for {m.solver}: {m.rows:,} × {m.columns:,} with {m.nonzeros:,} nonzeros"
             f" ({m.nonzeros / max(m.rows * m.columns, 1):.2g} of all entries)"
-            f"{', beside a quadratic objective, which takes no cones' if m.is_quadratic else ''}."
+            f"{', beside a quadratic objective' if m.is_quadratic else ''}."
         )
     elif c.matrix_words:
         words += f" Constraint matrix: {c.matrix_words}."
@@ -224,7 +232,7 @@ def _solved(solved: SolvedFacts) -> Iterator[Block]:
             line.name,
             "-" if line.tight is None else f"{line.tight:,} of {line.count:,}",
             figure(line.total, 5) if line.multipliers else "-",
-            f"{line.zero:,} of {line.multipliers:,}" if line.multipliers else "-",
+            f"{line.zero:,} of {line.multipliers:,}" if line.multipliers and line.zero is not None else "-",
             "; ".join(
                 [
                     *(f"{name}: {figure(value, 4)}" for name, value in line.largest),
@@ -238,8 +246,8 @@ def _solved(solved: SolvedFacts) -> Iterator[Block]:
     yield _table(("constraint", *numbers, "largest multipliers"), rows, numbers)
     yield Paragraph(
         (
-            f"A multiplier says how fast the optimum {solved.moves} when its row is relaxed; where it is "
-            "zero the row could be left out, where the row is not tight it is zero, up to what the solver "
-            "left.",
+            f"A multiplier says how fast the optimum {solved.moves} when its row is relaxed, and of an "
+            "equation when its right side grows; where it is zero the row could be left out, where the row "
+            "is not tight it is zero, up to what the solver left.",
         )
     )

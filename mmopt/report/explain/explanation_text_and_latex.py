@@ -9,9 +9,10 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from mmopt.language.typeset import GREEK, Formula, Sentence, latex_text, plain_words
-from mmopt.report.explain.explained_facts import Facts, NodeFacts
+from mmopt.report.explain.explained_facts import SHORT_ARGUMENT, Facts, NodeFacts
 from mmopt.report.explain.explanation_sections import (
     Block,
     Excerpt,
@@ -21,7 +22,7 @@ from mmopt.report.explain.explanation_sections import (
     Tree,
     arranged,
 )
-from mmopt.report.table_style import Row, Table, bold, cell, paragraphs, rows_table
+from mmopt.report.table_style import Table, bold, cell, paragraphs, rows_table
 
 TERMINAL_COLOURS = {
     "constant": "dim",
@@ -81,7 +82,10 @@ def _block(block: Block, width: int) -> RenderableType:
         case Tree(node):
             # The nodes below each other, their types in further columns.
             widest = max(24, (width - 34) // 2)
-            rows = (_node_row(prefix, inner, widest - len(prefix)) for prefix, inner in _rows(node, "", ""))
+            free = [_node_row(*row, widest, width) for row in _rows(node, "", "")]
+            longest = [max(map(len, column)) for column in zip(TREE_COLUMNS, *free, strict=True)]
+            room = max(width - sum(longest[:4]) - 2 * 4, 12)
+            rows = (_node_row(*row, widest, room) for row in _rows(node, "", ""))
             return rows_table(TREE_COLUMNS, rows, whole=TREE_COLUMNS[:4])
 
 
@@ -95,26 +99,34 @@ def _words(words: Sentence, style: str, width: int) -> RenderableType:
     return cell(text, style)
 
 
-def _node_row(prefix: str, node: NodeFacts, room: int) -> Row:
-    """A node of a tree in ``room`` columns; the one to blame is loud."""
+def _node_row(
+    prefix: str, below: str, node: NodeFacts, widest: int, rule_width: int
+) -> tuple[Text | str, ...]:
+    """A node of a tree, ``below`` under it while its rule goes on; the one to blame is loud."""
+    room = max(widest - len(prefix), SHORT_ARGUMENT)
     label = next((f.plain for f in (node.formula, node.short) if len(f.plain) <= room), "")
-    label = prefix + (label or node.short.plain[: max(1, room - 1)] + "…")
+    label = prefix + (label or node.short.plain[: room - 1] + "…")
+    rule = textwrap.wrap(f"<-- HERE: {node.rule}" if node.blamed else node.rule, rule_width)
+    label += f"\n{below}" * (len(rule) - 1)
     curvature = node.curvature + " ⪯" * bool(node.order) if node.curvature in TERMINAL_COLOURS else "neither"
     if node.blamed:
-        loud = [cell(text, "bold red") for text in (label, curvature, f"<-- HERE: {node.rule}")]
+        loud = [cell(text, "bold red") for text in (label, curvature, "\n".join(rule))]
         return loud[0], node.shape, node.sign, *loud[1:]
     return (
         label,
         node.shape,
         node.sign,
         cell(curvature, TERMINAL_COLOURS.get(node.curvature, "red")),
-        node.rule,
+        "\n".join(rule),
     )
 
 
-def _rows(node: NodeFacts, prefix: str, below: str) -> Iterator[tuple[str, NodeFacts]]:
-    """The nodes of a tree from the top, each with the lines to its left; ``below``: those of its parts."""
-    yield prefix, node
+def _rows(node: NodeFacts, prefix: str, below: str) -> Iterator[tuple[str, str, NodeFacts]]:
+    """The nodes of a tree from the top, each with the lines to its left and under it.
+
+    ``below``: the lines to the left of its parts.
+    """
+    yield prefix, below + "│" * bool(node.parts), node
     for i, part in enumerate(node.parts):
         last = i == len(node.parts) - 1
         yield from _rows(part, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))

@@ -7,6 +7,7 @@ explanation_text_and_latex.py.
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -21,7 +22,7 @@ from mmopt.compiler import bind, cones, lower, scale, variables
 from mmopt.errors import OptionError, ProgramError, ResultError
 from mmopt.language import check, program_names
 from mmopt.numerics.outward import rounded
-from mmopt.report.explain.explained_facts import Compiled, NodeFacts
+from mmopt.report.explain.explained_facts import Compiled, NodeFacts, SolvedLine
 
 BAD = """program bad
 title "100% of a_mistake & {more}"
@@ -272,14 +273,24 @@ def test_lines_and_sizes_are_those_of_the_compiler(
             instance = bind(program, workload)
             assert dict(c.dims) == instance.sizes()
             assert c.sizes is not None and c.sizes.conic == "clarabel"
-            assert list(c.sizes.cones) == cones(instance.checked, instance.sizes())
-            assert c.sizes.variables == variables(instance.checked, instance.sizes())
             # The one that the solver is given, which takes a quadratic objective.
             given = lower(scale(instance)[0]).problem.get_problem_data("CLARABEL")[0]
             data, is_quadratic = given["A"], "P" in given and given["P"].nnz > 0
             assert c.matrix is not None and c.matrix_words == ""
             assert (c.matrix.rows, c.matrix.columns, c.matrix.nonzeros) == (*data.shape, data.nnz)
             assert c.matrix.is_quadratic == is_quadratic
+            kinds, shown = given["dims"], Counter[tuple[str, int]]()
+            for cone in c.sizes.cones:
+                shown[cone.kind, cone.size] += cone.count
+            assert shown == +Counter(
+                {("zero", 1): kinds.zero, ("nonnegative", 1): kinds.nonneg, ("exponential", 3): kinds.exp}
+            ) + Counter(("second-order", size) for size in kinds.soc) + Counter(
+                ("psd", size) for size in kinds.psd
+            ) + Counter(("power", 3) for _ in kinds.p3d)
+            assert c.sizes.variables == data.shape[1]
+            if not is_quadratic:
+                assert list(c.sizes.cones) == cones(instance.checked, instance.sizes())
+                assert c.sizes.variables == variables(instance.checked, instance.sizes())
             for row in e.lines:
                 is_affine = {side.curvature for side in row.sides} <= {"affine", "constant"}
                 assert is_affine or "linear" not in how(e, row.name)
@@ -303,10 +314,13 @@ def test_how_lines_are_handed_over(workload: Workload) -> None:
     e = explain("l2_strategy_lmi", workload)
     assert how(e, "lmi") == "8 psd blocks of size 9, one for each j in m"
     e = explain("l2_strategy", workload)
-    assert how(e, "minimize") == "the trace of an inverse as tr(T) with one psd block [X, M; Mᵀ, T] ⪰ 0"
+    assert how(e, "minimize") == (
+        "the trace of an inverse as tr(T) with one psd block [X, M; Mᵀ, T] ⪰ 0, where M Mᵀ stands around the "
+        "inverse"
+    )
     e = explain("query_weighting", workload)
     assert how(e, "inverse") == (
-        "8 second-order cones of size 3 for 2 × 2 blocks: [a, b; b, c] ⪰ 0 says ‖(2b, a − c)‖ ≤ a + c"
+        "8 second-order cones of size 3 for 2 × 2 blocks: [a′, b; b, c′] ⪰ 0 says ‖(2b, a′ − c′)‖ ≤ a′ + c′"
     )
     assert how(e, "u") == "nonnegative, entry by entry"
 
@@ -363,11 +377,10 @@ strategy
 def test_blocks_that_are_shared() -> None:
     e = explain(Program.parse(OWN), Workload.from_matrix(np.tri(3)), {"k": 5.0})
     assert how(e, "minimize") == (
-        "X⁻¹ replaced by Y with one psd block [Y, I; I, X] ⪰ 0 | X^½ replaced by S with one psd block "
-        "[X, S; S, I] ⪰ 0 | max by 3 inequalities, pow by 1 second-order cone of size 3, with the "
-        "unknowns that cvxpy adds | what is quadratic here needs no cone: clarabel takes a quadratic "
+        "X⁻¹ replaced by Y with one psd block [Y, I; I, X] ⪰ 0 | X^½ replaced by S′ with one psd block "
+        "[X, S′; S′, I] ⪰ 0 | what is squared goes as it is, the rest in cones: clarabel takes a quadratic "
         "objective"
-    )
+    )  # S is chosen here: the new one has another name
     assert how(e, "again") == "X⁻¹ by the block of 'minimize' | as it stands"
     assert how(e, "each") == "3 by themselves, one for each i in n"
     assert how(e, "whole") == "1 psd block of size 3"
@@ -397,7 +410,10 @@ def test_givens_and_units() -> None:
 def test_a_matrix_that_would_take_a_while_is_not_built() -> None:
     c = compiled(explain("l2_strategy_lmi", Workload.from_matrix(np.tri(96))))
     assert c.matrix is None
-    assert c.matrix_words == "not built to be counted, it has about 456,384 rows in 96 separate blocks"
+    assert c.matrix_words == (
+        "not built to be counted, it has about 456,384 rows in 96 separate blocks, fewer if squares need no "
+        "cones"
+    )
     assert c.sizes is not None and c.sizes.cones
 
 
@@ -559,3 +575,73 @@ def test_what_a_relaxed_row_does_to_the_optimum() -> None:
         program = Program.parse(text)
         words = " ".join(explain(program, [[1]], solution=mmopt.solve(program=program)).text().split())
         assert f"how fast the optimum {moves} when its row is relaxed" in words
+
+
+def solved_line(text: str, givens: dict[str, object], name: str) -> SolvedLine:
+    """A line of a program without a workload, at its solution."""
+    program = Program.parse(text)
+    solved = explain(program, [[1]], solution=mmopt.solve(program=program, givens=givens)).solved
+    assert solved is not None
+    return next(line for line in solved.lines if line.name == name)
+
+
+LYAPUNOV = """program l
+given
+    A: matrix[n, n]
+choose
+    P: psd[n, n]
+minimize
+    trace(P)
+subject to
+    decay: A.T @ P + P @ A + eye(n) << 0
+    small: P << 9 * eye(n)
+"""
+
+
+def test_a_matrix_that_is_zero_is_tight() -> None:
+    """Its eigenvalues are rounding of its terms, and so are the multipliers of a line with much room."""
+    a = np.array([[-1.0, 2.0], [0.0, -3.0]])
+    decay, small = (solved_line(LYAPUNOV, {"A": a}, name) for name in ("decay", "small"))
+    assert (decay.count, decay.tight, decay.zero) == (1, 1, 0)
+    assert decay.words == "tight means singular, sum the trace: rank 0 of 2"
+    assert decay.total == pytest.approx(5 / 6, rel=1e-6)  # the dual: the trace of the multiplier
+    assert (small.tight, small.zero, small.largest) == (0, small.multipliers, ())
+    assert small.words == "tight means singular, sum the trace: rank 2 of 2"
+
+
+def test_a_line_of_zeros_only() -> None:
+    text = "program p\nchoose\n    x: vector[3] >= 0\nminimize\n    sum(x)\nsubject to\n"
+    text += "    need: sum(x) >= 2\n    most: x <= 10\n"
+    most, need = (solved_line(text, {}, name) for name in ("most", "need"))
+    assert (most.tight, most.zero, most.largest) == (0, 3, ())
+    assert (need.tight, need.zero) == (1, 0)
+
+
+def test_a_multiplier_of_an_equation() -> None:
+    """The optimum falls that fast as the right side grows, as the text says."""
+    text = (
+        "program p\nchoose\n    x: vector[2]\nminimize\n    sum((x - 2)**2)\nsubject to\n    c: sum(x) == B\n"
+    )
+    line = solved_line(text.replace("B", "1"), {}, "c")
+    more, less = (mmopt.solve(program=Program.parse(text.replace("B", b))) for b in ("1.001", "0.999"))
+    assert line.total == pytest.approx((less.objective - more.objective) / 0.002, rel=1e-4)
+
+
+def test_what_is_not_used_is_not_said() -> None:
+    program = Program.parse(LYAPUNOV)
+    e = explain(program, np.tri(3), {"A": np.diag([-1.0, -2.0])})
+    assert compiled(e).workload == "no queries are used"
+    assert "queries" not in e.text().replace("no queries are used", "")
+    assert scale(bind(program, Workload.from_matrix(np.tri(3)), {"A": np.diag([-1.0, -2.0])}))[1].scales == {}
+    words = " ".join(explain("l2_strategy", np.tri(3)).text().split())
+    assert "When all queries are multiplied by s, the optimum" in words and "targets" not in words
+
+
+def test_guides_of_a_tree_go_on() -> None:
+    """Beside a rule of several lines, too; and no name is cut where it has room."""
+    text = explain(Program.parse(BAD)).text(60)
+    rows = text.partition("─\n")[2].partition("\n\n")[0].splitlines()
+    parts = [at for at, row in enumerate(rows) if row[:1] in ("├", "└")]
+    assert len(parts) == 2 and len(rows) > 8  # of the sum, with rules of several lines
+    assert {row[0] for row in rows[1 : parts[1]]} == {"├", "│"}
+    assert not re.search(r"─ \w…", text)
