@@ -379,10 +379,9 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]
     out: list[Sentence] = []
     m, t = (_new(letter, scope) for letter in "MT")
     for inner, _, _ in traces:
-        turned = Formula(f"{m.plain}ᵀ", rf"{{{m.latex}}}^{{\mathsf T}}")
-        block = _psd(formula_of(inner, scope), m, turned, t)
+        block = _psd(formula_of(inner, scope), m, Formula(f"{m.plain}ᵀ", rf"{{{m.latex}}}^{{\mathsf T}}"), t)
         trace = Formula(f"tr({t.plain})", rf"\operatorname{{tr}}\left({t.latex}\right)")
-        around = f", where {m.plain} {turned.plain} stands around the inverse"
+        around = f", where {m.plain} {m.plain}ᵀ stands around the inverse"
         out.append(("the trace of an inverse as ", trace, " with one psd block ", block, around))
     for node in nodes:
         earlier = next((place for e, place in shared if e == node), None)
@@ -443,8 +442,6 @@ ZERO_MULTIPLIER = 1e-6  # times the terms of its row, relative to the objective,
 MULTIPLIERS_SHOWN = 3  # the largest of a line
 MOST_LABELS = 200_000  # cells or queries; labels of more are not made
 MOST_SIZED = 2_000  # rows whose terms are added up; of more the sides are taken
-# Rows, tight rows, words on what is not counted by rows, and the size of the terms of each multiplier's row.
-_Slack = tuple[int | None, int | None, str, Array | None]
 
 
 def solved_facts(checked: Checked, solution: Solution, instance: Instance | None) -> SolvedFacts:
@@ -456,8 +453,7 @@ def solved_facts(checked: Checked, solution: Solution, instance: Instance | None
 
 def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instance | None) -> SolvedLine:
     """A constraint at the solution: its tight rows, and its largest multipliers with their labels."""
-    slack: _Slack = (None, None, "", None) if instance is None else _slack(c, solution, instance)
-    count, tight, words, terms = slack
+    count, tight, words, terms = (None, None, "", None) if instance is None else _slack(c, solution, instance)
     is_matrix = c.relation.op in (">>", "<<")
     multiplier = solution.multipliers.get(c.name)
     if multiplier is None:
@@ -492,16 +488,25 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
     )
 
 
-def _slack(c: Constraint, solution: Solution, instance: Instance) -> _Slack:
-    """How many rows of a constraint are tight, measured like a violation: by the size of their terms."""
+def _slack(
+    c: Constraint, solution: Solution, instance: Instance
+) -> tuple[int | None, int | None, str, Array | None]:
+    """Rows, tight rows, words on what is not counted by rows, the size of the terms of each multiplier's row.
+
+    A row is tight relative to its terms, as a violation is.
+    """
     variables = plain(solution.variables)
     # Variables from a file are split without a record of their cells.
     env: dict[str, Any] = {**instance.env, **(placed_variables(instance, variables) or variables)}
     if splits(env):
         sides = _sides_by_component(c, env)
         if any(isinstance(value, Unlisted) for value in sides):
-            words = "over cells that are not listed, of which the largest entry alone is known"
-            return None, None, words, None
+            return (
+                None,
+                None,
+                "over cells that are not listed, of which the largest entry alone is known",
+                None,
+            )
         if any(isinstance(value, Split) for value in sides) or len(sides) < 2:
             return None, None, "a matrix by component, not counted by rows", None
         often = next((levels(v)[1] for v in sides if isinstance(v, Level)), np.ones(()))

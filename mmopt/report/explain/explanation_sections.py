@@ -62,7 +62,6 @@ class DocumentSection:
 # Columns of names and sizes, which are never broken: other columns are wrapped.
 UNBROKEN_COLUMNS = ("line", "given", "asked", "from", "shape", "constraint", "solver", "cone", "quantity")
 UNITS = {"s": "all queries are multiplied by s", "t": "all targets by t"}
-OTHERS = "Other solvers that cvxpy has here are taken too, where they are named."
 LEGEND = (
     "Each node has its shape, what is known of its sign, its curvature in what is chosen, and the rule that "
     "gives it. 'convex ⪯' is curved in the order of psd matrices; without the mark a matrix is curved entry "
@@ -177,7 +176,15 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
     )
     yield DocumentSection("What is handed over", (handed, *_cones(c, c.sizes)), level)
     choice = Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else "")
-    yield DocumentSection("Who can solve it", (solvers_table(c.sizes), Paragraph((OTHERS,)), choice), level)
+    yield DocumentSection(
+        "Who can solve it",
+        (
+            solvers_table(c.sizes),
+            Paragraph(("Other solvers that cvxpy has here are taken too, where they are named.",)),
+            choice,
+        ),
+        level,
+    )
 
 
 def _units(c: Compiled) -> Iterator[Block]:

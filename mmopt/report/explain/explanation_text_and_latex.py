@@ -84,7 +84,7 @@ def _block(block: Block, width: int) -> RenderableType:
             widest = max(24, (width - 34) // 2)
             free = [_node_row(*row, widest, width) for row in _rows(node, "", "")]
             longest = [max(map(len, column)) for column in zip(TREE_COLUMNS, *free, strict=True)]
-            room = max(width - sum(longest[:4]) - 2 * 4, 12)
+            room = max(width - sum(longest[:4]) - 2 * 4, 8)
             rows = (_node_row(*row, widest, room) for row in _rows(node, "", ""))
             return rows_table(TREE_COLUMNS, rows, whole=TREE_COLUMNS[:4])
 

@@ -68,7 +68,8 @@ def test_a_program_that_is_not_convex(run: Any, files: Path) -> None:
 
 
 def test_a_program_without_a_solution_is_explained_all_the_same(run: Any, files: Path) -> None:
-    text = "program none\nchoose\n    x: vector[2]\nminimize\n    sum(x)\nsubject to\n    a: x >= 1\n    b: x <= 0\n"
+    text = "program none\nchoose\n    x: vector[2]\nminimize\n    sum(x)\n"
+    text += "subject to\n    a: x >= 1\n    b: x <= 0\n"
     (files / "none.program").write_text(text, encoding="utf-8")
     done = run("explain", "none.program", files / "total.yaml", "--solve")
     assert done.status == 2 and "'a' and 'b' cannot hold together" in done.err

@@ -234,5 +234,11 @@ def test_a_kind_from_elsewhere_is_refused_and_what_replaces_it_is_a_declaration(
             check(Program.parse(program.format(declared[0]) + "subject to\n    c: sum(z) <= 1\n"))
 
 
+def test_a_misspelt_name_from_elsewhere() -> None:
+    """The nearest name, of atoms and of these; of the latter with what is written in its place."""
+    assert hint_of("sum(sqaure(x))") == "write x**2"
+    assert hint_of("sum(sqrtt(x))") == "did you mean 'sqrt'?"
+
+
 def test_what_is_no_name_has_no_row() -> None:
     assert [instead(text) for text in ("…", "lambda", "x", "x.y")] == ["", "", "", ""]
