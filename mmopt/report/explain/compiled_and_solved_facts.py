@@ -438,10 +438,11 @@ def _psd(*entries: str | Formula) -> Formula:
 
 
 TIGHT_DIFFERENCE = 1e-5  # relative to the size of the terms of the row
-ZERO_MULTIPLIER = 1e-6  # times the terms of its row, relative to the objective, or the largest of the line
+# Times the terms of its row, where they are known relative to the objective, else to the largest of the line.
+ZERO_MULTIPLIER = 1e-6
 MULTIPLIERS_SHOWN = 3  # the largest of a line
 MOST_LABELS = 200_000  # cells or queries; labels of more are not made
-MOST_SIZED = 2_000  # rows whose terms are added up; of more the sides are taken
+MOST_SIZED = 300  # rows of a line whose terms are added up; of more the sides are taken
 
 
 def solved_facts(checked: Checked, solution: Solution, instance: Instance | None) -> SolvedFacts:
@@ -481,7 +482,7 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
         count=count,
         tight=tight,
         multipliers=int(often.sum()),
-        zero=None if terms is None else int(often[is_zero].sum()),
+        zero=int(often[is_zero].sum()),
         total=float((flat * summed).sum()),
         largest=tuple((label(int(i)), float(flat[i])) for i in order if not is_zero[i]),
         words=words,
@@ -493,7 +494,8 @@ def _slack(
 ) -> tuple[int | None, int | None, str, Array | None]:
     """Rows, tight rows, words on what is not counted by rows, the size of the terms of each multiplier's row.
 
-    A row is tight relative to its terms, as a violation is.
+    A row is tight relative to its terms, as a violation is; to its sides, without the size of terms, where
+    there are many rows, or orbits.
     """
     variables = plain(solution.variables)
     # Variables from a file are split without a record of their cells.
@@ -513,25 +515,27 @@ def _slack(
         left, right, often = np.broadcast_arrays(*(levels(v)[0] for v in sides), often)
         sizes = np.maximum(np.abs(left), np.abs(right))
         is_tight = np.abs(left - right) <= TIGHT_DIFFERENCE * np.maximum(sizes, 1e-300)
-        return int(often.sum()), int(often[is_tight].sum()), "", sizes.ravel()
+        return int(often.sum()), int(often[is_tight].sum()), "", None
     count = c.family.dim.value(instance.sizes()) if c.family else 1
     each = [{**env, c.family.index: i} if c.family else env for i in range(count)]
     chosen = frozenset(d.name for d in instance.program.choose)
     difference = applied("sub", c.relation.left, c.relation.right)
-    is_matrix = c.relation.op in (">>", "<<")
+    is_matrix, is_sized = c.relation.op in (">>", "<<"), False
     rows: list[tuple[Array, Array]] = []  # of each index: the difference of the sides, the sizes of terms
     for inner in each:
         left, right = (np.asarray(evaluate(side, inner)) for side in (c.relation.left, c.relation.right))
         over, sizes = left - right, np.maximum(np.abs(left), np.abs(right))
-        if is_matrix or (over.size * count <= MOST_SIZED and not is_rank(c)):
+        is_sized = (len(over) if is_matrix else over.size) * count <= MOST_SIZED and not is_rank(c)
+        if is_sized:
             at = np.eye(len(over)) if is_matrix else np.ones(over.shape)
             sizes = sizes_of_terms(difference, inner, chosen, at)
         ends = np.sqrt(np.diagonal(sizes)) if is_matrix else sizes
         rows.append((over, np.outer(ends, ends) if is_matrix else sizes))
     over, sizes = (np.concatenate([[], *(np.ravel(row[part]) for row in rows)]) for part in (0, 1))
     if is_matrix:
-        return *_singular(rows, 1.0 if c.relation.op == ">>" else -1.0), sizes
-    return len(over), int((np.abs(over) <= TIGHT_DIFFERENCE * np.maximum(sizes, 1e-300)).sum()), "", sizes
+        return *_singular(rows, 1.0 if c.relation.op == ">>" else -1.0), sizes if is_sized else None
+    tight = int((np.abs(over) <= TIGHT_DIFFERENCE * np.maximum(sizes, 1e-300)).sum())
+    return len(over), tight, "", sizes if is_sized else None
 
 
 def _sides_by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
@@ -548,7 +552,7 @@ def _singular(rows: Sequence[tuple[Array, Array]], sign: float) -> tuple[int, in
     One is tight where the difference of its sides is singular, in the units of its terms.
     """
     spectra = [
-        np.linalg.eigvalsh(sign * (matrix + matrix.T) / 2 / np.maximum(terms, 1e-300))
+        np.linalg.eigvalsh(sign * (matrix + matrix.T) / 2 / np.where(terms > 0, terms, 1.0))
         for matrix, terms in rows
     ]
     ranks = [(int((values > TIGHT_DIFFERENCE).sum()), len(values)) for values in spectra]

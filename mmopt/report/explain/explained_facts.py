@@ -174,16 +174,15 @@ class SolvedLine:
     """A constraint at the solution, and its multiplier.
 
     ``count`` rows of which ``tight`` hold with equality (None where the workload is not known);
-    ``multipliers`` : how many there are (0 when none is kept), of which ``zero`` are negligible (None without
-    the workload); ``total``: their sum, of a matrix inequality the trace; the ``largest`` with their
-    labels; further remarks in ``words``.
+    ``multipliers`` : how many there are (0 when none is kept), of which ``zero`` are negligible; ``total``:
+    their sum, of a matrix inequality the trace; the ``largest`` with their labels; further remarks in ``words``.
     """
 
     name: str
     count: int | None
     tight: int | None
     multipliers: int
-    zero: int | None
+    zero: int
     total: float
     largest: tuple[tuple[str, float], ...]
     words: str

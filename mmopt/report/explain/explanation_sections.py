@@ -239,7 +239,7 @@ def _solved(solved: SolvedFacts) -> Iterator[Block]:
             line.name,
             "-" if line.tight is None else f"{line.tight:,} of {line.count:,}",
             figure(line.total, 5) if line.multipliers else "-",
-            f"{line.zero:,} of {line.multipliers:,}" if line.multipliers and line.zero is not None else "-",
+            f"{line.zero:,} of {line.multipliers:,}" if line.multipliers else "-",
             "; ".join(
                 [
                     *(f"{name}: {figure(value, 4)}" for name, value in line.largest),
