@@ -68,7 +68,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         *_size_of_workload(instance, _rank(instance)), dims, tuple(_givens(instance)), reductions=reductions
     )
     if not instance.reads_workload:
-        facts = replace(facts, workload="no queries are used")
+        facts = replace(facts, workload="no queries are used", counts={})
     if not program.choose:
         return replace(facts, refusal="Nothing is chosen here, so nothing goes to a solver")
     if program.problem_class == "smooth":

@@ -175,7 +175,7 @@ class SolvedLine:
 
     ``count`` rows of which ``tight`` hold with equality (None where the workload is not known);
     ``multipliers`` : how many there are (0 when none is kept), of which ``zero`` are negligible; ``total``:
-    their sum, of a matrix inequality the trace; the ``largest`` with their labels; further remarks in ``words``.
+    their sum, of a matrix inequality the trace; the ``largest`` with their labels; more in ``words``.
     """
 
     name: str
