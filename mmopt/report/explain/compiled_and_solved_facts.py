@@ -467,8 +467,8 @@ def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instanc
     values, sizes = levels(multiplier)  # by orbit, a value and how many rows have it
     flat, often = values.ravel(), sizes.ravel()
     # What each row holds back of the objective: its multiplier times its terms.
-    known = np.ones(1) if terms is None else terms
-    worth = np.abs(flat) * (known if known.size == flat.size else known.max(initial=0.0))
+    units = np.ones(1) if terms is None else terms
+    worth = np.abs(flat) * (units if units.size == flat.size else units.max(initial=0.0))
     is_zero = worth <= ZERO_MULTIPLIER * worth.max(initial=0.0 if terms is None else abs(solution.objective))
     order = np.argsort(-np.abs(flat), kind="stable")[:MULTIPLIERS_SHOWN]
     label = _labels(checked, c, multiplier, instance)
