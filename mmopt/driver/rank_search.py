@@ -348,8 +348,7 @@ def solve_rank(task: Task) -> Solution:
         compile=clock.started - started,
         solve=clock.elapsed,
         scaling=problem.scaling.scales,
-        warnings=unscaled_warning(instance, problem.scaling)
-        + NO_BETTER * (not start and best.uncharged is offered),
+        warnings=unscaled_warning(instance) + NO_BETTER * (not start and best.uncharged is offered),
         history=search.history,
     )
     return assemble_solution(instance, point.env, ending)

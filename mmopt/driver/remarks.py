@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mmopt.compiler import Instance, Scaling, cones, is_shipped, units_of
+from mmopt.compiler import Instance, cones, is_shipped, units_of
 from mmopt.driver.judge.score_and_meaning import upper_value
 from mmopt.driver.judge.violations_and_nearby_points import violations, worst_line
 from mmopt.language import evaluate
@@ -21,11 +21,11 @@ from mmopt.solvers import SOLVERS, Claim, Options, SolverRow, missing_cones
 VIOLATION_TO_TELL = 1e-4
 
 
-def unscaled_warning(instance: Instance, scaling: Scaling) -> tuple[str, ...]:
+def unscaled_warning(instance: Instance) -> tuple[str, ...]:
     """In words, the line that keeps the program from being scaled; nothing when it was."""
-    if scaling.scales:
-        return ()
     line = units_of(instance)
+    if not isinstance(line, str):
+        return ()
     where = "the objective" if line == "objective" else f"'{line}'"
     return (
         f"the lines of the program agree on no units, so it was not scaled: {where} is the first that does "

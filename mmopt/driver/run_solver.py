@@ -329,7 +329,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         ),
     }
     warnings = (
-        *(unscaled_warning(best.instance, scaled[1]) if scaled and is_short else ()),
+        *(unscaled_warning(best.instance) if scaled and is_short else ()),
         *(remark for remark, holds in remarks.items() if holds),
         *(stopped_early(instance, row, options, stop, best.gap, best.unrepaired or {}) if is_short else ()),
     )

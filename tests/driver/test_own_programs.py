@@ -132,6 +132,11 @@ def test_lines_that_agree_on_no_units_are_solved_as_given() -> None:
         "does not scale with those before it (numbers added to givens, or powers that do not match)"
     )
     assert s.scaling == {} and ("warning", s.warnings[0]) in s.rows()
+    text = "program p\nchoose\n    x: vector[3] >= 0\nminimize\n    sum(exp(x))\n"
+    text += "subject to\n    c: sum(x) >= 2\n"
+    s = solve(program=Program.parse(text), solver="clarabel", max_iterations=4, derive=False)
+    assert s.scaling == {} and s.warnings  # it stopped early; nothing there is to scale by
+    assert not any("units" in words for words in s.warnings)
 
 
 def test_problems_without_a_solution(subtests: pytest.Subtests) -> None:
