@@ -104,8 +104,18 @@ class _Lowering:
         form = ATOMS[e.atom].cvxpy
         assert form is not None, e.atom  # an atom of data alone, whose value is constant
         args = [
-            self.cp.Constant(a) if isinstance(a, int | float | np.ndarray) else a
-            for a in (self.expr(a, scope, env) for a in e.args)
+            self.cp.Constant(value) if isinstance(value, int | float | np.ndarray) else value
+            for value in (self.expr(a, scope, env) for a in e.args)
+        ]
+        # Signs that cvxpy does not see, as of lambda_max of a psd matrix, decide on squares.
+        args = [
+            self.cp.pos(value)
+            if not value.is_affine()
+            and value.is_convex()
+            and not value.is_nonneg()
+            and infer(a, scope).sign > 0
+            else value
+            for a, value in zip(e.args, args, strict=True)
         ]
         return form(self.cp, *args, **dict(e.options))
 

@@ -23,6 +23,7 @@ from mmopt import (
     Workload,
     baseline,
     certify,
+    explain,
     solve,
 )
 from mmopt.compiler import bind, lower
@@ -632,3 +633,27 @@ def test_a_point_is_moved_towards_the_origin_where_no_solver_gives_one_inside(
             assert best * (1.0 - 10 * GAP) <= s.objective <= best * (1.0 + ROUNDING)
             is_said = any("the nearest inside of all found is " in w for w in s.warnings)
             assert is_said or s.objective >= best * (1.0 - 2 * GAP)
+
+
+def test_signs_that_cvxpy_does_not_see(rng: np.random.Generator) -> None:
+    """The square of an eigenvalue that is nonnegative, and an entry of squares, which are read and solved."""
+    text = """\
+program signs
+given
+    A: symmetric[n, n]
+choose
+    X: psd[n, n]
+minimize
+    lambda_max(X)**2 + (diag(X)**2)[0]
+subject to
+    above: X >> A
+"""
+    half = rng.normal(size=(3, 3))
+    given = half @ half.T
+    x = cp.Variable((3, 3), PSD=True)
+    objective = cp.Minimize(cp.square(cp.pos(cp.lambda_max(x))) + cp.square(x[0, 0]))
+    value = cp.Problem(objective, [x - given >> 0]).solve("CLARABEL")
+    s = solve([[1]], Program.parse(text), givens={"A": given})
+    assert s.bound_grade == "proved" and s.gap <= GAP_INTERIOR
+    assert s.objective == pytest.approx(value, rel=GAP)
+    assert "entries of something convex" in str(explain(Program.parse(text)))

@@ -167,17 +167,17 @@ def _rule(
     if inferred.is_broken:
         broken = any(p.type.is_broken for p in parts)
         return "a part of it is neither convex nor concave" if broken else inferred.why
+    if isinstance(expr, Index):
+        return f"entries of something {inferred.curvature.value}"
     if inferred.curvature.is_affine:
         return _affine(expr)
-    assert isinstance(expr, Apply)  # entries and blocks of something curved are affine or neither
+    assert isinstance(expr, Apply)  # blocks of something curved are neither convex nor concave
     return _curved(expr, inferred, parts, scope)
 
 
 def _affine(expr: Expr) -> str:
     """The rule of something affine."""
     match expr:
-        case Index():
-            return "entries of something affine"
         case Block():
             return "put together from affine blocks"
         case Apply(atom="add" | "sub"):

@@ -276,11 +276,12 @@ class _Reader:
             span, (x, k) = self.span(node), map(self.expr, node.args)
             return Apply("neg", (Apply(SMALLEST[name], (Apply("neg", (x,), span), k), span),), span)
         if name not in self.atoms:
-            names = [*self.atoms, *(form.partition("(")[0] for form in INSTEAD)]
-            hint = instead(ast.unparse(node)) or suggest(name, names)
-            near = hint.split("'")[1] if hint.startswith("did you mean") else ""
-            if near not in self.atoms:  # not one either: what is written in its place
-                hint = instead(ast.unparse(node).replace(name, near, 1)) or hint
+            call, hint = ast.unparse(node), suggest(name, self.atoms)
+            elsewhere = {form.partition("(")[0]: form for form in INSTEAD}
+            near = suggest(name, [*self.atoms, *elsewhere])
+            if near.startswith("did you mean") and (other := near.split("'")[1]) in elsewhere:
+                hint = instead(call.replace(name, other, 1)) or near
+            hint = instead(call) or hint
             self.fail(node.func, f"there is no atom '{name}'", hint)
         options = []
         for keyword in node.keywords:
