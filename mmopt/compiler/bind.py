@@ -197,12 +197,21 @@ def bind(
     return instance
 
 
-def _require_proved(line: Constraint, env: Mapping[str, Any]) -> None:
-    """OptionError unless an order of numbers is proved: signs may rest on it."""
+def is_proved(line: Constraint, env: Mapping[str, Any]) -> bool:
+    """Whether an order of numbers holds with the errors of names and of evaluation."""
     r = relation = line.relation
     if r.op in STRICT:  # a difference that is at least 0 with its error is above 0
         relation = Relation(Apply("sub", (r.left, r.right), r.span), f"{r.op}=", Number(0.0, r.span), r.span)
-    if excess_with_errors(replace(line, relation=relation), env):
+    return not excess_with_errors(replace(line, relation=relation), env)
+
+
+def _require_proved(line: Constraint, env: Mapping[str, Any]) -> None:
+    """OptionError unless an order of numbers is proved: signs may rest on it.
+
+    The numbers of the workload count as exact here; bounds that rest on signs are graded by their rounding.
+    """
+    r = line.relation
+    if not is_proved(line, env):
         left, right = np.broadcast_arrays(evaluate(r.left, env), evaluate(r.right, env))
         at = np.argmax(left - right if r.op[0] == "<" else right - left)
         raise OptionError(

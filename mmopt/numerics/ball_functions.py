@@ -36,6 +36,7 @@ from mmopt.numerics.balls import (
     POWER,
     TINY,
     Ball,
+    ends,
     exact,
     frobenius,
     gamma,
@@ -53,24 +54,17 @@ INVERSE_STEPS = 6
 ESTIMATE_SHARES = (0.5, 0.1, 0.01)
 
 
-def _ends(a: Ball) -> tuple[Array, Array]:
-    """The smallest and the largest number of the ball, rounded outward."""
-    moved = a.rad > 0
-    low = np.where(moved, np.nextafter(a.mid - a.rad, -np.inf), a.mid)
-    return low, np.where(moved, np.nextafter(a.mid + a.rad, np.inf), a.mid)
-
-
 def exp(a: Ball) -> Ball:
     """The exponential by the ends of the ball: it increases."""
-    low, high = map(np.exp, _ends(a))
+    low, high = map(np.exp, ends(a))
     mid = np.exp(a.mid)
     return rounded(mid, np.maximum(high - mid, mid - low) + POWER * (mid + high))
 
 
 def log(a: Ball) -> Ball:
     """The logarithm by the ends of the ball, where the argument is proved to be positive."""
-    positive = _ends(a)[0] > 0
-    low, high = (np.log(np.where(positive, end, 1.0)) for end in _ends(a))
+    positive = ends(a)[0] > 0
+    low, high = (np.log(np.where(positive, end, 1.0)) for end in ends(a))
     mid = np.log(np.where(positive, a.mid, 1.0))
     spread = np.maximum(high - mid, mid - low) + POWER * (np.abs(mid) + np.abs(low) + np.abs(high))
     return rounded(mid, np.where(positive, spread, np.inf))
@@ -160,8 +154,8 @@ def is_semidefinite(a: Ball) -> bool:
     if _bound_by_shift(m, slip + 2 * frobenius(m.rad)) > 0:
         return True
     # Twice the diagonal against whole rows, which have it once.
-    rows = (np.abs(m.mid) + (m.rad + m.rad.T) / 2).sum(axis=1) * GROW
-    return bool((2 * np.diagonal(m.mid) >= rows).all())
+    rows = (np.abs(m.mid) + np.maximum(m.rad, m.rad.T)).sum(axis=1) * GROW
+    return bool((np.isfinite(rows) & (2 * np.diagonal(m.mid) >= rows)).all())
 
 
 def positive_eigenvalue_bound(a: Ball, lower: Array) -> float:

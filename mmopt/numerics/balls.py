@@ -23,7 +23,7 @@ U = EPS / 2
 ROWS_AT_A_TIME = 128  # rows of a product of matrices, entry by entry, that are computed at a time
 TERMS_AT_A_TIME = 512  # terms of a product of matrices whose errors are added up at a time
 GROW = 1.0 + 1e-9  # radii are themselves rounded; this covers it
-TINY = 1e-300  # covers products too small for a float
+TINY = 1e-300  # covers what a last operation loses below the smallest float; none after it may enlarge that
 SMALLEST_ROOT = 1e-153  # covers numbers whose square is too small for a float
 POWER = 16 * U  # no libm in use has a larger error in pow
 
@@ -65,6 +65,12 @@ class Ball:
             return np.where(np.isinf(self.rad), -np.inf, np.nextafter(self.mid - self.rad, -np.inf))
 
 
+def ends(a: Ball) -> tuple[Array, Array]:
+    """The smallest and the largest number of the ball, rounded outward."""
+    moved = a.rad > 0
+    return np.where(moved, a.lower, a.mid), np.where(moved, a.upper, a.mid)
+
+
 def exact(value: Array | float) -> Ball:
     """A value that is known exactly; its radius takes no memory and cannot be written to."""
     mid = np.asarray(value, dtype=float)
@@ -86,7 +92,7 @@ def rounded(mid: Array | float, rad: Array | float, terms: int | None = None) ->
     mid = np.asarray(mid, dtype=float)
     grow = GROW if terms is None else min(GROW, 1.0 + 8 * (terms + 4) * U)
     out = np.asarray(np.abs(mid))
-    out *= U
+    out *= U * grow  # a little more: a sum of radii is rounded, and may lose the smaller one
     out += TINY
     out += np.asarray(rad, dtype=float) * grow
     # An infinite radius times zero, or a value that overflowed: nothing is known.
@@ -151,7 +157,7 @@ def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array 
     if radii is not None:
         more = radii * float((np.abs(b.mid) + b.rad).max(initial=0.0)) * GROW
         sizes, widths = sizes + more, widths + more
-    rad = ((a.rad + 4 * U * np.abs(a.mid)) * sizes + np.abs(a.mid) * widths) * GROW
+    rad = (a.rad * sizes + np.abs(a.mid) * (4 * U * sizes + widths)) * GROW
     rad += TINY * (1.0 + np.abs(a.mid) + a.rad)
     mid = matrix * b.mid if radii is None else np.multiply(matrix, b.mid, out=matrix)
     mid *= a.mid[:, None]
@@ -160,12 +166,15 @@ def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array 
 
 
 def div(a: Ball, b: Ball) -> Ball:
-    """Quotients entry by entry; nothing is known where the divisor may be zero."""
+    """Quotients entry by entry; nothing is known where the divisor may be zero.
+
+    Divisions come before products: a small number times a small radius would vanish.
+    """
     low = np.abs(b.mid) - b.rad
     safe = np.where(low > 0, low, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         mid = a.mid / b.mid
-        rad = (a.rad + np.abs(mid) * b.rad) / safe
+        rad = a.rad / safe + np.abs(mid) * (b.rad / safe)
     return rounded(mid, np.where(low > 0, rad, np.inf), 4)
 
 
@@ -198,13 +207,14 @@ def power(a: Ball, b: Ball) -> Ball:
         for _ in range(int(exponent)):
             out = a if out.mid.size and not out.rad.any() and (out.mid == 1.0).all() else mul(out, a)
         return out
-    low, high = np.clip(a.mid - a.rad, 0.0, None), a.mid + a.rad
-    mid = np.clip(a.mid, 0.0, None) ** exponent
-    ends = low**exponent, np.clip(high, 0.0, None) ** exponent
-    # An exponent that is itself rounded (1/3) moves the power by |log x| times its error.
-    logs = np.maximum(np.abs(np.log(np.maximum(low, TINY))), np.abs(np.log(np.maximum(high, TINY))))
-    wide = POWER + 2 * logs * float(b.rad)
-    spread = np.maximum(np.abs(ends[0] - mid), np.abs(ends[1] - mid)) + wide * (mid + ends[1])
+    # Powers rise with the base, and rise or fall with an exponent that is itself rounded (1/3).
+    (least, most), (low, high) = ends(b), ends(a)
+    if least < 0:
+        return unknown(a.mid)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mid, (below, above) = np.clip(a.mid, 0.0, None) ** exponent, np.clip([low, high], 0.0, None)
+        below, above = np.minimum(below**least, below**most), np.maximum(above**least, above**most)
+        spread = np.maximum(above - mid, mid - below) + POWER * (mid + above)
     return rounded(mid, np.where(high >= 0, spread, np.inf))
 
 
@@ -238,10 +248,9 @@ def matmul(a: Ball, b: Ball) -> Ball:
         if not b.is_exact:
             rad += one @ b.rad[here]
             other += b.rad[here]
-        if a.is_exact:
-            rad += gamma(terms) * (one @ other)
-        else:
-            rad += (gamma(terms) * one + a.rad[..., here]) @ other
+        if not a.is_exact:
+            one += a.rad[..., here] / gamma(terms)
+        rad += gamma(terms) * (one @ other)  # in this order: small numbers times γ would vanish
     return rounded(mid, rad)
 
 

@@ -19,13 +19,16 @@ from tolerances import GAP, ROUNDING
 
 from mmopt import Program, Workload, certify, solve, verify
 from mmopt.compiler import bind
+from mmopt.compiler.duality.ranges import Range
 from mmopt.driver import problem_for_bound_or_inner_point, solve_convex
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names
-from mmopt.driver.judge.derived_bound import LineBounds, line_bounds, recomputed
+from mmopt.driver.judge.derived_bound import LineBounds, _least_product, line_bounds, recomputed
 from mmopt.driver.judge.score_and_meaning import candidate
 from mmopt.driver.task_and_plan import SolvePlan, Task
 from mmopt.errors import ResultError
 from mmopt.language import check, program_names
+from mmopt.language.syntax.syntax_tree import Declaration
+from mmopt.numerics.balls import Ball
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
 from tests.compiler.derived_cases import BASES, mutated
@@ -426,6 +429,102 @@ def test_what_is_given_as_psd_has_to_be_proved_so_for_a_proved_bound() -> None:
     assert verify(s, w).holds
     forged = replace(s, derived_grade="proved", bound_grade="proved")
     assert {"derived bound", "grades"} <= {row.what for row in verify(forged, w).failures}
+
+
+SIGN = """program sign
+given
+    R: matrix[p, n]{declared} = workload.root
+{lines}
+choose
+    x: scalar >= 0
+minimize
+    {objective}
+subject to
+    low: x >= 1
+    high: x <= 1e10
+"""
+NEARLY_SINGULAR = np.array([[1.0, 1024.0], [2.0, 2048.0], [3.0, 3072.0009765625], [5.0, 5120.0]])
+WHY_SIGN = (
+    "the bound derived from the program's lines is an estimate: {}, which the rounding of the queries leaves "
+    "open"
+)
+
+
+def test_a_sign_of_rounded_numbers_has_to_hold_of_the_exact_ones_for_a_proved_bound(
+    subtests: pytest.Subtests,
+) -> None:
+    """The exact last entry of the root is 2e-14 below the float, which the lines compare it with."""
+    w, apart = Workload.from_matrix(NEARLY_SINGULAR), "abs(R[1, 1]) - 0.000856501972"
+    least = 1e10 * (2.0**-10 * (arb(30) / 39).sqrt() - arb(0.000856501972))  # of a linear objective
+    for lines, objective, why in (
+        (
+            "let\n    a = abs(R[1, 1])\nrequire\n    base: a >= 0.000856501972",
+            "(a - 0.000856501972) * x**2",
+            "'base' is required",
+        ),
+        (f"parameter\n    a = {apart}", "a * x", ""),
+        (f"let\n    a = {apart}", "a * x", ""),
+    ):
+        with subtests.test(lines):
+            s = solve(w, Program.parse(SIGN.format(declared="", lines=lines, objective=objective)))
+            assert s.objective_grade == "estimated"
+            assert s.bound_grade == ("estimated" if why else "proved")
+            assert not why or WHY_SIGN.format(why) in s.warnings
+            assert s.bound is not None and (why or arb(s.bound) < least)
+    for queries, grade in (
+        ([[-1.0, 3.0], [0.0, -3.0], [2.0, 2.0]], "estimated"),
+        (np.ones((3, 1)), "proved"),
+    ):
+        text = SIGN.format(declared=" >= 0", lines="", objective="sum(R) * x**2")
+        s = solve(Workload.from_matrix(np.asarray(queries)), Program.parse(text))
+        assert s.bound_grade == grade
+        assert (WHY_SIGN.format("'R' is declared >= 0") in s.warnings) == (grade == "estimated")
+
+
+OVERFLOW = """program overflow
+given
+    W: matrix[m, n] = workload.matrix
+choose
+    X: {kind}
+minimize
+    {size}
+subject to
+    a: 2 * {size} >= 1
+    b: 20 * {size} <= 11
+    c: {size} <= 1
+"""
+
+
+@pytest.mark.quick
+def test_a_slope_that_overflows_proves_nothing(subtests: pytest.Subtests) -> None:
+    """The multipliers are those of an overflow less another one, which is no number."""
+    for kind, size, one in (
+        ("scalar", "X", np.asarray(0.54)),
+        ("scalar >= 0", "X", np.asarray(0.54)),
+        ("psd[n, n]", "trace(X)", 0.27 * np.eye(2)),
+        ("symmetric[n, n]", "trace(X)", 0.27 * np.eye(2)),
+    ):
+        with subtests.test(kind):
+            program = Program.parse(OVERFLOW.format(kind=kind, size=size))
+            instance = bind(program, Workload.from_matrix(np.eye(2)))
+            saved = {"level": np.asarray(0.54), "line a": np.asarray(1.5e308), "line b": np.asarray(0.95e307)}
+            found = recomputed(instance, {"X": one}, saved)
+            assert found.bound is None or found.bound <= 0.5
+            saved |= {"line a": np.asarray(0.5), "line b": np.asarray(0.0)}
+            assert recomputed(instance, {"X": one}, saved).bound == pytest.approx(0.5)
+
+
+@pytest.mark.quick
+@np.errstate(all="ignore")
+def test_a_term_of_unknown_slope_has_no_bound() -> None:
+    number, matrix = Declaration("x", "scalar", (), (0, 0)), Declaration("x", "psd", (), (0, 0))
+    cell = Range(np.asarray(-5.0), np.asarray(5.0))
+    none = Range(np.asarray(0.0), np.asarray(0.0))
+    for mid in (np.nan, np.inf, -np.inf, 1.0):
+        assert _least_product(number, Ball(np.asarray(mid), np.asarray(np.inf)), cell) == -np.inf
+        assert _least_product(number, Ball(np.asarray(mid), np.asarray(np.inf)), none) >= -1e-290
+        wide = Ball(np.full((2, 2), mid), np.full((2, 2), np.inf))
+        assert _least_product(matrix, wide, Range(np.zeros((2, 2)), np.ones((2, 2)))) == -np.inf
 
 
 def test_a_bound_that_rests_on_what_is_not_psd_is_left_out_beyond_the_objective() -> None:

@@ -42,6 +42,7 @@ number without the product; a product with a diagonal matrix scales columns or r
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -359,20 +360,22 @@ def _psd(y: Array) -> Array:
 
     Its diagonal is brought to one first, by powers of two, where it is next to psd then.
     """
-    y, diagonal = (y + y.T) / 2, np.diagonal(y)
-    d = np.exp2(-np.round(np.log2(np.where(diagonal > 0, diagonal, 1.0)) / 2))
-    units = np.outer(d, d)
-    if not np.linalg.eigvalsh(y * units)[0] > -NEXT_TO_PSD:
-        units = np.ones(y.shape)
-    y = y * units
-    for lift in range(LIFTS):
-        if ball_functions.is_semidefinite(exact(y)):
-            break
-        least = float(np.linalg.eigvalsh(y)[0])
-        size = len(y) * EPS * float(np.abs(y).sum())
-        y = y + (max(-least, 0.0) + 4.0**lift * size) * np.eye(len(y))
-    proved = ball_functions.is_semidefinite(exact(y)) and np.array_equal(y / units * units, y)
-    return y / units if proved else np.zeros(y.shape)
+    with suppress(np.linalg.LinAlgError):  # of numbers that overflow
+        y, diagonal = (y + y.T) / 2, np.diagonal(y)
+        d = np.exp2(-np.round(np.log2(np.where(diagonal > 0, diagonal, 1.0)) / 2))
+        units = np.outer(d, d)
+        if not np.linalg.eigvalsh(y * units)[0] > -NEXT_TO_PSD:
+            units = np.ones(y.shape)
+        y = y * units
+        for lift in range(LIFTS):
+            if ball_functions.is_semidefinite(exact(y)):
+                break
+            least = float(np.linalg.eigvalsh(y)[0])
+            size = len(y) * EPS * float(np.abs(y).sum())
+            y = y + (max(-least, 0.0) + 4.0**lift * size) * np.eye(len(y))
+        if ball_functions.is_semidefinite(exact(y)) and np.array_equal(y / units * units, y):
+            return np.asarray(y / units)
+    return np.zeros(y.shape)
 
 
 def _scattered(bar: Ball, at: tuple[Any, ...], shape: tuple[int, ...]) -> Ball:

@@ -7,9 +7,10 @@ atoms that is interval arithmetic. A convex f with f(x) <= h has p x <= h - c fo
 c + p x, taken with one slope p at a time; a concave one turns that round. Psd matrices have
 |xᵢⱼ|² <= xᵢᵢ xⱼⱼ. For inverses nothing is derived.
 
-The arithmetic is entry by entry: intervals are wider than need be, and finite where they can be. Every result
-is widened by far more than its rounding, which then needs no further attention; products too small for a
-float are widened by ``balls.TINY``, and a product that is too large for one is never an end.
+The arithmetic is entry by entry: intervals are wider than need be, and finite where they can be. Results of
+sums, products and quotients are widened by far more than their rounding; products too small for a float are
+widened by ``balls.TINY``, and a product that is too large for one is never an end. Where an end is not a
+number nothing is known.
 
 **Ranges by cuts.** A cut is an affine function with a number h that <R, x> does not exceed at the points in
 question: a minorant of the objective or of a line, entry by entry, or an affine part, which has a range. For
@@ -93,8 +94,8 @@ class Range:
         return (self.low,) if self.high is self.low else (self.low, self.high)
 
     def intersection(self, low: Array | float, high: Array | float) -> Range:
-        """The values that are in both ranges."""
-        return Range(np.maximum(self.low, low), np.minimum(self.high, high))
+        """The values that are in both ranges; an end that is not a number says nothing."""
+        return Range(np.fmax(self.low, low), np.fmin(self.high, high))
 
     @property
     def largest(self) -> Array:
@@ -115,10 +116,10 @@ def widened(low: Array, high: Array, below: Array | float = 0.0, above: Array | 
 
 
 def times(a: Range, b: Range) -> Range:
-    """Products, where 0 times infinity is 0."""
+    """Products, where exactly 0 times infinity is 0; what is not a number makes an end infinite."""
     with np.errstate(all="ignore"):
         pairs = [(x, y) for x in a.ends for y in b.ends]
-        ends = [np.nan_to_num(x * y, nan=0.0, posinf=np.inf, neginf=-np.inf) for x, y in pairs]
+        ends = [np.where((x == 0.0) | (y == 0.0), 0.0, x * y) for x, y in pairs]
         slips = [
             np.where((np.abs(end) < MAY_BE_LOST) & (x != 0.0) & (y != 0.0), TINY, 0.0)
             for end, (x, y) in zip(ends, pairs, strict=True)

@@ -81,7 +81,7 @@ def charged_objective(
     if not _is_about_errors(instance):
         return value, proved
     not_passed = [d for d in program.givens if d.name not in instance.passed and d.source in rounded]
-    if not {d.name for d in not_passed} & _names_used(program):
+    if not {d.name for d in not_passed} & _names_used(instance):
         return value, proved
     offs = [_relative_rounding(workload, d.source, instance.env[d.name]) for d in not_passed]
     is_known = program.sense == "minimize" and is_shipped(instance.checked)
@@ -106,7 +106,7 @@ def charged_objective(
 
 
 def balls_of_names(instance: Instance) -> tuple[Callable[[str], Any], bool]:
-    """The balls of names, those of rounded givens and of lets made of them; and whether all errors are known.
+    """The balls of names, also of rounded givens and what is made of them; and whether all errors are known.
 
     R, the root, is within γ ‖W‖ of an exact one: with R = Qᵀ (W + E) the least of ‖R - U S‖ over orthogonal
     U, S any root of WᵀW, is the Bures distance of the Gram matrices of W + E and W, at most ‖E‖. The effect
@@ -124,11 +124,11 @@ def balls_of_names(instance: Instance) -> tuple[Callable[[str], Any], bool]:
             is_known = is_known and not off
         elif off:
             rounded_givens[d.name] = Ball(rows, np.full(rows.shape, off / (1 - off) * _length(rows) * GROW))
-    lets = {let.name: let.expr for let in program.lets}
+    computed = {one.name: one.expr for one in (*program.parameters, *program.lets)}
     touched = set(rounded_givens)
-    for let in program.lets:
-        if names_in(let.expr) & touched:
-            touched.add(let.name)
+    for name, expr in computed.items():
+        if name not in instance.passed and names_in(expr) & touched:
+            touched.add(name)
 
     @cache
     def ball(name: str) -> Any:
@@ -137,7 +137,7 @@ def balls_of_names(instance: Instance) -> tuple[Callable[[str], Any], bool]:
         if name not in touched:
             return exact_ball(name)
         try:
-            return evaluate_ball(lets[name], {**instance.env, BOUNDS: ball})
+            return evaluate_ball(computed[name], {**instance.env, BOUNDS: ball})
         except ProgramError:
             return unknown(instance.env[name])
 
@@ -169,7 +169,7 @@ def _is_about_errors(instance: Instance) -> bool:
 
 def uses_unknown_rounding(instance: Instance) -> bool:
     """Whether the objective or a line is made of a source with unknown rounding."""
-    names_used = _names_used(instance.program) - instance.passed
+    names_used = _names_used(instance) - instance.passed
     sources = {d.source for d in instance.program.givens if d.name in names_used} & UNKNOWN_SOURCES
     return bool(sources) and not (sources == {"workload.gram"} and _has_whole_gram(instance.workload))
 
@@ -180,12 +180,13 @@ def _has_whole_gram(workload: Workload) -> bool:
     return is_small and bool((workload.queries % 1 == 0).all() and workload.squared_norms().sum() < 2**53)
 
 
-def _names_used(program: Program) -> set[str]:
-    """Names that the objective or a line is made of, through lets and steps."""
+def _names_used(instance: Instance) -> set[str]:
+    """Names that the objective or a line is made of, through lets, steps and defaults of parameters."""
+    program = instance.program
     lines = [e for c in program.constraints for e in (c.relation.left, c.relation.right)]
     names = set[str]().union(*map(names_in, [*lines, program.objective]))
-    for step in reversed((*program.lets, *program.steps)):
-        if isinstance(step, Assignment) and step.name in names:
+    for step in reversed((*program.parameters, *program.lets, *program.steps)):
+        if isinstance(step, Assignment) and step.name in names - instance.passed:
             names |= names_in(step.expr)
     return names
 

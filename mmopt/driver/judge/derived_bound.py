@@ -6,13 +6,14 @@ nonnegative one); otherwise R is charged with the range of the variable, which f
 the level up to which points count (``duality.ranges``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mmopt.compiler import Instance, is_shipped
+from mmopt.compiler.bind import is_proved
 from mmopt.compiler.duality.dual_equations import without_remainder
 from mmopt.compiler.duality.lagrangian import (
     AffineBound,
@@ -111,7 +112,7 @@ class LineBounds:
         is_final = bool(missing and not more) and any(
             is_in_no_cone(self.nodes.chosen[name]) for name in missing
         )
-        value = max(value if more or not missing else -np.inf, self.least_by_sign)
+        value = max(self.least_by_sign, value if more or not missing else -np.inf)  # which may be no number
         if not np.isfinite(value):
             why = self._unlimited(missing) if missing else "the multipliers of the solver prove nothing"
             return Derived(None, why=why, is_final=is_final)
@@ -178,7 +179,7 @@ class LineBounds:
         """An affine bound with all but some variables at their least."""
         each = [self.least(affine, name, self.ranges) for name in affine.residuals if name not in names]
         value = float(affine.constant.lower) + sum(each)
-        return value - EPS * (4 + len(each)) * (abs(float(affine.constant.mid)) + sum(map(abs, each)))
+        return value - EPS * (4 + len(each)) * (abs(float(affine.constant.lower)) + sum(map(abs, each)))
 
 
 def _least_product(d: Declaration, residual: Ball, span: Range) -> float:
@@ -186,7 +187,9 @@ def _least_product(d: Declaration, residual: Ball, span: Range) -> float:
     if d.kind in ("psd", "symmetric") and residual.mid.ndim == 2:
         mid = (residual.mid + residual.mid.T) / 2
         residual = Ball(mid, ((residual.rad + residual.rad.T) / 2 + np.abs(mid) * EPS) * balls.GROW)
-    ends = Range(residual.mid - residual.rad, residual.mid + residual.rad)  # 0 stays 0
+    is_known = np.isfinite(residual.mid) & np.isfinite(residual.rad)
+    low, high = residual.mid - residual.rad, residual.mid + residual.rad  # 0 stays 0
+    ends = Range(np.where(is_known, low, -np.inf), np.where(is_known, high, np.inf))
     least = float(total(times(ends, span)).low)
     if d.kind != "psd" or least >= 0.0:
         return least
@@ -209,21 +212,29 @@ def line_bounds(instance: Instance, point: Mapping[str, Any], level: float) -> L
     nodes = nodes_of(instance, point, names)
     # The effect of the rounding of a basis is known for shipped programs, which are of squared norms.
     is_charged = not is_known and is_shipped(instance.checked) and not is_estimated(instance)
-    doubtful = _not_proved_psd(instance)
+    doubtful = _not_proved(instance, names)
     grade: Grade = "proved" if (is_known or is_charged) and not doubtful else "estimated"
-    why = f"'{doubtful}' is declared psd, which is not proved of its numbers" if doubtful else ""
     with np.errstate(all="ignore"):
-        return LineBounds(nodes, level, ranges_of(nodes, level), grade, is_charged, why)
+        return LineBounds(nodes, level, ranges_of(nodes, level), grade, is_charged, doubtful)
 
 
-def _not_proved_psd(instance: Instance) -> str:
-    """A given that is declared psd and may be so up to rounding only, or "": slopes of ``inv`` rest on it."""
+def _not_proved(instance: Instance, names: Callable[[str], Any]) -> str:
+    """In words, what numbers are up to rounding only and curvature rests on, psd or of a sign; or ""."""
     program = instance.program
     declared = [*program.givens, *(p.declared for p in program.parameters if p.declared is not None)]
     # A Gram matrix of the workload is one but for its rounding, which is judged apart.
     passed = [d.name for d in declared if d.kind == "psd" and (d.name in instance.passed or not d.source)]
-    proved = (ball_functions.is_semidefinite(balls.exact(instance.env[name])) for name in passed)
-    return next((name for name, holds in zip(passed, proved, strict=True) if not holds), "")
+    for name in passed:
+        if not ball_functions.is_semidefinite(balls.exact(instance.env[name])):
+            return f"'{name}' is declared psd, which is not proved of its numbers"
+    doubtful = [
+        f"'{d.name}' is declared {d.sign} 0"
+        for d in program.givens
+        if d.sign and (ball := names(d.name)) is not None and not (ball.lower > 0.0).all()
+    ]
+    env = {**instance.env, balls.BOUNDS: names}
+    doubtful += [f"'{c.name}' is required" for c in instance.checked.to_prove if not is_proved(c, env)]
+    return f"{doubtful[0]}, which the rounding of the queries leaves open" if doubtful else ""
 
 
 def recomputed(instance: Instance, point: Mapping[str, Any], saved: Mapping[str, Array]) -> Derived:

@@ -56,6 +56,7 @@ Minorant = tuple[Ball, tuple[Ball | None, ...]]
 NOTHING = exact(0.0)
 LARGEST_EXPONENT = 700.0  # exp of more overflows
 LEAST_POINT = 1e-150  # of a tangent where only positive numbers are allowed; its square is a float
+LARGEST_RATIO = 1e150  # of what is guessed
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,14 @@ def inner(a: Ball, b: Ball) -> Ball:
 
 
 def by_slopes(bar: Ball, slopes: Ball) -> Ball:
-    """``bar`` times slopes; a slope of exactly 0 gives exactly 0, without the radius of an underflow."""
-    product = balls.mul(bar, slopes)
-    return Ball(product.mid, np.where((slopes.mid == 0.0) & (slopes.rad == 0.0), 0.0, product.rad))
+    """``bar`` times slopes; a slope of exactly 0 gives exactly 0, even if nothing is known of ``bar``."""
+    product, is_none = balls.mul(bar, slopes), (slopes.mid == 0.0) & (slopes.rad == 0.0)
+    return Ball(np.where(is_none, 0.0, product.mid), np.where(is_none, 0.0, product.rad))
+
+
+def _tame(guess: Any) -> Array:
+    """A guess with 0 for what is not a number, and no entry so large that products overflow."""
+    return np.asarray(np.clip(np.nan_to_num(guess), -LARGEST_RATIO, LARGEST_RATIO))
 
 
 # -- affine atoms: the adjoint
@@ -147,7 +153,7 @@ def total(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Min
 
 
 def trace(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    return NOTHING, (balls.mul(bar, exact(np.eye(len(near.points[0])))),)
+    return NOTHING, (by_slopes(bar, exact(np.eye(len(near.points[0])))),)
 
 
 def diag(bar: Ball, near: Near, a: Ball | None) -> Minorant:
@@ -307,7 +313,8 @@ def _psd_root(matrix: Array) -> tuple[Array, Array]:
 
 def _symmetric(slope: Any) -> Array | None:
     """The symmetric part of a slope; None where there is none."""
-    return None if slope is None or not np.isfinite(slope).all() else np.asarray((slope + slope.T) / 2)
+    is_known = slope is not None and np.isfinite(slope).all()
+    return np.asarray((_tame(slope) + _tame(slope).T) / 2) if is_known else None
 
 
 def inv(bar: Ball, near: Near, a: Ball | None) -> Minorant:
@@ -316,10 +323,10 @@ def inv(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     K is chosen so that K bar Kᵀ is minus the slope guessed; else it is the inverse of the point.
     """
     slope = _symmetric(near.slopes[0])
-    k = float_functions.inv(float_functions.psd_floor(np.nan_to_num(near.points[0])))
+    k = float_functions.inv(float_functions.psd_floor(_tame(near.points[0])))
     k = np.where(np.isfinite(k), k, 0.0)
     if slope is not None and slope.any() and np.isfinite(bar.mid).all():
-        half, back = _psd_root(bar.mid)
+        half, back = _psd_root(_tame(bar.mid))
         other, _ = _psd_root(-slope)
         u, _, vt = np.linalg.svd(other @ half)
         k = other @ (u @ vt) @ back
@@ -342,7 +349,7 @@ def root(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 
     Y is chosen so that M is near the slope guessed; else it is the root of the point, else the identity.
     """
-    slope, point = _symmetric(near.slopes[0]), float_functions.psd_floor(np.nan_to_num(near.points[0]))
+    slope, point = _symmetric(near.slopes[0]), float_functions.psd_floor(_tame(near.points[0]))
     tried = [float_functions.root(point), np.eye(len(point))]
     if slope is not None and slope.any() and np.isfinite(bar.mid).all():
         tried.insert(0, _lyapunov(-slope, -bar.mid))
@@ -355,9 +362,6 @@ def root(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     rest = balls.sub(bar, balls.add(balls.matmul(by, m), balls.matmul(m, by)))
     off = balls.norm(rest) / (2.0 * least) * balls.GROW
     return balls.mul(exact(0.5), inner(bar, by)), (balls.rounded(m.mid, np.full(y.shape, off)),)
-
-
-LARGEST_RATIO = 1e150
 
 
 def _split(p: Ball, near: Near, at: int, value: Ball | None) -> tuple[Ball, Ball | None]:
@@ -445,14 +449,14 @@ def norm_one(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> 
 
 def sigma_max(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     """Above <Z, X> for every Z of singular values that add up to at most 1."""
-    u, _, vt = np.linalg.svd(np.nan_to_num(near.points[0]), full_matrices=False)
+    u, _, vt = np.linalg.svd(_tame(near.points[0]), full_matrices=False)
     plain = replace(near, signs=[0])  # it need not rise with the entries
     return _of_dual(bar, plain, None, np.outer(u[:, 0], vt[0]), lambda z, axis: ball_functions.nuclear(z))
 
 
 def nuclear(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     """Above <Z, X> for every Z of singular values at most 1."""
-    u, _, vt = np.linalg.svd(np.nan_to_num(near.points[0]), full_matrices=False)
+    u, _, vt = np.linalg.svd(_tame(near.points[0]), full_matrices=False)
     plain = replace(near, signs=[0])
     return _of_dual(bar, plain, None, u @ vt, lambda z, axis: ball_functions.largest_singular_value(z))
 
@@ -465,7 +469,7 @@ def logdet(bar: Ball, near: Near, a: Ball | None) -> Minorant:
     """
     slope = slope_of(bar, near)
     n = len(slope)
-    point = float_functions.psd_floor(np.nan_to_num(near.points[0]))
+    point = float_functions.psd_floor(_tame(near.points[0]))
     for tried in (slope, float_functions.inv(point), np.eye(n)):
         k = exact((tried + tried.T) / 2)
         volume = ball_functions.log_determinant(k)
@@ -520,7 +524,7 @@ def matrix_frac(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minora
     guessed for P, and K turned so that <K, X> is largest.
     """
     points = zip(near.points, (a, b), strict=True)
-    x, p = (np.nan_to_num(point if given is None else given.mid) for point, given in points)
+    x, p = (_tame(point if given is None else given.mid) for point, given in points)
     columns = x.reshape(len(p) if p.ndim else 1, -1)
     k, square = slope_of(bar, near) / 2, _symmetric(-np.atleast_2d(slope_of(bar, near, 1)))
     if square is not None and a is not None:
@@ -576,7 +580,7 @@ def lambda_sum_largest(bar: Ball, near: Near, a: Ball | None, k: Ball) -> Minora
     1 + ‖VᵀV - I‖.
     """
     slope, eye = _symmetric(slope_of(bar, near)), np.eye(len(near.points[0]))
-    w, vectors = float_functions.eigh(np.nan_to_num(near.points[0]) if slope is None else slope)
+    w, vectors = float_functions.eigh(_tame(near.points[0]) if slope is None else slope)
     w = float_functions.shares_of_largest(w, float(k.mid)) if slope is None else np.clip(w, 0.0, 1.0)
     v, turned = exact(vectors), exact(vectors.T)
     off = balls.norm(balls.sub(balls.matmul(turned, v), exact(eye)))

@@ -13,7 +13,7 @@ from judge import balls
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind
-from mmopt.compiler.duality.lagrangian import AffineBound, affine_bound, into_cones
+from mmopt.compiler.duality.lagrangian import AffineBound, _psd, affine_bound, into_cones
 from mmopt.compiler.duality.ranges import (
     Cut,
     Range,
@@ -26,7 +26,8 @@ from mmopt.compiler.duality.ranges import (
     total,
 )
 from mmopt.driver.judge.derived_bound import line_bounds
-from mmopt.numerics.balls import Ball
+from mmopt.numerics import ball_functions
+from mmopt.numerics.balls import Ball, exact
 from tests.compiler.derived_cases import BASES
 from tests.compiler.derived_points import (
     Case,
@@ -139,6 +140,15 @@ def test_multipliers_next_to_psd_stay_as_they_are(rng: Rng) -> None:
 
 
 @pytest.mark.quick
+@np.errstate(all="ignore")
+def test_multipliers_of_any_size_become_psd_or_zeros(rng: Rng) -> None:
+    wild = np.array([1.7e308, -1.7e308, 1e160, 1e-300, 5e-324, 0.0, 1.0, -2.0])
+    for n in (1, 2, 3, 5) * 20:
+        y = np.where(rng.random((n, n)) < 0.6, rng.choice(wild, (n, n)), rng.normal(size=(n, n)))
+        assert ball_functions.is_semidefinite(exact(_psd(y)))
+
+
+@pytest.mark.quick
 def test_the_reading_is_tangent_to_the_lagrangian(subtests: pytest.Subtests, rng: Rng) -> None:
     """Below it where it has a value, and equal to it where the tangents are taken, whatever multipliers."""
     # Some with lines of matrices, and others.
@@ -198,9 +208,29 @@ def test_what_is_exact_lies_inside(rng: np.random.Generator) -> None:
             results = [(times(a, b), lambda x, y: x * y), (plus(a, b), lambda x, y: x + y)]
             if b.low > 0 or b.high < 0:
                 results.append((quotient(a, b), lambda x, y: x / y))
-        for found, exact in results:
+        for found, truth in results:
             assert found.low < np.inf and found.high > -np.inf
-            assert all(holds(found, exact(x, y)) for x in first for y in last), (a, b)
+            assert all(holds(found, truth(x, y)) for x in first for y in last), (a, b)
+
+
+@pytest.mark.quick
+def test_what_is_no_number_says_nothing() -> None:
+    """An overflow less an overflow; exactly 0 times what is not known stays 0."""
+    nan, one, none = (np.asarray(x) for x in (np.nan, 1.0, 0.0))
+    for odd in (Range(nan, nan), Range(nan, one), Range(one, nan)):
+        for other in (Range(-one, one), Range(one, one), Range(none, one)):
+            for found in (times(odd, other), times(other, odd)):
+                assert found.low == -np.inf or odd.low == 1.0
+                assert found.high == np.inf or odd.high == 1.0
+                assert np.isinf([found.low, found.high]).any()
+            both = other.intersection(odd.low, odd.high)
+            assert other.low <= both.low <= one and other.high == both.high
+        for found in (plus(odd, odd), quotient(odd, Range(one, one)), total(Range(nan[None], one[None]))):
+            assert np.isinf([found.low, found.high]).any()
+        zero = times(odd, Range(none, none))
+        assert zero.low == zero.high == 0.0
+    zero = times(Range(-one * np.inf, one * np.inf), Range(none, none))
+    assert zero.low == zero.high == 0.0
 
 
 @pytest.mark.quick

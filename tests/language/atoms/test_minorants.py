@@ -168,6 +168,44 @@ def test_far_points_and_slopes_warn_of_nothing(subtests: pytest.Subtests) -> Non
                 atom.minorant(bar, Near(points, points, (0, 0)), *(None,) * atom.arity)
 
 
+WILD = np.array([np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 1e160, 5e-324, 0.0, 1.0, -2.0])
+
+
+def made_wild(values: Any, rng: Rng) -> Any:
+    values = np.asarray(values, dtype=float)
+    return np.where(rng.random(values.shape) < 0.3, rng.choice(WILD, values.shape), values)
+
+
+def test_points_slopes_and_derivatives_may_be_anything(rng: Rng, subtests: pytest.Subtests) -> None:
+    """A rule then has an answer, which holds, or knows nothing: no number is certain that is none."""
+    for name, atom in ATOMS.items():
+        for call in taken(name, 3) if atom.minorant else ():
+            for kinds, _ in [*call.curved(atom)][:3]:
+                with subtests.test(name):
+                    is_wild(atom, replace(call, kinds=kinds), rng)
+
+
+@np.errstate(all="ignore")
+def is_wild(atom: Atom, call: Call, rng: Rng) -> None:
+    chosen, signs = zip(*((not k.known.is_constant, k.known.sign) for k in call.kinds), strict=True)
+    assert atom.minorant is not None
+    for _ in range(4):
+        point = call.draw(rng)
+        value = np.asarray(atom.numpy(*point, **call.options))
+        mid = np.asarray(drawn(call.out(atom), value, rng))
+        mid = made_wild(mid, rng) if rng.random() < 0.5 else mid
+        bar = Ball(mid, np.where(np.isfinite(mid), 0.0, np.inf))
+        points = [made_wild(p, rng) if c else p for p, c in zip(point, chosen, strict=True)]
+        slopes = [
+            made_wild(p, rng) if c and rng.random() < 0.7 else None
+            for p, c in zip(points, chosen, strict=True)
+        ]
+        args = [None if c else balls.exact(a) for a, c in zip(point, chosen, strict=True)]
+        constant, pulled = atom.minorant(bar, Near(points, slopes, signs), *args, **call.options)
+        for part in (constant, *pulled):
+            assert part is None or (np.isfinite(part.mid) | np.isinf(part.rad)).all(), (call, bar, points)
+
+
 @pytest.mark.quick
 def test_slopes_of_sums_of_the_largest_are_between_0_and_1_and_add_up_to_k(rng: Rng) -> None:
     for name, shape in (("sum_largest", (4,)), ("lambda_sum_largest", (4, 4))):
