@@ -511,7 +511,8 @@ def test_a_slope_that_overflows_proves_nothing(subtests: pytest.Subtests) -> Non
             found = recomputed(instance, {"X": one}, saved)
             assert found.bound is None or found.bound <= 0.5
             saved |= {"line a": np.asarray(0.5), "line b": np.asarray(0.0)}
-            assert recomputed(instance, {"X": one}, saved).bound == pytest.approx(0.5)
+            right = recomputed(instance, {"X": one}, saved).bound
+            assert right == pytest.approx(0.5) or (right is None and kind.startswith("symmetric"))
 
 
 @pytest.mark.quick
@@ -523,6 +524,8 @@ def test_a_term_of_unknown_slope_has_no_bound() -> None:
     for mid in (np.nan, np.inf, -np.inf, 1.0):
         assert _least_product(number, Ball(np.asarray(mid), np.asarray(np.inf)), cell) == -np.inf
         assert _least_product(number, Ball(np.asarray(mid), np.asarray(np.inf)), none) >= -1e-290
+        above = Range(np.asarray(0.0), np.asarray(5.0))
+        assert mid == 1.0 or _least_product(number, Ball(np.asarray(mid), np.asarray(0.0)), above) == -np.inf
         wide = Ball(np.full((2, 2), mid), np.full((2, 2), np.inf))
         assert _least_product(matrix, wide, Range(np.zeros((2, 2)), np.ones((2, 2)))) == -np.inf
 

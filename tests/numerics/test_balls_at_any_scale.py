@@ -75,7 +75,7 @@ def symmetric(x: Any) -> Any:
 
 
 def least_minor(x: Any) -> Any:
-    """Of a matrix, a number below 0 where it has an eigenvalue below 0."""
+    """A number below 0 where a matrix has an eigenvalue below 0."""
     a, b, d = x[0, 0], symmetric(x)[0, 1], x[1, 1]
     return min(a, d, a * d - b * b, key=lambda v: v.mid())
 
@@ -85,14 +85,14 @@ def det(x: Any) -> Any:
 
 
 def eigenvalues(x: Any) -> Any:
-    """Of the symmetric part of a 2 x 2 matrix, ascending."""
+    """Those of the symmetric part of a 2 x 2 matrix, ascending."""
     half = np.trace(x) / 2
     apart = (((x[0, 0] - x[1, 1]) / 2) ** 2 + symmetric(x)[0, 1] ** 2).sqrt()
     return np.array([half - apart, half + apart])
 
 
 def root(x: Any) -> Any:
-    """Of a psd 2 x 2 matrix, by Cayley and Hamilton."""
+    """The root of a psd 2 x 2 matrix, by Cayley and Hamilton."""
     return (x + det(x).sqrt() * np.eye(2, dtype=int)) / (np.trace(x) + 2 * det(x).sqrt()).sqrt()
 
 
@@ -283,6 +283,7 @@ def hard_cases(rng: Rng) -> dict[str, tuple[list[Ball], ...]]:
         "power of a rounded exponent": (
             [Ball(1e100 * one, 0 * one), Ball(np.asarray(0.3), np.asarray(1e-12))],
             [Ball(one, 0.5 * one), Ball(np.asarray(0.3), np.asarray(1e-3))],
+            [Ball(4.0 * one, 0.0 * one), Ball(np.asarray(1.3), np.asarray(0.3))],
             [Ball(0.5 * one, 0.4999999 * one), Ball(np.asarray(1e-13), np.asarray(1e-3))],
         ),
     }

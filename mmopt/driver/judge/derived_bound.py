@@ -212,7 +212,8 @@ def line_bounds(instance: Instance, point: Mapping[str, Any], level: float) -> L
     nodes = nodes_of(instance, point, names)
     # The effect of the rounding of a basis is known for shipped programs, which are of squared norms.
     is_charged = not is_known and is_shipped(instance.checked) and not is_estimated(instance)
-    doubtful = _not_proved(instance, names)
+    # What shipped programs require is not moved by the rounding of the queries, or charged for it.
+    doubtful = _not_proved(instance, instance.env[balls.BOUNDS] if is_shipped(instance.checked) else names)
     grade: Grade = "proved" if (is_known or is_charged) and not doubtful else "estimated"
     with np.errstate(all="ignore"):
         return LineBounds(nodes, level, ranges_of(nodes, level), grade, is_charged, doubtful)

@@ -153,7 +153,7 @@ def total(bar: Ball, near: Near, a: Ball | None, axis: int | None = None) -> Min
 
 
 def trace(bar: Ball, near: Near, a: Ball | None) -> Minorant:
-    return NOTHING, (by_slopes(bar, exact(np.eye(len(near.points[0])))),)
+    return NOTHING, (balls.mul(bar, exact(np.eye(len(near.points[0])))),)
 
 
 def diag(bar: Ball, near: Near, a: Ball | None) -> Minorant:

@@ -173,6 +173,8 @@ WILD = np.array([np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 1e160, 5e-324, 0.0,
 
 def made_wild(values: Any, rng: Rng) -> Any:
     values = np.asarray(values, dtype=float)
+    if rng.random() < 0.3:
+        return rng.choice([np.inf, 1.7e308]) * np.sign(values)
     return np.where(rng.random(values.shape) < 0.3, rng.choice(WILD, values.shape), values)
 
 
