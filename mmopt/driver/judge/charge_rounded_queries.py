@@ -185,7 +185,9 @@ def _names_used(instance: Instance) -> set[str]:
     program = instance.program
     lines = [e for c in program.constraints for e in (c.relation.left, c.relation.right)]
     names = set[str]().union(*map(names_in, [*lines, program.objective]))
-    for step in reversed((*program.parameters, *program.lets, *program.steps)):
+    # A shipped program holds for any parameters.
+    defaults = () if is_shipped(instance.checked) else program.parameters
+    for step in reversed((*defaults, *program.lets, *program.steps)):
         if isinstance(step, Assignment) and step.name in names - instance.passed:
             names |= names_in(step.expr)
     return names
