@@ -79,7 +79,7 @@ def lines_of(chosen: str, *lines: str) -> LineBounds:
 
 @pytest.mark.quick
 def test_how_far_multipliers_exclude_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What they leave of s <= 1 and 1 <= s / 2, s a sum: -0.001 s <= -1.002 holds from entries of 501 on."""
+    """Left of s <= 1 and 1 <= s / 2, s a sum, is -0.001 s <= -1.002, which holds from entries of 501 on."""
     monkeypatch.setattr("mmopt.driver.judge.derived_bound.without_remainder", lambda *_: None)
     lines = lines_of("x: vector[2]", "x[0] + x[1] <= 1", "x[0] + x[1] >= 2")
     for a, b, far, is_excluded in [
