@@ -319,7 +319,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         clock, lambda: explain_failure(best.instance, scaled, row.name, final, best.point), solver_is_named
     )
     if scaled and stop != Stop.REACHED and may_move(instance) and point is best.point:
-        refuse_far_point(instance, scaled, point, best.uncharged)
+        refuse_far_point(instance, point, best.uncharged)
     remarks = {
         f"the point of {row.name} misses lines; the nearest inside of all found is "
         f"{best.lost:.1e} off its objective": best.lost > options.tolerance,

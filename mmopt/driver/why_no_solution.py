@@ -20,37 +20,33 @@ together. An optimum that is reached cannot be bettered along any of them by mor
 evaluated on the program itself. Along a direction in which the ranges of the variables end, however far away,
 nothing is endless.
 
-**Proofs** from multipliers, whatever their origin. For any y in the dual cone,
-
-    c @ x = (c + A.T @ y) @ x - b @ y + y @ s >= -b @ y - |c + A.T @ y|_1 |x|_inf
-
-for every feasible x. With c = 0 and b @ y < 0 no x with |x|_inf below -b @ y / |A.T @ y|_1 is feasible
-(Farkas). That is what a float can prove: the last term is the price of a residual that is not zero.
-
-**Natural sizes** of the unknowns follow from the coefficients alone: ``1e-12 x >= 1`` is about an x near
-1e12. Factors d of the columns and e of the rows that bring every coefficient and every limit near one (in the
-least squares of their logarithms: Curtis & Reid 1972, On the automatic scaling of matrices for Gaussian
-elimination) give the sizes of all unknowns at once.
+**Proofs** (Farkas) are bounds of the elastic program in balls, at multipliers and slopes of any origin
+(``derived_bound.py``): where the slack of every point that keeps its lines is more than 0, no point keeps the
+constraints. The ranges of the variables are those that the constraints leave at no slack. What is left of the
+slope of a variable in no range is charged with entries of a largest size: then the proof ends there.
 """
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import qr
-from scipy.sparse.linalg import lsqr
 
 from mmopt.compiler import Instance, Scaling, lower
+from mmopt.compiler.duality.lagrangian import Multipliers, Slopes
+from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
+from mmopt.compiler.duality.ranges import Range
 from mmopt.compiler.lines_and_cones import line
-from mmopt.driver.judge.derived_bound import line_bounds
+from mmopt.driver.judge.charge_rounded_queries import balls_of_names
+from mmopt.driver.judge.derived_bound import LineBounds, line_bounds
 from mmopt.driver.judge.score_and_meaning import FEASIBLE, Candidate, candidate, may_move
 from mmopt.driver.judge.violations_and_nearby_points import undefined_part, violations, worst_line
-from mmopt.errors import ProgramError, SolverError, TooLargeError, UndecidedError
-from mmopt.language import Program, check, evaluate, worst
+from mmopt.errors import Error, ProgramError, SolverError, TooLargeError, UndecidedError
+from mmopt.language import Program, check, evaluate, evaluate_ball, worst
 from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.syntax_tree import (
@@ -68,19 +64,25 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     walk,
 )
-from mmopt.numerics.arrays import EPS, Array
+from mmopt.limits import ended_after
+from mmopt.numerics.arrays import Array
+from mmopt.numerics.balls import BOUNDS
 from mmopt.numerics.float_functions import eigh
+from mmopt.numerics.linear_algebra import is_rank_at_most
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import Clock, Options, Point, conic_solver, run
-from mmopt.solvers.conic_problem import cones_of
-from mmopt.solvers.options_points_and_clock import Vectors
 
 HERE = Span(1, 1)
-SLACK = Name("the slack", HERE)  # a name that no program can choose
-# A proof counts when it holds up to points so many times as large as the elastic one.
-LEAST_REACH = 1e6
-REACH_OF_PROOF = 1e10  # how far the final proof should reach
+SLACK, LEAST = Name("the slack", HERE), "least slack"  # names that no program can choose
+CHOSEN_SLACK = Declaration(SLACK.id, "scalar", (), HERE)
+NO_SLACK = Range(np.zeros(()), np.zeros(()))
+# A proof counts when it holds up to points so many times as large as the elastic one, or as the lines want
+# them; then larger ones are tried.
+REACHES = tuple(10.0**k for k in range(6, 13))
+ENOUGH = 1e9  # beyond it no second problem is solved for larger ones
+LEAST_SECONDS = 1e-3  # of its solve
+SHARES = (1e-7, 0.0)  # as ``lower_node_by_node`` has it
 # How far all inequalities may be tightened: a point inside them keeps them in floats too.
 MOST_TIGHTENED = 0.1
 ELASTIC_GAP = 1e-8  # handed over as the gap; an interior-point method starts at a hundredth of it
@@ -89,120 +91,22 @@ LEAST_WEIGHT = 1e-5  # of the largest multiplier: below it a constraint is tried
 
 
 @dataclass(frozen=True)
-class Proof:
-    """No feasible point while its entries, and those that the cones add, are below ``radius``.
-
-    value : -b @ y, rounded down. residual : |c + A.T @ y|_1 / value, rounded up. radius : 1 / residual.
-    reach : up to how many times the natural sizes of the unknowns it holds (``sizes``).
-    """
-
-    value: float
-    residual: float
-    reach: float
-
-    @property
-    def radius(self) -> float:
-        return 1.0 / self.residual if self.residual > 0 else np.inf
-
-
-def prove(vectors: Vectors) -> Proof | None:
-    """A proof that c @ x > 0 for every feasible point, or None.
-
-    y is first moved into the dual cone. Cones other than the nonnegative, second-order and psd ones are
-    not read (None).
-    """
-    data = vectors.handed.data
-    y = _inside(vectors)
-    if y is None or not np.isfinite(y).all():
-        return None
-    a, b = data["A"], np.asarray(data["b"], dtype=float)
-    cost = np.asarray(data["c"], dtype=float)
-    size = np.abs(y)
-    terms = 4.0 + float(np.diff(a.tocsc().indptr).max(initial=0))
-    # The last terms bound the rounding of these sums, and of the entries of A and b themselves.
-    off = np.abs(cost + a.T @ y) + terms * EPS * (np.abs(a).T @ size + np.abs(cost))
-    value = float(-b @ y - (4.0 + len(b)) * EPS * (np.abs(b) @ size))
-    if not value > 0:
-        return None
-    weighted = float(off @ natural_sizes(a, b, cost != 0))
-    return Proof(value, float(off.sum()) / value, value / weighted if weighted > 0 else np.inf)
-
-
-def _inside(vectors: Vectors) -> Array | None:
-    """y moved into the dual cone: signs clipped, cones widened, eigenvalues clipped and lifted."""
-    dims, y = vectors.handed.cones, np.array(vectors.y, dtype=float)
-    blocks = cones_of(dims).blocks
-    if (
-        dims.exp
-        or len(dims.p3d)
-        or len(dims.pnd)
-        or sum(block.end - block.first for block in blocks) != len(y)
-    ):
-        return None
-    for block in blocks:
-        entries = y[block.first : block.end]
-        if block.kind == "nonnegative":
-            entries[:] = np.maximum(entries, 0.0)
-        elif block.kind == "second-order":
-            norm = float(np.linalg.norm(entries[1:]))
-            entries[0] = max(entries[0], norm * (1.0 + (4.0 + block.size) * EPS))
-        elif block.kind == "psd":
-            entries[:] = _psd(entries, block.size, vectors.handed.solver)
-    return y
-
-
-def _psd(entries: Array, side: int, solver: str) -> Array:
-    """The triangle of a psd matrix near the one of ``entries``: eigenvalues clipped, and lifted by rounding.
-
-    Column by column with off-diagonal entries times √2; the upper triangle for Clarabel, the lower for SCS.
-    """
-    index = np.tril_indices(side) if solver == "CLARABEL" else np.triu_indices(side)
-    weight = np.where(index[0] == index[1], 1.0, np.sqrt(2.0))
-    matrix = np.zeros((side, side))
-    matrix[index] = entries / weight
-    matrix = matrix + matrix.T - np.diag(np.diag(matrix))
-    if not np.isfinite(matrix).all():
-        return entries
-    values, vectors = np.linalg.eigh(matrix)
-    lift = 8.0 * side * EPS * float(np.abs(values).max(initial=0.0))
-    matrix = (vectors * (np.maximum(values, 0.0) + lift)) @ vectors.T
-    return np.asarray(matrix[index] * weight)
-
-
-def natural_sizes(a: Any, b: Array, left_out: Array) -> Array:
-    """The size of each unknown of ``a @ x <= b``, at least 1; the columns ``left_out`` do not count.
-
-    a : (m, n) sparse. b : (m,). left_out : (n,) bool.
-    """
-    entries = a.tocoo()
-    used = (entries.data != 0) & ~left_out[entries.col]
-    rows, columns, values = entries.row[used], entries.col[used], np.abs(entries.data[used])
-    limits = np.flatnonzero(b)
-    m, n = a.shape
-    k = len(values)
-    number = np.concatenate([np.arange(k), np.arange(k), k + np.arange(len(limits))])
-    unknown = np.concatenate([columns, n + rows, n + limits])
-    matrix = sp.csr_array((np.ones(len(number)), (number, unknown)), shape=(k + len(limits), n + m))
-    right = -np.log(np.concatenate([values, np.abs(b[limits])]))
-    logs = lsqr(matrix, right, atol=1e-6, btol=1e-6, iter_lim=1000)[0][:n]
-    return np.asarray(np.exp(np.clip(logs, 0.0, 200.0)))
-
-
-@dataclass(frozen=True)
 class Probe:
-    """The least slack of some constraints, with the point (in the scale of the instance), and what is proved.
+    """The least slack of some constraints, with the point, and what is proved.
 
-    names : of the constraints. weights : the largest multiplier of each; inf where the solver gives none.
-    proof : that the constraints cannot hold together, or None. is_minimal : leaving out any one of them was
-    tried, and nothing was proved then.
+    names : of the constraints. reach : no point whose entries are below it keeps all of them, infinite where
+    no point does at all; 0 where nothing is proved. weights : the largest multiplier of each constraint; inf
+    where the solver gives none. is_minimal : leaving out any one of them was tried, and nothing was proved
+    then. reach_of_all : of all constraints together.
     """
 
     names: tuple[str, ...]
     slack: float
     point: Mapping[str, Array]
-    proof: Proof | None
+    reach: float
     weights: Mapping[str, float]
     is_minimal: bool = False
+    reach_of_all: float = 0.0
 
 
 def conflict(instance: Instance, clock: Clock) -> Probe | None:
@@ -211,71 +115,118 @@ def conflict(instance: Instance, clock: Clock) -> Probe | None:
     The last lines are left out first: of several conflicts the first in the text is named.
     """
     whole = probe(instance, [c.name for c in instance.program.constraints if not is_rank(c)], clock)
-    if whole is None or whole.proof is None:
+    if whole is None or not whole.reach:
         return whole
 
     def proved(names: Collection[str]) -> Probe | None:
-        fewer = None if clock.is_over else probe(instance, names, clock, REACH_OF_PROOF)
-        return None if fewer is None or fewer.proof is None else fewer
+        fewer = None if clock.is_over else probe(instance, names, clock)
+        return None if fewer is None or not fewer.reach else fewer
 
     least = LEAST_WEIGHT * max((w for w in whole.weights.values() if np.isfinite(w)), default=0.0)
     fewest = proved([n for n in whole.names if whole.weights[n] >= least]) or whole
     for name in reversed(fewest.names):
         fewest = proved([n for n in fewest.names if n != name]) or fewest
-    return replace(fewest, point=whole.point, is_minimal=len(fewest.names) == 1 or not clock.is_over)
+    return replace(
+        fewest,
+        point=whole.point,
+        is_minimal=len(fewest.names) == 1 or not clock.is_over,
+        reach_of_all=max(whole.reach, fewest.reach),
+    )
 
 
-def probe(
-    instance: Instance, names: Collection[str], clock: Clock, reach: float = LEAST_REACH
-) -> Probe | None:
-    """The least slack with which the constraints named hold together; None when no point was found.
-
-    The first proof that holds up to ``reach`` times the size of the point ends it; else the best counts that
-    holds up to ``LEAST_REACH``.
-    """
-    best: Probe | None = None
-    sizes, furthest = instance.sizes(), 0.0
-    for point in _elastic_points(instance, names, clock):
-        if SLACK.id not in point.variables:
+def probe(instance: Instance, names: Collection[str], clock: Clock) -> Probe | None:
+    """The least slack with which the constraints named hold together; None when no point was found."""
+    best, elastic = None, elastic_form(instance, names)
+    for point in () if elastic is None else points_of(elastic, clock):
+        if elastic is None or SLACK.id not in point.variables:
             continue
-        slack = float(point.variables[SLACK.id])
-        values = {
-            d.name: point.variables.get(d.name, np.zeros(d.shape(sizes))) for d in instance.program.choose
-        }
-        size = max([1.0, *(float(np.abs(v).max(initial=0.0)) for v in values.values())])
-        proof = prove(point.vectors) if point.vectors is not None else None
-        proved_reach = min(proof.reach, proof.radius / size) if proof is not None else 0.0
-        if proved_reach < max(LEAST_REACH, furthest):
-            proof = best.proof if best is not None else None
-        furthest = max(furthest, proved_reach)
+        values = {n: point.variables.get(n, zero) for n, zero in origin(elastic).items()}
+        slack = float(values[SLACK.id])
         # The multipliers of each constraint: an equation is two lines, as ``relaxed`` names them.
         weights = {
             n: [float(np.abs(y).max(initial=0.0)) for part, y in point.multipliers.items() if part in pair]
             for n, pair in ((n, (n, f"{n} above")) for n in names)
         }
         largest = {name: max(each, default=np.inf) for name, each in weights.items()}
-        best = Probe(tuple(names), slack, values, proof, largest)
-        if slack <= LEAST_SLACK or furthest >= reach:
+        reach = proved_reach(elastic, values, point, clock) if slack > LEAST_SLACK else 0.0
+        best = Probe(tuple(names), slack, values, reach, largest)
+        if slack <= LEAST_SLACK or reach:
             break
     return best
 
 
-def _elastic_points(instance: Instance, names: Collection[str], clock: Clock) -> Iterator[Point]:
-    """Points of the constraints named, where each gives way by the slack, which is minimized."""
+def proved_reach(elastic: Instance, values: Mapping[str, Array], point: Point, clock: Clock) -> float:
+    """How far it is proved that no point without slack keeps the lines: see ``Probe.reach``.
+
+    values : of a point with the least slack, near which atoms are bounded. point : the same, as it came.
+    """
+    reach = 0.0
+    with suppress(Error, ArithmeticError, np.linalg.LinAlgError), ended_after(clock.left):
+        lines = lines_at_no_slack(elastic, values)
+        if lines.grade != "proved":
+            return reach
+        sizes = [np.abs(v) for v in values.values()]
+        # No entry of a point that keeps the lines is nearer to 0 than its range.
+        sizes += [np.maximum(span.low, -span.high) for span in lines.ranges.values()]
+        size = max(float(each.max(initial=1.0)) for each in sizes)
+        for each in _multipliers(lines, point, clock):
+            if excludes(lines, np.inf, *each):
+                return np.inf
+            for far in (size * times for times in REACHES):
+                if far > reach and not excludes(lines, far, *each):
+                    break
+                reach = max(reach, far)
+            if reach > size * ENOUGH:
+                break
+    return reach
+
+
+def _multipliers(lines: LineBounds, point: Point, clock: Clock) -> Iterator[tuple[Multipliers, Slopes]]:
+    """Multipliers that may prove a conflict: those of a point, then of a second problem, with slopes."""
+    yield {name: y for name, y in point.multipliers.items() if name != LEAST}, {}
+    for share in SHARES:
+        lowered, apart = lower_node_by_node(lines.nodes, lines.ranges, share)
+        options = Options(tolerance=ELASTIC_GAP, time_limit=max(clock.left, LEAST_SECONDS))
+        for _ in run(conic_solver(lines.nodes.instance, None), lowered, options, clock):
+            duals, slopes = apart.duals()
+            duals = {name: y for name, y in duals.items() if name != LEAST}
+            yield duals, slopes
+            yield duals, lines.corrected(duals, slopes)
+
+
+def lines_at_no_slack(elastic: Instance, values: Mapping[str, Array]) -> LineBounds:
+    """Bounds from the lines near a point, with the ranges of the variables where there is no slack."""
+    lines = line_bounds(elastic, values, 0.0)
+    return replace(lines, level=np.inf, ranges={**lines.ranges, SLACK.id: NO_SLACK})
+
+
+def excludes(lines: LineBounds, far: float, multipliers: Multipliers, slopes: Slopes) -> bool:
+    """Whether it is proved that no point with entries up to ``far`` keeps the lines, slack at most 0."""
+    ranges = {name: span.intersection(-far, far) for name, span in lines.ranges.items()}
+    return (replace(lines, ranges=ranges).derived(multipliers, slopes).bound or 0.0) > 0.0
+
+
+def origin(instance: Instance) -> dict[str, Array]:
+    """Zeros for all variables, by name."""
+    sizes = instance.sizes()
+    return {d.name: np.zeros(d.shape(sizes)) for d in instance.program.choose}
+
+
+def elastic_form(instance: Instance, names: Collection[str]) -> Instance | None:
+    """The constraints named, where each gives way by the slack, which is minimized; None as ``changed``."""
     named = [c for c in instance.program.constraints if c.name in names]
     if not named:
-        return
+        return None
     parts = [relaxed(instance, c) for c in named]
     units = {name: d for _, units in parts for name, d in units.items()}
     # Nothing that is missed on both sides can be tightened.
     least = 0.0 if any(c.relation.op == "==" for c in named) else -MOST_TIGHTENED
-    bounded = Constraint("least slack", Relation(SLACK, ">=", Number(least, HERE), HERE), HERE)
-    yield from points_of_changed(
+    bounded = Constraint(LEAST, Relation(SLACK, ">=", Number(least, HERE), HERE), HERE)
+    return changed(
         instance,
-        clock,
         [*(c for lines, _ in parts for c in lines), bounded],
         givens=(*instance.program.givens, *units.values()),
-        choose=(*instance.program.choose, Declaration(SLACK.id, "scalar", (), HERE)),
+        choose=(*instance.program.choose, CHOSEN_SLACK),
         sense="minimize",
         objective=SLACK,
     )
@@ -310,15 +261,13 @@ def relaxed(instance: Instance, c: Constraint) -> tuple[list[Constraint], dict[s
     ], {}
 
 
-def points_of_changed(
-    instance: Instance, clock: Clock, constraints: Sequence[Constraint], **parts: Any
-) -> Iterator[Point]:
-    """Points of the program with other constraints (and other ``parts``); none when no solver can take it.
+def changed(instance: Instance, constraints: Sequence[Constraint], **parts: Any) -> Instance | None:
+    """The instance with other constraints (and other ``parts``); None where it does not check so.
 
-    Nothing of the program rests on the point: no meaning, repair or certificate.
+    Nothing of the program rests on it: no meaning, repair or certificate.
     """
     whole = instance.program
-    changed = Program(
+    plain = Program(
         name=whole.name,
         source=whole.source,
         objective=whole.objective,
@@ -331,19 +280,22 @@ def points_of_changed(
         constraints=tuple(constraints),
     )
     try:
-        checked = check(replace(changed, **parts))
-        sizes = instance.sizes()
-        units = {
-            d.name: np.eye(d.dims[0].value(sizes))
-            for d in checked.program.givens
-            if d.name not in instance.env
-        }
-        bound = replace(instance, checked=checked, env=MappingProxyType({**instance.env, **units}))
-        row = conic_solver(bound, None)
-    except (ProgramError, SolverError, TooLargeError):  # it does not check so; none has the cones, or fits
-        return
-    if not clock.is_over:
-        yield from run(row, lower(bound), Options(tolerance=ELASTIC_GAP), clock)
+        checked = check(replace(plain, **parts))
+    except ProgramError:
+        return None
+    sizes = instance.sizes()
+    units = {
+        d.name: np.eye(d.dims[0].value(sizes)) for d in checked.program.givens if d.name not in instance.env
+    }
+    return replace(instance, checked=checked, env=MappingProxyType({**instance.env, **units}))
+
+
+def points_of(instance: Instance, clock: Clock) -> Iterator[Point]:
+    """Points of an instance by a conic solver; none where none has the cones, or it does not fit."""
+    with suppress(SolverError, TooLargeError):
+        row = conic_solver(instance, None)
+        if not clock.is_over:
+            yield from run(row, lower(instance), Options(tolerance=ELASTIC_GAP), clock)
 
 
 CHANGE_THAT_COUNTS = 1e-6  # of the objective, relatively
@@ -389,9 +341,8 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
             for d in scaled.program.choose
             for op, limit in (("<=", box), (">=", -box))
         ]
-        ended = points_of_changed(scaled, clock, [*scaled.program.constraints, *lines])
-        inside = [p.variables for p in ended if p.variables]
-        if not inside:
+        boxed = changed(scaled, [*scaled.program.constraints, *lines])
+        if not boxed or not (inside := [p.variables for p in points_of(boxed, clock) if p.variables]):
             return None
         ends.append(inside[-1])
     names, factor = [d.name for d in instance.program.choose], scaling.variables
@@ -502,8 +453,7 @@ def _growth_along(
 
 def _has_end(instance: Instance, direction: Mapping[str, Array]) -> bool:
     """Whether the lines are known to keep an entry from moving so for ever."""
-    origin = {d.name: np.zeros(d.shape(instance.sizes())) for d in instance.program.choose}
-    ranges = line_bounds(instance, origin, np.inf).ranges
+    ranges = line_bounds(instance, origin(instance), np.inf).ranges
     ends = [
         np.where(moved > 0, ranges[name].high, np.where(moved < 0, -ranges[name].low, np.inf))
         for name, moved in direction.items()
@@ -537,7 +487,7 @@ def _enumerated(words: Sequence[str], last: str = "and") -> str:
     return f"{comma} {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def infeasible_error(instance: Instance, nearest: Probe, proof: Proof, scaling: Scaling) -> SolverError:
+def infeasible_error(instance: Instance, nearest: Probe) -> SolverError:
     """The constraints that cannot hold together, and how near to all constraints a point came."""
     lines = [c for c in instance.program.constraints if c.name in nearest.names]
     named = _enumerated([f"'{c.name}'" for c in lines])
@@ -549,19 +499,23 @@ def infeasible_error(instance: Instance, nearest: Probe, proof: Proof, scaling: 
         and any(mentions(side, d.name) for c in lines for side in (c.relation.left, c.relation.right))
     ]
     with_promised = f" with {_enumerated(promised)}" if promised else ""
-    # In the program's own units; the proof is of the scaled one. Beyond, rounding may make room for a point.
-    far = proof.radius * scaling.smallest_unit
-    reach = rounded(far, 1, up=False, layout="e") if np.isfinite(far) else ""
-    for_points = f", for points whose entries and values of atoms are at most {reach}" if reach else ""
-    up_to = f" with numbers up to {reach}" if reach else ""
-    line = worst_line(instance, scaling.undone(nearest.point, {})[0], nearest.names)
+    # Beyond, what is left of the slopes may make room for a point.
+    up_to, for_points = (
+        words + rounded(reach, 1, up=False, layout="e") if np.isfinite(reach) else ""
+        for words, reach in (
+            (" with numbers up to ", nearest.reach_of_all),
+            (", for points whose entries are at most ", nearest.reach),
+        )
+    )
+    alone = ", of these lines alone" * bool(for_points and not up_to)
+    line = worst_line(instance, nearest.point, nearest.names)
     near = f" (the nearest point found {line.missed(instance)})" if line is not None else ""
     one = "one of them or leave it" if nearest.is_minimal else "some of them or leave them"
     out = f"relax {'it or leave it' if len(lines) == 1 else one} out"
     out += "; other lines may conflict, too" * (len(lines) < len(instance.program.constraints))
     return SolverError(
         f"'{instance.program.name}' has no feasible point{up_to}: {named} {says}{with_promised}",
-        hint=f"{out}{near}\n  proved by multipliers with a residual of {proof.residual:.0e}{for_points}",
+        hint=f"{out}{near}\n  proved by multipliers{alone}{for_points}",
     )
 
 
@@ -571,16 +525,36 @@ def endless_error(instance: Instance, growth: Growth) -> SolverError:
         name: "growing" if (moved >= 0).all() else "falling" if (moved <= 0).all() else "moving"
         for name, moved in growth.directions.items()
     }
-    falls = "falls" if instance.program.sense == "minimize" else "rises"
+    falls, never = ("falls", "below") if instance.program.sense == "minimize" else ("rises", "above")
+    shown = next(
+        one
+        for k in (3, 6, 9, 12, 17)
+        if len(set(one := [f"{v:.{k}g}" for v in (growth.first, growth.last)])) > 1
+    )
+    bound = _bound_by_ranges(instance)
+    end = "" if bound is None else f", and never {never} {rounded(bound, 6, up=never == 'above')}"
     moving = _enumerated([f"'{name}' {way}" for name, way in ways.items()])
     caps = [_cap(instance, name, way) for name, way in ways.items()]
     return SolverError(
-        f"'{instance.program.name}' seems to have no optimum: every constraint holds with {moving}, while "
-        f"the objective {falls} from {growth.first:.3g} to {growth.last:.3g} (followed to entries of "
-        f"{growth.reach:.0e})",
+        f"'{instance.program.name}' seems to have no optimum{' that is attained' * bool(end)}, or one with "
+        f"entries beyond {rounded(growth.reach, 1, up=False, layout='e')}: every constraint holds with "
+        f"{moving}, while the objective {falls} from {' to '.join(shown)}{end}",
         hint=f"add a constraint such as {_enumerated(caps, 'or')}, or check the sign of the objective and "
         "which way round the constraints are",
     )
+
+
+def _bound_by_ranges(instance: Instance) -> float | None:
+    """A proved bound of the objective by the ranges of its parts, as 0 of 1 / x; None without one."""
+    program, is_minimized = instance.program, instance.program.sense == "minimize"
+    end = Constraint(LEAST, Relation(SLACK, ">=" if is_minimized else "<=", program.objective, HERE), HERE)
+    whole = changed(instance, [*program.constraints, end], choose=(*program.choose, CHOSEN_SLACK))
+    if whole is None:
+        return None
+    lines = line_bounds(whole, origin(whole), np.inf)
+    span = lines.ranges[SLACK.id]
+    bound = float(span.low if is_minimized else span.high)
+    return bound + 0.0 if np.isfinite(bound) and lines.grade == "proved" else None
 
 
 def _cap(instance: Instance, name: str, way: str) -> str:
@@ -603,8 +577,9 @@ def infinite_objective_error(instance: Instance, solver: str, raw: str, point: C
 def singular_error(instance: Instance) -> SolverError | None:
     """The error for an inverse or a determinant of ``V @ …`` whose given V has dependent rows; else None.
 
-    Such a product is singular, whatever is chosen. Of an inverse only the trace and the largest eigenvalue
-    count: ``W @ inv(X) @ W.T`` may have a value for singular X.
+    Such a product is singular, whatever is chosen, where that is proved in fractions; else it is next to that
+    in floats. Of an inverse only the trace and the largest eigenvalue count: ``W @ inv(X) @ W.T`` may have a
+    value for singular X.
     """
     program, chosen = instance.program, {d.name for d in instance.program.choose}
     lines = (side for c in program.constraints for side in (c.relation.left, c.relation.right))
@@ -615,18 +590,20 @@ def singular_error(instance: Instance) -> SolverError | None:
                 | Apply(atom="trace" | "lambda_max", args=(Apply(atom="inv", args=(inner,)),))
             ) if names_in(inner) & chosen and names_in(factor := chain(inner)[0]) <= instance.env.keys():
                 rows = evaluate(factor, instance.env)
-                rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
-                rank, order = np.linalg.matrix_rank(rows), qr(rows.T, mode="r", pivoting=True)[1]
+                # Brought near one by powers of two, which keep rows that depend on others as they are.
+                near_one = np.ldexp(rows, -np.frexp(np.abs(rows).max(axis=1, keepdims=True, initial=0.0))[1])
+                near_one = near_one / np.maximum(np.linalg.norm(near_one, axis=1, keepdims=True), 0.5)
+                rank, order = np.linalg.matrix_rank(near_one), qr(near_one.T, mode="r", pivoting=True)[1]
                 if rank < len(rows):
-                    name, words = (
-                        to_source(factor),
-                        f"the {len(rows)} rows of '{to_source(factor)}' have rank",
-                    )
-                    return SolverError(
-                        f"'{to_source(part)}' has no finite value, whatever is chosen: {words} {rank}, and "
-                        f"row {min(order[rank:])} depends on others",
+                    as_balls = {**instance.env, BOUNDS: balls_of_names(instance)[0]}
+                    is_exact = evaluate_ball(factor, as_balls).is_exact and is_rank_at_most(rows, rank)
+                    name, more = to_source(factor), "" if is_exact else " numerically"
+                    says = "has no finite value, whatever is chosen" if is_exact else "can hardly be computed"
+                    return (SolverError if is_exact else UndecidedError)(
+                        f"'{to_source(part)}' {says}: the {len(rows)} rows of '{name}' have rank {rank}"
+                        f"{more}, and row {min(order[rank:])} depends on others",
                         where=program.source.locate(part.span),
-                        hint=f"leave such rows out: row_basis({name}) spans the same, with {rank} rows",
+                        hint=f"leave such rows out: row_basis({name}) spans the same{more}, with {rank} rows",
                     )
     return None
 
@@ -656,11 +633,11 @@ def explain_failure(
     with Clock(SECONDS_IN_A_HURRY if is_hurried else SECONDS_OF_DIAGNOSIS) as clock:
         if last.stop == Stop.UNBOUNDED and (growth := find_growth(instance, *handed, clock)) is not None:
             return endless_error(instance, growth)
-        nearest = conflict(handed[0], clock)
-    if nearest is not None and nearest.proof is not None:
-        return infeasible_error(instance, nearest, nearest.proof, handed[1])
+        nearest = conflict(instance, clock)
+    if nearest is not None and nearest.reach:
+        return infeasible_error(instance, nearest)
     if last.stop == Stop.INFEASIBLE:
-        return _unproved_error(instance, handed[1], solver, last, nearest)
+        return _unproved_error(instance, solver, last, nearest)
     if last.stop == Stop.UNBOUNDED:
         return UndecidedError(
             f"not decided: {solver} says that '{instance.program.name}' is unbounded ({last.raw}), and no "
@@ -672,9 +649,7 @@ def explain_failure(
     return _missed_error(instance, solver, last, point)
 
 
-def refuse_far_point(
-    instance: Instance, handed: tuple[Instance, Scaling], point: Candidate, uncharged: Candidate | None
-) -> None:
+def refuse_far_point(instance: Instance, point: Candidate, uncharged: Candidate | None) -> None:
     """Raise where a point counts as feasible by its size alone, and constraints are proved to conflict.
 
     Far out what a point misses is hidden by the rounding of its terms, and charged with large multipliers.
@@ -684,18 +659,16 @@ def refuse_far_point(
     ):
         return
     with Clock(SECONDS_IN_A_HURRY) as clock:
-        nearest = conflict(handed[0], clock)
-    if nearest is not None and nearest.proof is not None:
-        raise infeasible_error(instance, nearest, nearest.proof, handed[1])
+        nearest = conflict(instance, clock)
+    if nearest is not None and nearest.reach:
+        raise infeasible_error(instance, nearest)
 
 
-def _unproved_error(
-    instance: Instance, scaling: Scaling, solver: str, last: Point, nearest: Probe | None
-) -> SolverError:
+def _unproved_error(instance: Instance, solver: str, last: Point, nearest: Probe | None) -> SolverError:
     """The solver says infeasible, and the elastic program does not prove it."""
     name, close = instance.program.name, ""
     if nearest is not None:
-        point = candidate(instance, scaling.undone(nearest.point, {})[0])
+        point = candidate(instance, {d.name: nearest.point[d.name] for d in instance.program.choose})
         close = f"; the nearest point misses constraints by up to {point.after:.1e}, relatively"
         if point.after <= FEASIBLE and not np.isfinite(point.objective):
             return infinite_objective_error(instance, solver, last.raw, point)

@@ -29,20 +29,34 @@ def program(choose: str, objective: str, line: str = "", sense: str = "minimize"
 
 def test_what_gets_better_without_end(subtests: pytest.Subtests) -> None:
     number = r"-?[0-9.e+-]+"
-    for choose, objective, line, sense, way, cap in [
-        ("X: psd[n, n]", TRACE, "", "minimize", "'X' growing", "diag(X) <= 1"),
-        ("X: psd[n, n]", TRACE, "s: diag(X) >= 1", "minimize", "'X' growing", "diag(X) <= 1"),
-        ("t: scalar", "exp(t)", "", "minimize", "'t' falling", "t >= 0"),
-        ("x: vector[n] >= 0", "1 / sum(x)", "", "minimize", "'x' growing", "x <= 1"),
-        ("x: vector[n] >= 0", "sum(log(x))", "s: sum(x) >= 1", "maximize", "'x' growing", "x <= 1"),
+    zero = ", and never below 0"
+    for choose, objective, line, sense, way, cap, end in [
+        ("X: psd[n, n]", TRACE, "", "minimize", "'X' growing", "diag(X) <= 1", zero),
+        ("X: psd[n, n]", TRACE, "s: diag(X) >= 1", "minimize", "'X' growing", "diag(X) <= 1", zero),
+        ("t: scalar", "exp(t)", "", "minimize", "'t' falling", "t >= 0", zero),
+        ("t: scalar\n    u: scalar", "exp(t) + 0 * u", "", "minimize", "'t' falling", "t >= 0", zero),
+        ("t: scalar", "-exp(t)", "", "maximize", "'t' falling", "t >= 0", ", and never above 0"),
+        ("x: vector[n]", "sum(logistic(W @ x))", "", "minimize", "'x' falling", "x >= 0", zero),
+        ("x: vector[n] >= 0", "1 / sum(x)", "", "minimize", "'x' growing", "x <= 1", zero),
+        ("x: vector[n] >= 0", "sum(log(x))", "s: sum(x) >= 1", "maximize", "'x' growing", "x <= 1", ""),
+        (
+            "x: scalar\n    y: scalar",
+            "1e-130 * x**2 - x + 0 * y",
+            "s: x >= 0",
+            "minimize",
+            "'x' growing",
+            "x <= 1",
+            "",
+        ),
     ]:
         with subtests.test(objective=objective, line=line):
             with pytest.raises(SolverError) as error:
                 solve(W, program(choose, objective, line, sense))
             moves = "falls" if sense == "minimize" else "rises"
             assert re.fullmatch(
-                rf"'t' seems to have no optimum: every constraint holds with {way}, while the objective {moves} "
-                rf"from {number} to {number} \(followed to entries of [1-9]e\+\d+\)\n"
+                rf"'t' seems to have no optimum{' that is attained' * bool(end)}, or one with entries beyond "
+                rf"[1-9]e\+\d+: every constraint holds with {way}, while the objective {moves} "
+                rf"from {number} to {number}{end}\n"
                 rf"  add a constraint such as {re.escape(cap)}, or check the sign of the objective and which way "
                 "round the constraints are",
                 str(error.value),

@@ -13,15 +13,15 @@ import pytest
 from edited_programs import without_reach
 
 from mmopt import Program, SolverError, Workload, solve
-from mmopt.compiler import Scaling, bind, scale
+from mmopt.compiler import bind, scale
 from mmopt.driver.why_no_solution import (
     Probe,
-    Proof,
     conflict,
     explain_failure,
     find_growth,
     infeasible_error,
     relaxed,
+    singular_error,
 )
 from mmopt.language import check, worst
 from mmopt.reasons_to_stop import Stop
@@ -67,11 +67,11 @@ subject to
 strategy
     factor(X) norm 2
 """
+HOLDS = "every constraint holds with"
 PREFIX = np.tri(4)
 WORKLOAD = Workload.from_matrix(PREFIX, targets=1.0)
 PROOF = re.compile(
-    r"  proved by multipliers with a residual of \de-\d\d(, for points whose entries and values of atoms are "
-    r"at most \de\+\d\d)?"
+    r"  proved by multipliers((, of these lines alone)?, for points whose entries are at most \de\+\d\d)?"
 )
 
 
@@ -198,11 +198,11 @@ def test_a_named_conflict_has_no_line_of_another() -> None:
             "  relax one of them or leave it out; other lines may conflict, too (the nearest"
         )
     for kept, is_one in ((lines[:2], False), (lines[1:3], False), (lines[:3:2], False), (lines[:3], True)):
-        instance, scaling = scale(bind(Program.parse(vector(*kept)), WORKLOAD))
+        instance = bind(Program.parse(vector(*kept)), WORKLOAD)
         nearest = conflict(instance, Clock(60.0))
-        assert nearest is not None and (nearest.proof is not None, nearest.is_minimal) == (is_one, is_one)
-    assert nearest is not None and nearest.proof is not None
-    early = infeasible_error(instance, replace(nearest, is_minimal=False), nearest.proof, scaling)
+        assert nearest is not None and (nearest.reach > 0, nearest.is_minimal) == (is_one, is_one)
+    assert nearest is not None
+    early = infeasible_error(instance, replace(nearest, is_minimal=False))
     assert "\n  relax some of them or leave them out (the nearest" in str(early)
 
 
@@ -231,9 +231,8 @@ def test_unbounded(subtests: pytest.Subtests) -> None:
     ]:
         with subtests.test(names):
             first, hint = refusal(text, solver=solver)
-            start = f"'own' seems to have no optimum: every constraint holds with {names}, while "
-            way = rf"the objective {moves} from {amount} to {amount} \(followed to entries of \de\+\d+\)"
-            assert re.fullmatch(re.escape(start) + way, first)
+            start = rf"'own' seems to have no optimum, or one with entries beyond \de\+\d+: {HOLDS} {names}, "
+            assert re.fullmatch(rf"{start}while the objective {moves} from {amount} to {amount}", first)
             assert hint == (
                 f"  add a constraint such as {cap}, or check the sign of the objective and which way round "
                 "the constraints are"
@@ -388,20 +387,21 @@ def test_without_slack_a_relaxed_line_says_the_same(rng: np.random.Generator) ->
 
 @pytest.mark.quick
 def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
-    """In the program's own unit; beyond, rounding of what is large may hide a point."""
+    """All lines together may reach further than those that are named."""
     head = "program own\ngiven\n    u: vector[m]\nchoose\n    x: vector[m]\n"
     program = check(Program.parse(f"{head}minimize\n    sum(x)\nsubject to\n    top: x <= u\n"))
     instance = bind(program, Workload.from_matrix(np.eye(1)), {"u": np.array([0.99, -1e6])})
-    for residual, unit, far in [(7e-14, 1.0, "1e+13"), (7e-14, 1e-6, "1e+07"), (0.0, 1.0, "")]:
-        with subtests.test(residual=residual, unit=unit):
-            proof = Proof(1.0, residual, 1.0)
-            nearest = Probe(("top",), 1.0, {"x": np.array([0.0, -1e6])}, proof, {})
-            limit = far and f" with numbers up to {far}"
-            reach = far and f", for points whose entries and values of atoms are at most {far}"
-            scaling = Scaling({"x": unit}, {"top": 1.0}, 1.0, {})
-            assert str(infeasible_error(instance, nearest, proof, scaling)).splitlines()[::2] == [
-                f"'own' has no feasible point{limit}: 'top' cannot hold",
-                f"  proved by multipliers with a residual of {residual:.0e}{reach}",
+    for of_all, alone, up_to, for_points in [
+        (1.5e13, 1.49e7, " with numbers up to 1e+13", ", for points whose entries are at most 1e+07"),
+        (np.inf, 1.99e7, "", ", of these lines alone, for points whose entries are at most 1e+07"),
+        (np.inf, np.inf, "", ""),
+    ]:
+        with subtests.test(of_all=of_all, alone=alone):
+            point = {"x": np.array([0.0, -1e6])}
+            nearest = Probe(("top",), 1.0, point, alone, {}, reach_of_all=of_all)
+            assert str(infeasible_error(instance, nearest)).splitlines()[::2] == [
+                f"'own' has no feasible point{up_to}: 'top' cannot hold",
+                f"  proved by multipliers{for_points}",
             ]
 
 
@@ -463,8 +463,9 @@ CURVES = {
 def test_growth_along_a_curve_is_named(case: str) -> None:
     chosen, objective, line, moving, cap = CURVES[case]
     first, hint = refusal(PLAIN.format(chosen=chosen, objective=objective, lines=line))
-    grows = f"every constraint holds with {moving}, while the objective falls from -"
-    assert first.startswith(f"'own' seems to have no optimum: {grows}") and cap in hint
+    grows = rf"{HOLDS} {moving}, while the objective falls from -"
+    assert re.match(rf"'own' seems to have no optimum, or one with entries beyond \de\+\d+: {grows}", first)
+    assert cap in hint
 
 
 # Least values that are reached, or approached, by points without end.
@@ -530,3 +531,32 @@ def test_a_design_with_dependent_rows_says_which(objective: str) -> None:
     # Small units are no dependence.
     independent = np.diag([1.0, 1e-7, 1e4]) @ rows
     assert solve(Workload.from_matrix(independent), Program.parse(text)).status.feasible
+
+
+NEXT_TO_DEPENDENT = (
+    [[67108865, 67108864], [67108864, 67108863]],
+    [[1, 0], [1, 1e-17]],
+    [[0.1, 0.7], [0.3, 2.1]],
+)
+FAR_APART = ([[1e154, 1e154], [1, -1]], [[1e200, 0], [0, 1e200]], [[1e-200, 0], [0, 1]])
+
+
+def test_rows_are_said_to_be_dependent_only_where_they_are() -> None:
+    """Proved in fractions: 0.7 / 0.1 is not 2.1 / 0.3, nor a determinant of -1 next to 0."""
+    program = Program.parse(DESIGN.format(sense="maximize", objective="logdet(V @ diag(d) @ V.T)"))
+    for rows in NEXT_TO_DEPENDENT:
+        first, _, _, hint = str(singular_error(bind(program, Workload.from_matrix(rows)))).splitlines()
+        assert "can hardly be computed: the 2 rows of 'V' have rank 1 numerically, and row " in first
+        assert hint.endswith("row_basis(V) spans the same numerically, with 1 rows")
+    for rows in FAR_APART:
+        given = program_with_given(rows)
+        assert singular_error(given) is None
+    exact = str(singular_error(program_with_given([[1e200, 3e200], [1e-100, 3e-100]])))
+    assert "has no finite value, whatever is chosen: the 2 rows of 'V' have rank 1, and row " in exact
+
+
+def program_with_given(rows: Any) -> Any:
+    """The design at rows that the caller passes."""
+    text = DESIGN.format(sense="maximize", objective="logdet(V @ diag(d) @ V.T)")
+    program = Program.parse(text.replace(" = workload.matrix", ""))
+    return bind(program, WORKLOAD, {"V": np.array(rows, dtype=float)})

@@ -1,127 +1,214 @@
-"""Multipliers prove what weak duality says, once moved into the dual cone, and nothing else.
+"""No point is excluded that keeps the lines exactly, whatever cancels in them; what is excluded is proved.
 
 Guards driver/why_no_solution.py in its proofs.
 """
 
-from types import SimpleNamespace
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+import scipy.linalg
 
-from mmopt.driver import why_no_solution
-from mmopt.driver.why_no_solution import natural_sizes, prove
-from mmopt.solvers import Vectors
+from mmopt import Program, Workload
+from mmopt.compiler import bind
+from mmopt.driver.judge.derived_bound import LineBounds
+from mmopt.driver.why_no_solution import (
+    Probe,
+    conflict,
+    elastic_form,
+    excludes,
+    lines_at_no_slack,
+    origin,
+    probe,
+)
+from mmopt.errors import SolverError
+from mmopt.solvers import Clock
+
+WORKLOAD = Workload.from_matrix(np.eye(2))
 
 
-def vectors(a: Any, b: Any, c: Any, y: Any, solver: str = "SCS", **dims: Any) -> Vectors:
-    cones = SimpleNamespace(
-        **{"zero": 0, "nonneg": 0, "soc": [], "psd": [], "exp": 0, "p3d": [], "pnd": [], **dims}
+def conflict_of(chosen: str, *lines: str, given: str = "", let: str = "", **givens: Any) -> Probe | None:
+    parts = {"given": given, "let": let, "choose": chosen, "minimize": "0 * sum(x)", "subject to": lines}
+    rows = [(head, [body] if isinstance(body, str) else body) for head, body in parts.items() if body]
+    text = "".join(f"{head}\n" + "".join(f"    {row}\n" for row in body) for head, body in rows)
+    return conflict(bind(Program.parse(f"program t\n{text}"), WORKLOAD, givens), Clock(60.0))
+
+
+# Of every cone: a line, and another, with a limit up to which both hold and one above which they do not.
+LINES = {
+    "nonnegative": ("x: vector[3]", "sum(x) <= 3", "x >= {}", 1.0),
+    "second-order": ("x: vector[3]", "norm(x) <= 1", "sum(x) >= {}", 3**0.5),
+    "powers": ("x: vector[3]", "sum(x**4) <= 3", "sum(x) >= {}", 3.0),
+    "psd": ("x: psd[3, 3]", "trace(inv(x)) <= 1", "-trace(x) >= {}", -9.0),
+    "exponential": ("x: scalar", "exp(x) <= 1", "x >= {}", 0.0),
+    "logarithm": ("x: scalar", "x <= 5", "log(x) >= {}", np.log(5)),
+    "logsumexp": ("x: vector[3]", "logsumexp(x) <= 0", "sum(x) >= {}", -3 * np.log(3)),
+    "entropy": ("x: vector[3]", "sum(x) == 1", "sum(entropy(x)) >= {}", np.log(3)),
+    "largest entry": ("x: vector[3]", "max(x) <= 1", "sum(x) >= {}", 3.0),
+    "largest eigenvalue": ("x: psd[3, 3]", "lambda_max(x) <= 1", "trace(x) >= {}", 3.0),
+    "determinant": ("x: psd[3, 3]", "trace(x) <= 3", "logdet(x) >= {}", 0.0),
+}
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("case", LINES)
+def test_conflicts_are_proved_and_others_are_not(case: str) -> None:
+    chosen, first, second, limit = LINES[case]
+    for room, is_conflict in ((1e-2, True), (-1e-2, False)):
+        nearest = conflict_of(chosen, f"a: {first}", f"b: {second}".format(limit + room))
+        assert nearest is not None and (nearest.reach > 0) is is_conflict
+        assert not is_conflict or nearest.reach_of_all > 1e6
+
+
+def test_a_conflict_at_a_kink_is_proved_by_slopes() -> None:
+    """The nearest point is 0, where a norm has more slopes than one."""
+    nearest = conflict_of("x: vector[3]", "a: norm(x) + 0.5 * x[0] - 0.3 * x[1] <= -0.5", "b: sum(x) >= -9")
+    assert nearest is not None and nearest.names == ("a",) and nearest.reach > 0
+
+
+def lines_of(chosen: str, *lines: str) -> LineBounds:
+    """The lines, a and b …, of a program at no slack, near 0."""
+    text = "".join(f"    {name}: {line}\n" for name, line in zip("ab", lines, strict=False))
+    program = Program.parse(f"program t\nchoose\n    {chosen}\nminimize\n    0 * sum(x)\nsubject to\n{text}")
+    elastic = elastic_form(bind(program, WORKLOAD), ["a", "b"])
+    assert elastic is not None
+    return lines_at_no_slack(elastic, origin(elastic))
+
+
+@pytest.mark.quick
+def test_how_far_multipliers_exclude_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left of s <= 1 and 1 <= s / 2, s a sum, is -0.001 s <= -1.002, which holds from entries of 501 on."""
+    monkeypatch.setattr("mmopt.driver.judge.derived_bound.without_remainder", lambda *_: None)
+    lines = lines_of("x: vector[2]", "x[0] + x[1] <= 1", "x[0] + x[1] >= 2")
+    for a, b, far, is_excluded in [
+        (1.0, 2.0, np.inf, False),  # as 2 / 2 is known up to rounding only
+        (1.0, 2.0, 1e14, True),
+        (1e-9, 2e-9, 1e14, True),
+        (1.0, 2.002, 500.0, True),
+        (1.0, 2.002, 502.0, False),
+        (1.0, 0.0, 1.5, False),
+        (0.0, 1.0, 0.99, True),
+        (0.0, 1.0, 1.01, False),
+        (-1.0, -2.0, 1e3, False),
+        (0.0, 0.0, 1e3, False),
+    ]:
+        multipliers = {"a": np.array([a]), "b": np.array([b])}
+        if lines.nodes.shapes_of_multipliers()["a"] == ():
+            multipliers = {name: y[0] for name, y in multipliers.items()}
+        assert excludes(lines, far, multipliers, {}) is is_excluded, (a, b, far)
+
+
+def test_no_multipliers_exclude_a_point(rng: np.random.Generator) -> None:
+    forms = {
+        "x: vector[2]": ("norm(x - 3) + max(x) <= 4", "x[0] + 1e3 * x[1] >= 3003"),
+        "x: psd[2, 2]": ("logdet(x) >= 0", "x << 1.001 * eye(2)"),
+    }
+    for chosen, both in forms.items():
+        lines = lines_of(chosen, *both)
+        shapes = lines.nodes.shapes_of_multipliers()
+        for _ in range(50):
+            multipliers = {
+                name: 10.0 ** rng.uniform(-3, 3) * (np.eye(2) if shape == (2, 2) else rng.normal(size=shape))
+                for name, shape in shapes.items()
+            }
+            assert not excludes(lines, 10.0 ** rng.uniform(1, 9), multipliers, {})
+
+
+def test_ranges_make_a_proof_unconditional() -> None:
+    for sign, is_limited in ((" >= 0", False), ("", True)):
+        nearest = conflict_of(f"x: vector[3]{sign}", "a: 0.1 * x[0] + 0.3 * sum(x) >= 1", "b: sum(x) <= 1")
+        assert nearest is None or np.isinf(nearest.reach) or is_limited
+
+
+def test_what_cancels_excludes_no_point(subtests: pytest.Subtests) -> None:
+    """Each has a point in exact arithmetic, and none in floats."""
+    huge, x = np.array(1e16), "x: scalar >= 0"
+    for lines, parts in [
+        (("a: k * x + x - k * x >= 1", "b: x <= 1.5"), {"given": "k: scalar >= 0", "k": huge}),
+        (("a: x >= k + 3 - k", "b: x <= 3.5"), {"given": "k: scalar", "k": huge}),
+        (("a: x >= c", "b: x <= 3.5"), {"given": "k: scalar", "let": "c = k + 3 - k", "k": huge}),
+        (
+            ("a: sum(A @ x) >= 3e-14", "b: x <= 2"),
+            {"given": "A: matrix[m, 1]", "A": np.array([[1e3], [3e-14], [-1e3]])},
+        ),
+    ]:
+        with subtests.test(lines[0]):
+            nearest = conflict_of("x: vector[1] >= 0" if "A" in parts else x, *lines, **parts)
+            assert nearest is None or nearest.reach == 0.0
+    # A let of which the float is off by more than the room that its ball shows.
+    h, e = scipy.linalg.hilbert(9), np.array([1.0, 2, 3, 1, 2, 3, 1, 2, 3])
+    given = "h: psd[n, n]\n    e: vector[n]\n    s: scalar"
+    program = {"given": given, "let": "c = e @ inv(h) @ e / s", "h": h, "e": e}
+    exact = _quadratic(h, e)
+    for s in (float(exact), float(exact) * (1 - 1e-3)):
+        nearest = conflict_of(
+            x, "a: x >= c", f"b: x <= {float(exact / Fraction(s))!r}", s=np.array(s), **program
+        )
+        assert nearest is None or nearest.reach == 0.0
+
+
+def _quadratic(h: np.ndarray, e: np.ndarray) -> Fraction:
+    """e @ inv(h) @ e in fractions."""
+    rows = [[*map(Fraction, row), Fraction(last)] for row, last in zip(h.tolist(), e.tolist(), strict=True)]
+    for i, pivot in enumerate(rows):
+        for other in rows:
+            if other is not pivot:
+                factor = other[i] / pivot[i]
+                other[:] = [a - factor * b for a, b in zip(other, pivot, strict=True)]
+    return sum(
+        (Fraction(v) * row[-1] / row[i] for i, (v, row) in enumerate(zip(e, rows, strict=True))), Fraction(0)
     )
-    data = {"A": sp.csc_array(np.array(a, dtype=float)), "b": np.array(b, dtype=float), "c": np.array(c)}
-    handed = SimpleNamespace(data=data, cones=cones, solver=solver)
-    return Vectors(handed, np.zeros(len(c)), np.array(y, dtype=float))
 
 
-def test_a_ray_of_farkas() -> None:
-    """x <= 1 and -x <= -2."""
-    found = prove(vectors([[1], [-1]], [1, -2], [0.0], [1, 1], nonneg=2))
-    assert found is not None
-    assert found.value == pytest.approx(1.0) and found.residual < 1e-14 and found.radius == 1 / found.residual
+def _has_point(rows: list[list[Fraction]]) -> bool:
+    """Whether some x has r[0] x₀ + … <= r[-1] for all rows, by Fourier's and Motzkin's elimination."""
+    for _ in range(len(rows[0]) - 1):
+        keep, low, high = ([r[1:] for r in rows if (r[0] > 0) - (r[0] < 0) == s] for s in (0, -1, 1))
+        sizes = {s: [abs(r[0]) for r in rows if s * r[0] > 0] for s in (-1, 1)}
+        pairs = product(zip(low, sizes[-1], strict=True), zip(high, sizes[1], strict=True))
+        rows = keep + [[v / a + w / b for v, w in zip(r, q, strict=True)] for (r, a), (q, b) in pairs]
+        if not rows:
+            return True
+    return all(r[0] >= 0 for r in rows)
 
 
-def test_a_residual_limits_the_reach() -> None:
-    found = prove(vectors([[1], [-1]], [1, -2], [0.0], [1, 1.001], nonneg=2))
-    assert found is not None
-    assert found.radius == pytest.approx(1.002 / 1e-3, rel=1e-6)
-    # The sum of the rows, -0.001 x <= -1.002, holds from there on.
-    assert -1e-3 * found.radius == pytest.approx(-1.002, rel=1e-6)
+@pytest.mark.some(40)
+@pytest.mark.parametrize("number", range(240))
+def test_no_law_of_small_programs_is_broken(number: int) -> None:
+    """Random lines of odd scales that nearly cancel: a conflict in words is one in fractions."""
+    rng = np.random.default_rng(number)
+    n, cancels = int(rng.integers(1, 3)), rng.random() < 0.4
+    m = n if cancels else int(rng.integers(2, 5))
+    a = np.round(rng.normal(size=(m, n)), 1) * 10.0 ** rng.integers(-9, 10, size=(m, 1))
+    b = a @ rng.normal(size=n)
+    if rng.random() < 0.7:  # two lines that are next to opposite
+        a[-1], b[-1] = -a[0], -b[0] * (1 + rng.choice([0.0, 1e-16, -1e-16, 1e-9, -1e-9, -1e-2]))
+    big = float(10.0 ** rng.integers(0, 17))
+    left = "k * x + A @ x - k * x" if cancels else "A @ x"
+    given = (
+        "A: matrix[n, n]\n    b: vector[n]\n    k: scalar" if cancels else "A: matrix[m, n]\n    b: vector[m]"
+    )
+    parts = {"A": a, "b": b} | ({"k": np.array(big)} if cancels else {})
+    try:
+        nearest = conflict_of(
+            "x: vector[n]" + " >= 0" * (number % 2), f"a: {left} <= b", given=given, **parts
+        )
+    except SolverError:
+        return
+    rows = [[*map(Fraction, row), Fraction(end)] for row, end in zip(a.tolist(), b.tolist(), strict=True)]
+    rows += [[Fraction(-int(i == j)) for j in range(n)] + [Fraction(0)] for i in range(n * (number % 2))]
+    if nearest is not None and nearest.reach_of_all:
+        limit = nearest.reach_of_all
+        box = [
+            [Fraction(s * int(i == j)) for j in range(n)] + [Fraction(limit)]
+            for i in range(n * bool(np.isfinite(limit)))
+            for s in (1, -1)
+        ]
+        assert not _has_point(rows + box)
 
 
-def test_the_residuals_of_all_unknowns_count() -> None:
-    """x + y <= 1 and -x - y <= -2: what 1 and 1.001 of them leave, 0.001 of each, adds up."""
-    found = prove(vectors([[1, 1], [-1, -1]], [1, -2], [0.0, 0.0], [1, 1.001], nonneg=2))
-    assert found is not None and found.radius == pytest.approx(1.002 / 2e-3, rel=1e-6)
-
-
-def test_what_proves_nothing(subtests: pytest.Subtests) -> None:
-    """Negative multipliers are clipped; those of one row alone leave x free or give no sign."""
-    for y in [[-1, -1], [1, 0], [0, 1], [0, 0]]:
-        with subtests.test(y=y):
-            found = prove(vectors([[1], [-1]], [1, -2], [0.0], y, nonneg=2))
-            assert found is None or found.radius <= 2.0
-
-
-@pytest.mark.quick
-def test_a_lower_bound_on_the_cost() -> None:
-    """minimize x subject to -x <= -3."""
-    found = prove(vectors([[-1]], [-3], [1.0], [1], nonneg=1))
-    assert found is not None and found.value == pytest.approx(3.0) and found.value < 3.0
-
-
-@pytest.mark.quick
-def test_a_psd_cone(rng: np.random.Generator) -> None:
-    """The triangle of -M = M(x) with M positive definite is in no psd cone: y = any psd matrix shows it."""
-    for solver in ["SCS", "CLARABEL"]:
-        index = np.tril_indices(3) if solver == "CLARABEL" else np.triu_indices(3)
-        weight = np.where(index[0] == index[1], 1.0, np.sqrt(2.0))
-        root = rng.normal(size=(3, 3))
-        b = -(root @ root.T + np.eye(3))[index] * weight
-        other = rng.normal(size=(3, 3))
-        y = (other @ other.T)[index] * weight
-        found = prove(vectors(np.zeros((6, 1)), b, [0.0], y, solver, psd=[3]))
-        assert found is not None and found.radius == np.inf
-        assert found.value >= -float(b @ y) * (1 - 1e-12)
-        # A feasible s = diag(1, 1, 5): the negative eigenvalue of y is clipped before it is believed.
-        s, wrong = (np.diag([1.0, 1.0, sign * 5.0])[index] * weight for sign in (1, -1))
-        assert -float(s @ wrong) > 0
-        assert prove(vectors(np.zeros((6, 1)), s, [0.0], wrong, solver, psd=[3])) is None
-
-
-def test_a_second_order_cone_is_widened() -> None:
-    """s = (0, 1, 0) is not in the cone; y = (1, -1, 0) shows it, y = (0, -1, 0) after it is widened."""
-    for first in (1.0, 0.0):
-        found = prove(vectors(np.zeros((3, 1)), [0, 1, 0], [0.0], [first, -1, 0], soc=[3]))
-        assert found is not None and found.value == pytest.approx(1.0)
-    assert prove(vectors(np.zeros((3, 1)), [2, 1, 0], [0.0], [0, -1, 0], soc=[3])) is None
-
-
-def test_other_cones_are_not_read() -> None:
-    assert prove(vectors([[1.0]] * 3, [1, 1, 1], [0.0], [1, 1, 1], exp=1)) is None
-
-
-def test_natural_sizes() -> None:
-    """1e-12 x >= 1, x = 1e-3 z: x is near 1e12 and z near 1e15."""
-    a = sp.csc_array(np.array([[-1e-12, 0.0, 0.0], [1.0, -1e-3, 0.0]]))
-    sizes = natural_sizes(a, np.array([-1.0, 0.0]), np.zeros(3, dtype=bool))
-    assert sizes[:2] == pytest.approx([1e12, 1e15], rel=1e-2)
-    assert sizes[2] == 1.0
-    alone = natural_sizes(a, np.array([-1.0, 0.0]), np.array([True, False, False]))
-    assert (alone >= 1.0).all() and alone[1] < 1e4
-
-
-def moved(y: np.ndarray, solver: str, **dims: Any) -> np.ndarray:
-    none = {"zero": 0, "nonneg": 0, "soc": [], "psd": [], "exp": 0, "p3d": [], "pnd": []}
-    handed = SimpleNamespace(cones=SimpleNamespace(**{**none, **dims}), solver=solver)
-    found = why_no_solution._inside(Vectors(handed, np.zeros(0), y))
-    assert found is not None
-    return found
-
-
-@pytest.mark.quick
-def test_every_part_is_in_its_cone(rng: np.random.Generator) -> None:
-    for solver in ["CLARABEL", "SCS"]:
-        for _ in range(20):
-            y = rng.normal(size=2 + 3 + 4 + 6)
-            found = moved(y, solver, zero=2, nonneg=3, soc=[4], psd=[3])
-            np.testing.assert_array_equal(found[:2], y[:2])
-            assert (found[2:5] >= 0).all()
-            assert found[5] >= np.linalg.norm(found[6:9])
-            entries = found[9:] / np.array([1, np.sqrt(2), 1, np.sqrt(2), np.sqrt(2), 1])
-            if solver == "SCS":
-                entries = found[9:] / np.array([1, np.sqrt(2), np.sqrt(2), 1, np.sqrt(2), 1])
-            matrix = np.zeros((3, 3))
-            matrix[np.tril_indices(3) if solver == "CLARABEL" else np.triu_indices(3)] = entries
-            matrix = matrix + np.triu(matrix, 1).T + np.tril(matrix, -1).T - 0.0
-            assert np.linalg.eigvalsh(matrix)[0] >= 0
+def test_a_probe_of_no_lines_is_none() -> None:
+    program = Program.parse("program t\nchoose\n    x: scalar\nminimize\n    x\nsubject to\n    a: x >= 1\n")
+    assert probe(bind(program, WORKLOAD), [], Clock(60.0)) is None

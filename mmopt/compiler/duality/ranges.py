@@ -709,13 +709,16 @@ def _farthest(
 ) -> tuple[Array | None, Array | None]:
     """The point farthest along ``goal`` that keeps all cuts, within ``reach`` of 0, and their multipliers.
 
-    None where the solver of linear programs has no such point.
+    None where the solver of linear programs has no such point, or a number overflows.
     """
     sizes = np.maximum(np.abs(rows.mid).max(axis=1, initial=0.0), TINY)
     slopes = rows.mid / sizes[:, None]
     slopes[np.abs(slopes) < LEAST_SLOPE] = 0.0
     limits = (None, None) if reach is None else (-reach, reach)
-    done = scipy.optimize.linprog(-goal, slopes, ends / sizes, bounds=limits, options={"presolve": False})
+    right = ends / sizes
+    if not (np.isfinite(slopes).all() and np.isfinite(right).all()):
+        return None, None
+    done = scipy.optimize.linprog(-goal, slopes, right, bounds=limits, options={"presolve": False})
     return (None, None) if done.status else (done.x, np.maximum(-done.ineqlin.marginals, 0.0) / sizes)
 
 

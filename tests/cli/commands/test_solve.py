@@ -118,7 +118,7 @@ def test_a_program_without_a_solution(files: Path, refused: Any) -> None:
         (
             "-trace(X)",
             "low: diag(X) >= 1",
-            "error: 'own' seems to have no optimum: every constraint holds with 'X' growing, ",
+            "error: 'own' seems to have no optimum, or one with entries beyond ",
         ),
     ):
         (files / "own.program").write_text(OWN.format(objective=objective, line=line), encoding="utf-8")
