@@ -120,3 +120,11 @@ def test_a_line_far_out_is_in_the_way(subtests: pytest.Subtests) -> None:
                 )
             except SolverError as error:
                 assert not re.search("seems|no feasible point", str(error)), error
+
+
+def test_a_point_that_rounding_alone_calls_feasible_is_no_solution() -> None:
+    """A hyperbola comes as near to its asymptote as one likes, and the bound is above such a point."""
+    text = "program t\nchoose\n    x: scalar\n    t: scalar\nminimize\n    t\n"
+    text += "subject to\n    branch: norm([[x], [1]], fro) <= t\n    asymptote: t == x\n"
+    with pytest.raises(SolverError, match="was not decided"):
+        solve([[1]], Program.parse(text))

@@ -31,7 +31,7 @@ from mmopt.driver.judge.score_and_meaning import (
     without_rounding,
 )
 from mmopt.driver.judge.total_error_bound import bound_in_form, error_bound
-from mmopt.errors import ContradictionError, SolverError
+from mmopt.errors import ContradictionError, SolverError, UndecidedError
 from mmopt.language import evaluate, shipped
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.numerics.arrays import Array
@@ -279,6 +279,7 @@ def understates_error(instance: Instance, point: Candidate) -> bool:
     )
 
 
+MOST_CHARGED = 0.1  # of the objective: what misses more than that, by rounding, is no solution
 MOST_ROWS = 1000  # of a history: a first-order method counts many more iterations
 
 
@@ -304,6 +305,7 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
     SolverError : a strategy that does not support the workload.
     ContradictionError : two figures that cannot both be right, such as a claimed bound above the objective of
         a feasible point.
+    UndecidedError : a point that counts as feasible far out, and is proved to be none.
     """
     started = time.monotonic()
     objective, bound, multipliers, warnings = (
@@ -319,9 +321,15 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
     derived, stop = ending.derived, ending.stop
     for limit, at in [(bound, multipliers), *([(derived.bound, derived.multipliers)] if derived else [])]:
         if refuted(objective, limit, program.sense):  # by weak duality, by no more than what the point misses
-            objective = charged(
-                instance, Candidate(variables, env, objective, 0.0, 0.0), at, rounded=True
-            ).objective
+            before, at_point = objective, Candidate(variables, env, objective, 0.0, 0.0)
+            objective = charged(instance, at_point, at, rounded=True).objective
+            if abs(objective - before) > MOST_CHARGED * max(1.0, abs(before)):
+                raise UndecidedError(
+                    f"whether '{program.name}' has a feasible point was not decided: the nearest one has an "
+                    f"objective of {before:.4g}, and what rounding hides of its misses is worth "
+                    f"{abs(objective - before):.2g}",
+                    hint="limit what is chosen, or take units in which the numbers are near 1",
+                )
             gap = gap_of(instance.checked, objective, limit)
             is_reached = gap is not None and gap <= float(options.get("tolerance") or 0.0)
             stop = Stop.MISSED if stop == Stop.REACHED and not is_reached else stop
