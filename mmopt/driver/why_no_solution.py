@@ -165,6 +165,8 @@ def proved_reach(elastic: Instance, values: Mapping[str, Array], point: Point, c
         lines = lines_at_no_slack(elastic, values)
         if lines.grade != "proved":
             return reach
+        if any((span.low > span.high).any() for span in lines.ranges.values()):
+            return np.inf  # the lines leave a variable no value
         sizes = [np.abs(v) for v in values.values()]
         # No entry of a point that keeps the lines is nearer to 0 than its range.
         sizes += [np.maximum(span.low, -span.high) for span in lines.ranges.values()]

@@ -39,6 +39,7 @@ def conflict_of(chosen: str, *lines: str, given: str = "", let: str = "", **give
 # Of every cone: a line, and another, with a limit up to which both hold and one above which they do not.
 LINES = {
     "nonnegative": ("x: vector[3]", "sum(x) <= 3", "x >= {}", 1.0),
+    "no range": ("x: vector[2] >= 0", "x[0] + x[1] <= 1", "x[0] + 2 * x[1] >= {}", 2.0),
     "second-order": ("x: vector[3]", "norm(x) <= 1", "sum(x) >= {}", 3**0.5),
     "powers": ("x: vector[3]", "sum(x**4) <= 3", "sum(x) >= {}", 3.0),
     "psd": ("x: psd[3, 3]", "trace(inv(x)) <= 1", "-trace(x) >= {}", -9.0),
