@@ -1,6 +1,6 @@
 """The way from a text to an answer as a tree: true for kernels, cones, rounds, parts, steps and factors.
 
-Guards trace_tree.py and run_solver.py (seconds of stages).
+Guards trace_tree.py, derived_bound.py (terms) and run_solver.py (seconds of stages).
 """
 
 import html
