@@ -77,13 +77,25 @@ def ended_after(seconds: float | None) -> AbstractContextManager[None]:
     return deadline(None if seconds is None else max(0.0, seconds - GRACE) / (1.0 + SHARE))
 
 
+LOADED: dict[str, float] = {}  # seconds of this process for what is loaded once, by its name
+
+
 @contextmanager
-def time_not_counted() -> Iterator[None]:
-    """Leave the time of the block out: a first import may take seconds that are not part of the work."""
-    started, current = time.monotonic(), _DEADLINE.get()
+def time_not_counted(what: str) -> Iterator[None]:
+    """Leave the time of the block out: a first import may take seconds that are not part of the work.
+
+    It is added up in ``LOADED``, under the name ``what``.
+    """
+    started, worked, current = time.monotonic(), working(), _DEADLINE.get()
     yield
+    LOADED[what] = LOADED.get(what, 0.0) + working() - worked  # not again what is loaded inside
     if current is not _NO_LIMIT:
         _DEADLINE.set(_Deadline(current.limit, current.started + time.monotonic() - started))
+
+
+def working() -> float:
+    """A clock in seconds that stands still while something is loaded."""
+    return time.monotonic() - sum(LOADED.values())
 
 
 def time_left() -> float:

@@ -1,6 +1,7 @@
 """The deadline: a block within it, one around it, and who asks."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_the_earlier_of_two_deadlines_holds(no_grace: None) -> None:
 
 
 def test_without_a_limit_there_is_none_to_move() -> None:
-    with limits.time_not_counted():
+    with limits.time_not_counted("nothing"):
         pass
     assert limits._DEADLINE.get() is limits._NO_LIMIT
 
@@ -39,11 +40,26 @@ def test_a_first_import_is_not_counted_by_any_deadline_around_it() -> None:
     for within in (None, 1e3, 1e9):
         with deadline(1e6):
             before = limits._DEADLINE.get()
-            with deadline(within), limits.time_not_counted():
+            with deadline(within), limits.time_not_counted("nothing"):
                 pass
             after = limits._DEADLINE.get()
             assert (after.limit, after.started > before.started) == (1e6, True)
         assert limits._DEADLINE.get() is limits._NO_LIMIT
+
+
+def test_what_is_loaded_inside_something_is_counted_once_and_as_no_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [10.0]
+    monkeypatch.setattr(limits, "LOADED", {})
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    assert limits.working() == 10.0
+    with limits.time_not_counted("outer"):
+        now[0] += 2.0
+        for seconds in (5.0, 1.0):
+            with limits.time_not_counted("inner"):
+                now[0] += seconds
+    assert limits.LOADED == {"inner": 6.0, "outer": 2.0} and limits.working() == 10.0
 
 
 def test_what_takes_too_long_before_there_is_a_point(no_grace: None) -> None:

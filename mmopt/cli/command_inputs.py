@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.cli.command_output import note
-from mmopt.driver.accepted_options_and_inputs import named_givens
+from mmopt.driver.accepted_options_and_inputs import named_givens, workload_for
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program
 from mmopt.numerics.arrays import Array, numbers
@@ -20,11 +20,19 @@ from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import SPARSE, SUFFIXES, read_array
 
 
-def read_request(path: str | Path, table: str | None = None) -> Request:
+def read_request(path: str | Path | None, table: str | None = None, *, program: str | None = None) -> Request:
     """The request in a workload file, about the ``table`` of a database where --table names one.
 
-    OptionError for a table in its place, without showing a line of it.
+    Without a file that of a ``program`` which needs no workload. OptionError for a table or a program in the
+    file's place, without showing a line of it.
     """
+    if path is None:
+        return Request(alone := workload_for(None, program), None, None, "no workload", alone.hash)
+    if Path(path).suffix == ".program":
+        raise OptionError(
+            f"'{path}' is a program, and a workload file (.yaml) is expected",
+            hint=f"name it with --program: mmopt solve [WORKLOAD] --program {path}",
+        )
     if Path(path).suffix.lower() in (".csv", ".tsv", ".parquet", ".duckdb", ".sqlite", ".db", ".gz"):
         raise OptionError(
             f"'{path}' looks like a table, and a workload file (.yaml) is expected",

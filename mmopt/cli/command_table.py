@@ -256,7 +256,13 @@ COMMANDS: Mapping[str, Command] = {
         At the file's privacy, where it has one: by default the strategy of least predicted error, of both
         noises. Ctrl-C ends the solve and gives the best certified point so far.
         """,
-        workload=WorkloadFile,
+        workload=Annotated[
+            Path | None,
+            typer.Argument(
+                metavar="[WORKLOAD]",
+                help="Workload file (YAML); none for a program without a workload's data.",
+            ),
+        ],
         program=ProgramName,
         given=Given,
         solver=SolverName,

@@ -276,7 +276,7 @@ class _Lowering:
 
 def lower(instance: Instance) -> Lowered:
     """Build the cvxpy problem of a (scaled) instance. Imports cvxpy, which takes a second or two."""
-    with time_not_counted():
+    with time_not_counted("cvxpy"):
         import cvxpy
 
     program, sizes = instance.program, instance.sizes()

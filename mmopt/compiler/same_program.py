@@ -17,6 +17,7 @@ from mmopt.language import Checked, Program, program_names, shipped
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.syntax.exact_rewriting import normal
 from mmopt.language.syntax.syntax_tree import Constraint, Expr, Multiplier, Name, Number
+from mmopt.limits import time_not_counted
 
 FLIPPED = {">=": "<=", "<<": ">>"}
 MOST_PERMUTED = 4  # constraints whose orders are all tried
@@ -171,6 +172,7 @@ def is_shipped(checked: Checked, *, meaning: bool = False) -> bool:
 
 
 @cache
+@time_not_counted("the shipped programs, to compare with")
 def _shipped_forms(meaning: bool) -> frozenset[Any]:
     """The ``_form`` of every shipped program."""
     return frozenset(_form(Program.load(name), meaning) for name in program_names())

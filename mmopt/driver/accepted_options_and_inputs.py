@@ -210,13 +210,18 @@ def workload_for(value: WorkloadLike | None, program: str | Path | Program | Non
     if value is not None:
         return value if isinstance(value, Workload) else as_workload(value)
     if program is None:
-        raise OptionError("neither a workload nor a program is given", hint="write solve(workload, program)")
+        raise OptionError(
+            "neither a workload nor a program is given",
+            hint="write solve(workload, program), or mmopt solve WORKLOAD",
+        )
     program = as_program(program)
     parsed = program if isinstance(program, Program) else Program.load(program)
-    if parsed.meaning.kind != "none" or any(d.source for d in parsed.givens):
+    needs = [f"'{d.name}' is {d.source}" for d in parsed.givens if d.source]
+    if parsed.meaning.kind != "none" or needs:
         raise WorkloadError(
-            f"'{parsed.name}' is solved for a workload, and none is given",
-            hint="the workload stands first: solve(workload, program)",
+            f"'{parsed.name}' is solved for a workload, and none is given: "
+            f"{', '.join(needs) or 'its solution is a strategy'}",
+            hint="the workload stands first: solve(workload, program), or mmopt solve WORKLOAD --program …",
         )
     return Workload.from_matrix([[1.0]])
 

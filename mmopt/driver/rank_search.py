@@ -34,7 +34,7 @@ from mmopt.language.check.names_and_relations import rank_line
 from mmopt.language.evaluate.constraint_misses import rank_residual
 from mmopt.language.syntax.program_sections import SEARCH
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
-from mmopt.limits import time_not_counted
+from mmopt.limits import time_not_counted, working
 from mmopt.numerics.arrays import Array
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
@@ -89,7 +89,7 @@ class Penalised:
 
 def penalised(instance: Instance) -> Penalised:
     """Scale the program, put the penalty into its objective, compile it."""
-    with time_not_counted():
+    with time_not_counted("cvxpy"):
         import cvxpy
 
     program = instance.program
@@ -158,6 +158,10 @@ def most_solves(instance: Instance, limits: Mapping[str, Any]) -> int:
     return int(starts) * rounds + bool(instance.program.multipliers)
 
 
+IN_ROUNDS = (
+    "objective: of the repaired point; penalty, residual and eigenvalues: of Z in the units of the solve; "
+    "D: in round 1 {}, in start 0 none, then the projector of the round before"
+)
 RANK_STARTS = 10
 LARGER = 3.0  # times the first weight: every second start begins so, as one alone may end near singular ones
 HALVED = 0.5  # where the residual does not fall below this part of the one before, the weight grows
@@ -181,6 +185,7 @@ class _RankSearch:
     best: Best
     last: Point = field(default_factory=lambda: Point({}, {}, 0, ""))
     history: list[dict[str, float]] = field(default_factory=list)
+    scoring: float = 0.0  # seconds
 
     @property
     def used(self) -> int | None:
@@ -225,7 +230,9 @@ class _RankSearch:
         self.history.append(row)
         if len(last.variables) < len(self.task.program.choose):
             return None
+        self.scoring -= self.clock.elapsed
         repaired = self.best.offer(*scaling.undone(last.variables, last.multipliers))
+        self.scoring += self.clock.elapsed
         z = problem.matrix(last.variables)
         row["residual"] = rank_residual(z, problem.rank)
         values = np.linalg.eigvalsh((z + z.T) / 2)[::-1]
@@ -310,7 +317,9 @@ def solve_rank(task: Task) -> Solution:
     once = predicted_round(instance, row)
     if min(once * times, chosen.time_limit) > SECONDS_TO_ANNOUNCE / 3:  # the factor of a forecast
         task.tell(row.name, 0.0, 0, np.nan, None, certified=False, predicted=once, solves=times)
+    began = working()
     problem = penalised(instance)
+    compiling = working() - began
     first = start
     with suppress(OptionError):  # a program that takes no strategy, or one with another number of rows
         first = start or adopt(instance, Strategy(np.eye(instance.workload.n), program.meaning.norm))
@@ -328,12 +337,24 @@ def solve_rank(task: Task) -> Solution:
                 parameters["penalty"] * (LARGER if number % 2 else 1.0),
                 problem.first_projector(start, [chosen.seed, number]),
             )
+        each = {
+            "compiling": compiling,
+            "cvxpy and solver": clock.elapsed - search.scoring,
+            "repair and score": search.scoring,
+        }
         search.best.stages.append(
-            solver_stage(instance, row, clock, search.last, {"compiling": clock.started - started})
-            | {"seconds": time.monotonic() - started}
+            solver_stage(instance, row, clock, search.last, each)
+            | {"seconds": working() - began}
             | {"iterations": search.used, "solves": len(search.history)}
+            | {"in rounds": IN_ROUNDS.format("the start's" if start else "at random")}
         )
     best, last = search.best, search.last
+    name = "by the start" if start else "by the identity, which no round betters"
+    best.stages += [
+        {"stage": "replaced", "name": name, "objective": one.objective}
+        for one in [offered]
+        if one is not None and best.uncharged is one
+    ]
     point = best.feasible_or_raise(
         clock,
         lambda: explain_failure(instance, (problem.scaled, problem.scaling), row.name, last, best.point),

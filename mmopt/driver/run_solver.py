@@ -31,6 +31,7 @@ from mmopt.driver.why_no_solution import explain_failure, refuse_far_point
 from mmopt.errors import Error, SolverError, UndecidedError
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import splits
+from mmopt.limits import LOADED
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import plain
 from mmopt.reasons_to_stop import Stop
@@ -256,7 +257,7 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         task.tell(row.name, 0.0, 0, float("nan"), None, certified=False, predicted=seconds)
     seconds_before = time.monotonic() - started
     scaled: tuple[Instance, Scaling] | None = None  # a kernel takes the instance as it is
-    derives_early, scaling, place = False, 0.0, len(best.stages)
+    derives_early, scaling, place, loaded = False, 0.0, len(best.stages), sum(LOADED.values())
     history: list[Row] = []
     reported = -math.inf
     with Clock(options.time_limit, compiling=not isinstance(row, Claim)) as clock:
@@ -300,9 +301,10 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
                 if best.gap <= options.tolerance or (clock.is_over and has_point):
                     break
         solved = clock.elapsed
-        each = {"scaling": scaling, "compiling": clock.handed_over - scaling} if scaled else {}
+        loading = sum(LOADED.values()) - loaded
+        each = {"scaling": scaling, "compiling": clock.handed_over - scaling - loading} if scaled else {}
         stage = solver_stage(instance, row, clock, last, each)
-        stage["seconds"] -= sum(float(later["seconds"] or 0.0) for later in best.stages[place:])
+        stage["seconds"] -= loading + sum(float(later["seconds"] or 0.0) for later in best.stages[place:])
         best.stages.insert(place, stage)
     assert last is not None
     stop, final = _reason_for_end(best, options, clock, last), last
@@ -320,6 +322,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     )
     if scaled and stop != Stop.REACHED and may_move(instance) and point is best.point:
         refuse_far_point(instance, point, best.uncharged)
+    by = f"by the baseline {baseline_name}" if baseline_name else "by a point of a diagnosis"
+    best.stages += [{"stage": "replaced", "name": by}] * (bool(baseline_name) or point is not solver_point)
     remarks = {
         f"the point of {row.name} misses lines; the nearest inside of all found is "
         f"{best.lost:.1e} off its objective": best.lost > options.tolerance,
@@ -367,8 +371,13 @@ def solver_stage(
             if instance.reads_workload
             else {}
         ),
-        **({"gets": "", **clock.handed} if is_conic else {}),
+        **(
+            {"gets": "", **clock.handed}
+            if isinstance(row, SolverRow)
+            else {"takes": f"the lines as they are, no cones: those of {row.program}; {row.kernel.method}"}
+        ),
         **{f"{name} took": seconds for name, seconds in (seconds_of or {}).items()},
+        **({"solving by its own clock took": clock.solving} if clock.solving else {}),
         "it says": None if last is None else last.raw,
         "iterations": None if last is None else last.iterations,
     }

@@ -42,7 +42,7 @@ from mmopt.language import Program, check, evaluate, evaluate_ball, program_name
 from mmopt.language.atoms.expression_types import LARGEST_DIM
 from mmopt.language.check.sections_after_constraints import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
-from mmopt.limits import deadline, require_memory, require_time
+from mmopt.limits import LOADED, deadline, require_memory, require_time, working
 from mmopt.numerics.component_arrays import plain
 from mmopt.numerics.linear_algebra import blas_threads
 from mmopt.numerics.outward import rounded
@@ -154,13 +154,13 @@ def solve(
         named = named_givens(givens, checked.written, workload)
         strategy = None if start is None else start_strategy(start, checked.written, workload, overrides)
         named = {**({} if strategy is None else row_parameter(checked.written, strategy)), **named}
-        planning = time.monotonic()
+        planning, loaded = working(), dict(LOADED)
         plan = plan_solve(checked, workload, named, reduce=reduce, solver=row)
         stages: tuple[Stage, ...] = (
             {"stage": "check", "seconds": began - started},
             {
                 "stage": "plan",
-                "seconds": time.monotonic() - planning,
+                "seconds": working() - planning,
                 "parts": len(plan.parts),
                 "columns of the largest matrix": n
                 if (n := plan.largest) < 2**53
@@ -170,7 +170,12 @@ def solve(
         point = None if strategy is None else adopt(plan.instance, strategy)
         with blas_threads(plan.largest, threads) if plan.split else nullcontext():
             solution = solve_task(Task(plan, row, overrides, progress, point, derive))
-            return with_total(replace(solution, stages=(*stages, *solution.stages)), started)
+            loading: Sequence[Stage] = [
+                {"stage": "loading", "name": f"{what}, once in a process", "seconds": seconds}
+                for what, total_seconds in LOADED.items()
+                if (seconds := total_seconds - loaded.get(what, 0.0)) >= 1e-3
+            ]
+            return with_total(replace(solution, stages=(*stages, *loading, *solution.stages)), started)
 
 
 def solve_task(task: Task) -> Solution:

@@ -50,7 +50,7 @@ from mmopt.driver.why_no_solution import (
     singular_error,
 )
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
-from mmopt.limits import time_left
+from mmopt.limits import time_left, working
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
@@ -191,7 +191,7 @@ def _solve_whole(task: Task) -> Solution:
     if not task.plan.split and (error := singular_error(task.instance)) is not None:
         raise error
     point, ending = _run_solvers(task)
-    solved = time.monotonic()
+    solved = working()
     # A bound of 0 may follow from a sign alone: no point need come near it.
     if ending.derived is None or not ending.derived.bound:
         _refuse_endless(task, point, ending.stop)
@@ -206,14 +206,18 @@ def _solve_whole(task: Task) -> Solution:
         )
         if better is None:
             break
-        point, ending = better, replace(ending, objective=better.objective, proved=better.proved)
+        by: Stage = {"stage": "replaced", "name": "by a point of a problem for a bound"}
+        point, ending = (
+            better,
+            replace(ending, objective=better.objective, proved=better.proved, stages=[*ending.stages, by]),
+        )
     is_bounded = derived.bound is not None or (derived.derived or Derived(None)).bound is not None
     # Two more solves are for programs whose solver struggled.
     if not is_bounded and derived.word.lower() not in ("solved", "optimal"):
         _refuse_endless(task, None, derived.stop)
     if task.derives:
         early = [stage for stage in derived.stages if stage["stage"] == "derive"]  # while the solver ran
-        seconds = time.monotonic() - solved + sum(float(stage["seconds"] or 0.0) for stage in early)
+        seconds = working() - solved + sum(float(stage["seconds"] or 0.0) for stage in early)
         kept = [stage for stage in derived.stages if stage["stage"] != "derive"]
         derived = replace(derived, stages=[*kept, {**DERIVE, "seconds": seconds}])
     return assemble_solution(task.instance, point.env, derived)

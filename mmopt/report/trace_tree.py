@@ -7,28 +7,33 @@ solution and what ``explain`` knows: nothing is solved here.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from rich.tree import Tree
 
 from mmopt.driver.judge.derived_bound import Derived
-from mmopt.driver.judge.score_and_meaning import multiplier_as_declared
-from mmopt.errors import SolverError
-from mmopt.language import Program, check
+from mmopt.driver.judge.score_and_meaning import multiplier_as_declared, named_multipliers
+from mmopt.errors import Error
+from mmopt.language import Program, check, evaluate, shipped
+from mmopt.language.check.infer_types import infer
+from mmopt.language.syntax.syntax_tree import Number
 from mmopt.language.typeset import plain_words
 from mmopt.numerics.component_arrays import Level, as_value, each_array
+from mmopt.proof.recheck import Recheck
 from mmopt.report.explain import explain
-from mmopt.report.explain.explained_facts import QUADRATIC, Facts, NodeFacts, plain_data
+from mmopt.report.explain.explained_facts import QUADRATIC, Facts, NodeFacts, formula_of, plain_data
 from mmopt.report.explain.explanation_text_and_latex import captured
 from mmopt.report.solution_recheck_and_history_tables import history_text
 from mmopt.report.table_style import bold, few, figure
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import few_steps, finite, levels
+from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
 
 __all__ = ["Trace", "trace", "trace_to_failure"]
@@ -47,6 +52,10 @@ SCALES = {"queries": "the norm of W / √n", "targets": "a privacy cost near 1"}
 UNNAMED = ("stage", "name", "seconds", "certified")  # of a stage, what is no line below it
 ENTRIES_SHOWN = 16  # of eigenvalues or of a direction; of more the first and the last
 MULTIPLIERS_SHOWN = 6  # of a line, one by one
+NO_OBJECTIVE = "no objective: no repaired point is feasible and has the error that it says"
+ROUNDS_SHOWN = (3, 2)  # of the best start, the first and the last
+MISSED = " (missed: of the size of a line's terms; moved: in the Frobenius norm, of the variable's)"
+ONE_CELL = Workload.from_matrix([[1.0]])  # of a program that is solved for no workload
 
 
 @dataclass(frozen=True)
@@ -89,9 +98,10 @@ def trace(solution: Solution, workload: WorkloadLike | None = None) -> Trace:
     ResultError : the workload is not that of the solution.
     """
     s, queries = solution, None if workload is None else as_workload(workload)
+    queries = ONE_CELL if queries is None and s.workload_hash == ONE_CELL.hash else queries
     rows: dict[Any, Mapping[str, Any]] = {row["stage"]: row for row in s.stages}
     figures = {name: value for name, value in s.summary().items() if name in FIGURES}
-    judged = tuple(_judged(name, text, figures, s) for name, text in s.rows() if name in JUDGED)
+    judged = tuple(_judged(name, text, figures, s, queries) for name, text in s.rows() if name in JUDGED)
     judge = Trace(
         "judge", "the text at the repaired point", rows.get("figures", {}).get("seconds"), judged, figures
     )
@@ -113,32 +123,40 @@ def trace(solution: Solution, workload: WorkloadLike | None = None) -> Trace:
 
 
 def trace_to_failure(
-    program: Program, workload: Workload, givens: Mapping[str, Any] | None, error: SolverError
+    program: str | Program, workload: Workload | None, givens: Mapping[str, Any] | None, error: Error
 ) -> Trace:
-    """The way from the text to what a solver would get, with the error in place of what follows."""
-    facts = explain(program, workload, givens)
-    compiled, cones = facts.compiled, []
-    if compiled is not None and compiled.sizes is not None:
-        cones = [
-            Trace(
-                c.kind,
-                f"{c.count:,} of size {c.size:,}, {c.origin}",
-                facts={"count": c.count, "size": c.size},
-            )
-            for c in compiled.sizes.cones
-        ]
-    reductions = compiled.reductions if compiled else ()
-    gets = plain_data(compiled.matrix) if compiled and compiled.matrix else {}
-    nodes = (
-        *_before_solving(program.text, facts, {}, reductions, "quadratic" if cones else ""),
-        *(
-            [Trace("solver", compiled.choice or compiled.refusal, None, tuple(cones), gets)]
-            if compiled
-            else []
-        ),
-        Trace("error", str(error)),
-    )
-    return Trace(program.name, f"{program.title or 'no title'}; no solution", None, nodes)
+    """The way from the text to what a solver would get, as far as it goes, and the error.
+
+    Of a program that cannot be read or whose names and shapes do not fit, the error alone.
+    """
+    failed = Trace("error", str(error))
+    try:
+        parsed = program if isinstance(program, Program) else Program.load(program)
+        facts = explain(parsed, workload, givens)
+    except Error:
+        return Trace(getattr(program, "name", str(program)), "no solution", None, (failed,))
+    solver = [
+        Trace(
+            "solver",
+            compiled.choice or compiled.refusal,
+            None,
+            tuple(
+                Trace(
+                    c.kind,
+                    f"{c.count:,} of size {c.size:,}, {c.origin}",
+                    facts={"count": c.count, "size": c.size},
+                )
+                for c in (compiled.sizes.cones if compiled.sizes else ())
+            ),
+            plain_data(compiled.matrix) or {},
+        )
+        for compiled in [facts.compiled]
+        if compiled
+    ]
+    gets = "quadratic" * bool(solver and solver[0].nodes)
+    reductions = facts.compiled.reductions if facts.compiled else ()
+    nodes = (*_before_solving(parsed.text, facts, {}, reductions, gets), *solver, failed)
+    return Trace(parsed.name, f"{parsed.title or 'no title'}; no solution", None, nodes)
 
 
 def _before_solving(
@@ -163,7 +181,7 @@ def _before_solving(
     if (compiled := facts.compiled) is not None:
         yield Trace(
             "instance",
-            f"{compiled.workload}; {', '.join(f'{name} = {size:,}' for name, size in compiled.dims)}",
+            "; ".join([compiled.workload, *(f"{name} = {size:,}" for name, size in compiled.dims)]),
             nodes=tuple(
                 Trace(g.name.plain, f"{g.shape}, {g.origin}: {g.figures}", facts=g.numbers)
                 for g in compiled.givens
@@ -182,14 +200,7 @@ def _lines(gets: str, facts: Facts) -> Iterator[Trace]:
     """
     handed = {h.name: h.how for h in facts.compiled.handed} if facts.compiled and gets else {}
     for line in facts.lines:
-        sides = [
-            Trace(
-                s.curvature,
-                f"{s.formula.plain}   {s.rule}",
-                facts={"curvature": s.curvature, "sign": s.sign or "any", "shape": s.shape, **_surveyed(s)},
-            )
-            for s in line.sides
-        ]
+        sides = [_node(side) for side in line.sides]
         # Another solver than the one that is explained may have got the objective in cones.
         cones = [
             Trace("handed over", words)
@@ -199,6 +210,20 @@ def _lines(gets: str, facts: Facts) -> Iterator[Trace]:
         yield Trace(line.name, line.formula.plain, None, (*sides, *cones))
     for name, how in handed.items():  # what is chosen
         yield Trace(name, "chosen", nodes=tuple(Trace("handed over", plain_words(words)) for words in how))
+
+
+def _node(node: NodeFacts, depth: int = 4) -> Trace:
+    """A node of an expression with those below it, down to a depth and to what is affine."""
+    parts = () if node.curvature in ("affine", "constant") else node.parts
+    below = [_node(part, depth - 1) for part in parts] if depth else [Trace("…")] * bool(parts)
+    words = ", ".join(filter(None, (node.shape, node.sign, node.rule)))
+    return Trace(
+        "to blame: " * node.blamed + node.curvature + " ⪯" * bool(node.order),
+        f"{node.formula.plain}   {words}",
+        None,
+        tuple(below),
+        {"curvature": node.curvature, "sign": node.sign or "any", "shape": node.shape, **_surveyed(node)},
+    )
 
 
 def _surveyed(*sides: NodeFacts) -> dict[str, Any]:
@@ -213,13 +238,56 @@ def _surveyed(*sides: NodeFacts) -> dict[str, Any]:
     }
 
 
-def _judged(name: str, text: str, figures: Mapping[str, Any], solution: Solution) -> Trace:
-    """A row of the judge with its figure; below a bound the multipliers from which it was computed."""
+def _judged(
+    name: str, text: str, figures: Mapping[str, Any], solution: Solution, queries: Workload | None
+) -> Trace:
+    """A row of the judge with its figure; below a bound what it was computed from, below a gap what it is."""
     key = {"total error": "error"}.get(name, name.replace(" ", "_"))
     facts = {one: value for one, value in figures.items() if one in (key, f"{key}_grade")}
     # One in factors is the product of theirs, each with multipliers of its own.
     is_bound = key in ("bound", "derived_bound") and facts.get(key) is not None and not solution.is_in_factors
-    return Trace(name, text, None, tuple(_multipliers(solution, facts[key]) if is_bound else ()), facts)
+    below: list[Trace] = []
+    if is_bound and facts[key] == solution.derived_bound:  # kept with it
+        below = [
+            Trace(
+                str(row["name"]),
+                ", ".join(
+                    f"{name} {_shown(name, value)}" for name, value in row.items() if name not in UNNAMED
+                ),
+                facts={name: finite(value) for name, value in row.items()},
+            )
+            for row in solution.stages
+            if row["stage"] == "term"
+        ]
+    elif is_bound:
+        below = [*_certificate(solution, queries)]
+    elif key == "gap":
+        ratio = "objective / bound - 1" if solution.sense == "minimize" else "bound / objective - 1"
+        asked_for = Trace("asked for", str(finite(solution.options.get("tolerance"))))
+        below = [Trace("is", solution.kind_of_gap or ratio), asked_for]
+    below += _multipliers(solution, facts[key]) if is_bound else ()
+    return Trace(name, text, None, tuple(below), facts)
+
+
+def _certificate(solution: Solution, queries: Workload | None) -> Iterator[Trace]:
+    """The numbers in the certificate of a bound at the multipliers, where the workload is known."""
+    s, checked = solution, check(Program.parse(solution.program_text))
+    if checked.program.bound == "l2_strategy" and isinstance(s.strategy, Strategy):
+        s = replace(s, givens={}, multipliers={"sensitivity": s.error_multipliers})
+        checked = shipped("l2_strategy")
+    if queries is None or (certificate := checked.program.certificate) is None:
+        return
+    work, parts = Recheck(s, queries), [certificate.expr]
+    for expr in parts:  # those below it are appended, and have their turn
+        parts += [part for part in getattr(expr, "args", ()) if infer(part, checked.scope).is_scalar]
+    if (instance := work.instance(checked)) is not None:  # its solution has the values by component
+        env = {**instance.env, **named_multipliers(instance, work.solution.multipliers)}
+        each = {
+            formula_of(expr, checked.scope).plain: float(evaluate(expr, env))
+            for expr in parts
+            if not isinstance(expr, Number)
+        }
+        yield from (Trace(formula, f"= {y:.10g}", facts={"value": y}) for formula, y in each.items())
 
 
 def _multipliers(solution: Solution, bound: float) -> Iterator[Trace]:
@@ -253,37 +321,57 @@ def _multipliers(solution: Solution, bound: float) -> Iterator[Trace]:
 def _stages(solution: Solution) -> Iterator[Trace]:
     """Every solver with what it got, every point, round and repair, in their order."""
     scales = ", ".join(
-        f"{name} ÷ {figure(value, 3)} ({SCALES[name]})" for name, value in solution.scaling.items()
+        f"{name} ÷ {figure(value, 3)} ({SCALES[name]})"
+        for name, value in solution.scaling.items()
+        if value != 1.0
     )
-    up = solution.sense == "minimize"
     for row in solution.stages:
-        if (stage := row["stage"]) not in ("check", "plan", "figures"):
+        if (stage := row["stage"]) not in ("check", "plan", "figures", "term"):
             facts: dict[str, Any] = {name: finite(value) for name, value in row.items()}
             handed = {name[5:]: value for name, value in facts.items() if name.startswith("gets ")}
             shown = {
-                name: _shown(name, value, up)
+                name: _shown(name, value)
                 for name, value in facts.items()
                 if name not in UNNAMED and name[5:] not in handed
             }
             words = facts.get("name") or ", ".join(f"{name} {text}" for name, text in shown.items())
             below: list[Trace] = []
             if stage in ("solver", "kernel"):
-                rounds = [one for one in solution.history if "certified" not in one]
                 scaled = {"scaling": scales} if stage == "solver" and scales else {}
                 below = [
                     *(
                         Trace(*pair, facts=handed if pair[0] == "gets" else {})
                         for pair in (scaled | shown).items()
                     ),
-                    *map(_round, rounds),
+                    *_rounds(solution),
                 ]
+            words += MISSED * (stage == "repair")
             yield Trace(str(stage), words, facts.get("seconds"), tuple(below), facts)
 
 
+def _rounds(solution: Solution) -> Iterator[Trace]:
+    """The rounds of a search by start: a line each, and of the best the first and the last rounds."""
+    sign = 1.0 if solution.sense == "minimize" else -1.0
+    searched = (row for row in solution.history if "certified" not in row)
+    starts = [[*rows] for _, rows in groupby(searched, key=lambda row: (row.get("part"), row.get("start")))]
+    reached = [
+        min((sign * row["objective"] if "objective" in row else np.inf) for row in rows) for rows in starts
+    ]
+    for rows, value in zip(starts, reached, strict=True):
+        below = [_round(row) for row in rows]
+        best = f"objective {figure(sign * value)} at best" if abs(value) < np.inf else NO_OBJECTIVE
+        words = f"{len(rows)} rounds, {best}; the last: {below[-1].words}"
+        if len(rows) > sum(ROUNDS_SHOWN):
+            below[ROUNDS_SHOWN[0] : -ROUNDS_SHOWN[1]] = [Trace("…", f"{len(rows) - sum(ROUNDS_SHOWN)} more")]
+        shown = tuple(below) * (value == min(reached))
+        yield Trace(f"start {rows[0]['start']}", words, None, shown, {"rounds": [dict(row) for row in rows]})
+
+
 def _round(row: Mapping[str, float | bool]) -> Trace:
-    """A round of a search, with the eigenvalues and the direction where it has these."""
+    """A round of a search, with the direction and the eigenvalues that came of it where it has these."""
     words = ", ".join(f"{name} {figure(value, 3)}" for name, value in row.items() if not name[-1].isdigit())
-    names = {"eigenvalue": "eigenvalue", "direction": "direction D, its upper triangle by rows"}
+    words += f", {NO_OBJECTIVE}" * ("residual" in row and "objective" not in row)
+    names = {"direction": "direction D, its upper triangle by rows", "eigenvalue": "eigenvalue"}
     entries = {
         shown: [figure(value, 3) for name, value in row.items() if name.startswith(f"{word} ")]
         for word, shown in names.items()
@@ -292,8 +380,10 @@ def _round(row: Mapping[str, float | bool]) -> Trace:
     return Trace("round", words, None, tuple(nodes), row)
 
 
-def _shown(name: str, value: float | str | None, up: bool) -> str:
-    """A figure of a stage; ``up``: an objective is rounded up, a bound down."""
+def _shown(name: str, value: float | str | None) -> str:
+    """A figure of a stage, to the nearest: the judge's alone are rounded to their safe side."""
     if isinstance(value, str) or value is None:
         return value or "-"
-    return f"{value:.3f} s" if name.endswith(" took") else history_text(name, value, up)
+    if name == "value":  # one to add up
+        return f"{value:.16g}"
+    return f"{value:.3f} s" if name.endswith(" took") else history_text(name, value, None)

@@ -163,9 +163,10 @@ class Solution(Charted, Reported):
         and bound are those of the best repaired point so far, by the program file; False where they are the
         solver's own count, which is not checked. For a search (classes rank and smooth) a row for each round:
         start, round, objective, and further columns of the class.
-    stages : a row for each stage of the solve, in its order: ``stage`` (check, plan, solver or kernel, point,
-        repair, derive, figures), ``seconds``, and what is known of it; ``part`` where reductions leave
-        several. ``mmopt.trace`` shows them.
+    stages : a row for each stage of the solve, in its order: ``stage`` (check, plan, loading, solver or
+        kernel, point, replaced, repair, derive, figures), ``seconds``, what is known of it; ``part`` where
+        reductions leave several; a row ``term`` for each number that a bound off the lines adds up from.
+        ``mmopt.trace`` shows them.
     template : the name of the template whose strategy it is, "" for a program. It has the fields strategy,
         error, rmse, error_bound, seconds and workload_hash alone, with objective and bound as total error
         and its bound; no figure of a solver. bound_from : the source of that bound.

@@ -41,6 +41,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
             ("strategy", repr(s.strategy)),
             *error_rows(s, bound_by=f", by {s.bound_from}"),
         ]
+    n = _digits(s.objective, s.objective if s.bound is None else s.bound, up)
     bound, whose, side = (
         "no bound",
         "for the givens passed" if s.givens else "by the program's author",
@@ -50,7 +51,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         points = f"{s.survived} feasible points, none of them repaired"
         survived = f"survived {points}" if s.survived else "not tested"
         tested = f", {whose}; {survived}" if s.bound_grade == "claimed" else ""
-        bound = f"{_figure(s.bound, up=not up)}   ({s.bound_grade}: no feasible point is {side} it{tested})"
+        bound = f"{_figure(s.bound, n, not up)}   ({s.bound_grade}: no feasible point is {side} it{tested})"
     scaled, neighbours = "", s.strategy.neighbours
     other_multipliers = "" if s.error_bound == s.bound else ", at multipliers of its own"
     if s.own_sensitivity is not None and s.covariance is None:
@@ -62,7 +63,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         *((("reduced", "; ".join(s.reductions)),) if s.reductions else ()),
         *((("not dense", _components_words(s.strategy)),) if not isinstance(s.strategy, Strategy) else ()),
         ("status", str(s.status)),
-        ("objective", f"{_figure(s.objective, up=up)}   ({s.objective_grade})"),
+        ("objective", f"{_figure(s.objective, n, up)}   ({s.objective_grade})"),
         ("bound", bound),
         *_derived_rows(s, up),
         ("gap", "none" if s.gap is None else f"{_figure(s.gap, 2, True, 'e')}   ({_gap_words(s)})"),
@@ -88,6 +89,13 @@ def _figure(value: float, digits: int = 10, up: bool = True, layout: str = "g") 
     if 0 < abs(value) < ZERO:
         return f"0 (within {ZERO:.0e})"
     return rounded(value, digits, up=up, layout=layout)
+
+
+def _digits(objective: float, bound: float, up: bool) -> int:
+    """At least 10 digits, and at most 15, at which the two are printed about as far apart as they are."""
+    printed = ((n, rounded(objective, n, up=up), rounded(bound, n, up=not up)) for n in range(10, 15))
+    apart, last = 2 * abs(objective - bound), 10 if objective == bound else 15
+    return next((n for n, one, other in printed if abs(float(one) - float(other)) <= apart), last)
 
 
 def _gap_words(s: Solution) -> str:

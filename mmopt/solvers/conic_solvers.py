@@ -394,6 +394,7 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
                 f"clarabel failed: {error}", hint="another solver may do: --solver scs"
             ) from None
         used += int(raw.iterations)
+        clock.solving += float(raw.solve_time)
         vectors = Vectors(handed, unit * np.array(raw.x), worth / unit * np.array(raw.z))
         counted = [iteration.placed(0, iteration.run, worth) for iteration in counted]
         del solver  # its factors are large, and a problem for a bound may be solved before the next run
@@ -479,6 +480,7 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRu
             yield _SolverRun(0, Stop.INTERRUPTED, stop=Stop.STOPPED)
             return
         info = raw["info"]
+        clock.solving += (info["setup_time"] + info["solve_time"]) / 1000.0
         code, word, taken = info["status_val"], info["status"], int(info["iter"])
         left, length = left - taken, length * STRETCH_GROWTH
         vectors = Vectors(handed, np.array(raw["x"]), np.array(raw["y"]))
@@ -531,6 +533,7 @@ def _by_cvxpy(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
             yield _SolverRun(0, f"{type(error).__name__}: {error}", stop=Stop.FAILED, counted=counted)
             return
         stats, word = problem.solver_stats, str(problem.status)
+        clock.solving += (stats and stats.solve_time) or 0.0
         counts = [] if stats is None or stats.num_iters is None else [int(stats.num_iters)]
         # Not all solvers give it to cvxpy; their printed output may have it.
         taken = max([*counts, *(i.number or 0 for i in counted)], default=None)

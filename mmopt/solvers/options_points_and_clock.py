@@ -178,6 +178,7 @@ class Clock:
     compiling: bool = False  # whether no solver has begun, which could hand over a point
     handed_over: float = 0.0  # seconds until the solver had the problem: the rest of compiling
     handed: Mapping[str, str | int] = field(default_factory=dict)  # what it got, as ``Handover.figures``
+    solving: float = 0.0  # seconds by the solver's own clock, where it has one
     _before: Any = None  # the handler of Ctrl-C before
 
     def __enter__(self) -> Clock:

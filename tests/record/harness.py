@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+import cvxpy  # noqa: F401 - loaded before any case
 from command_line import called  # what main() runs, without its watch over Ctrl-C
 from tolerances import RECORD, RECORD_ZERO
+
+from mmopt.language import program_names, shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -66,6 +69,8 @@ class Case:
 
 def performed(case: Case, inputs: Mapping[str, str]) -> str:
     """The text of all steps, in the current folder."""
+    for name in program_names():  # what a process loads once is loaded before, as cvxpy is
+        shipped(name)
     for name, text in inputs.items():
         Path(name).write_text(text, encoding="utf-8")
     Path("examples").symlink_to(ROOT / "examples")

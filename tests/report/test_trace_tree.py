@@ -1,6 +1,6 @@
 """The way from a text to an answer as a tree: true for kernels, cones, rounds, parts, steps and factors.
 
-Guards trace_tree.py and run_solver.py (seconds of stages).
+Guards trace_tree.py, derived_bound.py (terms) and run_solver.py (seconds of stages).
 """
 
 import html
@@ -56,7 +56,7 @@ def adds_up(tree: Trace) -> None:
 def test_a_conic_solver_says_what_it_got() -> None:
     s = solve(PREFIX, "l2_strategy", solver="clarabel", reduce=False)
     tree = trace(s, PREFIX)
-    names = [node.name for node in tree.nodes]
+    names = [node.name for node in tree.nodes if node.name != "loading"]  # once in a process
     assert names == ["text", "checked", "instance", "reduced", "solver", "point", "repair", "judge"]
     (solver,) = named(tree, "solver")
     below = {node.name: node.words for node in solver.nodes}
@@ -118,7 +118,9 @@ def test_a_kernel_has_no_cones_and_its_own_words() -> None:
     tree = trace(s, PREFIX)
     (kernel,) = named(tree, "kernel")
     assert kernel.words.startswith("nuclear ")
-    assert {node.name for node in kernel.nodes} == {"cells", "it says", "iterations"}
+    assert {node.name for node in kernel.nodes} == {"cells", "takes", "it says", "iterations"}
+    (takes,) = named(tree, "takes")
+    assert "no cones: those of l2_strategy; interior point on the multipliers" in takes.words
     assert not named(tree, "solver") and not named(tree, "handed over")
 
 
@@ -142,18 +144,45 @@ def test_rounds_and_starts_are_nodes() -> None:
     (solver,) = named(trace(s, small), "solver")
     adds_up(trace(s, small))
     assert solver.seconds is not None and solver.seconds > solver.facts["compiling took"] > 0
-    rounds = [node for node in solver.nodes if node.name == "round"]
-    assert [dict(node.facts) for node in rounds] == [dict(row) for row in s.history]
+    starts = [node for node in solver.nodes if node.name.startswith("start ")]
+    assert [row for node in starts for row in node.facts["rounds"]] == [dict(row) for row in s.history]
+    best = min(starts, key=lambda node: min(r.get("objective", np.inf) for r in node.facts["rounds"]))
+    assert [node.name for node in starts if node.nodes] == [best.name], "of the others a line each"
+    rounds = [node for node in best.nodes if node.name == "round"]
+    assert [dict(node.facts) for node in rounds] == best.facts["rounds"]
     assert [part.name for part in rounds[0].nodes] == [
-        "eigenvalue",
         "direction D, its upper triangle by rows",
+        "eigenvalue",
     ]
-    assert [node.words for node in solver.nodes if node.name == "solves"] == [str(len(rounds))]
+    assert [node.words for node in solver.nodes if node.name == "solves"] == [str(len(s.history))]
+    words = ("compiling", "cvxpy and solver", "repair and score")
+    each = {name: solver.facts[f"{name} took"] for name in words}
+    assert min(each.values()) > 0 and sum(each.values()) <= solver.seconds
+    assert 0 < solver.facts["solving by its own clock took"] <= each["cvxpy and solver"]
     (rank,) = (node for node in named(trace(s, small), "exact") if node.nodes)
     assert "left out" in rank.nodes[-1].words
     smooth = solve(small, "p_identity", solver="lbfgs", starts=2)
     (solver,) = named(trace(smooth, small), "solver")
-    assert sum(node.name == "round" for node in solver.nodes) == 2
+    assert [len(node.facts["rounds"]) for node in solver.nodes if "rounds" in node.facts] == [1, 1]
+
+
+def test_of_many_rounds_the_first_and_last_are_shown_and_a_point_of_no_round_is_said() -> None:
+    """The identity is better than what these rounds find; a round without an objective says why."""
+    small = Workload.from_matrix(np.tri(3))
+    s = solve(small, "min_error", starts=1, history=True)
+    row = dict(s.history[-1])
+    del row["objective"]
+    history = (*({**s.history[0], "round": i} for i in range(1, 10)), row)
+    tree = trace(replace(s, history=history), small)
+    (start,) = named(tree, "start 1")
+    shown = [node.facts["round"] if node.facts else node.words for node in start.nodes]
+    assert shown == [1, 2, 3, "5 more", 9, row["round"]]
+    assert "no objective" in start.nodes[-1].words and "no objective" not in start.nodes[0].words
+    assert len(start.facts["rounds"]) == 10
+    (replaced,) = named(tree, "replaced")
+    assert replaced.words == "by the identity, which no round betters"
+    assert replaced.facts["objective"] == pytest.approx(s.objective, rel=1e-9)
+    assert {"replaced", "repair"} <= {node.name for node in tree.nodes}
 
 
 def test_steps_and_factors_have_ways_of_their_own() -> None:
@@ -207,8 +236,82 @@ def test_a_bound_off_the_lines_is_a_node_and_files_keep_the_way(tmp_path: Path) 
 def multipliers(tree: Trace, row: str = "bound") -> dict[str, Trace]:
     (judge,) = [node for node in tree.nodes if node.name == "judge"]
     return {
-        n.name.removeprefix("multiplier "): n for node in judge.nodes if node.name == row for n in node.nodes
+        n.name.removeprefix("multiplier "): n
+        for node in judge.nodes
+        if node.name == row
+        for n in node.nodes
+        if n.name.startswith("multiplier ")
     }
+
+
+LP = """\
+program lp
+choose
+    x: vector[2] >= 0
+maximize
+    3*x[0] + 2*x[1]
+subject to
+    a: x[0] + x[1] <= 4
+    b: x[0] + 3*x[1] <= 6
+"""
+
+
+def terms(tree: Trace) -> dict[str, dict[str, Any]]:
+    (bound,) = [node for node in named(tree, "judge")[0].nodes if node.name == "bound"]
+    return {node.name: dict(node.facts) for node in bound.nodes if "value" in node.facts}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [OWN, OWN.replace("minimize", "maximize").replace("sum((", "-sum((").replace("+ norm", "- norm"), LP],
+    ids=["least", "largest", "without a workload"],
+)
+def test_a_derived_bound_is_the_sum_of_its_terms(text: str) -> None:
+    """To the last digits; each printed number is the number."""
+    w = None if text is LP else Workload.from_matrix(np.tri(3))
+    s = solve(w, Program.parse(text))
+    shown = terms(trace(s))
+    total = shown.pop("sum")["value"]
+    assert list(shown) == ["constant", "term of x", "rounding"] and total == s.bound
+    assert sum(row["value"] for row in shown.values()) == pytest.approx(total, rel=1e-14)
+    sign = 1.0 if s.sense == "minimize" else -1.0
+    assert sign * shown["rounding"]["value"] <= 1e-15 * abs(total), "to the safe side"
+    assert abs(shown["rounding"]["value"]) < 1e-11 * abs(total)
+    # The range has the point, and its product with the residual is no less than the term.
+    x, row = s.variables["x"], shown["term of x"]
+    assert row["range from"] <= x.min() and x.max() <= row["to"]
+    farthest = max(abs(row["range from"]), abs(row["to"]))
+    assert abs(row["value"]) <= x.size * row["its largest entry"] * farthest * (1 + 1e-6)
+    constant = named(named(trace(s), "judge")[0], "constant")[0]
+    assert constant.words.startswith(f"value {shown['constant']['value']:.16g}, ")
+
+
+def test_the_terms_of_a_linear_program_are_those_by_hand() -> None:
+    """At y = (3, 0) the constant is 12 and what is left of -3 x0 - 2 x1 is x1."""
+    s = solve(None, Program.parse(LP))
+    tree = trace(s)
+    shown = terms(tree)
+    assert shown["constant"]["value"] == pytest.approx(12, abs=1e-8)
+    assert shown["term of x"]["residual's norm"] == pytest.approx(1, abs=1e-6)
+    (point,) = named(tree, "point")
+    assert "objective 12," in point.words + ",", "to the nearest"
+    assert named(tree, "instance")[0].words == "no queries are used" and named(tree, "handed over")
+    (gap,) = named(tree, "gap")
+    assert [node.words for node in gap.nodes] == ["bound / objective - 1", "1e-06"]
+
+
+@pytest.mark.parametrize("name", ["l2_strategy", "eigen_design"])
+def test_the_numbers_of_a_certificate_make_its_bound(name: str) -> None:
+    s = solve(PREFIX, name)
+    (bound,) = [node for node in named(trace(s, PREFIX), "judge")[-1].nodes if node.name == "bound"]
+    values = {node.name: node.facts["value"] for node in bound.nodes if "value" in node.facts}
+    root, d = values["‖W diag(√d)‖∗"], values["sum(d)"]
+    assert root**2 / d == pytest.approx(s.bound, rel=1e-12)
+    assert values["‖W diag(√d)‖∗² / sum(d)"] == pytest.approx(s.bound, rel=1e-12)
+    multiplier = np.array(next(node.facts["values"] for node in bound.nodes if "values" in node.facts))
+    assert d == pytest.approx(multiplier.sum(), rel=1e-12)
+    scaled = np.linalg.svd(PREFIX.root * np.sqrt(multiplier), compute_uv=False).sum()
+    assert root == pytest.approx(scaled, rel=1e-12)
 
 
 @pytest.mark.parametrize(

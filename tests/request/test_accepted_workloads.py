@@ -81,6 +81,7 @@ TAKEN = (
     "  taken are a Workload, a Request, a workload file, its dictionary, a matrix or data frame of queries"
 )
 ORDER = "solve(workload, program)"
+NEITHER = f"neither a workload nor a program is given\n  write {ORDER}, or mmopt solve WORKLOAD"
 FIRST = f"  the workload stands first: {ORDER}"
 NONE = "a program that asks nothing of a workload is solved by solve(program=program)"
 NO_PROGRAM = "is no program, expected a name ('l2_strategy'), a path or a Program"
@@ -96,9 +97,13 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: mmopt.solve(program="l2_strategy"),
-        f"'l2_strategy' is solved for a workload, and none is given\n{FIRST}",
+        "'l2_strategy' is solved for a workload, and none is given: 'W' is workload.root\n"
+        f"{FIRST}, or mmopt solve WORKLOAD --program …",
     ),
-    (lambda: mmopt.solve(), f"neither a workload nor a program is given\n  write {ORDER}"),
+    (
+        lambda: mmopt.solve(),
+        NEITHER,
+    ),
     (
         lambda: mmopt.accuracy(None),  # type: ignore[arg-type]
         f"a NoneType is no Workload\n  {NONE}",
@@ -126,7 +131,10 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: mmopt.solve(3), f"a int is no Workload\n{TAKEN}"),
     (lambda: mmopt.solve(pl.LazyFrame({"a": [1]})), f"a LazyFrame is no Workload\n{TAKEN}"),
-    (lambda: mmopt.solve(None), f"neither a workload nor a program is given\n  write {ORDER}"),
+    (
+        lambda: mmopt.solve(None),
+        NEITHER,
+    ),
     (lambda: mmopt.solve("nothing-here.yaml"), "there is no workload file 'nothing-here.yaml'"),
     (
         lambda: mmopt.solve("people.csv"),

@@ -15,8 +15,10 @@ import pytest
 from named_workloads import named
 
 from mmopt import ResultError, Solution, Workload, solve
+from mmopt.numerics.outward import rounded
 from mmopt.results import Status, gap_between, kind_of_gap
 from mmopt.results.saved_fields import _FITS, check_kinds, pack, write_npz
+from mmopt.results.solution_rows_and_json import _digits
 
 
 @pytest.fixture(scope="module")
@@ -202,3 +204,28 @@ def test_two_bounds_on_one_quantity_say_why_they_differ() -> None:
     two, one = solve(w, "l2_strategy", tolerance=1e-3), solve(w, "eigen_design")
     assert two.error_bound != two.bound and dict(two.rows())["error bound"].endswith(words)
     assert one.error_bound == one.bound and dict(one.rows())["error bound"].endswith("over all strategies)")
+
+
+@pytest.mark.parametrize(
+    ("objective", "bound", "digits"),
+    [
+        (2.0, 1.0, 10),
+        (1.0, 1.0, 10),
+        (1 / 3, 1 / 3, 10),
+        (9.36331542, 9.363315354, 10),
+        (12.0000000000188, 11.9999999999, 13),
+        (1000.000000000001, 999.9999999999992, 15),
+    ],
+)
+def test_figures_are_printed_about_as_far_apart_as_they_are(
+    objective: float, bound: float, digits: int
+) -> None:
+    """Rounded to their safe sides, they never come nearer, and with too few digits they would go apart."""
+    assert _digits(objective, bound, True) == digits == _digits(bound, objective, False)
+    far = [
+        float(rounded(objective, n, up=True)) - float(rounded(bound, n, up=False))
+        for n in (digits, digits - 1)
+    ]
+    assert far[0] >= objective - bound
+    if 10 < digits < 15:
+        assert far[0] <= 2 * (objective - bound) < far[1]

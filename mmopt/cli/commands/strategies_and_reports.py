@@ -33,7 +33,7 @@ from mmopt.comparison.program_comparison import TIME_LIMIT
 from mmopt.driver import tune as tune_subworkload
 from mmopt.driver.accepted_options_and_inputs import norm_of, open_strategy, refuse_unread
 from mmopt.driver.templates import TEMPLATES, Templates, templates as optimise, tune_templates
-from mmopt.errors import OptionError, PrivacyError, SolverError, WorkloadError, whole
+from mmopt.errors import Error, OptionError, PrivacyError, WorkloadError, whole
 from mmopt.installation_and_files import write_whole
 from mmopt.language import Program, check
 from mmopt.mechanism import Plan
@@ -73,7 +73,7 @@ from mmopt.workloads.workload import Workload, subworkloads
 
 def solve(
     *,
-    workload: Path,
+    workload: Path | None,
     program: str | None,
     given: list[str] | None,
     solver: str | None,
@@ -97,26 +97,28 @@ def solve(
     is_kept = verbose or trace or history is not None or chart is not None
     options = options_for(verbose=verbose, history=is_kept, **options)
     options |= {"reduce": not no_reduce, "start": start, "derive": derive}
-    request = read_request(workload)
     solution, plan = None, None
-    if program is None and not given and start is None and not dry_run:
-        solution, plan = _at_privacy(request, solver, options)
-    if solution is None:
-        parsed = read_program(program, request)
-        givens = read_givens(given, parsed, request.workload)
-        if dry_run:
-            chosen = default_words(request.workload, request.privacy) if program is None else ""
-            _dry_run(parsed, request.workload, givens, solver, as_json, options, chosen)
-            return
-        try:
+    read: dict[str, Any] = {"program": program or "the default", "workload": None, "givens": None}
+    try:
+        request = read_request(workload, program=program)
+        read["workload"] = request.workload
+        if program is None and not given and start is None and not dry_run:
+            solution, plan = _at_privacy(request, solver, options)
+        if solution is None:
+            read["program"] = parsed = read_program(program, request)
+            read["givens"] = givens = read_givens(given, parsed, request.workload)
+            if dry_run:
+                chosen = default_words(request.workload, request.privacy) if program is None else ""
+                _dry_run(parsed, request.workload, givens, solver, as_json, options, chosen)
+                return
             solution = run_solve(request.workload, parsed, solver, givens, options)
-        except SolverError as error:
-            if trace:
-                way = trace_to_failure(parsed, request.workload, givens, error)
-                nothing = {"program": parsed.name, "status": None, "problem": error.message}
-                answer(as_json, nothing | {"trace": way.summary()}, [way])
-            raise
-        plan = plan_of(solution, request)
+            plan = plan_of(solution, request)
+    except Error as error:
+        if trace:
+            way = trace_to_failure(**read, error=error)
+            nothing = {"program": way.name, "status": None, "problem": error.message}
+            answer(as_json, nothing | {"trace": way.summary()}, [way])
+        raise
     note_request(request)
     interrupted = solution.status.is_interrupted
     if interrupted:

@@ -338,7 +338,7 @@ def lower_node_by_node(
 
     Imports cvxpy. TimeLimitError as ``require_time``.
     """
-    with time_not_counted():
+    with time_not_counted("cvxpy"):
         import cvxpy
     size = size or size_of(nodes.all[nodes.objective].value)
     apart = LoweredNodes(cvxpy, nodes, ranges, size, by_parts, sizes_of_parts(nodes, ranges))

@@ -410,7 +410,11 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
         derived_bound=None if derived is None else derived.bound,
         derived_grade=None if derived is None else derived.grade,
         derived_from={} if derived is None else derived.saved,
-        stages=(*ending.stages, {"stage": "figures", "seconds": time.monotonic() - started}),
+        stages=(
+            *ending.stages,
+            *({"stage": "term", **term} for term in (derived.terms if derived else ())),
+            {"stage": "figures", "seconds": time.monotonic() - started},
+        ),
     )
 
 

@@ -6,7 +6,8 @@ nonnegative one); otherwise R is charged with the range of the variable, which f
 the level up to which points count (``duality.ranges``).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -41,6 +42,7 @@ HUGE = 1e6  # a range that is wider costs more than the tolerance of a solver's 
 CHARGED = 1e-7  # of the bound: where more is charged, the multipliers are moved
 MARGIN = 1e-9  # relative: the rounding of sums of charges
 LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.saved``, before a name or places
+Term = Mapping[str, float | str]  # its name and value, and what it is the product of
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Derived:
     saved : the level, and the multipliers and slopes, from which ``recomputed`` makes the bound again.
     why : in words, why there is none, or why it is an estimate. is_final : other perturbations of the problem
     for multipliers would not help. hint : in words, a line of the program that may raise the bound.
-    is_over : the work on it took too long.
+    is_over : the work on it took too long. terms : what it adds up from (``LineBounds.terms``).
     """
 
     bound: float | None
@@ -60,6 +62,7 @@ class Derived:
     is_final: bool = False
     hint: str = ""
     is_over: bool = False
+    terms: tuple[Term, ...] = ()
 
     @property
     def multipliers(self) -> dict[str, Array]:
@@ -108,7 +111,8 @@ class LineBounds:
         ]
         # Cuts take long: ranges are sought by them only where a variable has no bound otherwise.
         more = missing and ranges_by_cuts(self.nodes, proper, missing, self.level, self.all_but)
-        value = replace(self, ranges={**self.ranges, **(more or {})}).all_but(affine, ())
+        whole = replace(self, ranges={**self.ranges, **(more or {})})
+        value = added = whole.all_but(affine, ())
         is_final = bool(missing and not more) and any(
             is_in_no_cone(self.nodes.chosen[name]) for name in missing
         )
@@ -122,7 +126,41 @@ class LineBounds:
         saved = {LEVEL: np.asarray(self.level)}
         saved |= {f"{LINE} {name}": np.asarray(y) for name, y in proper.items()}
         saved |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
-        return Derived(bound, self.grade, saved, self.why, is_final)
+        terms = whole.terms(affine, bound, more or {}, value == added)
+        return Derived(bound, self.grade, saved, self.why, is_final, terms=terms)
+
+    def terms(
+        self, affine: AffineBound, bound: float, cut: Collection[str], is_sum: bool
+    ) -> tuple[Term, ...]:
+        """Terms that add up to a bound: the constant, the least of each variable, and a rest for rounding.
+
+        Where minus the objective is minimized the terms have the other sign. ``cut``: the variables whose
+        range is by cuts. is_sum : else the bound is the level, or follows from a sign.
+        """
+        sign = 1.0 if self.nodes.instance.program.sense == "minimize" else -1.0
+        terms: list[Term] = [
+            {
+                "name": "constant",
+                "value": sign * float(affine.constant.lower) if is_sum else bound,
+                "is": "the Lagrangian's affine minorant at 0" if is_sum else "a sign, or the level",
+                "level": sign * self.level,
+            },
+            *(
+                {
+                    "name": f"term of {name}",
+                    "value": sign * self.least(affine, name, self.ranges),
+                    "residual's norm": float(np.linalg.norm(residual.mid)),
+                    "its largest entry": float((np.abs(residual.mid) + residual.rad).max(initial=0.0)),
+                    "range from": float(self.ranges[name].low.min(initial=np.inf)),
+                    "to": float(self.ranges[name].high.max(initial=-np.inf)),
+                    "by": "cuts, of linear programs" if name in cut else "intervals through the lines",
+                }
+                for name, residual in affine.residuals.items()
+                if is_sum
+            ),
+        ]
+        rest = bound - math.fsum(float(term["value"]) for term in terms)
+        return (*terms, {"name": "rounding", "value": rest}, {"name": "sum", "value": bound})
 
     @property
     def least_by_sign(self) -> float:

@@ -44,6 +44,7 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     rewrite,
 )
+from mmopt.limits import time_not_counted
 
 MAX_NODES = 20_000  # of one expression, with every let substituted
 
@@ -77,6 +78,7 @@ class Checked:
 
 
 @cache
+@time_not_counted("the shipped programs, to compare with")
 def shipped(name: str) -> Checked:
     """A shipped program by name, read and checked once: its file is part of the package."""
     return check(Program.load(name))

@@ -209,6 +209,37 @@ def test_a_trace_without_a_solution_ends_in_the_error(
             assert [node["name"] for node in found["trace"]["nodes"]][-2:] == ["solver", "error"]
 
 
+def test_a_trace_of_a_text_with_a_mistake_goes_as_far_as_the_text(
+    run: Any, files: Path, subtests: pytest.Subtests
+) -> None:
+    """The tree, the part to blame, then the same error as without it; an object on stdout with --json."""
+    text = "program p\nchoose\n    x: vector[2] >= 0\nminimize\n    sum(x)\nsubject to\n    a: sum({}) >= 1\n"
+    for part, nodes in (("x**2", 5), ("sqrrt(x)", 1), ("x", 0)):
+        with subtests.test(part):
+            (files / "p.program").write_text(text.format(part), encoding="utf-8")
+            alone, shown, found = (
+                run("solve", "--program", "p.program", *more)
+                for more in ((), ("--trace",), ("--trace", "--json"))
+            )
+            assert (alone.status, shown.status, shown.err) == (2 * bool(nodes), alone.status, alone.err)
+            tree = json.loads(found.out)["trace"]
+            assert not nodes or [node["name"] for node in tree["nodes"]][-1] == "error"
+            assert not nodes or len(tree["nodes"]) >= nodes
+            assert ("to blame: convex" in shown.out) == (part == "x**2")
+
+
+def test_a_program_without_data_of_a_workload_needs_no_file(run: Any, files: Path) -> None:
+    text = "program p\nchoose\n    x: scalar\nminimize\n    x\nsubject to\n    a: x >= 2\n"
+    (files / "p.program").write_text(text, encoding="utf-8")
+    assert json.loads(run("solve", "--program", "p.program", "--json").out)["objective"] == pytest.approx(2)
+    trace = run("solve", "--program", "p.program", "--trace").out
+    assert "─ instance  no queries are used" in trace and "handed over  linear" in trace
+    first = run("solve", "p.program")
+    assert first.status == 2 and "mmopt solve [WORKLOAD] --program p.program" in first.err
+    needs = run("solve", "--program", "fitness_for_use")
+    assert needs.status == 2 and "'B' is workload.basis" in needs.err and "solve WORKLOAD" in needs.err
+
+
 def test_a_forecast_counts_the_solves_of_a_search(run: Any, files: Path) -> None:
     for more, times in (
         ((), 400),
