@@ -7,7 +7,7 @@ the problem unbounded, others follow. The same problem, with room in its constra
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice, product
@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
-from mmopt.compiler.duality.lagrangian import nodes_of
+from mmopt.compiler.duality.lagrangian import Multipliers, Slopes, nodes_of
 from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
 from mmopt.compiler.duality.ranges import ranges_of
+from mmopt.compiler.lower_to_cvxpy import Lowered
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names
 from mmopt.driver.judge.derived_bound import Derived, LineBounds, level_above, line_bounds
-from mmopt.driver.judge.score_and_meaning import Candidate, candidate, gap_left, improves, upper_value
+from mmopt.driver.judge.score_and_meaning import Candidate, candidate, gap_of, improves, upper_value
 from mmopt.driver.task_and_plan import Task
-from mmopt.errors import Error, SolverError, TimeLimitError
+from mmopt.errors import Error, SolverError, TimeLimitError, UnsuitableError
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import Declaration, names_in
 from mmopt.limits import ended_after
@@ -32,7 +33,11 @@ from mmopt.numerics.balls import BOUNDS
 from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_free, is_kernel, predicted, run
 
 # Part of the objective that is taken off for variables in cones, so that residuals are inside the dual cones.
-SHARES = (1e-7, 1e-9, 1e-5, 0.0)
+# At the largest they are far inside: a small part of that dual moves another one inside, whose residuals miss
+# the cones by a solver's errors.
+FAR_INSIDE = 1e-4
+SHARES = (1e-7, FAR_INSIDE, 1e-9, 1e-5, 0.0)
+PARTS = (1e-7, 1e-6, 1e-5, 1e-4)  # of the dual far inside
 SMALL_OBJECTIVE = 1e-3  # an objective below it may be next to nothing: it is also tried unscaled
 BOUND_TOLERANCE = 1e-7  # of the runs
 # A problem that is predicted to take longer, in seconds, is not tried without a time limit.
@@ -84,7 +89,7 @@ def derive_bound(
                     derived.bound is not None and improves(best.bound, derived.bound, instance.program.sense)
                 ):
                     best = replace(derived, hint=lines.hint)
-                gap = gap_left(instance.checked, objective, best.bound)
+                gap = gap_of(instance.checked, objective, best.bound)
                 if clock.is_over or (gap is not None and gap <= tolerance):
                     break
     except TimeLimitError:
@@ -115,6 +120,21 @@ def _solver_of_duals(instance: Instance, name: str | SolverRow | None) -> Solver
         return conic_solver(instance, None)
 
 
+def _solved(
+    instance: Instance, row: SolverRow, lowered: Lowered, options: Options, clock: Clock
+) -> Generator[Any, None, None]:
+    """The points of a solver; of another where it does without a cone that the second problem needs."""
+    try:
+        yield from run(row, lowered, options, clock)
+    except UnsuitableError:
+        yield from run(_solver_of_duals(instance, None), lowered, options, clock)
+
+
+def _mixed(one: Mapping[Any, Array], other: Mapping[Any, Array], part: float) -> dict[Any, Array]:
+    """Multipliers or slopes of which a part is from another dual."""
+    return {at: (1.0 - part) * value + part * other.get(at, value) for at, value in one.items()}
+
+
 def _bounds_at_points(
     task: Task,
     lines: LineBounds,
@@ -132,6 +152,7 @@ def _bounds_at_points(
     if multipliers:
         yield lines.derived(multipliers, {})
     threads, last = task.overrides.get("threads"), Derived(None)
+    near: tuple[Multipliers, Slopes] = multipliers, {}
     tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (
         abs(float(lines.nodes.all[lines.nodes.objective].value)) < SMALL_OBJECTIVE
     )
@@ -144,10 +165,15 @@ def _bounds_at_points(
         lowered, apart = lower_node_by_node(lines.nodes, lines.ranges, share, size, by_parts=by_parts)
         if by_parts and not apart.is_cancelled:
             continue
-        with closing(run(row, lowered, options, clock)) as points:
+        with closing(_solved(task.instance, row, lowered, options, clock)) as points:
             for _ in points:
                 ends.append(apart.point())
                 duals, slopes = apart.duals()
+                if share == FAR_INSIDE:
+                    for part in PARTS:
+                        yield lines.derived(_mixed(near[0], duals, part), _mixed(near[1], slopes, part))
+                    continue
+                near = near if near[0] else (duals, slopes)
                 last = lines.derived(duals, slopes)
                 yield last
                 if not last.is_final:
@@ -234,7 +260,7 @@ def _inner_point(
         if predicted(instance, row).seconds > limit:
             return {}
         nodes = nodes_of(instance, values, balls_of_names(instance)[0])
-        lowered, apart = lower_node_by_node(nodes, ranges_of(nodes, np.inf), 0.0, is_inner=is_inner)
+        lowered, apart = lower_node_by_node(nodes, ranges_of(nodes, np.inf)[0], 0.0, is_inner=is_inner)
         with closing(run(row, lowered, Options(time_limit=max(limit, LEAST_SECONDS)), clock)) as points:
             for _ in points:
                 inner = apart.point() or inner

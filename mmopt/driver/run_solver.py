@@ -19,7 +19,7 @@ from mmopt.driver.judge.score_and_meaning import (
     bound_of,
     candidate,
     charged,
-    gap_left,
+    gap_of,
     improves,
     may_move,
     starts_from,
@@ -226,7 +226,7 @@ class Best:
         point = self.feasible_point
         bounds = [self.bound, *([] if self.derived is None else [self.derived.bound])]
         gaps = [
-            gap_left(self.instance.checked, point.objective, bound) for bound in bounds if point is not None
+            gap_of(self.instance.checked, point.objective, bound) for bound in bounds if point is not None
         ]
         return min((gap for gap in gaps if gap is not None), default=math.inf)
 

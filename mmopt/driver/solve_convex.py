@@ -31,7 +31,6 @@ from mmopt.driver.judge.assemble_solution import Ending, Stage, assemble_solutio
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_and_meaning import (
     Candidate,
-    gap_left,
     gap_of,
     improves,
     may_move,
@@ -272,7 +271,7 @@ def with_derived_bound(
         return ending
     tolerance = ending.options.tolerance if isinstance(ending.options, Options) else Options().tolerance
     derived = ending.derived or Derived(None)  # the run's
-    gap = gap_left(task.instance.checked, ending.objective, derived.bound)
+    gap = gap_of(task.instance.checked, ending.objective, derived.bound)
     if (gap is None or gap > tolerance) and not derived.is_over:
         worked = ending.compile + ending.solve
         worked -= sum(float(stage["seconds"] or 0.0) for stage in ending.stages if stage["stage"] == "point")

@@ -50,14 +50,17 @@ def why_not_released(
 # A cell whose cost is below the largest by less than this part has no slack that could be relied on.
 SLACK = 1e-4
 
+LEAST_COMPARED = 0.01  # what a distance that is not relative to a bound is compared with, at least
+
 
 def gap_between(
     objective: float, bound: float | None, sense: str = "minimize", is_logarithmic: bool = False
 ) -> float | None:
     """objective / bound - 1 (bound / objective - 1 when maximized) of positive numbers; None without a bound.
 
-    Where one of them is not positive it is their distance over max(1, |objective|). For a logarithm, whose
-    zero depends on the units, it is their distance. It is negative where the bound is on the wrong side.
+    Where one of them is not positive it is their distance over max(0.01, |objective|): a bound of 0 leaves a
+    gap of 1, unless the objective is next to 0 as well. For a logarithm, whose zero depends on the units, it
+    is their distance. It is negative where the bound is on the wrong side.
     """
     if bound is None:
         return None
@@ -66,14 +69,18 @@ def gap_between(
         return relative_gap(upper, lower)
     if np.isinf(objective) or np.isinf(bound):
         return 0.0 if upper == lower else float("inf")
-    return (upper - lower) / (1.0 if is_logarithmic else max(1.0, abs(objective)))
+    return (upper - lower) / (1.0 if is_logarithmic else max(LEAST_COMPARED, abs(objective)))
 
 
 def kind_of_gap(objective: float, bound: float | None, is_logarithmic: bool = False) -> str:
     """In words, the kind of a gap that is not relative; "" for a relative one."""
     if is_logarithmic:
         return "absolute: the objective has a logarithm"
-    return "" if bound is None or (objective > 0 and bound > 0) else "absolute, over max(1, |objective|)"
+    return (
+        ""
+        if bound is None or (objective > 0 and bound > 0)
+        else f"their distance over max({LEAST_COMPARED}, |objective|)"
+    )
 
 
 def relative_gap(upper: float, lower: float) -> float:

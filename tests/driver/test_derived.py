@@ -242,7 +242,7 @@ def test_what_is_nonnegative_by_its_sign_is_at_least_zero_and_a_line_is_named_th
 
 def test_what_has_no_range_is_named_with_the_line_that_would_give_it() -> None:
     text = OWN.replace("    X: psd[n, n]\n", "    X: psd[n, n]\n    y: scalar\n    z: scalar\n")
-    text = text.replace("W.T)\n", "W.T) + abs(y - z) - 1\n")
+    text = text.replace("W.T)\n", "W.T) + 2 * abs(y - z) + y - z\n")
     s = solve(PREFIX, Program.parse(text))
     assert s.bound is None and s.status.stop == "solver finished"
     assert s.warnings[-1] == (

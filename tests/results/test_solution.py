@@ -174,7 +174,7 @@ def test_without_a_bound_it_says_so(solution: Solution) -> None:
 
 def test_kind_of_gap() -> None:
     assert kind_of_gap(3.0, 2.0) == kind_of_gap(3.0, None) == kind_of_gap(-1.0, None) == ""
-    assert kind_of_gap(3.0, 0.0) == kind_of_gap(-1.0, -2.0) == "absolute, over max(1, |objective|)"
+    assert kind_of_gap(3.0, 0.0) == kind_of_gap(-1.0, -2.0) == "their distance over max(0.01, |objective|)"
     assert kind_of_gap(3.0, 2.0, True) == "absolute: the objective has a logarithm"
 
 
@@ -182,7 +182,8 @@ def test_kind_of_gap() -> None:
 def test_gap() -> None:
     assert gap_between(3.0, 2.0) == 0.5
     assert gap_between(3.0, 0.0) == 1.0
-    assert gap_between(0.5, 0.0) == 0.5
+    assert gap_between(0.5, 0.0) == 1.0
+    assert gap_between(1e-3, 0.0) == gap_between(0.0, -1e-3) == 0.1
     assert gap_between(3.0, None) is None
     assert gap_between(0.0, 0.0) == 0.0
     assert gap_between(-1.0, -2.0) == 1.0

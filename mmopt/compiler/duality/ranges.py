@@ -360,6 +360,12 @@ def _among_largest(value: Range, a: Range, k: Range) -> Range:
     return Range(NO_LOW, plus(value, minus(total(Range(least, least)))).high)
 
 
+def _entries_of_norm(value: Range, a: Range, axis: int | None = None) -> tuple[Range]:
+    """The range of entries, none of which is larger than the norm, of all or along an axis."""
+    most = (value.high if axis is None else np.expand_dims(value.high, axis)) + np.zeros(a.low.shape)
+    return (Range(-most, most),)
+
+
 def _below(a: Range, largest: Array) -> Range:
     """The range of a symmetric matrix A of which λ I - A is psd, λ being ``largest``, by its minors."""
     rest = np.diagonal(plus(Range(largest, largest), minus(a)).high)
@@ -379,6 +385,7 @@ _FORWARD: Mapping[str, Callable[..., Range | None]] = {
     "sum": total,
     "max": lambda a, axis=None: a.each(lambda end: np.max(end, axis=axis)),
     "min": lambda a, axis=None: a.each(lambda end: np.min(end, axis=axis)),
+    "exp": lambda a: widened(np.maximum(np.exp(a.low) - TINY, 0.0), NO_HIGH),
     "logistic": lambda a: Range(np.maximum(a.low, 0.0), NO_HIGH),
     "logsumexp": lambda a, axis=None: Range(np.max(a.low, axis=axis), NO_HIGH),
     "trace": lambda a: total(a.each(np.diagonal)),
@@ -389,6 +396,7 @@ _FORWARD: Mapping[str, Callable[..., Range | None]] = {
 }
 # By atom, the ranges of its arguments from that of its value and their own.
 _BACKWARD: Mapping[str, Callable[..., tuple[Range, ...]]] = {
+    **dict.fromkeys(("norm 1", "norm 2", "norm inf", "norm fro"), _entries_of_norm),
     "add": lambda value, a, b: (plus(value, minus(b)), plus(value, minus(a))),
     "sub": lambda value, a, b: (plus(value, b), plus(a, minus(value))),
     "neg": lambda value, a: (minus(value),),
@@ -722,10 +730,11 @@ def _farthest(
     return (None, None) if done.status else (done.x, np.maximum(-done.ineqlin.marginals, 0.0) / sizes)
 
 
-def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
+def ranges_of(nodes: Nodes, level: float) -> tuple[Mapping[str, Range], Range]:
     """By variable, the ranges of its entries at a feasible point whose objective is at most ``level``.
 
-    (At least, where it is maximised.) TimeLimitError as ``require_time``.
+    (At least, where it is maximised.) With the range of the objective there. TimeLimitError as
+    ``require_time``.
     """
     narrowing = _Ranges(nodes, level)
     places = {node.name: place for place, node in enumerate(nodes.all) if node.kind == "variable"}
@@ -740,7 +749,8 @@ def ranges_of(nodes: Nodes, level: float) -> Mapping[str, Range]:
                 break
         if not narrowing.joint():
             break
-    return {name: narrowing.ranges[place] for name, place in places.items()}
+    spans = {name: narrowing.ranges[place] for name, place in places.items()}
+    return spans, narrowing.ranges[nodes.objective]
 
 
 DIFFERENCE_STEP = 1e-3  # of the size of the point, or 1: by which R is differentiated

@@ -76,12 +76,14 @@ class Derived:
 class LineBounds:
     """Bounds from the lines of an instance: their nodes at a point, the ranges of variables up to a level.
 
+    least : at most the objective (or minus it) at a feasible point up to the level, by ranges of its terms.
     is_charged : whether bounds are charged for the rounding of the queries, as those of shipped programs are.
     """
 
     nodes: Nodes
     level: float
     ranges: Mapping[str, Range]
+    least: float
     grade: Grade
     is_charged: bool
     why: str = ""  # the bound is an estimate, where there is more to say
@@ -107,7 +109,7 @@ class LineBounds:
             moved = without_remainder(self.nodes, self.ranges, proper, slopes)
             affine = moved if moved is not None and self.all_but(moved, ()) > value else affine
         missing = [
-            name for name in affine.residuals if not np.isfinite(self.least(affine, name, self.ranges))
+            name for name in affine.residuals if not np.isfinite(self.least_term(affine, name, self.ranges))
         ]
         # Cuts take long: ranges are sought by them only where a variable has no bound otherwise.
         more = missing and ranges_by_cuts(self.nodes, proper, missing, self.level, self.all_but)
@@ -116,7 +118,7 @@ class LineBounds:
         is_final = bool(missing and not more) and any(
             is_in_no_cone(self.nodes.chosen[name]) for name in missing
         )
-        value = max(self.least_by_sign, value if more or not missing else -np.inf)  # which may be no number
+        value = max(self.least, value if more or not missing else -np.inf)  # which may be no number
         if not np.isfinite(value):
             why = self._unlimited(missing) if missing else "the multipliers of the solver prove nothing"
             return Derived(None, why=why, is_final=is_final)
@@ -135,20 +137,20 @@ class LineBounds:
         """Terms that add up to a bound: the constant, the least of each variable, and a rest for rounding.
 
         Where minus the objective is minimized the terms have the other sign. ``cut``: the variables whose
-        range is by cuts. is_sum : else the bound is the level, or follows from a sign.
+        range is by cuts. is_sum : else the bound is the level, or follows from ranges of terms.
         """
         sign = 1.0 if self.nodes.instance.program.sense == "minimize" else -1.0
         terms: list[Term] = [
             {
                 "name": "constant",
                 "value": sign * float(affine.constant.lower) if is_sum else bound,
-                "is": "the Lagrangian's affine minorant at 0" if is_sum else "a sign, or the level",
+                "is": "the Lagrangian's affine minorant at 0" if is_sum else "ranges of terms, or the level",
                 "level": sign * self.level,
             },
             *(
                 {
                     "name": f"term of {name}",
-                    "value": sign * self.least(affine, name, self.ranges),
+                    "value": sign * self.least_term(affine, name, self.ranges),
                     "residual's norm": float(np.linalg.norm(residual.mid)),
                     "its largest entry": float((np.abs(residual.mid) + residual.rad).max(initial=0.0)),
                     "range from": float(self.ranges[name].low.min(initial=np.inf)),
@@ -161,16 +163,6 @@ class LineBounds:
         ]
         rest = bound - math.fsum(float(term["value"]) for term in terms)
         return (*terms, {"name": "rounding", "value": rest}, {"name": "sum", "value": bound})
-
-    @property
-    def least_by_sign(self) -> float:
-        """0 where what is minimized (or minus what is maximized) is nonnegative by its sign, else -inf.
-
-        A given that is not proved to be as it was declared proves no sign.
-        """
-        sense = 1 if self.nodes.instance.program.sense == "minimize" else -1
-        has_sign = self.nodes.all[self.nodes.objective].inferred.sign == sense
-        return 0.0 if has_sign and self.grade == "proved" else -np.inf
 
     def corrected(self, multipliers: Multipliers, slopes: Slopes) -> dict[tuple[int, int], Array]:
         """The slopes less what is left of them by a variable, where an atom of it alone has any slope.
@@ -193,11 +185,12 @@ class LineBounds:
 
     @property
     def hint(self) -> str:
-        """In words, the variables in no cone that may be huge, as far as the lines say, and a line; or ""."""
+        """In words, the variables without an end, or in no cone and huge, and a line that helps; or ""."""
         huge = [
             name
             for name, span in self.ranges.items()
-            if is_in_no_cone(self.nodes.chosen[name]) and span.largest.max(initial=0.0) > HUGE
+            if (most := span.largest.max(initial=0.0)) > HUGE
+            and (is_in_no_cone(self.nodes.chosen[name]) or np.isinf(most))
         ]
         return self._unlimited(huge) if huge else ""
 
@@ -209,13 +202,13 @@ class LineBounds:
         little = "nothing" if any(np.isinf(self.ranges[name].largest).any() for name in names) else "little"
         return f"{little} says how large {words} can be: a line such as 'limit_{first}: {size} <= …' would"
 
-    def least(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
+    def least_term(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
         """The least term of a variable in an affine bound; -inf where that is not bounded."""
         return _least_product(self.nodes.chosen[name], affine.residuals[name], ranges[name])
 
     def all_but(self, affine: AffineBound, names: Sequence[str]) -> float:
         """An affine bound with all but some variables at their least."""
-        each = [self.least(affine, name, self.ranges) for name in affine.residuals if name not in names]
+        each = [self.least_term(affine, name, self.ranges) for name in affine.residuals if name not in names]
         value = float(affine.constant.lower) + sum(each)
         return value - EPS * (4 + len(each)) * (abs(float(affine.constant.lower)) + sum(map(abs, each)))
 
@@ -254,7 +247,10 @@ def line_bounds(instance: Instance, point: Mapping[str, Any], level: float) -> L
     doubtful = _not_proved(instance, instance.env[balls.BOUNDS] if is_shipped(instance.checked) else names)
     grade: Grade = "proved" if (is_known or is_charged) and not doubtful else "estimated"
     with np.errstate(all="ignore"):
-        return LineBounds(nodes, level, ranges_of(nodes, level), grade, is_charged, doubtful)
+        ranges, span = ranges_of(nodes, level)
+    # A given that is not proved to be as it was declared proves no sign, and so no range.
+    least = 0.0 + float(span.low if instance.program.sense == "minimize" else -span.high)
+    return LineBounds(nodes, level, ranges, least if grade == "proved" else -np.inf, grade, is_charged, doubtful)
 
 
 def _not_proved(instance: Instance, names: Callable[[str], Any]) -> str:

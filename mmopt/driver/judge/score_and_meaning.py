@@ -237,17 +237,6 @@ def gap_of(checked: Checked, objective: float, bound: float | None) -> float | N
     return gap_between(objective, bound, checked.program.sense, checked.is_logarithmic)
 
 
-LEAST_COMPARED = 1e-2  # what a gap that is not relative is compared with, at least, before a search ends
-
-
-def gap_left(checked: Checked, objective: float, bound: float | None) -> float | None:
-    """The gap by which a search ends: that of a small objective of no sure sign is no small one as yet."""
-    gap = gap_of(checked, objective, bound)
-    if gap is None or bound is None or checked.is_logarithmic or (objective > 0 and bound > 0):
-        return gap
-    return gap / max(LEAST_COMPARED, min(1.0, abs(objective)))
-
-
 def refuted(objective: float, bound: float | None, sense: str, missed: float = 0.0) -> bool:
     """Whether a feasible point's objective is beyond the bound by more than rounding."""
     if bound is None:
