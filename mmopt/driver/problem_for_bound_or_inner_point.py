@@ -170,7 +170,7 @@ def _bounds_at_points(
                 ends.append(apart.point())
                 duals, slopes = apart.duals()
                 if share == FAR_INSIDE:
-                    for part in PARTS:
+                    for part in PARTS if duals else ():
                         yield lines.derived(_mixed(near[0], duals, part), _mixed(near[1], slopes, part))
                     continue
                 near = near if near[0] else (duals, slopes)

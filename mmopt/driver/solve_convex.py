@@ -229,7 +229,7 @@ def _better_point(
     instance, best = task.instance, Best(task.instance, uncharged=point, point=point)
     # The point of a named solver is not replaced.
     for values in filter(None, points if may_move(instance) and is_free(task.solver) else ()):
-        best.offer(values, {})
+        best.offer({**point.variables, **values}, {})  # a variable in no line has no value there
     margin = BETTER * abs(point.objective)
     least = point.objective - (margin if instance.program.sense == "minimize" else -margin)
     if best.point is None or not improves(best.point.objective, least, instance.program.sense):

@@ -621,3 +621,66 @@ def test_a_point_is_not_better_than_itself_where_the_objective_is_negative() -> 
     point = candidate(instance, {"x": np.array([-1.0, -1.0])})
     assert point.objective == pytest.approx(-2.0, rel=ROUNDING)
     assert solve_convex._better_point(Task(SolvePlan(instance)), point, [], 0.0) is None
+
+
+BOUNDED_REAL = """program bounded_real
+given
+    A: matrix[n, n]
+    B: matrix[n, m]
+    D: matrix[n, m]
+choose
+    P: psd[n, n]
+    g: scalar
+minimize
+    g
+subject to
+    lemma: [[A.T @ P + P @ A, P @ B, eye(n)], [B.T @ P, -g * eye(m), D.T], [eye(n), D, -g * eye(n)]] << 0
+"""
+ANTENNA = """program antenna
+given
+    C: matrix[m, n]
+    S: matrix[m, n]
+choose
+    u: vector[n]
+    v: vector[n]
+minimize
+    max(norm([[C @ u - S @ v, C @ v + S @ u]], axis=1))
+subject to
+    one: sum(u) == 1
+    zero: sum(v) == 0
+"""
+LASSO = """program lasso
+given
+    A: matrix[m, n]
+    b: vector[m]
+choose
+    x: vector[n]
+minimize
+    sum((A @ x - b)**2) / 2 + sum(abs(x)) / 2
+"""
+
+
+def test_what_only_the_level_bounds_is_proved(rng: Rng) -> None:
+    """Constants stay; a dual far inside, ranges by norms of rows, and another solver for multipliers help."""
+    a = rng.normal(size=(4, 4))
+    a -= (max(np.linalg.eigvals(a).real) + 0.5) * np.eye(4)
+    design = rng.normal(size=(12, 5))
+    fitted = design @ np.array([2.0, -1.0, 0.0, 0.0, 0.0]) + 0.1 * rng.normal(size=12)
+    angles = np.outer(np.cos(np.linspace(0.0, 2.2, 20)), np.arange(5.0))
+    cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        (BOUNDED_REAL, {"A": a, "B": rng.normal(size=(4, 2)), "D": np.zeros((4, 2))}, {}),
+        (ANTENNA, {"C": np.cos(3.0 * angles), "S": np.sin(3.0 * angles)}, {}),
+        (LASSO, {"A": design, "b": fitted}, {"solver": "osqp"}),
+        ("program constant\nchoose\n    x: scalar > 0\nminimize\n    1000 + 1 / x\n", {}, {}),
+    ]
+    for text, givens, options in cases:
+        s = solve(program=Program.parse(text), givens=givens, **options)
+        assert s.bound_grade == "proved" and s.gap is not None and s.gap <= GAP, s
+
+
+def test_a_gap_beside_a_bound_of_zero_is_not_small() -> None:
+    text = OWN.replace("W.T)\n", "W.T) / 1000 + abs(y - z)\n")
+    text = text.replace("    X: psd[n, n]\n", "    X: psd[n, n]\n    y: scalar\n    z: scalar\n")
+    s = solve(PREFIX, Program.parse(text), tolerance=0.02)
+    assert s.bound is not None and s.gap is not None and s.objective < 1e-2
+    assert s.gap > 0.5 and s.status.stop == Stop.MISSED

@@ -81,7 +81,7 @@ def test_the_solvers_own_count_is_a_thin_line_that_ends_before_the_mark(compared
         assert own.get_ydata()[0] > 100 * own.get_ydata()[-1]
         assert not mark.get_clip_on()  # at the edge it is drawn whole
     (own,) = (line for line in figure.axes[1].lines if line.get_linewidth() < 1 and line.get_markersize() < 3)
-    assert own.get_xdata()[0] == 0  # where the iterations begin
+    assert own.get_xdata()[0] <= 1  # where the iterations begin, or next to it: a huge gap is not drawn
     assert "l2_strategy" in texts(figure)[0] and "clarabel" in texts(figure)[1]
 
 

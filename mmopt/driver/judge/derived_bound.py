@@ -250,7 +250,9 @@ def line_bounds(instance: Instance, point: Mapping[str, Any], level: float) -> L
         ranges, span = ranges_of(nodes, level)
     # A given that is not proved to be as it was declared proves no sign, and so no range.
     least = 0.0 + float(span.low if instance.program.sense == "minimize" else -span.high)
-    return LineBounds(nodes, level, ranges, least if grade == "proved" else -np.inf, grade, is_charged, doubtful)
+    return LineBounds(
+        nodes, level, ranges, least if grade == "proved" else -np.inf, grade, is_charged, doubtful
+    )
 
 
 def _not_proved(instance: Instance, names: Callable[[str], Any]) -> str:

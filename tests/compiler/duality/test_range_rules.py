@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind
@@ -68,6 +69,8 @@ LINES = {
     "squares": ("sum(x**2)", "d", lambda p: np.array(sum(p.x**2))),
     "norm 1": ("norm(x, 1)", "d", lambda p: np.array(sum(abs(p.x)))),
     "norm inf": ("norm(x, inf)", "d", lambda p: np.array(max(abs(p.x)))),
+    "norm 1 of rows": ("norm(X, 1, axis=1)", "c", lambda p: abs(p.X).sum(axis=1)),
+    "norm inf of columns": ("norm(X, inf, axis=0)", "c", lambda p: abs(p.X).max(axis=0)),
     "largest": ("max(x)", "d", lambda p: np.array(max(p.x))),
     "largest and more": ("max(x) + y[0]", "d", lambda p: np.array(max(p.x) + p.y[0])),
     "smallest and more": ("-min(-x) + y[0]", "d", lambda p: np.array(max(p.x) + p.y[0])),
@@ -268,3 +271,15 @@ def test_a_soft_maximum_is_at_least_the_largest(rng: Rng) -> None:
     text = TEXT.format(line="logsumexp(x) + y[0] <= d")
     found = ranges_at(text, {**rest, "a": a, "b": b, "d": d + b[0]}, point, np.inf)
     assert found["y"].high[0] == pytest.approx(d + b[0] - a.max())
+
+
+@pytest.mark.parametrize("text", ["minimize\n    t + sum(exp(-x))", "maximize\n    -t - sum(exp(-x))"])
+def test_the_least_objective_by_the_ranges_of_its_terms_is_below_all(text: str, rng: Rng) -> None:
+    lines = "subject to\n    first: x[0] <= g\n    second: t >= g\n"
+    text = f"program least\ngiven\n    g: scalar\nchoose\n    x: vector[2]\n    t: scalar\n{text}\n{lines}"
+    for g in (*(rng.choice([-1.0, 1.0], 8) * 10.0 ** rng.uniform(-5, 3, 8)), 744.0, 745.1):
+        instance = bind(check(Program.parse(text)), Workload.from_matrix(np.eye(N)), {"g": g})
+        read = line_bounds(instance, {"x": np.zeros(2), "t": np.zeros(())}, np.inf)
+        with ctx.workprec(2000):
+            least = arb(g) + (-arb(g)).exp()
+            assert read.least <= least and (least - arb(read.least) <= abs(least) * 1e-7 or g < -700)

@@ -51,14 +51,15 @@ def test_ranges_hold_every_feasible_point(rng: Rng) -> None:
         assert found is not None
         instance, point = found.instance, dict(found.point)
         level = float(found.objective) + 3.0 * max(1.0, abs(float(found.objective)))
-        ranges = line_bounds(instance, point, level).ranges
+        read = line_bounds(instance, point, level)
         for _ in range(30):
             step = 10.0 ** rng.uniform(-3, 1)
             moved = {name: value + step * direction(value, rng) for name, value in point.items()}
             objective = judged(instance, moved)
             if objective is not None and objective <= level:
                 point = moved
-                for name, known in ranges.items():
+                assert read.least <= objective, text
+                for name, known in read.ranges.items():
                     assert (known.low <= point[name]).all(), (text, name)
                     assert (point[name] <= known.high).all(), (text, name)
 
