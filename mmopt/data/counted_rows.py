@@ -45,7 +45,7 @@ from mmopt.data.cell_codes import (
     typed,
     without_words,
 )
-from mmopt.data.connections import hash_of
+from mmopt.data.connections import called, hash_of
 from mmopt.data.draft_workload import USUAL_NULL
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
 from mmopt.errors import DataError, counted
@@ -379,9 +379,19 @@ def kept_rows(
     is_kept = ranked.has_cell & ranked.person.notnull() & (ranked["rank"] < unit.at_most)
     return ranked.select(
         *names,
-        **{KEPT: ibis.ifelse(is_kept, 1, 0).cast("int64")},
-        **{NOBODY: ibis.ifelse(ranked.person.isnull(), 1, 0).cast("int64")},
+        **{KEPT: ibis.ifelse(is_kept, 1, 0).cast("int16")},
+        **{NOBODY: ibis.ifelse(ranked.person.isnull(), 1, 0).cast("int16")},
     )
+
+
+Share = tuple[int, int]
+"""A part of the persons, by its place, and the number of parts."""
+
+
+def is_in_share(person: Any, share: Share) -> Any:
+    """An Ibis boolean expression of DuckDB: whether a person falls into this part; NULL is in one, too."""
+    part, parts = share
+    return (called("hash", "uint64", person) % parts).fill_null(0) == part
 
 
 def person_of(column: Any, table: str, name: str, null: Sequence[str] = ()) -> Any:
@@ -412,17 +422,22 @@ def coded_rows(
     weight: str | None,
     part: Part | None = None,
     unit: Neighbours | None = None,
-    salt: str = "",
     null: Sequence[str] = (),
     spelling: str = "exact",
+    share: Share | None = None,
 ) -> Any:
     """An Ibis table with the code of each attribute, named by ``code_name``; to be called once.
 
     With a weight also ``fault`` and ``weight``, of ``weight_fault`` and ``weight_of``; with a unit whose
-    column names persons ``KEPT`` and ``NOBODY``, of ``kept_rows``. Without these and without attributes only
-    its number of rows has a meaning. With a part it has that part's rows alone.
+    column names persons ``person``, for ``kept_rows``. Without these and without attributes only its number
+    of rows has a meaning. With a part it has that part's rows alone, with a share those of its persons; for
+    several shares of a table that ``is_stored`` it is called again.
     """
     rows, columns = opened.rows()
+    if share is not None and unit is not None:
+        # Before anything is computed: engines do not push it down that far.
+        rows = rows.filter(is_in_share(columns[unit.column], share))
+        columns = dict(zip(columns, (rows[i] for i in range(len(columns))), strict=True))
     coded = [(a, reading_of(a, columns[a.column], opened.name)) for a in attributes]
     coded = [loosened(*one) for one in coded] if spelling == "loose" else coded
     fault = {} if weight is None else {"fault": weight_fault(columns[weight], opened.name, weight, null)}
@@ -442,12 +457,13 @@ def coded_rows(
     if in_part:
         inner = inner.filter(inner.in_part)
     codes = {
-        code_name(i): code_of(a, replace(one, **{name: inner[f"{name}{i}"] for name in one.columns()}), null)
+        code_name(i): code_of(
+            a, replace(one, **{name: inner[f"{name}{i}"] for name in one.columns()}), null
+        ).cast("int16" if a.size + STRAYS < 2**15 else "int64")
         for i, (a, one) in enumerate(coded)
     }
     others = {name: inner[name] for name in (*fault, *weights, *in_part, *person)}
-    rows = inner.select(**codes, **others)
-    return rows if unit is None else kept_rows(rows, attributes, list(codes), unit, salt)
+    return inner.select(**codes, **others)
 
 
 @contextmanager
