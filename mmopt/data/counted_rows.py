@@ -349,18 +349,17 @@ NOBODY = "nobody"
 """The column that is 1 for rows that name no person, else 0."""
 
 
-def kept_rows(
-    coded: Any, attributes: Sequence[Attribute], names: Sequence[str], unit: Neighbours, salt: str
-) -> Any:
+def kept_rows(coded: Any, attributes: Sequence[Attribute], unit: Neighbours, salt: str) -> Any:
     """The codes of rows with ``KEPT`` and ``NOBODY``, in place of the column ``person``.
 
     Parameters
     ----------
-    coded : Ibis table with a code for each attribute, in columns of these ``names``, and ``person``.
+    coded : Ibis table with a code for each attribute, in columns called ``code_name``, and ``person``.
     salt : a public text, the same wherever the same rows have to be kept.
     """
     import ibis
 
+    names = [code_name(i) for i in range(len(attributes))]
     has_cell: Any = ibis.literal(True)
     for attribute, name in zip(attributes, names, strict=True):
         if out := dropped_codes(attribute):
@@ -384,14 +383,12 @@ def kept_rows(
     )
 
 
-Share = tuple[int, int]
-"""A part of the persons, by its place, and the number of parts."""
+def is_in_share(person: Any, share: tuple[int, int]) -> Any:
+    """An expression of DuckDB: whether a person falls into one of several shares; NULL is in one, too.
 
-
-def is_in_share(person: Any, share: Share) -> Any:
-    """An Ibis boolean expression of DuckDB: whether a person falls into this part; NULL is in one, too."""
-    part, parts = share
-    return (called("hash", "uint64", person) % parts).fill_null(0) == part
+    share : its place, and the number of shares.
+    """
+    return (called("hash", "uint64", person) % share[1]).fill_null(0) == share[0]
 
 
 def person_of(column: Any, table: str, name: str, null: Sequence[str] = ()) -> Any:
@@ -424,20 +421,18 @@ def coded_rows(
     unit: Neighbours | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
-    share: Share | None = None,
+    share: tuple[int, int] | None = None,
 ) -> Any:
     """An Ibis table with the code of each attribute, named by ``code_name``; to be called once.
 
     With a weight also ``fault`` and ``weight``, of ``weight_fault`` and ``weight_of``; with a unit whose
     column names persons ``person``, for ``kept_rows``. Without these and without attributes only its number
-    of rows has a meaning. With a part it has that part's rows alone, with a share those of its persons; for
-    several shares of a table that ``is_stored`` it is called again.
+    of rows has a meaning. With a part it has that part's rows alone, with a share of the unit's persons
+    theirs; for each share of a table that ``is_stored`` it is called again.
     """
     rows, columns = opened.rows()
-    if share is not None and unit is not None:
-        # Before anything is computed: engines do not push it down that far.
+    if share is not None and unit is not None:  # before anything is computed: DuckDB does not move it here
         rows = rows.filter(is_in_share(columns[unit.column], share))
-        columns = dict(zip(columns, (rows[i] for i in range(len(columns))), strict=True))
     coded = [(a, reading_of(a, columns[a.column], opened.name)) for a in attributes]
     coded = [loosened(*one) for one in coded] if spelling == "loose" else coded
     fault = {} if weight is None else {"fault": weight_fault(columns[weight], opened.name, weight, null)}

@@ -47,9 +47,6 @@ from mmopt.request import WorkloadLike, as_domain, as_workload
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Attribute, Domain, Workload
 
-Counting = Callable[[int, int, int], None]
-"""Takes note of a part of the rows that is counted next: its place, the number of parts, and of rows."""
-
 COUNT_BY_FEW_HINT = "count by few attributes with mmopt.data.counts, where a release needs no more"
 
 
@@ -86,7 +83,7 @@ def data_vector(
     unit: Neighbours | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
-    progress: Counting = lambda *_: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> DataVector:
     """Count the rows of a table in each cell of a domain: the data vector that a strategy measures.
 
@@ -122,7 +119,7 @@ def data_vector(
         stands for it in columns of numbers, or dates.
     spelling : "loose": texts count as the declared text that differs from them by blanks around, upper and
         lower case, zeros in front of a whole number, or a point and zeros behind it, where that is one cell.
-    progress : called before each part of the rows is counted: its place, the parts, the rows where known.
+    progress : takes words before each part of many rows is counted, confidential: which, and a forecast.
 
     A row counts in one cell, which depends on that row alone. A row that has no cell follows the rules of the
     attribute: ``outside`` for a value that the domain does not declare, such as an infinity, or a text that
@@ -150,15 +147,21 @@ def data_vector(
     misfits = np.zeros((len(attributes), STRAYS), dtype=np.int64)
     lines, rows_by_fault = np.zeros((2, FAULTS), dtype=np.int64)
     beyond = nobody = 0
-    with ExitStack() as stack:
-        opened = stack.enter_context(open_table(data, wanted, table, delimiter))
-        code = partial(coded_rows, opened, attributes, weight, part, unit, null, spelling)
-        salt = "" if workload is None else workload.hash
-        shares = _by_shares(stack, opened, code, attributes, unit, salt, progress)
+    with open_table(data, wanted, table, delimiter) as opened, ExitStack() as stack:
+        shares = _by_shares(
+            stack,
+            opened,
+            partial(coded_rows, opened, attributes, weight, part, unit, null, spelling),
+            attributes,
+            unit,
+            "" if workload is None else workload.hash,
+            progress,
+        )
         # Codes are named in an inner select and grouped by name: each is computed once a row.
         codes = [code_name(i) for i in range(len(attributes))]
-        by = codes if weight is None else [*codes, "fault"]
-        for batch in chain.from_iterable(counts_by_group(coded, by, weight) for coded in shares):
+        for batch in chain.from_iterable(
+            counts_by_group(coded, codes if weight is None else [*codes, "fault"], weight) for coded in shares
+        ):
             rows = integers(batch, "rows")
             fault = np.zeros_like(rows) if weight is None else integers(batch, "fault")
             np.add.at(rows_by_fault, fault, rows)
@@ -205,10 +208,11 @@ def check_columns(
     unit: Neighbours | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
-) -> None:
+) -> int | None:
     """Refuse what ``data_vector`` with the same arguments would, by names and types of the columns alone.
 
-    Of a reader of batches, which can be read only once, the types are left to the count.
+    Returns the number of rows of a Parquet file, confidential; else None. Of a reader of batches, which can
+    be read only once, the types are left to the count.
 
     Raises
     ------
@@ -220,9 +224,11 @@ def check_columns(
     )
     with open_table(data, wanted, table, delimiter) as opened:
         if not hasattr(data, "read_next_batch"):
-            coded_rows(
-                opened, attributes_to_read(domain, workload), weight, part, unit, null=null, spelling=spelling
+            coded = coded_rows(
+                opened, attributes_to_read(domain, workload), weight, part, unit, null, spelling
             )
+            return int(coded.count().to_pyarrow().as_py()) if opened.is_stored else None
+    return None
 
 
 LARGEST_SUMMED = 10**6
@@ -355,7 +361,7 @@ def marginal_counts(
     unit: Neighbours | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
-    progress: Counting = lambda *_: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> MarginalCounts:
     """Count the rows of a table by the attributes that each product of a workload depends on.
 
@@ -400,8 +406,7 @@ def marginal_counts(
     require_memory((entries,), f"counts by {len(kept_sets):,} sets of attributes")
     attributes = attributes_to_read(domain, workload)
     places = {domain.names.index(a.name): at for at, a in enumerate(attributes)}
-    with ExitStack() as stack:
-        opened = stack.enter_context(open_table(data, wanted, table, delimiter))
+    with open_table(data, wanted, table, delimiter) as opened, ExitStack() as stack:
         code = partial(coded_rows, opened, attributes, weight, part, unit, null, spelling)
         shares = _by_shares(stack, opened, code, attributes, unit, workload.hash, progress)
         coded = ibis.union(*[stack.enter_context(_stored(share)) for share in shares])
@@ -422,8 +427,25 @@ def marginal_counts(
     )
 
 
+#: Rows, on average, among which those of each person are told apart at a time, in memory.
 ROWS_OF_SHARE = 2**22
-"""Rows, on average, among which those of each person are told apart at a time, in memory."""
+
+
+def counting_words(rows: int | None, unit: Neighbours | None) -> str:
+    """How long counting takes, and in how much memory of this machine: roughly, for few attributes.
+
+    rows : how many, confidential; None for words that hold for any table.
+    """
+    seconds, gigabytes, more = (
+        (3.0, 2.2e-7 * min(rows or math.inf, ROWS_OF_SHARE), ", and 30 MB for each million not in Parquet")
+        if unit is not None and unit.column
+        else (0.4, 0.0, "")
+    )
+    return (
+        f"{'each million rows' if rows is None else f'{rows:,} rows (confidential, for you alone)'}: "
+        f"about {math.ceil(seconds * (rows or 1e6) / 1e6):,} s, in about {0.35 + gigabytes:.1f} GB of memory"
+        f"{more}"
+    )
 
 
 def _by_shares(
@@ -433,7 +455,7 @@ def _by_shares(
     attributes: Sequence[Attribute],
     unit: Neighbours | None,
     salt: str,
-    progress: Counting,
+    progress: Callable[[str], None],
 ) -> Iterator[Any]:
     """The codes of all rows; with a unit of ``kept_rows``, share by share of the persons.
 
@@ -442,28 +464,19 @@ def _by_shares(
 
     code : gives ``coded_rows``, of a ``share``.
     """
-    if unit is None:
-        progress(0, 1, 0)
-        yield code()
-        return
     coded = code()
-    count, shares = 0, 1
-    if coded.get_backend().name == "duckdb":
-        if not opened.is_stored:
-            coded = stack.enter_context(_stored(coded))
-        count = coded.count().to_pyarrow().as_py()
+    shares = 1
+    if unit is not None and coded.get_backend().name == "duckdb":
+        coded = coded if opened.is_stored else stack.enter_context(_stored(coded))
+        count = int(coded.count().to_pyarrow().as_py())
         # Codes that are stored take as much memory as half of a share.
         shares = math.ceil(count * (1 if opened.is_stored else 2) / ROWS_OF_SHARE) or 1
-    names = [code_name(i) for i in range(len(attributes))]
-    for at in range(shares):
-        progress(at, shares, count)
-        if shares == 1:
-            rows = coded
-        elif opened.is_stored:
-            rows = code(share=(at, shares))
-        else:
-            rows = coded.filter(is_in_share(coded.person, (at, shares)))
-        yield kept_rows(rows, attributes, names, unit, salt)
+    for share in ((at, shares) for at in range(shares)):
+        rows = coded
+        if shares > 1:
+            progress(f"part {share[0] + 1} of {shares} of {counting_words(count, unit)}")
+            rows = code(share=share) if opened.is_stored else coded.filter(is_in_share(coded.person, share))
+        yield rows if unit is None else kept_rows(rows, attributes, unit, salt)
 
 
 def _stored(coded: Any) -> AbstractContextManager[Any]:

@@ -145,8 +145,14 @@ def _file(
     note = ""
     if file.kind == "csv" and delimiter is None and len(names) == 1 and any(w in names[0] for w in wanted):
         note = "the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'"
-    places = _places(file.path, names, wanted, note)
-    return TableColumns(file.path, places, select, names, *more, is_stored=file.kind == "parquet")
+    return TableColumns(
+        file.path,
+        _places(file.path, names, wanted, note),
+        select,
+        names,
+        next(iter(more), {}),
+        is_stored=file.kind == "parquet",
+    )
 
 
 def _refuse_changed(file: TableFile, kind: type[BaseException] | None, *_: object) -> None:
