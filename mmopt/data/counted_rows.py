@@ -8,7 +8,8 @@ its rows with one value of a column; no two parts share a row.
 At most k rows of each person are counted, and that person's rows alone decide which. The rows of a person
 that no rule drops are ordered by a hash of their codes, the person and a public text, and the first k are
 kept. Rows with equal codes are interchangeable, as only codes are counted: they get the numbers 0, 1, …,
-which are hashed, too, so that each of a person's rows is as likely as any other to be kept.
+which are hashed, too, so that each of a person's rows is as likely as any other to be kept. As this
+is so for each person alone, many are dealt with share by share, in the memory of one share.
 
 Theorem: let one table be another with the rows of one more person. Then the same rows of everybody else are
 kept in both, up to equal codes, and at most k of that person: the counts differ by at most k rows, all in the
@@ -388,7 +389,7 @@ def is_in_share(person: Any, share: tuple[int, int]) -> Any:
 
     share : its place, and the number of shares.
     """
-    return (called("hash", "uint64", person) % share[1]).fill_null(0) == share[0]
+    return called("hash", "uint64", person) % share[1] == share[0]
 
 
 def person_of(column: Any, table: str, name: str, null: Sequence[str] = ()) -> Any:
