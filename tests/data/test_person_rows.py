@@ -3,7 +3,6 @@
 Guards answers/private_release.py, counted_rows.py.
 """
 
-import math
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -191,7 +190,7 @@ def test_what_names_no_person_is_refused(subtests: pytest.Subtests) -> None:
 def test_the_rows_that_are_kept_do_not_depend_on_the_parts(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a Parquet file, which is read for each part, and of tables that are read once."""
+    """A Parquet file is read for each part, other tables once."""
     k, rows = int(rng.integers(1, 4)), flat(people(rng, 30))
     table = pa.table(as_table(rows, rng))
     pq.write_table(table, "people.parquet")
@@ -200,12 +199,12 @@ def test_the_rows_that_are_kept_do_not_depend_on_the_parts(
     stored = connection.create_table("people", table)
 
     def vector(data: Any, **options: Any) -> Any:
-        found = data_vector(data, CELLS, workload=CELLS, **options)
-        return found, found.counts.tolist()
+        one = data_vector(data, CELLS, workload=CELLS, **options)
+        return one, one.counts.tolist()
 
     def tables(data: Any, **options: Any) -> Any:
-        found = marginal_counts(data, WORKLOAD, **options)
-        return found, [found.of(places).tolist() for places in found.tables]
+        one = marginal_counts(data, WORKLOAD, **options)
+        return one, [one.of(places).tolist() for places in one.tables]
 
     for count, cases in (
         # Half of the memory of a part is for the codes, where these are stored.
