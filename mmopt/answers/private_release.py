@@ -79,6 +79,7 @@ def counted_data(
     part: Part | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
+    progress: Callable[[str], None] = lambda _: None,
 ) -> DataVector | MarginalCounts:
     """Counts of the rows for ``mmopt.mechanism.measure``; arguments and errors as ``data_vector``.
 
@@ -88,7 +89,7 @@ def counted_data(
     """
     require_table(plan.workload)  # the answers become one: refused before a row is read
     options: dict[str, Any] = {"table": table, "weight": weight, "delimiter": delimiter}
-    options |= {"null": null, "spelling": spelling}
+    options |= {"null": null, "spelling": spelling, "progress": progress}
     workload, tables = plan.workload, plan.integer.tables
     sizes = [math.prod(workload.domain.shape[i] for i in attributes) for attributes in tables or ()]
     if tables is None or workload.n <= max(MOST_CELLS_COUNTED, *sizes):
@@ -552,10 +553,15 @@ class PreparedRelease:
     origin: Mapping[str, Any]
     bill: Bill | None
 
-    def measure(self, simulate_seed: int | None) -> tuple[Release, str]:
-        """Count, charge, add noise: the release, and in confidence how many rows were read and left out."""
+    def measure(
+        self, simulate_seed: int | None, progress: Callable[[str], None] = lambda _: None
+    ) -> tuple[Release, str]:
+        """Count, charge, add noise: the release, and in confidence how many rows were read and left out.
+
+        progress : as of ``data_vector``.
+        """
         part = None if self.bill is None else self.bill.selection
-        counts = counted_data(self.data, self.planned.plan, part=part, **self.options)
+        counts = counted_data(self.data, self.planned.plan, part=part, progress=progress, **self.options)
         release = measured(self.planned, counts, self.origin, simulate_seed, self.bill)
         return release, confidential_words(counts, self.planned.plan, part)
 

@@ -123,7 +123,7 @@ class Display:
     Another thread draws the line: a solver returns to Python between its points only.
 
     program : its name begins the line. wanted : whether there is a live line, on a terminal. delay : seconds
-        before it appears. each : print a lasting line for every point.
+        before it appears. each : print a lasting line for every point. awaited : as of ``begin``.
     """
 
     def __init__(
@@ -133,6 +133,7 @@ class Display:
         wanted: bool = True,
         delay: float = DELAY_SECONDS,
         each: bool = False,
+        awaited: str = AWAITED,
     ) -> None:
         self._console = console
         self._delay = delay
@@ -141,7 +142,7 @@ class Display:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._last: Progress | None = None
-        self.begin(program)
+        self.begin(program, awaited)
 
     def begin(self, program: str, awaited: str = AWAITED) -> None:
         """Start anew with another program, or with other work for which no point is awaited."""
@@ -162,6 +163,12 @@ class Display:
         self._awaited = f" of {long}{AWAITED}"
         if self._thread is None:
             note(f"{progress.program}, {progress.solver}: predicted to take {long}")
+
+    def part(self, words: str) -> None:
+        """Take note of the part of some work that begins; the first is printed where there is no terminal."""
+        if self._thread is None and not self._awaited:
+            note(f"{self._program}: {words}")
+        self._awaited = f", {words}"
 
     def __enter__(self) -> Display:
         if self._wanted:
@@ -218,10 +225,13 @@ def _row(p: Progress) -> str:
 
 
 @contextlib.contextmanager
-def live(program: str = "", verbose: bool = False) -> Iterator[Display]:
+def live(program: str = "", verbose: bool = False, awaited: str = AWAITED) -> Iterator[Display]:
     """A display on stderr; with ``verbose`` a line for each point, among the output of solvers.
 
     A user's function may print anything at any time: stdout is for results alone.
     """
-    with stdout_to_stderr(), Display(program, console(stderr=True), not verbose, each=verbose) as display:
+    with (
+        stdout_to_stderr(),
+        Display(program, console(stderr=True), not verbose, each=verbose, awaited=awaited) as display,
+    ):
         yield display

@@ -15,7 +15,14 @@ No strategies, no noise.
 
 from mmopt.data.connections import shown_source
 from mmopt.data.counted_rows import Part
-from mmopt.data.counts import DataVector, MarginalCounts, check_columns, data_vector, marginal_counts
+from mmopt.data.counts import (
+    DataVector,
+    MarginalCounts,
+    check_columns,
+    counting_words,
+    data_vector,
+    marginal_counts,
+)
 from mmopt.data.draft_workload import public_forms, schema_columns
 
 __all__ = [
@@ -23,6 +30,7 @@ __all__ = [
     "MarginalCounts",
     "Part",
     "check_columns",
+    "counting_words",
     "data_vector",
     "marginal_counts",
     "public_forms",

@@ -8,7 +8,8 @@ its rows with one value of a column; no two parts share a row.
 At most k rows of each person are counted, and that person's rows alone decide which. The rows of a person
 that no rule drops are ordered by a hash of their codes, the person and a public text, and the first k are
 kept. Rows with equal codes are interchangeable, as only codes are counted: they get the numbers 0, 1, …,
-which are hashed, too, so that each of a person's rows is as likely as any other to be kept.
+which are hashed, too, so that each of a person's rows is as likely as any other to be kept. As this
+is so for each person alone, many are dealt with share by share, in the memory of one share.
 
 Theorem: let one table be another with the rows of one more person. Then the same rows of everybody else are
 kept in both, up to equal codes, and at most k of that person: the counts differ by at most k rows, all in the
@@ -45,7 +46,7 @@ from mmopt.data.cell_codes import (
     typed,
     without_words,
 )
-from mmopt.data.connections import hash_of
+from mmopt.data.connections import called, hash_of
 from mmopt.data.draft_workload import USUAL_NULL
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
 from mmopt.errors import DataError, counted
@@ -349,18 +350,17 @@ NOBODY = "nobody"
 """The column that is 1 for rows that name no person, else 0."""
 
 
-def kept_rows(
-    coded: Any, attributes: Sequence[Attribute], names: Sequence[str], unit: Neighbours, salt: str
-) -> Any:
+def kept_rows(coded: Any, attributes: Sequence[Attribute], unit: Neighbours, salt: str) -> Any:
     """The codes of rows with ``KEPT`` and ``NOBODY``, in place of the column ``person``.
 
     Parameters
     ----------
-    coded : Ibis table with a code for each attribute, in columns of these ``names``, and ``person``.
+    coded : Ibis table with a code for each attribute, in columns called ``code_name``, and ``person``.
     salt : a public text, the same wherever the same rows have to be kept.
     """
     import ibis
 
+    names = [code_name(i) for i in range(len(attributes))]
     has_cell: Any = ibis.literal(True)
     for attribute, name in zip(attributes, names, strict=True):
         if out := dropped_codes(attribute):
@@ -379,9 +379,17 @@ def kept_rows(
     is_kept = ranked.has_cell & ranked.person.notnull() & (ranked["rank"] < unit.at_most)
     return ranked.select(
         *names,
-        **{KEPT: ibis.ifelse(is_kept, 1, 0).cast("int64")},
-        **{NOBODY: ibis.ifelse(ranked.person.isnull(), 1, 0).cast("int64")},
+        **{KEPT: ibis.ifelse(is_kept, 1, 0).cast("int16")},
+        **{NOBODY: ibis.ifelse(ranked.person.isnull(), 1, 0).cast("int16")},
     )
+
+
+def is_in_share(person: Any, share: tuple[int, int]) -> Any:
+    """An expression of DuckDB: whether a person falls into one of several shares; NULL is in one, too.
+
+    share : its place, and the number of shares.
+    """
+    return called("hash", "uint64", person) % share[1] == share[0]
 
 
 def person_of(column: Any, table: str, name: str, null: Sequence[str] = ()) -> Any:
@@ -412,17 +420,20 @@ def coded_rows(
     weight: str | None,
     part: Part | None = None,
     unit: Neighbours | None = None,
-    salt: str = "",
     null: Sequence[str] = (),
     spelling: str = "exact",
+    share: tuple[int, int] | None = None,
 ) -> Any:
     """An Ibis table with the code of each attribute, named by ``code_name``; to be called once.
 
     With a weight also ``fault`` and ``weight``, of ``weight_fault`` and ``weight_of``; with a unit whose
-    column names persons ``KEPT`` and ``NOBODY``, of ``kept_rows``. Without these and without attributes only
-    its number of rows has a meaning. With a part it has that part's rows alone.
+    column names persons ``person``, for ``kept_rows``. Without these and without attributes only its number
+    of rows has a meaning. With a part it has that part's rows alone, with a share of the unit's persons
+    theirs; for each share of a table that ``is_stored`` it is called again.
     """
     rows, columns = opened.rows()
+    if share is not None and unit is not None:  # before anything is computed: DuckDB does not move it here
+        rows = rows.filter(is_in_share(columns[unit.column], share))
     coded = [(a, reading_of(a, columns[a.column], opened.name)) for a in attributes]
     coded = [loosened(*one) for one in coded] if spelling == "loose" else coded
     fault = {} if weight is None else {"fault": weight_fault(columns[weight], opened.name, weight, null)}
@@ -442,12 +453,13 @@ def coded_rows(
     if in_part:
         inner = inner.filter(inner.in_part)
     codes = {
-        code_name(i): code_of(a, replace(one, **{name: inner[f"{name}{i}"] for name in one.columns()}), null)
+        code_name(i): code_of(
+            a, replace(one, **{name: inner[f"{name}{i}"] for name in one.columns()}), null
+        ).cast("int16" if a.size + STRAYS < 2**15 else "int64")
         for i, (a, one) in enumerate(coded)
     }
     others = {name: inner[name] for name in (*fault, *weights, *in_part, *person)}
-    rows = inner.select(**codes, **others)
-    return rows if unit is None else kept_rows(rows, attributes, list(codes), unit, salt)
+    return inner.select(**codes, **others)
 
 
 @contextmanager

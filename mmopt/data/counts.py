@@ -6,10 +6,11 @@ together, so that many tables come from few queries.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -29,13 +30,15 @@ from mmopt.data.counted_rows import (
     counts_by_group,
     dropped_codes,
     integers,
+    is_in_share,
+    kept_rows,
     nested_selects_kept,
     refuse_rows,
     refuse_weights,
     targets_of,
     wanted_columns,
 )
-from mmopt.data.open_table import open_table
+from mmopt.data.open_table import TableColumns, open_table
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import frozen
@@ -80,6 +83,7 @@ def data_vector(
     unit: Neighbours | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
+    progress: Callable[[str], None] = lambda _: None,
 ) -> DataVector:
     """Count the rows of a table in each cell of a domain: the data vector that a strategy measures.
 
@@ -115,6 +119,7 @@ def data_vector(
         stands for it in columns of numbers, or dates.
     spelling : "loose": texts count as the declared text that differs from them by blanks around, upper and
         lower case, zeros in front of a whole number, or a point and zeros behind it, where that is one cell.
+    progress : takes words before each part of many rows is counted, confidential: which, and a forecast.
 
     A row counts in one cell, which depends on that row alone. A row that has no cell follows the rules of the
     attribute: ``outside`` for a value that the domain does not declare, such as an infinity, or a text that
@@ -142,20 +147,21 @@ def data_vector(
     misfits = np.zeros((len(attributes), STRAYS), dtype=np.int64)
     lines, rows_by_fault = np.zeros((2, FAULTS), dtype=np.int64)
     beyond = nobody = 0
-    with open_table(data, wanted, table, delimiter) as opened:
-        coded = coded_rows(
+    with open_table(data, wanted, table, delimiter) as opened, ExitStack() as stack:
+        shares = _by_shares(
+            stack,
             opened,
+            partial(coded_rows, opened, attributes, weight, part, unit, null, spelling),
             attributes,
-            weight,
-            part,
             unit,
             "" if workload is None else workload.hash,
-            null,
-            spelling,
+            progress,
         )
         # Codes are named in an inner select and grouped by name: each is computed once a row.
         codes = [code_name(i) for i in range(len(attributes))]
-        for batch in counts_by_group(coded, codes if weight is None else [*codes, "fault"], weight):
+        for batch in chain.from_iterable(
+            counts_by_group(coded, codes if weight is None else [*codes, "fault"], weight) for coded in shares
+        ):
             rows = integers(batch, "rows")
             fault = np.zeros_like(rows) if weight is None else integers(batch, "fault")
             np.add.at(rows_by_fault, fault, rows)
@@ -202,10 +208,11 @@ def check_columns(
     unit: Neighbours | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
-) -> None:
+) -> int | None:
     """Refuse what ``data_vector`` with the same arguments would, by names and types of the columns alone.
 
-    Of a reader of batches, which can be read only once, the types are left to the count.
+    Returns the number of rows of a Parquet file, confidential; else None. Of a reader of batches, which can
+    be read only once, the types are left to the count.
 
     Raises
     ------
@@ -217,9 +224,11 @@ def check_columns(
     )
     with open_table(data, wanted, table, delimiter) as opened:
         if not hasattr(data, "read_next_batch"):
-            coded_rows(
-                opened, attributes_to_read(domain, workload), weight, part, unit, null=null, spelling=spelling
+            coded = coded_rows(
+                opened, attributes_to_read(domain, workload), weight, part, unit, null, spelling
             )
+            return int(coded.count().to_pyarrow().as_py()) if opened.is_stored else None
+    return None
 
 
 LARGEST_SUMMED = 10**6
@@ -352,6 +361,7 @@ def marginal_counts(
     unit: Neighbours | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
+    progress: Callable[[str], None] = lambda _: None,
 ) -> MarginalCounts:
     """Count the rows of a table by the attributes that each product of a workload depends on.
 
@@ -359,8 +369,9 @@ def marginal_counts(
 
     Parameters
     ----------
-    data, table, weight, delimiter, part, unit, null, spelling : as ``data_vector``, whose rules hold for rows
-        without a cell: one that an attribute drops is in no table, nor is a row of a person that is not kept.
+    data, table, weight, delimiter, part, unit, null, spelling, progress : as ``data_vector``, whose rules
+        hold for rows without a cell: one that an attribute drops is in no table, nor is a row of a person
+        that is not kept.
     workload : the queries, made from products; columns that no query needs are not read.
     sets : other sets of attributes to count by, as places in the domain: those of an integer strategy.
 
@@ -369,6 +380,8 @@ def marginal_counts(
     DataError : as ``data_vector``; a workload from a matrix, or sets with places beyond the domain.
     TooLargeError : the tables do not fit in memory.
     """
+    import ibis
+
     workload = as_workload(workload)
     domain = workload.domain
     wanted, unit = wanted_columns(
@@ -393,10 +406,10 @@ def marginal_counts(
     require_memory((entries,), f"counts by {len(kept_sets):,} sets of attributes")
     attributes = attributes_to_read(domain, workload)
     places = {domain.names.index(a.name): at for at, a in enumerate(attributes)}
-    with (
-        open_table(data, wanted, table, delimiter) as opened,
-        _stored(coded_rows(opened, attributes, weight, part, unit, workload.hash, null, spelling)) as coded,
-    ):
+    with open_table(data, wanted, table, delimiter) as opened, ExitStack() as stack:
+        code = partial(coded_rows, opened, attributes, weight, part, unit, null, spelling)
+        shares = _by_shares(stack, opened, code, attributes, unit, workload.hash, progress)
+        coded = ibis.union(*[stack.enter_context(_stored(share)) for share in shares])
         if weight is not None:
             for lines in counts_by_group(coded, ["fault"], weight):
                 faults, rows_by_fault = integers(lines, "fault"), integers(lines, "rows")
@@ -412,6 +425,58 @@ def marginal_counts(
     return MarginalCounts(
         domain, MappingProxyType(tables), rows, _dropped(domain, attributes, misfits), beyond
     )
+
+
+#: Rows, on average, among which those of each person are told apart at a time, in memory.
+ROWS_OF_SHARE = 2**22
+
+
+def counting_words(rows: int | None, unit: Neighbours | None) -> str:
+    """How long counting takes, and in how much memory of this machine: roughly, for few attributes.
+
+    rows : how many, confidential; None for words that hold for any table.
+    """
+    seconds, gigabytes, more = (
+        (3.0, 2.2e-7 * min(rows or math.inf, ROWS_OF_SHARE), ", and 30 MB for each million not in Parquet")
+        if unit is not None and unit.column
+        else (0.4, 0.0, "")
+    )
+    return (
+        f"{'each million rows' if rows is None else f'{rows:,} rows (confidential, for you alone)'}: "
+        f"about {math.ceil(seconds * (rows or 1e6) / 1e6):,} s, in about {0.35 + gigabytes:.1f} GB of memory"
+        f"{more}"
+    )
+
+
+def _by_shares(
+    stack: ExitStack,
+    opened: TableColumns,
+    code: Callable[..., Any],
+    attributes: Sequence[Attribute],
+    unit: Neighbours | None,
+    salt: str,
+    progress: Callable[[str], None],
+) -> Iterator[Any]:
+    """The codes of all rows; with a unit of ``kept_rows``, share by share of the persons.
+
+    Which rows of a person are kept does not depend on the shares. Where the engine is not in this process
+    there is one: it sorts on its own disk, and one statement has to read what others may write meanwhile.
+
+    code : gives ``coded_rows``, of a ``share``.
+    """
+    coded = code()
+    shares = 1
+    if unit is not None and coded.get_backend().name == "duckdb":
+        coded = coded if opened.is_stored else stack.enter_context(_stored(coded))
+        count = int(coded.count().to_pyarrow().as_py())
+        # Codes that are stored take as much memory as half of a share.
+        shares = math.ceil(count * (1 if opened.is_stored else 2) / ROWS_OF_SHARE) or 1
+    for share in ((at, shares) for at in range(shares)):
+        rows = coded
+        if shares > 1:
+            progress(f"part {share[0] + 1} of {shares} of {counting_words(count, unit)}")
+            rows = code(share=share) if opened.is_stored else coded.filter(is_in_share(coded.person, share))
+        yield rows if unit is None else kept_rows(rows, attributes, unit, salt)
 
 
 def _stored(coded: Any) -> AbstractContextManager[Any]:

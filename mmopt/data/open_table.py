@@ -63,7 +63,7 @@ class TableColumns:
 
     ``name`` for messages; ``places`` of the wanted columns among all ``names``; ``rows()`` gives an Ibis
     table and its wanted columns by name. ``values`` are those of columns of enumerations, which the schema
-    lists.
+    lists. ``is_stored``: whether its rows can be read again and again, cheaply and without change.
     """
 
     name: str
@@ -71,6 +71,7 @@ class TableColumns:
     select: _Select
     names: Sequence[str]
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    is_stored: bool = False
 
     def rows(self) -> tuple[Any, dict[str, Any]]:
         """The table and its wanted columns; to be called once."""
@@ -144,7 +145,14 @@ def _file(
     note = ""
     if file.kind == "csv" and delimiter is None and len(names) == 1 and any(w in names[0] for w in wanted):
         note = "the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'"
-    return TableColumns(file.path, _places(file.path, names, wanted, note), select, names, *more)
+    return TableColumns(
+        file.path,
+        _places(file.path, names, wanted, note),
+        select,
+        names,
+        next(iter(more), {}),
+        is_stored=file.kind == "parquet",
+    )
 
 
 def _refuse_changed(file: TableFile, kind: type[BaseException] | None, *_: object) -> None:

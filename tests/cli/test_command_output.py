@@ -72,6 +72,17 @@ def test_display_begins_anew() -> None:
     assert display.line() == "baseline wavelet (1 of 3): 0 s"
 
 
+def test_the_part_of_a_work_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the live line; where there is none, the first by a line of its own."""
+    for shown, expected in ((terminal(), ""), (Console(file=io.StringIO()), "counting: part 1 of 2\n")):
+        with Display("counting", shown, delay=60.0, awaited="") as display:
+            assert display.line() == "counting: 0 s"
+            display.part("part 1 of 2")
+            display.part("part 2 of 2")
+            assert display.line() == "counting: 0 s, part 2 of 2"
+        assert capsys.readouterr().err == expected
+
+
 def test_each_point_has_its_line_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     display = Display("l2_strategy", terminal(), wanted=False, each=True)
     display(replace(POINT, certified=False, seconds=0.25))

@@ -198,7 +198,8 @@ def test_counts_of_cells_are_identical(tables: dict[str, Any], monkeypatch: pyte
                 assert one.beyond == found["duckdb"].beyond and bool(one.beyond) == (unit is not None)
 
 
-def test_counts_of_many_cells_are_identical(tables: dict[str, Any]) -> None:
+def test_counts_of_many_cells_are_identical(tables: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmopt.data.counts.ROWS_OF_SHARE", 100)
     wide = workload(*SETS)
     for unit in UNITS:
         said = None if unit is None else Neighbours.of(unit)

@@ -11,14 +11,16 @@ from typing import Any
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import mmopt
-from mmopt.data import data_vector, marginal_counts
+from mmopt.data import check_columns, counting_words, data_vector, marginal_counts
 from mmopt.errors import DataError, WorkloadError
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
-from tests.data.tables import refusal
+from tests.data.tables import parquet, refusal
 
 Table = dict[str, list[Any]]
 
@@ -182,6 +184,70 @@ def test_what_names_no_person_is_refused(subtests: pytest.Subtests) -> None:
     ):
         with subtests.test(said):
             assert refusal(table, BY_SEX, **options) == said
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
+def test_the_rows_that_are_kept_do_not_depend_on_the_parts(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Parquet file is read for each part, other tables once."""
+    k, rows = int(rng.integers(1, 4)), flat(people(rng, 30))
+    table = pa.table(as_table(rows, rng))
+    pq.write_table(table, "people.parquet")
+    csv.write_csv(table, "people.csv")
+    connection = ibis.duckdb.connect()
+    stored = connection.create_table("people", table)
+
+    def vector(data: Any, **options: Any) -> Any:
+        one = data_vector(data, CELLS, workload=CELLS, **options)
+        return one, one.counts.tolist()
+
+    def tables(data: Any, **options: Any) -> Any:
+        one = marginal_counts(data, WORKLOAD, **options)
+        return one, [one.of(places).tolist() for places in one.tables]
+
+    for count, cases in (
+        # Half of the memory of a part is for the codes, where these are stored.
+        (vector, (("people.parquet", 7, 7), (table.to_reader(9), 1, 2), (stored, 1, 2))),
+        (tables, (("people.parquet", 3, 3), ("people.csv", 1, 2))),
+    ):
+        whole, counts = count(table, unit=unit(k))
+        for data, shares, parts in cases:
+            with monkeypatch.context() as patch:
+                patch.setattr("mmopt.data.counts.ROWS_OF_SHARE", len(rows) / shares)
+                words: list[str] = []
+                each, counts_of_parts = count(data, unit=unit(k), progress=words.append)
+            assert counts_of_parts == counts
+            assert (each.rows, each.dropped, each.beyond) == (whole.rows, whole.dropped, whole.beyond)
+            assert len(words) in (parts, parts + 1)  # by rounding
+            assert words[-1].startswith(f"part {len(words)} of {len(words)} of {len(rows)} rows (conf")
+    connection.disconnect()
+
+
+def test_rows_of_nobody_are_refused_whatever_part_they_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmopt.data.counts.ROWS_OF_SHARE", 1)
+    parquet("nobody.parquet", person=["NA", None, " ", "a", "NA"], sex=["F"] * 5)
+    for count in (data_vector, marginal_counts):
+        with pytest.raises(DataError, match="in null\\) in 4 rows"):
+            count("nobody.parquet", BY_SEX, unit=unit(1), null=["NA"])
+
+
+def test_a_count_is_forecast() -> None:
+    """In words: of a file whose rows are known before, of any table, and without persons."""
+    assert counting_words(20_000_000, unit(2)) == (
+        "20,000,000 rows (confidential, for you alone): about 60 s, in about 1.3 GB of memory, "
+        "and 30 MB for each million not in Parquet"
+    )
+    assert counting_words(None, unit(2)).startswith(
+        "each million rows: about 3 s, in about 1.3 GB of memory, "
+    )
+    assert counting_words(None, None) == "each million rows: about 1 s, in about 0.3 GB of memory"
+    assert "1,000 rows (confidential, for you alone): about 1 s, in about 0.4 GB" in counting_words(
+        1000, unit(1)
+    )
+    people = parquet("people.parquet", person=["a", "b"], sex=["F", None])
+    assert check_columns(people, BY_SEX.domain, unit=unit(1)) == 2
+    assert check_columns({"person": ["a"], "sex": ["F"]}, BY_SEX.domain, unit=unit(1)) is None
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2

@@ -12,7 +12,7 @@ import typer
 from mmopt.answers.accuracy_and_budget import at_privacy, budget as least_budget
 from mmopt.answers.private_release import load_release, prepare
 from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
-from mmopt.cli.command_output import INTERRUPTED, answer, note, show
+from mmopt.cli.command_output import INTERRUPTED, answer, live, note, show
 from mmopt.cli.solve_and_plan import (
     check_files,
     check_folder,
@@ -179,7 +179,8 @@ def release(
             accuracy_by_group(plan, confidence),
         )
         show(*(line for table in tables for line in (table, "")))
-    release, words = prepared.measure(simulate)
+    with live("counting rows", awaited="") as display:
+        release, words = prepared.measure(simulate, display.part)
     folder = release.save(out)
     try:
         note(words)
@@ -328,7 +329,8 @@ def simulate(
         )
         for name, one in labelled
     ]
-    counts = data_vector(data, request.workload.domain, **source).counts
+    with live("counting rows", awaited="") as display:
+        counts = data_vector(data, request.workload.domain, progress=display.part, **source).counts
     simulated = partial(simulate_errors, trials=trials, seed=seed, sanity=sanity)
     results = [
         (name, simulated(request.workload, strategy, counts, plans)) for name, strategy, plans in planned

@@ -17,7 +17,7 @@ from mmopt.cli.command_inputs import (
     refuse_without_effect,
 )
 from mmopt.cli.command_output import escaped, note, say, show
-from mmopt.data import check_columns, public_forms, schema_columns, shown_source
+from mmopt.data import check_columns, counting_words, public_forms, schema_columns, shown_source
 from mmopt.data.draft_workload import FORMS_BY_KIND, Draft, check_form, mapping_text
 from mmopt.errors import (
     Error,
@@ -225,8 +225,8 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
     """Print what a workload file says, or the list of its cells, once the columns of a table are checked."""
     request = read_request(path, table)
     workload, domain = request.workload, request.workload.domain
-    if data is not None:
-        check_columns(data, domain, workload=workload, unit=request.neighbours, **asdict(request.table))
+    source = {"workload": workload, "unit": request.neighbours, **asdict(request.table)}
+    rows = None if data is None else check_columns(data, domain, **source)
     if cells:
         if domain.size > MOST_CELLS_LISTED:
             raise TooLargeError(
@@ -285,6 +285,11 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
                 ),
                 *([("table", keys)] if keys else []),
                 *([] if data is None else [("columns", f"as declared, in {shown_source(data)}")]),
+                *(
+                    [("counting", counting_words(rows, request.neighbours))]
+                    if data is not None or (request.neighbours or ADD_REMOVE).column
+                    else []
+                ),
                 ("neighbours", (request.neighbours or ADD_REMOVE).words),
                 *([("normalised", NORMALISED)] if workload.is_normalised else []),
                 ("default program", default_words(workload, request.privacy)),
