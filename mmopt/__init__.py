@@ -37,6 +37,7 @@ load neither numpy nor a solver.
 """
 
 import importlib
+import inspect
 import sys
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         Error,
         LedgerError,
         Location,
+        NotFoundError,
         OptionError,
         PrivacyError,
         ProgramError,
@@ -65,12 +67,12 @@ if TYPE_CHECKING:
     from mmopt.language import Program
     from mmopt.ledger import Ledger
     from mmopt.mechanism import build_manifest, measure, plan, write_release
-    from mmopt.privacy import Privacy
+    from mmopt.privacy import Privacy, PrivacyParameters
     from mmopt.proof import certify, verify
     from mmopt.report.explain import Explanation, explain
     from mmopt.report.trace_tree import trace
     from mmopt.request import Request, load_request
-    from mmopt.results import Solution, Verification
+    from mmopt.results import Answer, Solution, Verification
     from mmopt.strategies import ComponentStrategy, Strategy
     from mmopt.strategies.baselines import baseline
     from mmopt.workloads import Attribute, Domain, Workload
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accuracy",
+    "Answer",
     "Attribute",
     "Budget",
     "Comparison",
@@ -92,9 +95,11 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "Location",
+    "NotFoundError",
     "OptionError",
     "Privacy",
     "PrivacyError",
+    "PrivacyParameters",
     "Program",
     "ProgramError",
     "Release",
@@ -143,6 +148,7 @@ _HOMES = {
         "Error",
         "LedgerError",
         "Location",
+        "NotFoundError",
         "OptionError",
         "PrivacyError",
         "ProgramError",
@@ -159,14 +165,14 @@ _HOMES = {
     "mmopt.comparison": ("Comparison", "Factors", "baseline_factors", "compare"),
     "mmopt.driver": ("Tuned", "solve", "tune"),
     "mmopt.exchange": ("cvxpy_problem", "export"),
-    "mmopt.privacy": ("Privacy",),
+    "mmopt.privacy": ("Privacy", "PrivacyParameters"),
     "mmopt.proof": ("certify", "verify"),
     "mmopt.strategies": ("ComponentStrategy", "Strategy"),
     "mmopt.strategies.baselines": ("baseline",),
     "mmopt.workloads": ("Attribute", "Domain", "Workload"),
     "mmopt.report.explain": ("Explanation", "explain"),
     "mmopt.report.trace_tree": ("trace",),
-    "mmopt.results": ("Solution", "Verification"),
+    "mmopt.results": ("Answer", "Solution", "Verification"),
     "mmopt.request": ("Request", "load_request"),
 }
 
@@ -179,6 +185,8 @@ if not TYPE_CHECKING:
         for module, names in _HOMES.items():
             if name in names:
                 value = getattr(importlib.import_module(module), name)
+                if inspect.isfunction(value):
+                    value = importlib.import_module("mmopt.errors").for_users(value)
                 globals()[name] = value
                 return value
         # With name and obj set, the interpreter suggests the nearest name of __dir__.

@@ -5,11 +5,15 @@ expected, and what to do. The command line prints ``str(error)`` and exits with 
 """
 
 import difflib
+import functools
+import inspect
 import re
-from collections.abc import Iterable, Iterator
+import typing
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 __all__ = [
     "ContradictionError",
@@ -17,6 +21,7 @@ __all__ = [
     "Error",
     "LedgerError",
     "Location",
+    "NotFoundError",
     "OptionError",
     "PrivacyError",
     "ProgramError",
@@ -28,6 +33,7 @@ __all__ = [
     "UnsuitableError",
     "WorkloadError",
     "counted",
+    "for_users",
     "placed",
     "suggest",
     "whole",
@@ -127,6 +133,10 @@ class OptionError(Error):
     """An option, a name or a given that is unknown or out of range."""
 
 
+class NotFoundError(OptionError, KeyError):
+    """A query, a group or a column that is not there, asked for in brackets."""
+
+
 class SolverError(Error):
     """A solver that is absent, lacks a cone, or returned no usable point."""
 
@@ -199,3 +209,69 @@ def whole(number: int) -> str:
         return f"{number:,}"
     power = len(str(number)) - 1
     return f"10^{power}" if number == 10**power else f"{Decimal(number):.2e}"
+
+
+# Options of version 0.1.0, by the names that they have now (the command line's); and parts of an option.
+_RENAMED = {
+    "delta": "privacy",
+    "epsilon": "privacy",
+    "name": "subworkload",
+    "rho": "privacy",
+    "simulate_seed": "simulate",
+    "solution": "strategy",
+    "text": "name",
+    "tolerances": "tolerance",
+}
+
+
+def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as users call it: its errors are noted to be its own, and arguments of other types are such.
+
+    Types are compared after something went wrong with them: what behaves as what is asked for is taken.
+    """
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            if not callable(options.get("say") or print):  # first: it is called when privacy is spent
+                raise TypeError("say")
+            return function(*arguments, **options)
+        except (Error, AttributeError, TypeError, ValueError) as raised:
+            error = raised if isinstance(raised, Error) else _misfit(function, arguments, options)
+            if error is None:
+                raise
+            error.add_note(f"in mmopt.{function.__name__}")
+            raise error from error.__cause__
+
+    call.__module__ = "mmopt"
+    return call
+
+
+def _misfit(
+    function: Callable[..., Any], arguments: tuple[object, ...], options: dict[str, object]
+) -> OptionError | None:
+    """The error for the first option that there is not, or argument of a type that is not taken."""
+    signature, hints = inspect.signature(function), typing.get_type_hints(function)
+    is_open = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+    for name, value in (*zip(signature.parameters, arguments, strict=False), *options.items()):
+        near = _RENAMED.get(name)
+        if name in signature.parameters and not _fits(value, hints[name]):
+            kinds = inspect.formatannotation(signature.parameters[name].annotation)
+            kinds = re.sub(r"(\w+\.)+|'", "", kinds)
+            return OptionError(f"{name} is of type {type(value).__name__}, expected {kinds}")
+        if name not in signature.parameters and (near in signature.parameters or not is_open):
+            hint = f"write {near}=…" if near in signature.parameters else ""
+            return OptionError(
+                f"there is no option '{name}'", hint=hint or suggest(name, signature.parameters)
+            )
+    return None
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a value is of the annotated type, as far as its class says so."""
+    kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, type(int | str)) else (hint,)
+    wider = {float: typing.SupportsFloat, int: typing.SupportsIndex}
+    try:
+        return isinstance(value, tuple(wider.get(kind, typing.get_origin(kind) or kind) for kind in kinds))
+    except TypeError:  # no class: Any, a protocol, a dictionary of declared keys
+        return True

@@ -22,6 +22,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,13 @@ from mmopt.mechanism.standard_errors_and_intervals import check_confidence
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Level, lift
 from mmopt.numerics.outward import rounded
-from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy, continuous_gaussian_epsilon
+from mmopt.privacy.epsilon_delta_rho import (
+    MOST_COST,
+    Privacy,
+    PrivacyLike,
+    PrivacyParameters,
+    continuous_gaussian_epsilon,
+)
 from mmopt.privacy.noise import GAUSSIAN
 from mmopt.report import (
     accuracy_by_group,
@@ -49,7 +56,7 @@ from mmopt.report import (
 )
 from mmopt.report.accuracy_and_release_charts import accuracy_figure
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
-from mmopt.results import Frame, Solution, gap_between
+from mmopt.results import Answered, Frame, Solution, gap_between
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.factors_and_products import wishes
@@ -57,7 +64,6 @@ from mmopt.workloads.query_base_and_matrix import Explicit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-PrivacyLike = Privacy | Mapping[str, float] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +94,7 @@ def at_privacy(
         unit of privacy together with neighbours, as it is a set of neighbours.
     """
     if isinstance(workload, Privacy) or (
-        isinstance(workload, Mapping) and workload and set(workload) <= {"epsilon", "delta", "rho"}
+        isinstance(workload, Mapping) and workload and set(workload) <= set(PrivacyParameters.__annotations__)
     ):
         raise WorkloadError(
             "a privacy stands where the workload is expected",
@@ -115,7 +121,7 @@ def at_privacy(
 
 
 @dataclass(frozen=True, eq=False)
-class Accuracy(Tabular):
+class Accuracy(Answered):
     """The accuracy of the answers of a release; it holds for a release of the same plan.
 
     words : one line with the strategy chosen, and the others considered.
@@ -136,7 +142,7 @@ class Accuracy(Tabular):
         """The root mean square of the queries' standard errors, in counts: the plan's."""
         return self.plan.rmse
 
-    @property
+    @cached_property
     def errors(self) -> Frame:
         """A row for each query: ``accuracy_columns``."""
         return accuracy_columns(self.plan, self.confidence)
@@ -166,18 +172,18 @@ def accuracy(
     *,
     neighbours: NeighboursLike | None = None,
     unit: NeighboursLike | None = None,
-    solution: Solution | None = None,
+    strategy: Solution | None = None,
     confidence: float = 0.95,
     refuse: bool = False,
-    solved: Solve = solve,
-    say: Callable[[str], None] = lambda _: None,
+    solved: Solve | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Accuracy:
     """Predict the accuracy of a release at this privacy, for a solution or the default strategy.
 
     Parameters
     ----------
-    workload, privacy, neighbours, unit : as for ``release``. Where every query has a target, the targets set
-        the noise, and no more is spent than they need; then no privacy is needed.
+    workload, privacy, neighbours, unit, strategy : as for ``release``. Where every query has a target, the
+        targets set the noise, and no more is spent than they need; then no privacy is needed.
     confidence : the confidence of the intervals.
     refuse : whether targets that cost more than the privacy allows are refused, as a release does; else all
         that it allows is spent, and ``errors`` shows which are missed.
@@ -189,12 +195,12 @@ def accuracy(
     """
     check_confidence(confidence)
     request = at_privacy(workload, privacy, neighbours, unit)
-    if solution is not None:
+    if strategy is not None:
         given, misses = offer_and_misses(
-            request.workload, solution, request.privacy, request.neighbours, refuse=refuse
+            request.workload, strategy, request.privacy, request.neighbours, refuse=refuse
         )
         return Accuracy(
-            given.plan, solution, confidence, "; ".join([f"{given.words}: {given.figure}", *misses])
+            given.plan, strategy, confidence, "; ".join([f"{given.words}: {given.figure}", *misses])
         )
     choice = default_strategy(
         request.workload, request.privacy, request.neighbours, solved, say, refuse=refuse
@@ -351,8 +357,8 @@ def budget(
     pure: bool = False,
     neighbours: NeighboursLike | None = None,
     unit: NeighboursLike | None = None,
-    solved: Solve = solve,
-    say: Callable[[str], None] = lambda _: None,
+    solved: Solve | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Budget:
     """The least rho, epsilon at a delta, or pure epsilon found, at which every target of the workload holds.
 
@@ -388,7 +394,7 @@ def budget(
     solutions = (offer.solution for offer in (choice.best, *choice.others))
     fitness = next((solution for solution in solutions if solution.program == _PROGRAM), None)
     if fitness is None:
-        fitness = solved(targeted, Program.load(_PROGRAM))
+        fitness = (solved or solve)(targeted, Program.load(_PROGRAM))
     multipliers = fitness.multipliers["accuracy"]
     shares = (
         lift(multipliers) if isinstance(multipliers, Level) else np.asarray(multipliers, dtype=float)

@@ -165,8 +165,8 @@ def default_strategy(
     workload: Workload,
     privacy: Privacy | None,
     neighbours: Neighbours | None = None,
-    solved: Solve = solve,
-    say: Callable[[str], None] = lambda _: None,
+    solved: Solve | None = None,
+    say: Callable[[str], None] | None = None,
     *,
     refuse: bool = True,
 ) -> Choice:
@@ -190,12 +190,13 @@ def default_strategy(
     limit = privacy
     if is_by_cost and privacy is not None:
         privacy = Privacy(epsilon=MOST_COST, delta=privacy.delta)
+    solving, saying = solved or solve, say or (lambda _: None)
     ways: list[Callable[[], Offer]] = []
     if privacy is None or GAUSSIAN.takes(privacy):
-        ways.append(lambda: _gaussian(workload, privacy, neighbours, solved, say))
+        ways.append(lambda: _gaussian(workload, privacy, neighbours, solving, saying))
     reasons = () if ways else ("Gaussian noise satisfies no pure epsilon",)
     if privacy is not None and LAPLACE.takes(privacy):
-        ways.append(lambda: _laplace(workload, privacy, neighbours, solved, say))
+        ways.append(lambda: _laplace(workload, privacy, neighbours, solving, saying))
     offers: list[Offer] = []
     errors: list[Error] = []
     for way in ways:

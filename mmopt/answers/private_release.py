@@ -7,22 +7,18 @@ charged; noise is drawn. A ``Release`` gives the answers as a frame, a chart, a 
 
 from __future__ import annotations
 
+import itertools
 import math
-import operator
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mmopt.answers.accuracy_and_budget import (
     Accuracy,
-    PrivacyLike,
     WorkloadAtPrivacy,
     accuracy,
     at_privacy,
@@ -32,9 +28,8 @@ from mmopt.answers.read_folder import read_answers, read_manifest
 from mmopt.answers.recheck_folder import plan_and_unchecked
 from mmopt.data import DataVector, MarginalCounts, Part, check_columns, data_vector, marginal_counts
 from mmopt.data.connections import is_connection
-from mmopt.display_base_classes import Tabular
 from mmopt.driver import solve
-from mmopt.errors import OptionError, suggest
+from mmopt.errors import OptionError
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, charge_in_errors
 from mmopt.mechanism.measurement import Answers, counted_exactly
@@ -49,15 +44,16 @@ from mmopt.mechanism.release_writing import (
     write_release,
 )
 from mmopt.mechanism.standard_errors_and_intervals import check_confidence
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
+from mmopt.privacy import PrivacyLike
 from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.report import Contents, answers_table, display, write_page
 from mmopt.report.accuracy_and_release_charts import release_figure
 from mmopt.report.accuracy_release_and_ledger_tables import release_rows
 from mmopt.report.chart_parts import has_matplotlib, save
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
-from mmopt.results import Frame, Solution
+from mmopt.results import Answered, Frame, Solution
 from mmopt.strategies import NeighboursLike
 from mmopt.workloads.tidy_columns import require_table
 
@@ -177,12 +173,11 @@ def charged(bill: Bill | None, plan: Plan, origin: Mapping[str, Any]) -> Iterato
         raise
 
 
-_LONGEST_HINT = 400  # characters: of many queries not all labels are listed
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(Tabular):
+class Release(Answered):
     """Released answers, what they rest on, and what can be said of their errors.
+
+    ``release["age < 18"]`` is the ``Answer`` of that query, ``release["age by sex"]`` the rows of that group.
 
     Nothing in it is secret, unless the noise was simulated (``private``).
 
@@ -226,8 +221,10 @@ class Release(Tabular):
         """The released answers, one row a query."""
         return self.answers
 
-    def __len__(self) -> int:
-        return len(self.answers)
+    @property
+    def rmse(self) -> float:
+        """The root mean square of the queries' standard errors, in counts: the manifest's."""
+        return float(self.manifest["accuracy"]["rmse"])
 
     def plot(self) -> Figure:
         """A matplotlib figure of the answers with their intervals, a panel for each group of queries.
@@ -307,35 +304,6 @@ class Release(Tabular):
 
         return refine(self, whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit)
 
-    def numbers(self, queries: object) -> Ints:
-        """The numbers (k,) of queries that are asked for as for ``covariance``, with its errors."""
-        if isinstance(queries, slice):
-            return np.arange(len(self))[queries]
-        each = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else queries
-        return np.array([self._number(query) for query in each], dtype=np.int64)
-
-    @cached_property
-    def _rows_by_label(self) -> Mapping[str, list[int]]:
-        """The numbers of the queries that have each label."""
-        rows: dict[str, list[int]] = {}
-        for row, label in enumerate(self.answers["label"]):
-            rows.setdefault(label, []).append(row)
-        return rows
-
-    def _number(self, query: object) -> int:
-        """The number of a query, from 0, by its number or label."""
-        if isinstance(query, str):
-            return _row_of_label(query, self._rows_by_label)
-        try:
-            row = operator.index(query)  # type: ignore[arg-type]
-        except TypeError:
-            raise OptionError(
-                f"a query is asked for by {type(query).__name__}, expected its number or its label"
-            ) from None
-        if not -len(self) <= row < len(self):
-            raise OptionError(f"there is no query {row}, expected 0 to {len(self) - 1}")
-        return row % len(self)
-
     def save(self, folder: str | Path) -> Path:
         """Write the release into a new folder, which appears complete or not at all; returns its path.
 
@@ -381,11 +349,13 @@ class Release(Tabular):
             name, neighbours = "rho" if privacy["epsilon"] is None else "epsilon", privacy["neighbours"]
             for_whom = "" if neighbours == "add-remove" else f" for {neighbours}"
             cost_words = f"{name} {rounded(str(privacy[name]), 6, up=True)}{for_whom}"
-        rmse = rounded(float(self.manifest["accuracy"]["rmse"]), 6, up=True)
-        return f"Release({len(self):,} answers, {cost_words}, rmse {rmse})"
+        first = [f"{one.label[:30]}: {one.answer:.6g}" for one in itertools.islice(self, 2)]
+        more = f"… {len(self):,} answers" if len(self) > len(first) else ""
+        words = (*first, more, cost_words, f"rmse {rounded(self.rmse, 6, up=True)}")
+        return f"Release({', '.join(filter(None, words))})"
 
     def _repr_html_(self) -> str:
-        return display(self.rows(), answers_table(self.answers))
+        return display(answers_table(self.answers), self.rows())
 
 
 def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Release:
@@ -417,23 +387,6 @@ def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Re
     return release
 
 
-def _row_of_label(label: str, labels: Mapping[str, list[int]]) -> int:
-    """The only row that ``labels`` has for a label; OptionError where there is none, or several."""
-    rows = labels.get(label, [])
-    if not rows:
-        hint = suggest(label, labels)
-        raise OptionError(
-            f"there is no query '{label}'",
-            hint="the column 'label' of the answers has them" if len(hint) > _LONGEST_HINT else hint,
-        )
-    if len(rows) > 1:
-        raise OptionError(
-            f"{len(rows)} queries have the label '{label}': {', '.join(map(str, rows))}",
-            hint="ask for them by number",
-        )
-    return rows[0]
-
-
 def release(
     data: object,
     workload: WorkloadLike,
@@ -443,19 +396,19 @@ def release(
     unit: NeighboursLike | None = None,
     program: str | Path | Program | None = None,
     givens: Mapping[str, Any] | None = None,
-    solution: Solution | None = None,
+    strategy: Solution | None = None,
     confidence: float = 0.95,
     table: str | None = None,
     weight: str | None = None,
     delimiter: str | None = None,
     null: Sequence[str] | None = None,
     spelling: str | None = None,
-    simulate_seed: int | None = None,
+    simulate: int | None = None,
     ledger: str | Path | None = None,
     data_set: str | None = None,
     part: str | None = None,
-    solved: Solve = solve,
-    say: Callable[[str], None] = lambda _: None,
+    solved: Solve | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Release:
     """Answer a workload on a table with differential privacy.
 
@@ -476,11 +429,12 @@ def release(
         {"separation": 4, "at_most": 2}}; where neither this nor the file says so, those of the program.
     unit : in their place {"rows": 3}, or {"column": "person", "rows": 3}: of each person, a value of that
         column, at most three rows are counted, and the guarantee is for a person however many there are.
-    program, solution : what is solved, or was; by default the strategy of least predicted error, both noises
-        considered. The figures of a solution are computed again, except with simulated noise.
+    program, strategy : what is solved, or a solution; by default the strategy of least predicted error, both
+        noises considered. The figures of a solution are computed again, except with simulated noise.
     givens : of the program, as for ``solve``.
-    confidence : of the intervals. simulate_seed : numpy's noise, repeatable and NOT private. solved : as for
-        ``default_strategy``. say : what is chosen, and in confidence how many rows were left out (``print``).
+    confidence : of the intervals. simulate : a seed for numpy's noise, repeatable and NOT private. solved :
+        called in place of ``mmopt.solve``. say : called with what is chosen, and in confidence how many rows
+        were left out (``print``).
     ledger : the file of a ``Ledger``; simulated noise is checked against it and spends nothing.
     data_set : its name in the ledger; by default that of the table asked for, or of the file up to its first
         dot. part : a value of the ledger's partition: its rows alone are counted, and its account is charged.
@@ -493,7 +447,7 @@ def release(
     >>> import mmopt
     >>> domain = mmopt.Domain.of(sex=["F", "M"])
     >>> people = {"sex": ["F", "M", "F"]}
-    >>> release = mmopt.release(people, domain.marginal("sex"), {"epsilon": 1.0}, simulate_seed=1)
+    >>> release = mmopt.release(people, domain.marginal("sex"), {"epsilon": 1.0}, simulate=1)
     >>> release.private, len(release)
     (False, 2)
     """
@@ -504,23 +458,24 @@ def release(
 
     def make_planned() -> Accuracy:
         """The plan: solved first, where no solution is given; a given one is computed again."""
-        chosen = solution
+        chosen = strategy
         if chosen is None and program is not None:
             written = program if isinstance(program, Program) else Program.load(program)
-            chosen = solved(request.workload, written, **({"givens": givens} if givens else {}))
+            passed = dict[str, Any](givens=givens) if givens else {}
+            chosen = (solved or solve)(request.workload, written, **passed)
         elif givens:
             raise OptionError("givens are of a program, and none is solved here", hint="name it: program=…")
         planned = accuracy(
             request.workload,
             request.privacy,
             neighbours=request.neighbours,
-            solution=chosen,
+            strategy=chosen,
             confidence=confidence,
             refuse=True,
             solved=solved,
             say=say,
         )
-        if solution is None or simulate_seed is not None:
+        if strategy is None or simulate is not None:
             return planned
         return replace(planned, solution=rechecked(planned.solution, request.workload))
 
@@ -530,13 +485,14 @@ def release(
         make_planned,
         options=_table_options(data, request.table)
         | {n: value for n, value in given.items() if value is not None},
-        is_given=solution is not None,
+        is_given=strategy is not None,
         ledger=ledger,
         data_set=data_set,
         part=part,
     )
-    released, words = prepared.measure(simulate_seed)
-    say(words)
+    released, words = prepared.measure(simulate)
+    if say is not None:
+        say(words)
     return released
 
 

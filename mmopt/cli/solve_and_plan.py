@@ -163,7 +163,7 @@ def planned_accuracy(
         request.workload,
         request.privacy,
         neighbours=request.neighbours,
-        solution=solution,
+        strategy=solution,
         confidence=confidence,
         refuse=refuse,
         solved=solver_of(solver, options, keep_interrupted=keep_interrupted),

@@ -20,7 +20,7 @@ from mmopt.driver.accepted_options_and_inputs import READ_BY_CLASS as READERS, i
 from mmopt.driver.task_and_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, check, program_names
-from mmopt.privacy.epsilon_delta_rho import Privacy
+from mmopt.privacy.epsilon_delta_rho import Privacy, PrivacyLike
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.solvers import CONIC, KERNELS, LBFGS, SOLVERS, Options, SolverLike, solver_name
@@ -108,12 +108,12 @@ class Combination:
 
 
 def compare(
-    workload: WorkloadLike,
+    workload: "WorkloadLike",
     programs: Sequence[str | Path | Program] | None = None,
     solvers: Sequence[SolverLike] | None = None,
-    tolerances: float | Sequence[float | None] | None = None,
+    tolerance: float | Sequence[float | None] | None = None,
     *,
-    privacy: Privacy | Mapping[str, float] | None = None,
+    privacy: PrivacyLike = None,
     neighbours: NeighboursLike = ADD_REMOVE,
     formulations: bool = False,
     time_limit: float = TIME_LIMIT,
@@ -138,7 +138,7 @@ def compare(
     solvers : as for ``solve``, functions only where they can be imported ("module:function"). By default the
         one that ``solve`` would choose for each program; ["all"]: the kernels that know a program, and
         every solver installed; those without its cones have an outcome that says so.
-    tolerances : requested certified gaps; by default that of each solver.
+    tolerance : requested certified gaps; by default that of each solver.
     privacy, neighbours : those of the release for which errors are predicted (``Outcome.rmse``), as for
         ``release``; by default errors are at unit noise, which cannot be compared across noises.
         ``mmopt.comparison.ranking`` sorts.
@@ -173,7 +173,7 @@ def compare(
     return Comparison(
         outcomes(
             workload,
-            combinations(programs, solvers, tolerances, formulations=formulations),
+            combinations(programs, solvers, tolerance, formulations=formulations),
             stated=stated,
             time_limit=time_limit,
             total_time=total_time,

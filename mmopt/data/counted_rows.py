@@ -164,7 +164,6 @@ def is_in_part(column: Any, table: str, part: Part) -> Any:
 
 
 def wanted_columns(
-    caller: str,
     data: object,
     domain: object,
     workload: Workload | None,
@@ -185,7 +184,7 @@ def wanted_columns(
     """
     if not isinstance(unit, Neighbours | None):
         raise DataError(
-            f"unit of {caller} is of type {type(unit).__name__}, expected Neighbours or None",
+            f"unit is of type {type(unit).__name__}, expected Neighbours or None",
             hint="write Neighbours.of({'column': 'person', 'rows': 3}), from mmopt.strategies",
         )
     persons = unit if unit is not None and unit.column else None
@@ -197,14 +196,14 @@ def wanted_columns(
         )
     if not (is_table(data) and isinstance(domain, Domain)):
         raise DataError(
-            f"{caller} has a {type(data).__name__} and a {type(domain).__name__}, expected a table (path, "
-            "data frame, dictionary of columns or Ibis table) and a Domain",
-            hint=_way_in(caller, data),
+            f"a {type(data).__name__} and a {type(domain).__name__} are given, expected a table (path, data "
+            "frame, dictionary of columns or Ibis table) and a Domain",
+            hint=_way_in(data),
         )
     if workload is not None and getattr(workload, "domain", None) != domain:
         raise DataError(
             "the workload says which columns are read, and is not over this domain",
-            hint=f"write {caller}(data, workload.domain, workload=workload)",
+            hint="give the domain of that workload: workload.domain, workload=workload",
         )
     for option, given in (("table", table), ("weight", weight), ("delimiter", delimiter)):
         if not isinstance(given, str | None):
@@ -234,13 +233,13 @@ def wanted_columns(
     return wanted, persons
 
 
-def _way_in(caller: str, data: object) -> str:
+def _way_in(data: object) -> str:
     """A hint: what to pass in place of an object that is no table."""
     if type(data).__module__.partition(".")[0] == "pyspark":
         return "pass ibis.pyspark.connect(session), and the name of a table or view with table="
     if hasattr(data, "collect"):
         return "collect the lazy frame first: data.collect()"
-    return f"write {caller}('people.csv', request.workload.domain)"
+    return "the table stands first: 'people.csv', a data frame, {'age': [31, 52]}"
 
 
 def attributes_to_read(domain: Domain, workload: Workload | None) -> tuple[Attribute, ...]:

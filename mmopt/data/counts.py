@@ -73,7 +73,7 @@ class DataVector:
 
 def data_vector(
     data: object,
-    domain: Domain | WorkloadLike,
+    domain: "Domain | WorkloadLike",
     *,
     workload: Workload | None = None,
     table: str | None = None,
@@ -138,7 +138,7 @@ def data_vector(
     """
     domain = as_domain(domain)
     wanted, unit = wanted_columns(
-        "data_vector", data, domain, workload, table, weight, delimiter, part, unit, null, spelling
+        data, domain, workload, table, weight, delimiter, part, unit, null, spelling
     )
     assert isinstance(domain, Domain)  # else refused
     require_memory((domain.size,), "data vector", COUNT_BY_FEW_HINT)
@@ -220,7 +220,7 @@ def check_columns(
         that holds nothing declared.
     """
     wanted, unit = wanted_columns(
-        "data_vector", data, domain, workload, table, weight, delimiter, part, unit, null, spelling
+        data, domain, workload, table, weight, delimiter, part, unit, null, spelling
     )
     with open_table(data, wanted, table, delimiter) as opened:
         if not hasattr(data, "read_next_batch"):
@@ -351,7 +351,7 @@ class MarginalCounts:
 
 def marginal_counts(
     data: object,
-    workload: WorkloadLike,
+    workload: "WorkloadLike",
     *,
     sets: Sequence[tuple[int, ...]] | None = None,
     table: str | None = None,
@@ -385,7 +385,7 @@ def marginal_counts(
     workload = as_workload(workload)
     domain = workload.domain
     wanted, unit = wanted_columns(
-        "marginal_counts", data, domain, workload, table, weight, delimiter, part, unit, null, spelling
+        data, domain, workload, table, weight, delimiter, part, unit, null, spelling
     )
     if sets is None and workload.products is None:
         raise DataError(

@@ -198,7 +198,7 @@ def _other(data: Any) -> Library:
 def _single_column(data: object) -> DataError:
     """The error for a series or an array in place of a frame."""
     return DataError(
-        f"data_vector has a {type(data).__name__}, which is no table of named columns",
+        f"a {type(data).__name__} is no table of named columns",
         hint="pass a data frame, or a dictionary of columns: {'age': …}",
     )
 

@@ -57,7 +57,7 @@ from mmopt.workloads.workload import only, rest_of, subworkloads, weighted
 
 @within_range()
 def solve(
-    workload: WorkloadLike | None = None,
+    workload: "WorkloadLike | None" = None,
     program: str | Path | Program | None = None,
     *,
     solver: SolverLike = None,
@@ -421,8 +421,8 @@ Optimised = tuple[StrategyForm, float, float | None]
 
 
 def tune(
-    workload: WorkloadLike,
-    name: str,
+    workload: "WorkloadLike",
+    subworkload: str,
     factors: Sequence[float] = DEFAULT_FACTORS,
     program: str | Path | Program = "l2_strategy",
     *,
@@ -435,7 +435,7 @@ def tune(
     ----------
     workload : as for ``solve``, with products of that sub-workload (``Product.subworkload``,
         ``subworkload:`` in a file).
-    name : of the sub-workload.
+    subworkload : its name.
     factors : of the weights of its queries, which multiply squared errors; positive.
     program : one that minimises total error; targets are not read.
     progress : called with words for the next solve, returns the report of that solve.
@@ -453,7 +453,7 @@ def tune(
             raise KeyboardInterrupt
         return solution.strategy, solution.error, solution.error_bound
 
-    return tuned(as_workload(workload), name, factors, solved)
+    return tuned(as_workload(workload), subworkload, factors, solved)
 
 
 def tuned(

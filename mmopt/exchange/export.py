@@ -325,7 +325,7 @@ class Exported:
 
 @within_range()
 def export(
-    workload: WorkloadLike | None,
+    workload: "WorkloadLike | None",
     program: str | Path | Program | None = None,
     format: str = "cbf",
     *,
@@ -365,7 +365,7 @@ def export(
 
 @within_range()
 def cvxpy_problem(
-    workload: WorkloadLike | None,
+    workload: "WorkloadLike | None",
     program: str | Path | Program | None = None,
     *,
     givens: Mapping[str, Any] | None = None,
@@ -409,7 +409,7 @@ def led_from_columns(
 
 
 def _instance(
-    workload: WorkloadLike | None, program: str | Path | Program | None, givens: Mapping[str, Any] | None
+    workload: "WorkloadLike | None", program: str | Path | Program | None, givens: Mapping[str, Any] | None
 ) -> Instance:
     """The instance, convex and small enough; errors as ``export``."""
     workload = workload_for(workload, program)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from mmopt.mechanism.release_plan import Plan, claim_again
 from mmopt.mechanism.standard_errors_and_intervals import Intervals, deviations
 from mmopt.numerics.arrays import AnyInts, Array
 from mmopt.privacy.noise import add_noise, check_scales, simulate
-from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS, CountedTables, check_type
+from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS, CountedTables
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.range_blocks import Ranges
 from mmopt.workloads.query_base_and_matrix import Explicit
@@ -61,8 +60,8 @@ class Answers(Tabular):
 
 def measure(
     plan: Plan,
-    x: npt.ArrayLike | CountedTables,
-    simulate_seed: int | None = None,
+    x: "npt.ArrayLike | CountedTables",
+    simulate: int | None = None,
     confidence: float = 0.95,
 ) -> Answers:
     """Answer the plan's workload on the data vector `x` (n,) with OpenDP's noise.
@@ -70,7 +69,7 @@ def measure(
     Where ``plan.integer.tables`` suffice, `x` may be counts by them (``marginal_counts``). It counts each row
     in the cell that the domain's rules give; a row without one may be left out where they say drop, or
     nothing. Where a query has whole numbers only, an answer that is whole up to rounding errors is given as a
-    whole number. With `simulate_seed`, the noise is numpy's and the answers are marked ``private=False``.
+    whole number. With ``simulate``, a seed, numpy's noise is added, and answers are marked ``private=False``.
 
     Raises
     ------
@@ -81,7 +80,7 @@ def measure(
     PrivacyError : the noise costs more than the plan claims, or of another kind, or OpenDP's accounting does
         not confirm that.
     """
-    return counted_exactly(plan, x, simulate_seed, confidence).answers()
+    return counted_exactly(plan, x, simulate, confidence).answers()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,9 +142,6 @@ def counted_exactly(
 
     Arguments and errors are those of ``measure``.
     """
-    check_type("the plan", plan, Plan, "what mmopt.mechanism.plan returns")
-    check_type("the seed", simulate_seed, Integral | None, "a whole number or None")
-    check_type("the confidence", confidence, Real, "a number between 0 and 1")
     if simulate_seed is not None and simulate_seed < 0:
         raise OptionError(f"the seed is {simulate_seed}, expected 0 or above")
     require_table(plan.workload)

@@ -10,7 +10,7 @@ nearer to continuous noise.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
@@ -34,7 +34,14 @@ from mmopt.mechanism.standard_errors_and_intervals import (
 )
 from mmopt.numerics.arrays import Array, Ints, frozen
 from mmopt.numerics.outward import rounded
-from mmopt.privacy.epsilon_delta_rho import THEOREM_EXACT, Privacy, privacy_warning, zcdp_epsilon, zcdp_rho
+from mmopt.privacy.epsilon_delta_rho import (
+    THEOREM_EXACT,
+    Privacy,
+    PrivacyLike,
+    privacy_warning,
+    zcdp_epsilon,
+    zcdp_rho,
+)
 from mmopt.privacy.noise import Noise, check_scales, cost, noise_for
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING, IntegerStrategy
 from mmopt.privacy.rounding.measured_strategy_and_counts import (
@@ -523,9 +530,9 @@ _CLOSE = 1e-6  # relative precision of the largest noise that meets the wishes
 
 
 def plan(
-    workload: WorkloadLike,
+    workload: "WorkloadLike",
     strategy: StrategyForm | Solution,
-    privacy: Privacy | Mapping[str, float] | None,
+    privacy: PrivacyLike,
     neighbours: NeighboursLike | None = None,
     absolute: bool = False,
 ) -> Plan:

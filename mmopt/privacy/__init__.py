@@ -5,12 +5,21 @@
 - ``rounding/``: strategies rounded to integers
 """
 
-from mmopt.privacy.epsilon_delta_rho import Privacy, allowed_rho, zcdp_epsilon, zcdp_rho
+from mmopt.privacy.epsilon_delta_rho import (
+    Privacy,
+    PrivacyLike,
+    PrivacyParameters,
+    allowed_rho,
+    zcdp_epsilon,
+    zcdp_rho,
+)
 from mmopt.privacy.rounding.integer_dense import IntegerStrategy, round_strategy
 
 __all__ = [
     "IntegerStrategy",
     "Privacy",
+    "PrivacyLike",
+    "PrivacyParameters",
     "allowed_rho",
     "round_strategy",
     "zcdp_epsilon",

@@ -21,6 +21,7 @@ from dataclasses import dataclass, fields
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from numbers import Real
+from typing import TypeAlias, TypedDict
 
 from scipy.optimize import brentq
 
@@ -107,6 +108,14 @@ def privacy_warning(epsilon: float | None, delta: float | None, rho: float | Non
     )
 
 
+class PrivacyParameters(TypedDict, total=False):
+    """A privacy: ``{"epsilon": 1.0}``, ``{"epsilon": 1.0, "delta": 1e-6}`` or ``{"rho": 0.5}``."""
+
+    epsilon: float
+    delta: float
+    rho: float
+
+
 @dataclass(frozen=True)
 class Privacy(Displayed):
     """``epsilon`` or ``(epsilon, delta)`` differential privacy, or ``rho`` zero-concentrated (zCDP).
@@ -189,6 +198,9 @@ class Privacy(Displayed):
             return f"epsilon = {self.epsilon:g}"
         return f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
 
+
+PrivacyLike: TypeAlias = Privacy | PrivacyParameters | None
+"""The types of values that ``Privacy.of`` takes, or None where a workload file states it."""
 
 THEOREM_EXACT = "exact delta of the discrete Gaussian (Canonne, Kamath, Steinke 2020, Theorem 7)"
 PURE_HINT = (

@@ -165,7 +165,7 @@ def program_for(workload: Workload, norm: int | None = None) -> tuple[str, str]:
 
 @within_range()
 def certify(
-    workload: WorkloadLike | None = None,
+    workload: "WorkloadLike | None" = None,
     strategy: Any = None,
     program: str | Path | Program | None = None,
     *,

@@ -105,7 +105,7 @@ UNCHECKED = (
 
 def verify(
     solution: Solution | str | Path,
-    workload: WorkloadLike,
+    workload: "WorkloadLike",
     program: str | Path | Program | None = None,
 ) -> Verification:
     """Recompute every claim of a solution, trusting nothing in it.

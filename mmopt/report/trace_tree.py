@@ -84,7 +84,7 @@ class Trace:
         return f"<pre>{escape(str(self))}</pre>"
 
 
-def trace(solution: Solution, workload: WorkloadLike | None = None) -> Trace:
+def trace(solution: Solution, workload: "WorkloadLike | None" = None) -> Trace:
     """The way from the program's text to the solution, as a tree that prints.
 
     Parameters

@@ -5,10 +5,10 @@
 - ``saved_fields.py``: dataclasses of results to .npz files and back, values by component among them
 - ``solution_rows_and_json.py``: a solution as rows of a table and as JSON
 - ``verification.py``: the outcome of a recheck
-- ``frame.py``: named columns, as libraries of data frames take them
+- ``frame.py``: named columns, as libraries of data frames take them, and answers by name
 """
 
-from mmopt.results.frame import Frame
+from mmopt.results.frame import Answer, Answered, Frame
 from mmopt.results.saved_fields import Value
 from mmopt.results.solution import (
     FOR_TARGETS,
@@ -24,6 +24,8 @@ from mmopt.results.verification import Check, Figure, Verification, shown
 __all__ = [
     "FOR_TARGETS",
     "GRADES",
+    "Answer",
+    "Answered",
     "Check",
     "Figure",
     "Frame",

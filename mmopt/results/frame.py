@@ -1,4 +1,4 @@
-"""Named columns of answers or errors, as any library of data frames takes them."""
+"""Named columns of answers or errors, as any library of data frames takes them, and answers by name."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import csv
 import datetime
 import importlib.util
 import io
-from collections.abc import Mapping
+import operator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mmopt.display_base_classes import Displayed
-from mmopt.errors import OptionError, suggest
+from mmopt.display_base_classes import Displayed, Tabular
+from mmopt.errors import NotFoundError, OptionError, suggest
+from mmopt.numerics.arrays import Ints
 
 if TYPE_CHECKING:
     import pandas
@@ -64,7 +67,7 @@ class Frame(Displayed):
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self.columns:
-            raise OptionError(f"there is no column '{name}'", hint=suggest(name, self.columns))
+            raise NotFoundError(f"there is no column '{name}'", hint=suggest(name, self.columns))
         return self.columns[name]
 
     def to_arrow(self) -> pyarrow.Table:
@@ -124,6 +127,101 @@ class Frame(Displayed):
     def __repr__(self) -> str:
         warning = f"; {self.metadata['warning']}" if self.metadata.get("warning") else ""
         return f"Frame({len(self):,} rows: {', '.join(self.names)}{warning})"
+
+
+class Answer(NamedTuple):
+    """The answer to one query, in counts, and its refined one where there is one.
+
+    Before a release there is no answer: it is None, and the interval is that of its error.
+    """
+
+    label: str
+    answer: float | None
+    standard_error: float
+    interval: tuple[float, float]
+    refined: float | None = None
+
+
+_OF_AN_ANSWER = ("estimate", "standard_error", "low", "high", "half_width", "refined")
+_LONGEST_HINT = 400  # characters: of many queries not all labels are listed
+
+
+class Answered(Tabular):
+    """The base of what has a row for each query: answers by number or name, one after the other."""
+
+    def __len__(self) -> int:
+        return len(self.frame())
+
+    def __iter__(self) -> Iterator[Answer]:
+        return map(self._answer, range(len(self)))
+
+    def __getitem__(self, query: int | str | slice | Iterable[int] | Iterable[str]) -> Answer | Frame:
+        """The answer to a query, by its number or label; the rows of several, by slice, list or group.
+
+        Raises
+        ------
+        NotFoundError : no such query or group; the nearest name is given. It is a KeyError too.
+        OptionError : a label that several queries have, or another type.
+        """
+        frame = self.frame()
+        is_group = isinstance(query, str) and query in frame["query"] and query not in frame["label"]
+        if isinstance(query, str | Integral) and not is_group:
+            return self._answer(self._number(query))
+        rows = np.flatnonzero(frame["query"] == query) if is_group else self.numbers(query)
+        return Frame({name: values[rows] for name, values in frame.columns.items()}, frame.metadata)
+
+    def numbers(self, queries: object) -> Ints:
+        """The numbers (k,) of queries: of their numbers, a slice of these, their labels, or one of them.
+
+        Raises
+        ------
+        NotFoundError : no such query. OptionError : a label that several queries have, or another type.
+        """
+        if isinstance(queries, slice):
+            return np.arange(len(self))[queries]
+        each = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else queries
+        return np.array([self._number(query) for query in each], dtype=np.int64)
+
+    def _answer(self, row: int) -> Answer:
+        """The answer in a row of the table."""
+        columns = self.frame().columns
+        figure = {name: float(columns[name][row]) for name in _OF_AN_ANSWER if name in columns}
+        half = figure.get("half_width", 0.0)
+        return Answer(
+            columns["label"][row],
+            figure.get("estimate"),
+            figure["standard_error"],
+            (figure.get("low", -half), figure.get("high", half)),
+            figure.get("refined"),
+        )
+
+    def _number(self, query: object) -> int:
+        """The number of a query, from 0, by its number or label."""
+        if isinstance(query, str):
+            labels = self.frame()["label"]
+            rows = np.flatnonzero(labels == query).tolist()
+            if len(rows) > 1:
+                raise OptionError(
+                    f"{len(rows)} queries have the label '{query}': {', '.join(map(str, rows))}",
+                    hint="ask for them by number",
+                )
+            if rows:
+                return int(rows[0])
+            hint = suggest(query, (*labels, *self.frame()["query"]))
+            is_long = len(hint) > _LONGEST_HINT
+            raise NotFoundError(
+                f"there is no query '{query}'",
+                hint="the column 'label' of the answers has them" if is_long else hint,
+            )
+        try:
+            row = operator.index(query)  # type: ignore[arg-type]
+        except TypeError:
+            raise OptionError(
+                f"a query is asked for by {type(query).__name__}, expected its number or its label"
+            ) from None
+        if not -len(self) <= row < len(self):
+            raise NotFoundError(f"there is no query {row}, expected 0 to {len(self) - 1}")
+        return row % len(self)
 
 
 def as_text(value: object) -> str:

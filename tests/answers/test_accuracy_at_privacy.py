@@ -45,11 +45,11 @@ def test_it_is_the_plan_s_and_the_release_s(subtests: pytest.Subtests) -> None:
 
 def test_a_solution_is_spoken_of_as_it_is() -> None:
     w = Workload.from_matrix(np.tri(4))
-    found = accuracy(w, Privacy(1.0, 1e-6), solution=solve(w, "l2_strategy"))
+    found = accuracy(w, Privacy(1.0, 1e-6), strategy=solve(w, "l2_strategy"))
     assert found.plan.law.name == "Gaussian"
     assert found.words.startswith("l2_strategy with Gaussian noise: rmse ")
     wished = Workload.from_matrix(np.tri(4), targets=np.full(4, 9.0))
-    by_targets = accuracy(wished, solution=solve(wished, "fitness_for_use"))
+    by_targets = accuracy(wished, strategy=solve(wished, "fitness_for_use"))
     assert by_targets.plan.absolute and by_targets.words.endswith(" for all targets")
 
 

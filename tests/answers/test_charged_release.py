@@ -38,7 +38,7 @@ def ledger(tmp_path: Path) -> Path:
 
 
 def released(ledger: Path, rho: float = 0.125, data: object = PEOPLE, **more: Any) -> mmopt.Release:
-    given = {"data_set": "people", "solution": SOLUTION, "ledger": ledger, **more}
+    given = {"data_set": "people", "strategy": SOLUTION, "ledger": ledger, **more}
     return mmopt.release(data, ASKED, {"rho": rho}, **given)
 
 
@@ -117,14 +117,14 @@ def test_a_part_is_counted_alone_and_said(ledger: Path) -> None:
 
 def test_simulated_noise_spends_nothing_and_is_refused_alike(ledger: Path) -> None:
     before = ledger.read_bytes()
-    assert "ledger" not in released(ledger, simulate_seed=1).manifest
+    assert "ledger" not in released(ledger, simulate=1).manifest
     with pytest.raises(PrivacyError) as caught:
-        released(ledger, 0.75, simulate_seed=1)
+        released(ledger, 0.75, simulate=1)
     assert caught.value.message == (
         f"the release costs rho 0.75, and rho 0.5 is left of rho 0.5 in '{ledger}'"
     )
     with pytest.raises(LedgerError):
-        released(ledger, data_set="adults", simulate_seed=1)
+        released(ledger, data_set="adults", simulate=1)
     assert ledger.read_bytes() == before
 
 

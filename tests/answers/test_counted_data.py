@@ -17,7 +17,7 @@ def test_marginals_over_1e20_cells_are_released(rng: np.random.Generator) -> Non
     workload = domain.marginals([0, 1, 2], of=names[:6])
     rows = {name: rng.integers(0, 10, size=200) for name in names}
     seed = 5
-    found = mmopt.release(rows, workload, {"rho": 1e3}, simulate_seed=seed)
+    found = mmopt.release(rows, workload, {"rho": 1e3}, simulate=seed)
     assert found.plan is not None and found.plan.workload.n == 10**20
     table = np.array([rows[name] for name in names])
     exact = [200.0]

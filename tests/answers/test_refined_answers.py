@@ -235,7 +235,7 @@ def test_what_cannot_be_refined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     band = {"range": [0, 80], "width": 1}
     wide = mmopt.Domain.of(a=list("abcdefghij"), b=band, c=band, d=band)
     people = {"a": ["a"], "b": [1], "c": [2], "d": [3]}
-    answers = mmopt.release(people, wide.marginal("a"), {"epsilon": 1.0}, simulate_seed=1)
+    answers = mmopt.release(people, wide.marginal("a"), {"epsilon": 1.0}, simulate=1)
     with pytest.raises(TooLargeError) as large:
         answers.refine()
     assert str(large.value) == (
@@ -340,7 +340,7 @@ def test_cells_that_no_query_tells_apart_are_one_count() -> None:
 
 
 def test_totals_are_numbers_of_one_query_each(subtests: pytest.Subtests) -> None:
-    release = mmopt.release({"a": [1, 2, 2]}, PAIR, {"rho": 1.0}, simulate_seed=1)
+    release = mmopt.release({"a": [1, 2, 2]}, PAIR, {"rho": 1.0}, simulate=1)
     for totals in ("21", True, {(0, 1): 12}, {True: 3}, {0: None}):
         with subtests.test(str(totals)), pytest.raises(OptionError, match="expected a"):
             release.refine(totals=totals)
@@ -348,7 +348,7 @@ def test_totals_are_numbers_of_one_query_each(subtests: pytest.Subtests) -> None
 
 def test_no_total_is_known_of_persons_whose_rows_are_left_out() -> None:
     unit = {"column": "who", "rows": 1}
-    release = mmopt.release({"a": [1, 2], "who": ["x", "x"]}, PAIR, {"rho": 1.0}, unit=unit, simulate_seed=1)
+    release = mmopt.release({"a": [1, 2], "who": ["x", "x"]}, PAIR, {"rho": 1.0}, unit=unit, simulate=1)
     with pytest.raises(OptionError) as refused:
         release.refine(totals=2)
     assert str(refused.value) == (
@@ -363,7 +363,7 @@ def test_a_release_of_several_measurements_is_refined(tmp_path: Path) -> None:
     found = templates(workload, names=["sectorwise"])
     solution = found.solution(workload, found.best)
     rows = {"a": [0, 1, 2, 2], "b": [3, 3, 0, 1]}
-    saved = mmopt.release(rows, workload, {"rho": 0.5}, solution=solution).save(tmp_path / "parts")
+    saved = mmopt.release(rows, workload, {"rho": 0.5}, strategy=solution).save(tmp_path / "parts")
     again = mmopt.load_release(saved, workload)
     assert len(again.plan.integer.parts) > 1
     assert (np.array(again.refine().answers["refined"]) >= 0).all()
@@ -373,11 +373,11 @@ def test_a_solution_that_says_too_much_is_not_released() -> None:
     """Its figures stand in the manifest: a bound that was written into a file is no bound."""
     forged = replace(mmopt.solve(PAIR, "l2_strategy"), bound=12345.0)
     with pytest.raises(ResultError, match="the solution does not hold: bound is 12345 in the file"):
-        mmopt.release({"a": [1, 2, 2]}, PAIR, {"rho": 1.0}, solution=forged)
+        mmopt.release({"a": [1, 2, 2]}, PAIR, {"rho": 1.0}, strategy=forged)
 
 
 def test_a_total_of_more_rows_than_are_counted_is_refused() -> None:
-    release = mmopt.release({"a": [1, 2, 2]}, PAIR, {"rho": 1.0}, simulate_seed=1)
+    release = mmopt.release({"a": [1, 2, 2]}, PAIR, {"rho": 1.0}, simulate=1)
     with pytest.raises(OptionError) as refused:
         release.refine(totals=1e15)
     assert str(refused.value) == (

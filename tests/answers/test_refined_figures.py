@@ -86,7 +86,7 @@ def test_an_edited_estimate_is_no_perfect_fit() -> None:
     domain = mmopt.Domain.of(a=["x", "y"], b=["p", "q"])
     workload = domain.marginal("a") + domain.marginal("a", "b")
     rows = {"a": ["x", "y"] * 50, "b": ["p", "p", "q", "q"] * 25}
-    release = mmopt.release(rows, workload, {"rho": 1.0}, simulate_seed=3)
+    release = mmopt.release(rows, workload, {"rho": 1.0}, simulate=3)
     estimate = release.answers["estimate"].copy()
     estimate[0] += 40.0
     answers = type(release.answers)(

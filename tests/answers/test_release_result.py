@@ -141,19 +141,19 @@ def test_a_label_of_two_queries_and_a_release_without_its_queries(tmp_path):
 def test_givens_go_to_the_program():
     domain = Domain.of(sex=["F", "M"])
     arguments = {"sex": ["F", "M", "F"]}, domain.marginal("sex"), {"epsilon": 1.0, "delta": 1e-6}
-    release = mmopt.release(
-        *arguments, program="query_weighting", givens={"Q": [[2, 0], [1, 1]]}, simulate_seed=1
-    )
+    release = mmopt.release(*arguments, program="query_weighting", givens={"Q": [[2, 0], [1, 1]]}, simulate=1)
     assert np.array_equal(release.solution.givens["Q"], [[2, 0], [1, 1]])
     with pytest.raises(OptionError) as refused:
-        mmopt.release(*arguments, givens={"Q": np.eye(2)}, simulate_seed=1)
+        mmopt.release(*arguments, givens={"Q": np.eye(2)}, simulate=1)
     assert str(refused.value) == "givens are of a program, and none is solved here\n  name it: program=…"
 
 
 def test_frames_and_words():
     found = released()
     assert polars.DataFrame(found).equals(found.to_polars()) and found.to_arrow().num_rows == 8
-    assert repr(found).startswith("Release(8 answers, epsilon 1, rmse ")
+    first, second = (one.label for one in list(found)[:2])
+    assert repr(found).startswith(f"Release({first}: {found[0].answer:.6g}, {second}: ")
+    assert ", … 8 answers, epsilon 1, rmse " in repr(found)
     rows = dict(found.rows())
     assert rows["asked"] == "8 queries over 6 cells"
     assert rows["strategy"] == f"l2_strategy: {PLAN.integer.rows} measured queries"

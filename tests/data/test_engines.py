@@ -310,11 +310,9 @@ def test_a_url_is_released_and_its_password_is_nowhere(
     assert done.exit_code == 0, done.stderr
     assert "600 rows in the table" in done.stderr and "beyond what is counted of a person" in done.stderr
     monkeypatch.setenv("PGPASSWORD", engines.PASSWORD)
-    again = mmopt.release(
-        f"postgres://{engines.USER}@127.0.0.1:{server.port}/postgres", "w.yaml", simulate_seed=1
-    )
-    connected = mmopt.release(server.connect(), "w.yaml", simulate_seed=1)
-    embedded = mmopt.release(tables["duckdb"], "w.yaml", simulate_seed=1)
+    again = mmopt.release(f"postgres://{engines.USER}@127.0.0.1:{server.port}/postgres", "w.yaml", simulate=1)
+    connected = mmopt.release(server.connect(), "w.yaml", simulate=1)
+    embedded = mmopt.release(tables["duckdb"], "w.yaml", simulate=1)
     for one in (again, connected):
         assert one.answers["estimate"].tolist() == embedded.answers["estimate"].tolist()
     assert "one person" in again.manifest["privacy"]["unit"]

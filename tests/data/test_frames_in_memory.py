@@ -194,7 +194,7 @@ def test_a_frames_names_need_not_be_texts() -> None:
 def test_what_is_no_table_of_columns() -> None:
     for data in (pd.Series([1], name="a"), pl.Series("a", [1]), pa.chunked_array([[1]])):
         assert refusal(data) == (
-            f"data_vector has a {type(data).__name__}, which is no table of named columns\n"
+            f"a {type(data).__name__} is no table of named columns\n"
             "  pass a data frame, or a dictionary of columns: {'age': …}"
         )
     assert refusal(pl.LazyFrame({"a": [1]})).endswith("\n  collect the lazy frame first: data.collect()")
@@ -227,7 +227,7 @@ def test_options_that_are_for_files() -> None:
 def test_a_workload_over_another_domain() -> None:
     assert refusal({"a": [1]}, workload=TOTAL) == (
         "the workload says which columns are read, and is not over this domain\n"
-        "  write data_vector(data, workload.domain, workload=workload)"
+        "  give the domain of that workload: workload.domain, workload=workload"
     )
 
 

@@ -178,7 +178,7 @@ def test_what_names_no_person_is_refused(subtests: pytest.Subtests) -> None:
         ),
         (
             {"unit": {"rows": 1}},
-            "unit of data_vector is of type dict, expected Neighbours or None\n"
+            "unit is of type dict, expected Neighbours or None\n"
             "  write Neighbours.of({'column': 'person', 'rows': 3}), from mmopt.strategies",
         ),
     ):

@@ -200,7 +200,7 @@ def test_texts_that_are_declared_otherwise_are_counted_and_the_line_that_reads_t
     mended = parse_request(f"{file}{line}\n")
     counts = data_vector(table, mended.workload.domain, spelling=mended.table.spelling).counts
     assert counts.sum() == len(table["c"]) and counts[0] >= 2
-    released = mmopt.release(table, mended, {"rho": 1.0}, simulate_seed=1)
+    released = mmopt.release(table, mended, {"rho": 1.0}, simulate=1)
     assert len(released) == len(declared)
 
 
@@ -271,7 +271,7 @@ def test_usual_words_are_counted_without_being_quoted_and_the_line_reads_them() 
     rows, usual = len(USUAL_WORDS) + 3, len(USUAL_WORDS) - 1  # "nan" is a number, and missing
     table = {"age": [*USUAL_WORDS, "5", "secret", "unknown"], "sex": [*["F"] * (rows - 1), " ."]}
     with pytest.raises(DataError) as caught:
-        mmopt.release(table, parse_request(file), {"rho": 1.0}, simulate_seed=1)
+        mmopt.release(table, parse_request(file), {"rho": 1.0}, simulate=1)
     message = str(caught.value)
     assert (
         f"column 'age' (attribute 'age'): {rows - 2} outside the declared domain (of them 2 texts that are "
@@ -285,7 +285,7 @@ def test_usual_words_are_counted_without_being_quoted_and_the_line_reads_them() 
     assert line == f"data: {{{USUAL_NULL}}}"
     mended = parse_request(f"{file}{line}\n")
     with pytest.raises(DataError) as caught:
-        mmopt.release(table, mended, {"rho": 1.0}, simulate_seed=1)
+        mmopt.release(table, mended, {"rho": 1.0}, simulate=1)
     assert f"2 texts that are no number), {len(USUAL_WORDS)} missing" in str(caught.value)
     assert "list it under null" in str(caught.value)
 
@@ -296,12 +296,12 @@ def test_a_file_and_a_call_say_the_same(tmp_path: Path) -> None:
     request = parse_request(file + line)
     assert request.table.null == ("NA", "-9", "null", ".", "~") and request.table.spelling == "loose"
     pq.write_table(pa.table({"a": ["X", "y", "-9", "null", "."]}), "t.parquet")
-    said = mmopt.release("t.parquet", request, {"rho": 1e4}, simulate_seed=1)
+    said = mmopt.release("t.parquet", request, {"rho": 1e4}, simulate=1)
     given = mmopt.release(
         "t.parquet",
         parse_request(file),
         {"rho": 1e4},
-        simulate_seed=1,
+        simulate=1,
         null=list(request.table.null),
         spelling="loose",
     )

@@ -182,7 +182,7 @@ def test_what_does_not_apply_is_no_row_of_figures() -> None:
         PREFIX,
         ["fitness_softmax", "singular_value_bound"],
         ["clarabel", "softmax"],
-        tolerances=[1e-1, 1e-2],
+        tolerance=[1e-1, 1e-2],
         time_limit=20.0,
         max_iterations=50,
     )

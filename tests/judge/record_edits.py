@@ -41,7 +41,7 @@ def released(workload: Workload, privacy: Any, **options: Any) -> tuple[Release,
 
 def in_parts(norm: int, privacy: Any, template: str) -> tuple[Release, Workload]:
     found = templates(TABLES, norm, (template,))
-    return released(TABLES, privacy, solution=found.solution(TABLES, found.best))
+    return released(TABLES, privacy, strategy=found.solution(TABLES, found.best))
 
 
 def charged(folder: Path, **options: Any) -> tuple[Release, Workload]:
@@ -50,7 +50,7 @@ def charged(folder: Path, **options: Any) -> tuple[Release, Workload]:
 
 
 def refined(folder: Path, **options: Any) -> tuple[Release, Workload]:
-    release, workload = released(PREFIXES, APPROXIMATE, program="l2_strategy", simulate_seed=1)
+    release, workload = released(PREFIXES, APPROXIMATE, program="l2_strategy", simulate=1)
     return release.refine(**options), workload
 
 
@@ -59,7 +59,7 @@ KINDS: dict[str, Callable[[Path], tuple[Release, Workload]]] = {
     "epsilon and delta": lambda _: released(PREFIXES, APPROXIMATE, program="l2_strategy"),
     "zero-concentrated": lambda _: released(PREFIXES, {"rho": 0.3}, program="l2_strategy"),
     "no protection": lambda _: released(DOMAIN.marginal("sex"), {"rho": 20.0}, program="l2_strategy"),
-    "simulated": lambda _: released(PREFIXES, APPROXIMATE, program="l2_strategy", simulate_seed=3),
+    "simulated": lambda _: released(PREFIXES, APPROXIMATE, program="l2_strategy", simulate=3),
     "one row replaced": lambda _: released(PREFIXES, {"rho": 0.1}, neighbours="replace-one"),
     "three rows of a person": lambda _: released(
         PREFIXES, {"rho": 0.1}, unit={"column": "person", "rows": 3}, program="l2_strategy"
@@ -72,7 +72,7 @@ KINDS: dict[str, Callable[[Path], tuple[Release, Workload]]] = {
     "several parts": lambda _: in_parts(2, {"rho": 0.2}, "sectorwise"),
     "parts of Laplace noise": lambda _: in_parts(1, {"epsilon": 0.7}, "marginals"),
     "a strategy that was given": lambda _: released(
-        PREFIXES, {"rho": 0.2}, solution=mmopt.solve(PREFIXES, "l2_strategy"), confidence=0.9
+        PREFIXES, {"rho": 0.2}, strategy=mmopt.solve(PREFIXES, "l2_strategy"), confidence=0.9
     ),
     "targets": lambda _: released(
         mmopt.Workload.of(

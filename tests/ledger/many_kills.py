@@ -38,7 +38,7 @@ from tests.ledger.first_format import made_before
 
 WORKLOAD = mmopt.Domain.of(sex=["F", "M"], age=["child", "adult"]).marginal("sex", "age")
 COST = 0.125
-PLANNED = mmopt.accuracy(WORKLOAD, {"rho": COST}, solution=mmopt.solve(WORKLOAD, "l2_strategy"))
+PLANNED = mmopt.accuracy(WORKLOAD, {"rho": COST}, strategy=mmopt.solve(WORKLOAD, "l2_strategy"))
 COUNTS = DataVector(np.array([3, 5, 7, 9]), 24, {})
 REFUSED, DONE = 7, 0
 # What changes a file that is open; and folders, by path.

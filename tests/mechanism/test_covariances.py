@@ -47,7 +47,7 @@ def test_simulated_releases_vary_so(form):
     asked, strategy, x = release(form, 2)
     found = plan(asked, strategy, Privacy(rho=0.5))
     rows = np.arange(0, asked.m, max(1, asked.m // 7))
-    errors = np.array([measure(found, x, simulate_seed=seed).estimates[rows] for seed in range(300)])
+    errors = np.array([measure(found, x, simulate=seed).estimates[rows] for seed in range(300)])
     matrix = covariance(found, rows)
     scale = np.sqrt(np.outer(np.diag(matrix), np.diag(matrix)))
     # An entry of a sample covariance of 300 is off by a 12th of the scale: five times that.

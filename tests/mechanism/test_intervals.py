@@ -153,7 +153,7 @@ def test_intervals_cover_as_printed(draw, rng, subtests):
             assert (np.abs(observed - interval.coverage) <= 4.5 * spread + 1 / 4000).all()
             np.testing.assert_allclose(errors.std(axis=1), found.standard_errors, rtol=0.12)
             for seed in range(3):
-                answers = measure(found, x, simulate_seed=seed)
+                answers = measure(found, x, simulate=seed)
                 assert (answers.coverage == interval.coverage).all()
                 np.testing.assert_allclose(
                     answers.high - answers.low, 2 * interval.widths, rtol=1e-6, atol=1e-6
@@ -206,7 +206,7 @@ def test_whole_answers_are_whole():
     w, strategy, x = release("cells", 1)
     found = plan(w, strategy, Privacy(epsilon=1.0))
     for seed in range(20):
-        answers = measure(found, x * 10**6, simulate_seed=seed)
+        answers = measure(found, x * 10**6, simulate=seed)
         for values in (answers.estimates, answers.low, answers.high):
             np.testing.assert_array_equal(values, np.rint(values))
 
@@ -228,7 +228,7 @@ def test_queries_that_are_not_whole_are_held_as_printed(monkeypatch, rng, subtes
                 held = 0.0
                 for z in drawn:
                     monkeypatch.setattr(measurement, "simulate", lambda _, exact, *__, z=z: exact + z)
-                    answers = measure(found, np.array([count]), simulate_seed=0, confidence=confidence)
+                    answers = measure(found, np.array([count]), simulate=0, confidence=confidence)
                     (row,) = csv.DictReader(io.StringIO(answers_frame(answers).to_csv()))
                     if Fraction(row["low"]) <= Fraction(size) * count <= Fraction(row["high"]):
                         held += chances[400 + z]
@@ -285,7 +285,7 @@ def test_intervals_hold_what_rounding_biases_the_most_rows():
 
 def test_intervals_are_read_only_and_a_confidence_is_one_that_is_computed():
     found = plan(QUERIES, Strategy(np.eye(6)), Privacy(rho=0.1))
-    for values in (measure(found, CELLS, simulate_seed=1).coverage, found.intervals(0.95).widths):
+    for values in (measure(found, CELLS, simulate=1).coverage, found.intervals(0.95).widths):
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 1.0
     most = found.intervals(1 - 1e-8)

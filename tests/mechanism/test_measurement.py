@@ -55,7 +55,7 @@ def test_simulated_errors_have_the_predicted_spread(subtests):
             workload = Workload.from_matrix(queries)
             found = plan(workload, Strategy(queries), Privacy(epsilon=1.0, delta=1e-6))
             truth = queries @ DATA
-            runs = [measure(found, DATA, simulate_seed=seed) for seed in range(150)]
+            runs = [measure(found, DATA, simulate=seed) for seed in range(150)]
             errors = np.array([run.estimates - truth for run in runs]) / found.standard_errors
             # 150 seeded runs, five deviations.
             assert np.abs(errors.mean(axis=0)).max() < 5 / math.sqrt(150)
@@ -73,7 +73,7 @@ def test_simulated_laplace_errors_have_the_predicted_spread_and_coverage(subtest
             strategy = Strategy(np.vstack([np.eye(6), np.full((1, 6), 0.5)]), 1)
             found = plan(workload, strategy, Privacy(epsilon=0.1))
             truth = queries @ DATA
-            runs = [measure(found, DATA, simulate_seed=seed) for seed in range(150)]
+            runs = [measure(found, DATA, simulate=seed) for seed in range(150)]
             errors = np.array([run.estimates - truth for run in runs]) / found.standard_errors
             # z² of a Laplace variable deviates by sqrt(5), of sums of them by less.
             assert np.abs(errors.mean(axis=0)).max() < 5 / math.sqrt(150)
@@ -95,12 +95,12 @@ def test_estimates_are_consistent():
     """Prefix sums and their differences come from one estimate of the cells."""
     queries = np.vstack([np.tri(6), np.eye(6)])
     workload = Workload.from_matrix(queries)
-    answers = measure(plan(workload, Strategy(np.eye(6)), Privacy(rho=0.01)), DATA, simulate_seed=1)
+    answers = measure(plan(workload, Strategy(np.eye(6)), Privacy(rho=0.01)), DATA, simulate=1)
     np.testing.assert_allclose(np.cumsum(answers.estimates[6:]), answers.estimates[:6], atol=1e-9)
 
 
 def test_intervals_and_names():
-    answers = measure(PLAN, DATA, simulate_seed=1, confidence=0.5)
+    answers = measure(PLAN, DATA, simulate=1, confidence=0.5)
     # Prefix sums of counts with the discrete Gaussian of parameter 1: whole numbers, whole widths.
     for values in (answers.estimates, answers.low, answers.high):
         np.testing.assert_array_equal(values, np.rint(values))
@@ -123,7 +123,7 @@ def test_bad_data_vectors(subtests):
     ]:
         with subtests.test(message):
             with pytest.raises(DataError) as caught:
-                measure(PLAN, x, simulate_seed=0)
+                measure(PLAN, x, simulate=0)
             assert str(caught.value) == message
 
 
@@ -134,18 +134,8 @@ def test_arguments_of_other_kinds_are_named():
             {"x": np.ma.array(DATA, mask=[1, 0, 0, 0, 0, 0])},
             "the data vector is a masked array, and what",
         ),
-        (
-            OptionError,
-            {"plan": None},
-            "the plan is of type NoneType, expected what mmopt.mechanism.plan returns",
-        ),
-        (OptionError, {"simulate_seed": 1.5}, "the seed is of type float, expected a whole number or None"),
-        (OptionError, {"simulate_seed": -1}, "the seed is -1, expected 0 or above"),
-        (
-            OptionError,
-            {"confidence": "0.9"},
-            "the confidence is of type str, expected a number between 0 and 1",
-        ),
+        (OptionError, {"simulate": -1}, "the seed is -1, expected 0 or above"),
+        (OptionError, {"confidence": "0.9"}, "confidence is '0.9', expected a number above 0 and below 1"),
     ]
     for kind, changed, message in cases:
         with pytest.raises(kind) as caught:
@@ -156,14 +146,14 @@ def test_arguments_of_other_kinds_are_named():
 def test_as_many_rows_as_the_limit_still_fit():
     x = np.zeros(6, dtype=np.int64)
     x[0] = MAX_ROWS
-    answers = measure(PLAN, x, simulate_seed=0)
+    answers = measure(PLAN, x, simulate=0)
     np.testing.assert_allclose(answers.estimates, MAX_ROWS, atol=30)
 
 
 def test_bad_confidence():
     for confidence in (0.0, 1.0, math.nan):
         with pytest.raises(OptionError) as caught:
-            measure(PLAN, DATA, simulate_seed=0, confidence=confidence)
+            measure(PLAN, DATA, simulate=0, confidence=confidence)
         said = f"confidence is {confidence!r}, expected a number above 0 and below 1\n  for example 0.95"
         assert str(caught.value) == said
 

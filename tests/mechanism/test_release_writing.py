@@ -28,7 +28,7 @@ from tests.mechanism.test_intervals import release
 TRI = Workload.from_matrix(np.tri(4))
 PLAN = plan(TRI, Strategy(np.eye(4)), Privacy(epsilon=1.0, delta=1e-6))
 COUNTS = np.array([1234567, 0, 3, 4])
-ANSWERS = measure(PLAN, COUNTS, simulate_seed=3)
+ANSWERS = measure(PLAN, COUNTS, simulate=3)
 
 FIGURES = {
     "estimate": lambda answers: answers.estimates,
@@ -127,7 +127,7 @@ def test_the_parquet_file_holds_the_numbers_of_the_csv_and_says_whose_they_are(t
 
 def test_no_exact_fact_of_the_data_reaches_the_folder(tmp_path):
     """Only estimates and intervals may differ between two data sets."""
-    other = measure(PLAN, np.array([5, 5, 5, 5]), simulate_seed=2)
+    other = measure(PLAN, np.array([5, 5, 5, 5]), simulate=2)
     ours, theirs = build_manifest(PLAN, ANSWERS), build_manifest(PLAN, other)
     ours.pop("time")
     theirs.pop("time")
@@ -205,7 +205,7 @@ def test_sensitivity_over_scale_is_the_cost(subtests):
         with subtests.test(f"{form}, {neighbours}, {privacy}"):
             asked, strategy, x = release(form, 1 if privacy.is_pure else 2)
             found = plan(asked, strategy, privacy, neighbours)
-            manifest = build_manifest(found, measure(found, x, simulate_seed=1))
+            manifest = build_manifest(found, measure(found, x, simulate=1))
             ratio = manifest["strategy"]["sensitivity"] / manifest["noise"]["scale"]
             cost = found.epsilon if privacy.is_pure else found.rho
             assert cost == pytest.approx(ratio if privacy.is_pure else ratio**2 / 2, rel=1e-9)

@@ -55,7 +55,7 @@ def python_request() -> str:
 def python_release() -> str:
     w = mmopt.Workload.from_matrix(np.tri(4))
     plan = mmopt.plan(w, mmopt.Strategy(np.eye(4)), mmopt.Privacy(epsilon=1.0, delta=1e-6))
-    answers = mmopt.measure(plan, np.array([1234567, 0, 3, 4]), simulate_seed=2)
+    answers = mmopt.measure(plan, np.array([1234567, 0, 3, 4]), simulate=2)
     mmopt.write_release(answers, mmopt.build_manifest(plan, answers, program="mine"), "out")
     manifest = Path("out", "manifest.json").read_text(encoding="utf-8")
     return f"{answers.standard_errors.tolist()}\n{manifest}"

@@ -44,7 +44,7 @@ def released(asked: Workload, solution: mmopt.Solution) -> mmopt.Release:
 
 def release(asked: Workload, solution: mmopt.Solution, rows: int, seed: int) -> mmopt.Release:
     table = {"sex": ["F"] * rows, "age": [30] * rows}
-    return mmopt.release(table, asked, {"rho": 0.5}, solution=solution, simulate_seed=seed)
+    return mmopt.release(table, asked, {"rho": 0.5}, strategy=solution, simulate=seed)
 
 
 @pytest.fixture(scope="module")

@@ -163,8 +163,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: mmopt.baseline(W, "haar"),  # type: ignore[arg-type]
-        "baseline has a Workload and a str, expected a name and a Workload\n"
-        "  write baseline('haar', workload); Workload.load and Workload.from_matrix make a Workload",
+        "name is of type Workload, expected str",
     ),
 ]
 

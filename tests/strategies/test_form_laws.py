@@ -288,7 +288,7 @@ def test_measured_with_the_errors_that_are_planned(
             assert (max(part.largest_answer for part in planned.parts) >= 2**62) >= (
                 is_wide and name in NEED_BITS
             )
-            drawn = [measure(planned, x, simulate_seed=seed).estimates for seed in range(20)]
+            drawn = [measure(planned, x, simulate=seed).estimates for seed in range(20)]
             off = (np.array(drawn) - w.answers(x)) / planned.standard_errors
             # Of 120 errors the mean square has relative standard deviation 0.14 to 0.35: they are correlated.
             assert 0.2 < np.square(off).mean() < 2.5

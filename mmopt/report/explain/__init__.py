@@ -81,7 +81,7 @@ class Explanation(Facts):
 
 def explain(
     program: str | Path | Program,
-    workload: WorkloadLike | None = None,
+    workload: "WorkloadLike | None" = None,
     givens: Mapping[str, Any] | None = None,
     solution: Solution | None = None,
 ) -> Explanation:

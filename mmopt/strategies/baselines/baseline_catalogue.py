@@ -312,21 +312,20 @@ class Evaluated:
     reason: str | None = None
 
 
-def baseline(text: str, workload: Workload, norm: int = 2) -> Strategy:
+def baseline(name: str, workload: Workload, norm: int = 2) -> Strategy:
     """A baseline as a strategy, an explicit matrix (p, n), not scaled; ``normalise`` scales it.
 
     Parameters
     ----------
-    text : a name of the catalogue, with parameters if wanted: "hierarchical(branching=16)".
+    name : of the catalogue, with parameters if wanted: "hierarchical(branching=16)".
     norm : 1 for Laplace noise, 2 for Gaussian.
 
     Raises
     ------
-    OptionError : an unknown name or parameter, a bad value, a baseline that does not apply, or arguments in
-        the wrong order.
+    OptionError : an unknown name or parameter, a bad value, or a baseline that does not apply.
     TooLargeError : the matrix does not fit in memory.
     """
-    return Strategy(design_rows(text, workload, norm), norm)
+    return Strategy(design_rows(name, workload, norm), norm)
 
 
 def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
@@ -347,7 +346,6 @@ def baseline_strategy(text: str, workload: Workload, norm: int) -> StrategyForm:
 
 def design_rows(text: str, workload: Workload, norm: int = 2) -> Array:
     """The rows (p, n) of a baseline, to be weighted by a program; errors as for ``baseline``."""
-    _check_arguments(text, workload)
     return _design_of(text, workload, norm).rows.matrix()
 
 
@@ -358,14 +356,6 @@ def _design_of(text: str, workload: Workload, norm: int) -> BaselineDesign:
     if reason is not None:
         raise OptionError(f"the baseline '{call}' does not apply: {reason}")
     return _built(call, workload, norm)
-
-
-def _check_arguments(text: object, workload: object) -> None:
-    """OptionError for arguments in the wrong order, or of other types."""
-    if not (isinstance(text, str) and isinstance(workload, Workload)):
-        kinds = f"baseline has a {type(text).__name__} and a {type(workload).__name__}"
-        hint = "write baseline('haar', workload); Workload.load and Workload.from_matrix make a Workload"
-        raise OptionError(f"{kinds}, expected a name and a Workload", hint=hint)
 
 
 def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Evaluated:

@@ -94,7 +94,7 @@ def test_two_rows_of_a_person_double_every_error(run: Any, files: Path) -> None:
     (files / "pure.yaml").write_text(STREAM.replace("{PRIVACY}", LAPLACE), encoding="utf-8")
     w = Workload.load(one)
     cells = certify(w, Strategy(np.eye(w.n), 1), solve=False)
-    scales = [accuracy("pure.yaml", solution=cells, neighbours={"rows": k}).plan.noise for k in (1, 2)]
+    scales = [accuracy("pure.yaml", strategy=cells, neighbours={"rows": k}).plan.noise for k in (1, 2)]
     assert scales[1] == pytest.approx(2 * scales[0], rel=1e-9)
     (first,), (second,) = (
         outcomes(

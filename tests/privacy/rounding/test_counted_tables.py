@@ -50,8 +50,8 @@ def test_tables_that_do_not_fit_are_refused() -> None:
     planned = plan(workload, MarginalStrategy(SIZES, np.ones(8)), {"rho": 1.0})
     counts = np.arange(24)
     whole = WholeTable(counts, SIZES)
-    answered = measure(planned, whole, simulate_seed=3)
-    np.testing.assert_array_equal(answered.estimates, measure(planned, counts, simulate_seed=3).estimates)
+    answered = measure(planned, whole, simulate=3)
+    np.testing.assert_array_equal(answered.estimates, measure(planned, counts, simulate=3).estimates)
     with pytest.raises(DataError) as raised:
         measure(planned, WholeTable(counts, (3, 4, 2)))
     assert str(raised.value) == (

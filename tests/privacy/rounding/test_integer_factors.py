@@ -130,7 +130,7 @@ def test_much_noise_does_not_disturb_the_least_squares():
     """The shares of the parts are then tiny, and numbers of their squares' size appear."""
     w = workload()
     found = plan(w, strategy_of("union", 1), privacy_of(1, epsilon=1e-8))
-    answers = measure(found, DATA, simulate_seed=3)
+    answers = measure(found, DATA, simulate=3)
     assert (np.abs(answers.estimates - w.answers(DATA)) < 20 * answers.standard_errors).all()
 
 
