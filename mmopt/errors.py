@@ -233,8 +233,9 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         try:
-            if not callable(options.get("say") or print):  # first: it is called when privacy is spent
-                raise TypeError("say")
+            # First: they are called when privacy is spent, or in the loop of another.
+            if not all(callable(options.get(name) or print) for name in ("progress", "say")):
+                raise TypeError
             return function(*arguments, **options)
         except (Error, AttributeError, TypeError, ValueError) as raised:
             error = raised if isinstance(raised, Error) else _misfit(function, arguments, options)

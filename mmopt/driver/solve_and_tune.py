@@ -453,6 +453,7 @@ def tune(
             raise KeyboardInterrupt
         return solution.strategy, solution.error, solution.error_bound
 
+    program = as_program(program)  # refused before the first solve
     return tuned(as_workload(workload), subworkload, factors, solved)
 
 

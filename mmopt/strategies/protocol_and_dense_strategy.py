@@ -248,7 +248,7 @@ class Strategy(StrategyForm):
 
     @staticmethod
     def from_covariance(
-        covariance: np.typing.ArrayLike, basis: np.typing.ArrayLike, norm: int = 2
+        covariance: "np.typing.ArrayLike", basis: "np.typing.ArrayLike", norm: int = 2
     ) -> "Strategy":
         """A = Σ^(-1/2) B, the symmetric root: unit noise on A x estimates B x with covariance Σ.
 
@@ -391,7 +391,7 @@ class Strategy(StrategyForm):
             np.sqrt(workload.implicit(weighted=False).squared_lengths(null) / workload.squared_norms())
         )
 
-    def covariance(self, basis: np.typing.ArrayLike) -> Array:
+    def covariance(self, basis: "np.typing.ArrayLike") -> Array:
         """Covariance B (AᵀA)⁺ Bᵀ (k, k) of the estimates of B x at unit noise on A x.
 
         Raises

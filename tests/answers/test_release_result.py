@@ -17,6 +17,7 @@ from mmopt.errors import OptionError, ResultError
 from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.privacy import Privacy
+from mmopt.results import Frame
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
 from mmopt.workloads.factors_and_products import identity, prefix, total
@@ -180,3 +181,58 @@ def test_labels_in_any_script_are_saved(tmp_path):
     answers = measure(found, np.arange(2))
     folder = Release.of(found, answers, build_manifest(found, answers)).save(tmp_path / "out")
     assert load_release(folder).answers["性"].tolist() == ["女", "男"]
+
+
+def test_answers_by_label_number_group_and_in_turn():
+    """Of a release, of refined answers and of a prediction: the same figures as in the table."""
+    found = released(1)
+    planned = mmopt.accuracy(ASKED, {"epsilon": 1.0, "delta": 1e-6}, strategy=SOLUTION)
+    for result in (found, found.refine(whole=True), planned):
+        table, each = result.frame(), list(result)
+        assert len(each) == len(result) == 8 and result.rmse == pytest.approx(PLAN.rmse, rel=1e-9)
+        for row, one in enumerate(each):
+            assert result[one.label] == result[row] == result[np.int64(row)] == result[row - 8] == one
+            assert one.label == table["label"][row]
+            assert one.standard_error == table["standard_error"][row]
+            if "estimate" in table.names:
+                assert one.answer == table["estimate"][row]
+                assert one.interval == (table["low"][row], table["high"][row])
+            else:
+                assert one.answer is None and one.interval[1] == -one.interval[0] == table["half_width"][row]
+            assert one.refined == (table["refined"][row] if "refined" in table.names else None)
+        assert list(dict.fromkeys(table["query"])) == ["sex, age prefix", "by sex"]
+        group = result["by sex"]
+        assert isinstance(group, Frame) and group.metadata == table.metadata
+        assert group["label"].tolist() == result[6:]["label"].tolist() == ["sex=F", "sex=M"]
+        assert result[["sex=M", "sex=F"]]["label"].tolist() == ["sex=M", "sex=F"]
+
+
+def test_what_is_not_there_is_a_key_error_with_the_nearest_name():
+    found = released(1)
+    for query, words in (
+        ("sex=f", "there is no query 'sex=f'\n  did you mean 'sex=F'?"),
+        ("by sexes", "there is no query 'by sexes'\n  did you mean 'by sex'?"),
+        (8, "there is no query 8, expected 0 to 7"),
+    ):
+        with pytest.raises(KeyError) as missing:
+            found[query]
+        assert isinstance(missing.value, mmopt.NotFoundError) and isinstance(missing.value, OptionError)
+        assert str(missing.value) == words
+    with pytest.raises(mmopt.NotFoundError, match=r"^there is no column 'estimates'\n  did you mean 'est"):
+        found.answers["estimates"]
+    with pytest.raises(OptionError, match=r"^a query is asked for by float"):
+        found[0.5]
+
+
+def test_a_label_that_is_also_a_group_is_one_query_and_a_label_of_several_is_refused():
+    twice = mmopt.Workload.from_products(
+        DOMAIN, [Product((total(2), total(3)), name="all"), Product((identity(2), total(3)), name="sex=F")]
+    )
+    result = mmopt.accuracy(twice, {"rho": 1.0})
+    assert "sex=F" in result.frame()["query"] and isinstance(result["sex=F"], mmopt.Answer)
+    same_twice = [Product((identity(2), total(3)))] * 2
+    doubled = mmopt.accuracy(mmopt.Workload.from_products(DOMAIN, same_twice), {"rho": 1.0})
+    with pytest.raises(
+        OptionError, match=r"^2 queries have the label 'sex=F': 0, 2\n  ask for them by number"
+    ):
+        doubled["sex=F"]

@@ -135,8 +135,8 @@ def test_arguments_of_other_types() -> None:
         with pytest.raises(DataError) as caught:
             data_vector(table, given)  # type: ignore[arg-type]
         assert str(caught.value) == (
-            f"{kinds} are given, expected a table (path, data frame, dictionary of columns or Ibis table) and "
-            "a Domain\n  the table stands first: 'people.csv', a data frame, {'age': [31, 52]}"
+            f"{kinds} are given, expected a table (path, data frame, dictionary of columns or Ibis table) "
+            "and a Domain\n  the table stands first: 'people.csv', a data frame, {'age': [31, 52]}"
         )
 
 
