@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from mmopt.report.explain import Explanation, explain
     from mmopt.report.trace_tree import trace
     from mmopt.request import Request, load_request
-    from mmopt.results import Answer, Solution, Verification
+    from mmopt.results import QueryAnswer, Solution, Verification
     from mmopt.strategies import ComponentStrategy, Strategy
     from mmopt.strategies.baselines import baseline
     from mmopt.workloads import Attribute, Domain, Workload
@@ -81,7 +81,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accuracy",
-    "Answer",
     "Attribute",
     "Budget",
     "Comparison",
@@ -102,6 +101,7 @@ __all__ = [
     "PrivacyParameters",
     "Program",
     "ProgramError",
+    "QueryAnswer",
     "Release",
     "Request",
     "ResultError",
@@ -172,7 +172,7 @@ _HOMES = {
     "mmopt.workloads": ("Attribute", "Domain", "Workload"),
     "mmopt.report.explain": ("Explanation", "explain"),
     "mmopt.report.trace_tree": ("trace",),
-    "mmopt.results": ("Answer", "Solution", "Verification"),
+    "mmopt.results": ("QueryAnswer", "Solution", "Verification"),
     "mmopt.request": ("Request", "load_request"),
 }
 

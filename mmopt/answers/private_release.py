@@ -177,7 +177,7 @@ def charged(bill: Bill | None, plan: Plan, origin: Mapping[str, Any]) -> Iterato
 class Release(Answered):
     """Released answers, what they rest on, and what can be said of their errors.
 
-    ``release["age < 18"]`` is the ``Answer`` of that query, ``release["age by sex"]`` the rows of that group.
+    ``release["age < 18"]`` is the answer to that query, ``release["sex, age"]`` the rows of that group.
 
     Nothing in it is secret, unless the noise was simulated (``private``).
 

@@ -8,7 +8,7 @@
 - ``frame.py``: named columns, as libraries of data frames take them, and answers by name
 """
 
-from mmopt.results.frame import Answer, Answered, Frame
+from mmopt.results.frame import Answered, Frame, QueryAnswer
 from mmopt.results.saved_fields import Value
 from mmopt.results.solution import (
     FOR_TARGETS,
@@ -24,12 +24,12 @@ from mmopt.results.verification import Check, Figure, Verification, shown
 __all__ = [
     "FOR_TARGETS",
     "GRADES",
-    "Answer",
     "Answered",
     "Check",
     "Figure",
     "Frame",
     "Grade",
+    "QueryAnswer",
     "Solution",
     "Status",
     "Value",

@@ -129,7 +129,7 @@ class Frame(Displayed):
         return f"Frame({len(self):,} rows: {', '.join(self.names)}{warning})"
 
 
-class Answer(NamedTuple):
+class QueryAnswer(NamedTuple):
     """The answer to one query, in counts, and its refined one where there is one.
 
     Before a release there is no answer: it is None, and the interval is that of its error.
@@ -152,10 +152,10 @@ class Answered(Tabular):
     def __len__(self) -> int:
         return len(self.frame())
 
-    def __iter__(self) -> Iterator[Answer]:
+    def __iter__(self) -> Iterator[QueryAnswer]:
         return map(self._answer, range(len(self)))
 
-    def __getitem__(self, query: int | str | slice | Iterable[int] | Iterable[str]) -> Answer | Frame:
+    def __getitem__(self, query: int | str | slice | Iterable[int] | Iterable[str]) -> QueryAnswer | Frame:
         """The answer to a query, by its number or label; the rows of several, by slice, list or group.
 
         Raises
@@ -182,12 +182,12 @@ class Answered(Tabular):
         each = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else queries
         return np.array([self._number(query) for query in each], dtype=np.int64)
 
-    def _answer(self, row: int) -> Answer:
+    def _answer(self, row: int) -> QueryAnswer:
         """The answer in a row of the table."""
         columns = self.frame().columns
         figure = {name: float(columns[name][row]) for name in _OF_AN_ANSWER if name in columns}
         half = figure.get("half_width", 0.0)
-        return Answer(
+        return QueryAnswer(
             columns["label"][row],
             figure.get("estimate"),
             figure["standard_error"],

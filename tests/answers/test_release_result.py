@@ -184,7 +184,7 @@ def test_labels_in_any_script_are_saved(tmp_path):
 
 
 def test_answers_by_label_number_group_and_in_turn():
-    """Of a release, of refined answers and of a prediction: the same figures as in the table."""
+    """A release, refined answers and a prediction give the same figures as their tables."""
     found = released(1)
     planned = mmopt.accuracy(ASKED, {"epsilon": 1.0, "delta": 1e-6}, strategy=SOLUTION)
     for result in (found, found.refine(whole=True), planned):
@@ -229,7 +229,7 @@ def test_a_label_that_is_also_a_group_is_one_query_and_a_label_of_several_is_ref
         DOMAIN, [Product((total(2), total(3)), name="all"), Product((identity(2), total(3)), name="sex=F")]
     )
     result = mmopt.accuracy(twice, {"rho": 1.0})
-    assert "sex=F" in result.frame()["query"] and isinstance(result["sex=F"], mmopt.Answer)
+    assert "sex=F" in result.frame()["query"] and isinstance(result["sex=F"], mmopt.QueryAnswer)
     same_twice = [Product((identity(2), total(3)))] * 2
     doubled = mmopt.accuracy(mmopt.Workload.from_products(DOMAIN, same_twice), {"rho": 1.0})
     with pytest.raises(

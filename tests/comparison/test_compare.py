@@ -200,7 +200,7 @@ def test_refused_before_anything_starts(subtests: pytest.Subtests) -> None:
     for arguments, message in [
         ({"programs": ["l2_stratgy"]}, "there is no program 'l2_stratgy'\n  did you mean 'l2_strategy'?"),
         ({"solvers": ["sdp"]}, "there is no solver 'sdp'\n  did you mean 'sdpa'?"),
-        ({"tolerances": [1e-4, 2]}, "a tolerance lies between 0 and 1, not 2"),
+        ({"tolerance": [1e-4, 2]}, "a tolerance lies between 0 and 1, not 2"),
         ({"time_limit": 0.0}, "a time limit is a positive number of seconds, not 0.0"),
         ({"total_time": 0.0}, "a time limit is a positive number of seconds, not 0.0"),
         ({"memory_limit": 0.0}, "a memory limit is a positive number of GiB, not 0.0"),

@@ -200,7 +200,7 @@ def test_what_does_not_apply_is_no_row_of_figures() -> None:
 
 def test_compare_refuses_what_no_program_reads() -> None:
     """Those that read an option get it, the others do without."""
-    for more, option in (({"tolerances": 1e-3}, "tolerance"), ({"max_iterations": 3}, "max_iterations")):
+    for more, option in (({"tolerance": 1e-3}, "tolerance"), ({"max_iterations": 3}, "max_iterations")):
         with pytest.raises(OptionError) as refused:
             compare(PREFIX, ["singular_value_bound"], **more)
         assert refused.value.message == f"no program compared has an option '{option}'"

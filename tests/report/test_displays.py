@@ -18,7 +18,7 @@ from mmopt.results.verification import Check
 from mmopt.strategies import StrategyForm
 from tests.report.explain.test_explain import read_page
 
-BARE = {"Answer", "Location", "PrivacyParameters"}  # a tuple, the place of an error, a dictionary
+BARE = {"QueryAnswer", "Location", "PrivacyParameters"}  # a tuple, the place of an error, a dictionary
 
 # What is shown, though nobody asks for it by its class.
 OF_CALLS = {"Answers", "Baselines", "Outcome", "Plan", "Template"}
