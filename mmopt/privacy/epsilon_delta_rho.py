@@ -199,8 +199,8 @@ class Privacy(Displayed):
         return f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
 
 
+# None where a workload file states it.
 PrivacyLike: TypeAlias = Privacy | PrivacyParameters | None
-"""The types of values that ``Privacy.of`` takes, or None where a workload file states it."""
 
 THEOREM_EXACT = "exact delta of the discrete Gaussian (Canonne, Kamath, Steinke 2020, Theorem 7)"
 PURE_HINT = (

@@ -208,10 +208,9 @@ class Answered(Tabular):
             if rows:
                 return int(rows[0])
             hint = suggest(query, (*labels, *self.frame()["query"]))
-            is_long = len(hint) > _LONGEST_HINT
             raise NotFoundError(
                 f"there is no query '{query}'",
-                hint="the column 'label' of the answers has them" if is_long else hint,
+                hint=hint if len(hint) <= _LONGEST_HINT else "the column 'label' of the answers has them",
             )
         try:
             row = operator.index(query)  # type: ignore[arg-type]
