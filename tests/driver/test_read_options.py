@@ -3,7 +3,6 @@
 Guards run_solver.py, conic_solvers.py, accepted_options_and_inputs.py.
 """
 
-import inspect
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -62,7 +61,7 @@ def given_of(name: str) -> dict[str, Any]:
 @pytest.mark.usefixtures("idle")
 def test_every_option_is_read_or_refused_before_any_work(subtests: pytest.Subtests) -> None:
     assert set(VALUES) == set(READ_BY_CLASS) - {"solver"}
-    assert solve_module is inspect.unwrap(solve)
+    assert solve_module is vars(solve)["__wrapped__"]
     for name in program_names():
         checked = shipped(name)
         for option, value in VALUES.items():
