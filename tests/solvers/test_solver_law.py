@@ -160,7 +160,7 @@ def test_every_option_reaches_the_solver_or_is_an_error(
 
 
 def test_an_option_that_is_unknown_is_an_error() -> None:
-    with pytest.raises(TypeError, match="tolerence"):
+    with pytest.raises(OptionError, match="tolerence"):
         solve(PREFIX, "l2_strategy", tolerence=1e-3)  # type: ignore[call-arg]
     assert set(ONE) <= set(READ_BY_CLASS) and set(OPTIONS_OF_SOLVERS) <= set(READ_BY_CLASS)
 
