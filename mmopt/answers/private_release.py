@@ -75,7 +75,7 @@ def counted_data(
     part: Part | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] | None = None,
 ) -> DataVector | MarginalCounts:
     """Counts of the rows for ``mmopt.mechanism.measure``; arguments and errors as ``data_vector``.
 
@@ -510,7 +510,7 @@ class PreparedRelease:
     bill: Bill | None
 
     def measure(
-        self, simulate_seed: int | None, progress: Callable[[str], None] = lambda _: None
+        self, simulate_seed: int | None, progress: Callable[[str], None] | None = None
     ) -> tuple[Release, str]:
         """Count, charge, add noise: the release, and in confidence how many rows were read and left out.
 

@@ -83,7 +83,7 @@ def data_vector(
     unit: Neighbours | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] | None = None,
 ) -> DataVector:
     """Count the rows of a table in each cell of a domain: the data vector that a strategy measures.
 
@@ -361,7 +361,7 @@ def marginal_counts(
     unit: Neighbours | None = None,
     null: Sequence[str] = (),
     spelling: str = "exact",
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] | None = None,
 ) -> MarginalCounts:
     """Count the rows of a table by the attributes that each product of a workload depends on.
 
@@ -455,7 +455,7 @@ def _by_shares(
     attributes: Sequence[Attribute],
     unit: Neighbours | None,
     salt: str,
-    progress: Callable[[str], None],
+    progress: Callable[[str], None] | None,
 ) -> Iterator[Any]:
     """The codes of all rows; with a unit of ``kept_rows``, share by share of the persons.
 
@@ -474,7 +474,8 @@ def _by_shares(
     for share in ((at, shares) for at in range(shares)):
         rows = coded
         if shares > 1:
-            progress(f"part {share[0] + 1} of {shares} of {counting_words(count, unit)}")
+            if progress is not None:
+                progress(f"part {share[0] + 1} of {shares} of {counting_words(count, unit)}")
             rows = code(share=share) if opened.is_stored else coded.filter(is_in_share(coded.person, share))
         yield rows if unit is None else kept_rows(rows, attributes, unit, salt)
 
