@@ -85,7 +85,8 @@ def _scales(instance: Instance) -> dict[str, float]:
     return {"queries": queries, "targets": queries**2 / (nuclear(rows @ w.basis) ** 2 / w.n)}
 
 
-FAR = 1e3  # from one: what is passed is scaled where the largest number of a given is as far
+# From one: what is passed is scaled where a given's numbers are as far; a part of its largest, as good as 0.
+FAR, DUST = 1e3, 1e-12
 
 
 def units_of(instance: Instance) -> "Units | str":
@@ -98,11 +99,16 @@ def units_of(instance: Instance) -> "Units | str":
     numbers = {p.name: float(instance.env[p.name]) for p in program.parameters if p.name not in arrays}
     with_units = instance.passed | arrays
     sizes = {
-        d.name: float(np.abs(instance.env[d.name]).max(initial=0.0))
+        d.name: np.abs(instance.env[d.name])
         for d in program.givens
         if d.name in with_units and d.kind != "dim"
     }
-    logs = {name: float(np.log(size)) for name, size in sizes.items() if 0 < size < np.inf}
+    # Solvers drop what is tiny: of numbers that are far apart the middle is brought near one.
+    logs = {
+        name: float(np.log(size[size > DUST * size.max()]).mean())
+        for name, size in sizes.items()
+        if 0 < size.max(initial=0.0) < np.inf
+    }
     reads_workload = any(SOURCE_UNITS.get(d.source) for d in program.givens if d.name not in with_units)
     if not reads_workload and max(map(abs, logs.values()), default=0.0) > np.log(FAR):
         given: dict[str, Degree] = {name: {f"@{name}": 1.0} if name in logs else {} for name in with_units}

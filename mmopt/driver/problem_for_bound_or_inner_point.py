@@ -25,6 +25,7 @@ from mmopt.driver.judge.derived_bound import Derived, LineBounds, level_above, l
 from mmopt.driver.judge.score_and_meaning import Candidate, candidate, gap_of, improves, upper_value
 from mmopt.driver.task_and_plan import Task
 from mmopt.errors import Error, SolverError, TimeLimitError, UnsuitableError
+from mmopt.language import evaluate
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import Declaration, names_in
 from mmopt.limits import ended_after
@@ -208,7 +209,7 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
             else:
                 last = middle - 1
             middle = (first + last) // 2
-        if best and abs(best.objective - point.objective) <= MOST_LOST * max(1.0, abs(point.objective)):
+        if best and not lost(instance, point, best) > MOST_LOST:
             break
         best = None
     if best is None and not point.is_feasible and not clock.is_over:
@@ -221,6 +222,16 @@ def moved_inside(instance: Instance, point: Candidate, clock: Clock, tolerance: 
         return best or point
     most = MAY_COST * tolerance * abs(point.objective)
     return best if best.proved and abs(best.objective - point.objective) <= most else point
+
+
+def lost(instance: Instance, point: Candidate, moved: Candidate) -> float:
+    """The part of the objective that a move costs, of its value at the point, where it has one; else nan.
+
+    The point's own objective is charged for what it misses.
+    """
+    with np.errstate(all="ignore"):
+        value = float(evaluate(instance.program.objective, point.env))
+    return abs(moved.objective - value) / max(1.0, abs(value))
 
 
 def _points_inside(instance: Instance, point: Candidate, clock: Clock) -> Iterator[Mapping[str, Any]]:

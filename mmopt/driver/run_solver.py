@@ -24,7 +24,7 @@ from mmopt.driver.judge.score_and_meaning import (
     may_move,
     starts_from,
 )
-from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, moved_inside
+from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, lost, moved_inside
 from mmopt.driver.remarks import stopped_early, unscaled_warning
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure, refuse_far_point
@@ -117,7 +117,7 @@ class Best:
         """Move the point of a user's program, where it misses lines, to one at which they hold."""
         if self.point is not None and may_move(self.instance) and not clock.is_over:
             moved = moved_inside(self.instance, self.point, clock, tolerance)
-            self.lost = abs(moved.objective - self.point.objective) / max(1.0, abs(moved.objective))
+            self.lost = 0.0 if moved is self.point else lost(self.instance, self.point, moved)
             self.uncharged = self.uncharged if moved is self.point else moved
             self.point = moved
 

@@ -418,7 +418,13 @@ def _units_of(p: Any, q: Array, a: Any, b: Array) -> tuple[float, float]:
     of_rows, of_b = abs(a).max(axis=1).toarray().ravel(), np.abs(b)
     rows = (of_rows > DUST * of_rows.max(initial=0.0)) & (of_b > DUST * of_b.max(initial=0.0))
     of_p, of_q = (float(np.abs(numbers).max(initial=0.0)) for numbers in (p.data, q))
-    sizes = of_b[rows] / of_rows[rows] if rows.any() else np.array([of_q / (of_p or np.inf)])
+    least = abs(a)
+    least.eliminate_zeros()
+    least.data = 1.0 / least.data
+    # Of a row of numbers far apart the middle counts.
+    middles = np.sqrt(of_rows[rows] / least.max(axis=1).toarray().ravel()[rows])
+    sizes = of_b[rows] / middles
+    sizes = sizes if rows.any() else np.array([of_q / (of_p or np.inf)])
     unit = _if_far(float(max(sizes.min(), min(1.0, sizes.max()))))
     return unit, _if_far(max(unit * of_q, unit**2 * of_p))
 

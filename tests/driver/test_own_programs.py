@@ -9,6 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.optimize
 from edited_programs import without_reach
 from named_workloads import random_workload
 from query_rows import haar
@@ -657,3 +658,27 @@ subject to
     assert s.bound_grade == "proved" and s.gap <= GAP_INTERIOR
     assert s.objective == pytest.approx(value, rel=GAP)
     assert "entries of something convex" in str(explain(Program.parse(text)))
+
+
+def test_columns_of_other_units(subtests: pytest.Subtests) -> None:
+    """Numbers far apart are brought near one by their middle: no solver takes them for zero."""
+    text = """\
+program units
+given
+    A: matrix[m, n]
+    c: vector[n]
+choose
+    x: vector[n] >= 0
+minimize
+    c @ x
+subject to
+    need: A @ x >= 1
+"""
+    units = np.array([1e5, 1.0, 1e-5])
+    a, c = np.array([[1, 0.5, 0.2], [0.3, 1, 0.6], [0.2, 0.4, 1]]), np.array([1, 1.2, 0.9])
+    best = scipy.optimize.linprog(c, -a, -np.ones(3)).fun
+    for solver in ("clarabel", "highs"):
+        with subtests.test(solver):
+            s = solve([[1]], Program.parse(text), givens={"A": a * units, "c": c * units}, solver=solver)
+            assert s.bound_grade == "proved" and s.gap <= GAP
+            assert s.objective == pytest.approx(best, rel=GAP)
