@@ -17,13 +17,13 @@ from mmopt.report.chart_parts import check_chart, need_matplotlib
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
 from mmopt.report.convergence_chart import convergence_figure, write_convergence_chart
 from mmopt.report.displays_frames_and_charts import chart, display, framed
-from mmopt.report.explain.explanation_text_and_latex import program_listing, renderables
+from mmopt.report.explain.explanation_text_and_latex import renderables
 from mmopt.report.program_tables_and_forecasts import (
     Sizes,
     SolverSize,
     cones_table,
+    given_rows,
     givens_table,
-    highlighted,
     lines_table,
     programs_table,
     sizes_of,
@@ -69,8 +69,8 @@ __all__ = [
     "domain_table",
     "entries_table",
     "framed",
+    "given_rows",
     "givens_table",
-    "highlighted",
     "history_frame",
     "history_table",
     "lines_table",
@@ -78,7 +78,6 @@ __all__ = [
     "pairs_table",
     "paragraphs",
     "privacy_rows",
-    "program_listing",
     "programs_table",
     "queries_table",
     "release_rows",

@@ -320,7 +320,7 @@ def test_bad_program_files(refused: Any, files: Path, subtests: pytest.Subtests)
         (files / "bad.program").write_bytes(content)
         for command in (
             ("check", "bad.program"),
-            ("show", "bad.program"),
+            ("explain", "bad.program"),
             ("solve", "total.yaml", "--program", "bad.program"),
         ):
             with subtests.test(message, command=command[0]):

@@ -160,7 +160,8 @@ def test_every_program_in_every_format(part: int, workload: Workload, subtests: 
                 read_latex(e.latex())
                 for width in (80, 120):
                     text = e.text(width)
-                    assert max(map(len, text.splitlines())) <= width
+                    assert (written := e.file_text.rstrip()) in text
+                    assert max(map(len, text.replace(written, "").splitlines())) <= width
                     assert e.title in " ".join(text.split())
                 assert str(e) == e.text()
                 assert json.loads(json.dumps(e.summary(), allow_nan=False))["name"] == name
