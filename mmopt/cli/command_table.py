@@ -164,9 +164,10 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "check": Command(
         "workload_files:check",
-        """Check a workload file, with a table also its columns; or a program.
+        """Check a workload file, a table for it, or a program.
 
-        Of a file: its queries, domain and privacy. Of a program: shapes, curvature, weak duality.
+        Of a file: its queries, domain and privacy. Of a table: its columns. Of a program: shapes,
+        curvature, weak duality.
         """,
         target=Annotated[
             str,

@@ -174,6 +174,7 @@ def explain(
                 solution=None,
                 solve=False,
                 latex=latex,
+                formulas=False,
                 html=html,
                 out=out,
                 as_json=as_json,

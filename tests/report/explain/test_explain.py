@@ -641,7 +641,7 @@ def test_what_is_not_used_is_not_said() -> None:
 def test_guides_of_a_tree_go_on() -> None:
     """Beside a rule of several lines, too; and no name is cut where it has room."""
     text = explain(Program.parse(BAD)).text(60)
-    rows = text.partition("─\n")[2].partition("\n\n")[0].splitlines()
+    rows = text.partition("\nexpression ")[2].partition("─\n")[2].partition("\n\n")[0].splitlines()
     parts = [at for at, row in enumerate(rows) if row[:1] in ("├", "└")]
     assert len(parts) == 2 and len(rows) > 8  # of the sum, with rules of several lines
     assert {row[0] for row in rows[1 : parts[1]]} == {"├", "│"}
