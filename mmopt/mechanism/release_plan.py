@@ -298,6 +298,18 @@ def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
     return columns
 
 
+def asked_and_missed(plan: Plan) -> list[dict[str, float]]:
+    """``Workload.asked``, and where something is asked how many queries of the group miss it."""
+    asked, rows = plan.workload.asked(), [rows for _, rows in plan.workload.groups()]
+    if not any(asked):
+        return asked
+    meets = accuracy_figures(plan, 0.95)["meets"]  # independent of the confidence
+    return [
+        {**each, "missed": int((meets[part] == 0).sum())} if each else {}
+        for each, part in zip(asked, rows, strict=True)
+    ]
+
+
 _MOST_COEFFICIENTS = 2**28  # cells or queries by measured queries: all estimates are made for each of these
 
 

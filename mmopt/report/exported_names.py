@@ -9,6 +9,7 @@ from mmopt.report.accuracy_release_and_ledger_tables import (
     entries_table,
     privacy_rows,
     release_rows,
+    release_tables,
     shares_by_group,
     shares_by_query,
     simulated_table,
@@ -43,7 +44,7 @@ from mmopt.report.solution_recheck_and_history_tables import (
     tuning_table,
     verification_report,
 )
-from mmopt.report.table_style import pairs_table, paragraphs
+from mmopt.report.table_style import in_order, pairs_table, paragraphs
 from mmopt.report.trace_tree import trace, trace_to_failure
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.results import Frame
@@ -73,6 +74,7 @@ __all__ = [
     "givens_table",
     "history_frame",
     "history_table",
+    "in_order",
     "lines_table",
     "need_matplotlib",
     "pairs_table",
@@ -81,6 +83,7 @@ __all__ = [
     "programs_table",
     "queries_table",
     "release_rows",
+    "release_tables",
     "renderables",
     "shares_by_group",
     "shares_by_query",

@@ -98,7 +98,7 @@ def test_sizes_hold_the_refusal_of_what_is_too_large() -> None:
 
 def test_queries_with_and_without_targets() -> None:
     workload = Workload.from_matrix(np.eye(3), targets=[1.0, 2.0, np.inf], weights=[1.0, 1.0, 4.0])
-    assert "queries 3 1 to 4 1 to none" in words(queries_table(workload))
+    assert "queries 3 1 to 4 variance 1 to 2 (1 without)" in words(queries_table(workload))
 
 
 def test_answers_of_many_groups() -> None:

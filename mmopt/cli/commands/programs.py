@@ -12,7 +12,6 @@ from mmopt.installation_and_files import write_whole
 from mmopt.language import Program, check, program_names, shipped, typeset_latex
 from mmopt.language.typeset import plain_words, prose
 from mmopt.report import (
-    answers_table,
     given_rows,
     givens_table,
     history_table,
@@ -20,6 +19,7 @@ from mmopt.report import (
     pairs_table,
     paragraphs,
     programs_table,
+    release_tables,
     renderables,
     takers,
     takers_table,
@@ -96,10 +96,9 @@ def _show_release(folder: Path) -> None:
         if listed is None
         else f"{', '.join(listed)}: as the manifest lists them"
     )
-    rows = [*loaded.rows(), ("files", checked), ("unchecked", ", ".join(loaded.unchecked))]
-    put(pairs_table(rows), "", answers_table(loaded.answers))
-    if warning := loaded.answers.metadata.get("warning"):
-        put("", warning)
+    more = [("files", checked), ("unchecked", ", ".join(loaded.unchecked))]
+    tables = release_tables(loaded.manifest, loaded.answers, more)
+    put(*[part for table in tables for part in (table, "")][:-1])
 
 
 def check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
