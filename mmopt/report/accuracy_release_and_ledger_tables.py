@@ -176,13 +176,8 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     limit = "set by the targets (max_variance)"
     if plan.privacy is not None:
         limit = f"{plan.privacy}{'; less is used, as the targets ask' * plan.absolute}"
-    unit = plan.neighbours
-    counts = (
-        f"at most {counted(unit.at_most, 'row')} of each {unit.column}: answers and intervals are of these "
-        "rows, not of all"
-    )
     remarks = (
-        ("counted", counts if unit.column else ""),
+        ("counted", _counted(plan.neighbours)),
         ("scaled", plan.scaled_from),
         ("not covered", plan.not_covered),
         ("wishes unmet", unmet_words(plan)),
@@ -199,6 +194,12 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         ("noise", f"{plan.kind} of scale {plan.noise:.6g} on the strategy's queries"),
         ("rmse", f"{rounded(plan.rmse, 6, up=True)} predicted, per query"),
     ]
+
+
+def _counted(unit: Neighbours) -> str:
+    """The rows that are counted, in words; "" where these are all."""
+    rows = f"at most {counted(unit.at_most, 'row')} of each {unit.column}"
+    return f"{rows}: answers and intervals are of these rows, not of all" if unit.column else ""
 
 
 def cost_words(rho: float | None, epsilon: float | None, delta: float | None) -> str:
@@ -252,7 +253,7 @@ def _answer(frame: Frame, i: int) -> Row:
     places = decimals(error)
     row = [
         f"  {frame['label'][i]}",
-        f"{float(frame['estimate'][i]):,.{places}f}",
+        f"{float(frame['estimate'][i]):z,.{places}f}",
         f"{error:.3g}" if 0 < error < 1e-6 else f"{error:,.{places}f}",
         interval(frame, i, places),
     ]
@@ -317,6 +318,7 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("strategy", _strategy(manifest)),
         ("privacy cost", cost_words(privacy["rho"], privacy["epsilon"], privacy["delta"])),
         ("neighbours", Neighbours.of(privacy["neighbours"]).words),
+        ("counted", _counted(Neighbours.of(privacy["neighbours"]))),
         ("sensitivity", privacy.get("sensitivity", "")),
         ("scaled", privacy.get("scaled", "")),
         ("not covered", privacy.get("not_covered", "")),

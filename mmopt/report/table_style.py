@@ -85,11 +85,12 @@ def pairs_table(rows: Iterable[tuple[object, object]]) -> Table:
 
 WARNING_ROWS = ("not private", "warning")  # names of rows that are shown as warnings
 ORDER = (
-    *(*WARNING_ROWS, "wishes unmet", "asked", "rmse", "intervals", "refined", "optimum"),
-    *("chosen", "default program", "privacy cost", "privacy", "allowed", "neighbours", "counted"),
-    *("not covered", "ledger"),
+    *(*WARNING_ROWS, "wishes unmet", "not read", "only filters"),
+    *("asked", "rmse", "intervals", "refined", "optimum"),
+    *("chosen", "default program"),
+    *("privacy cost", "privacy", "allowed", "neighbours", "counted", "not covered", "ledger"),
 )
-"""The names of rows in the order of reading: accuracy, what was chosen, the guarantee. The technical ones
+"""The names of rows in the order of reading: warnings, accuracy, what was chosen, the guarantee; technical ones
 follow.
 """
 
