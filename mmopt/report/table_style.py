@@ -90,8 +90,8 @@ ORDER = (
     *("chosen", "default program"),
     *("privacy cost", "privacy", "allowed", "neighbours", "counted", "not covered", "ledger"),
 )
-"""The names of rows in the order of reading: warnings, accuracy, what was chosen, the guarantee; technical ones
-follow.
+"""The names of rows in the order of reading: warnings, accuracy, what was chosen, the guarantee. The
+technical ones follow.
 """
 
 
