@@ -78,8 +78,8 @@ def _check_values(manifest: Mapping[str, Any]) -> None:
             raise TypeError("costs")
     math.ldexp(noise["scale"], strategy["bits"])
     release_rows(manifest)
-    for asked in manifest["accuracy"].get("asked", {}).values():
-        wish_words(asked)
+    for wanted in manifest["accuracy"].get("asked", {}).values():
+        wish_words(wanted)
 
 
 def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:

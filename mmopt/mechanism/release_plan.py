@@ -298,15 +298,15 @@ def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
     return columns
 
 
-def asked_and_missed(plan: Plan) -> list[dict[str, float]]:
-    """``Workload.asked``, and where something is asked how many queries of the group miss it."""
-    asked, rows = plan.workload.asked(), [rows for _, rows in plan.workload.groups()]
-    if not any(asked):
-        return asked
+def wishes_and_missed(plan: Plan) -> list[dict[str, float]]:
+    """``Workload.wishes_by_group``, and where something is asked how many queries of the group miss it."""
+    wanted, rows = plan.workload.wishes_by_group(), [rows for _, rows in plan.workload.groups()]
+    if not any(wanted):
+        return wanted
     meets = accuracy_figures(plan, 0.95)["meets"]  # independent of the confidence
     return [
         {**each, "missed": int((meets[part] == 0).sum())} if each else {}
-        for each, part in zip(asked, rows, strict=True)
+        for each, part in zip(wanted, rows, strict=True)
     ]
 
 

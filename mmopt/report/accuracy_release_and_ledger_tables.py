@@ -17,7 +17,7 @@ import numpy as np
 from mmopt.errors import counted, whole
 from mmopt.ledger import Ledger
 from mmopt.ledger.account import shown
-from mmopt.mechanism.release_plan import Plan, accuracy_figures, asked_and_missed
+from mmopt.mechanism.release_plan import Plan, accuracy_figures, wishes_and_missed
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.mechanism.standard_errors_and_intervals import BEYOND
@@ -49,15 +49,15 @@ SHARES_SHOWN = 10  # queries on which a budget is spent
 def accuracy_by_group(plan: Plan, confidence: float) -> Table:
     """Standard errors of each group, its largest half width, its wish, and whether the wish is met."""
     widths = plan.intervals(confidence).widths * EXACT
-    asked = asked_and_missed(plan)
-    return _accuracy(plan.workload.groups(), plan.standard_errors, widths, asked, confidence)
+    wanted = wishes_and_missed(plan)
+    return _accuracy(plan.workload.groups(), plan.standard_errors, widths, wanted, confidence)
 
 
 def accuracy_of_answers(answers: Frame, accuracy: Mapping[str, Any]) -> Table:
     """``accuracy_by_group`` of answers, with what their manifest says of the accuracy."""
-    groups, asked = answer_groups(answers), accuracy.get("asked", {})
+    groups, wanted = answer_groups(answers), accuracy.get("asked", {})
     widths = (answers["high"] - answers["low"]) / 2 * (1 - ROUNDED)
-    each = [asked.get(name, {}) for name, _ in groups]
+    each = [wanted.get(name, {}) for name, _ in groups]
     return _accuracy(groups, answers["standard_error"], widths, each, float(accuracy["confidence"]))
 
 
@@ -65,21 +65,21 @@ def _accuracy(
     groups: Sequence[tuple[str, slice]],
     errors: Array,
     widths: Array,
-    asked: Sequence[Mapping[str, float]],
+    wanted: Sequence[Mapping[str, float]],
     confidence: float,
 ) -> Table:
     """A row for each group: its standard errors, its largest half width, what was asked, whether it holds."""
     rows = []
-    for (name, part), wish in zip(groups, asked, strict=True):
+    for (name, part), wish in zip(groups, wanted, strict=True):
         each = errors[part]
         values = (each.min(), np.sqrt(np.mean(each**2)), each.max(), widths[part].max())
         row = [bold(name), f"{len(each):,}", *(figure(float(v), 4, up=True) for v in values)]
-        if any(asked):
+        if any(wanted):
             held = f"{wish['missed']} missed" if wish.get("missed") else "yes" if wish else ""
             row += [wish_words(wish), held]
         rows.append(row)
     numbers = ["queries", "least", "rms", "largest", f"± {percent(confidence)}"]
-    headings = ["asked", "held"] if any(asked) else []
+    headings = ["asked", "held"] if any(wanted) else []
     return rows_table(["standard error of", *numbers, *headings], rows, numbers, whole=headings)
 
 
@@ -112,12 +112,12 @@ def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
         (
             bold(name),
             f"{part.stop - part.start:,}",
-            wish_words(asked),
+            wish_words(wanted),
             _percents(shares[part].sum()),
             _at_most(saved),
         )
-        for (name, part), asked, saved in zip(
-            plan.workload.groups(), plan.workload.asked(), savings, strict=True
+        for (name, part), wanted, saved in zip(
+            plan.workload.groups(), plan.workload.wishes_by_group(), savings, strict=True
         )
     ]
     numbers = ("queries", "share of cost", "10 % wider saves")

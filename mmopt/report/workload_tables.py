@@ -28,10 +28,11 @@ def domain_table(domain: Domain) -> Table:
 def queries_table(workload: Workload) -> Table:
     """A row for each group of queries, up to ``MOST_TABLE_ROWS``: count, weight, wish, first queries."""
     labels = workload.labels() if workload.m <= MOST_LABELLED_QUERIES else None
-    groups, asked = workload.groups(), [wish_words(each) for each in workload.asked()]
-    heading = ["asked"] * any(asked)
+    groups, wanted = workload.groups(), [wish_words(each) for each in workload.wishes_by_group()]
+    heading = ["asked"] * any(wanted)
     rows: list[Row] = []
-    for (name, part), block, wish in list(zip(groups, workload.blocks, asked, strict=True))[:MOST_TABLE_ROWS]:
+    listed = zip(groups[:MOST_TABLE_ROWS], workload.blocks, wanted, strict=False)
+    for (name, part), block, wish in listed:
         first = shortened(labels[part], 2) if labels is not None else ""
         weights = dict.fromkeys(map(figure, (float(block.weights.min()), float(block.weights.max()))))
         shown = (f"{part.stop - part.start:,}", " to ".join(weights), *[wish] * len(heading))
@@ -43,11 +44,11 @@ def queries_table(workload: Workload) -> Table:
     return rows_table(("queries", *numbers, *heading, "first"), rows, numbers, whole=heading)
 
 
-def wish_words(asked: Mapping[str, float]) -> str:
-    """A group of ``Workload.asked`` in words; "" where nothing is asked."""
-    words = [f"± {asked['within']:g} at {percent(asked['confidence'])}"] if "within" in asked else []
-    if "least_variance" in asked:
-        ends = dict.fromkeys(f"{asked[name]:g}" for name in ("least_variance", "largest_variance"))
-        without = f" ({asked['without']} without)" if asked["without"] else ""
+def wish_words(wanted: Mapping[str, float]) -> str:
+    """A group of ``Workload.wishes_by_group`` in words; "" where nothing is asked."""
+    words = [f"± {wanted['within']:g} at {percent(wanted['confidence'])}"] if "within" in wanted else []
+    if "least_variance" in wanted:
+        ends = dict.fromkeys(f"{wanted[name]:g}" for name in ("least_variance", "largest_variance"))
+        without = f" ({wanted['without']} without)" if wanted["without"] else ""
         words.append(f"variance {' to '.join(ends)}{without}")
     return ", ".join(words)

@@ -307,20 +307,20 @@ class Workload(Tabular):
         blocks = zip(self.blocks, itertools.accumulate(block.m for block in self.blocks), strict=True)
         return [(block.title(self.domain), slice(end - block.m, end)) for block, end in blocks]
 
-    def asked(self) -> list[dict[str, float]]:
+    def wishes_by_group(self) -> list[dict[str, float]]:
         """By group the accuracy that is asked for: ``within`` and ``confidence``, the least and the largest
         variance where they are not those of this wish, and the number of queries without any.
         """
         wish_of = {rows.start: wish for rows, wish in wishes(self.blocks)}
-        asked: list[dict[str, float]] = []
+        wanted: list[dict[str, float]] = []
         for _, rows in self.groups():
             wish, targets = wish_of.get(rows.start), np.asarray(self.targets[rows])
             limits = targets[np.isfinite(targets)]
-            asked.append({} if wish is None else {"within": wish.half_width, "confidence": wish.confidence})
+            wanted.append({} if wish is None else {"within": wish.half_width, "confidence": wish.confidence})
             if limits.size and (wish is None or limits.min() < wish.variance):
                 ends = {"least_variance": float(limits.min()), "largest_variance": float(limits.max())}
-                asked[-1] |= {**ends, "without": targets.size - limits.size}
-        return asked
+                wanted[-1] |= {**ends, "without": targets.size - limits.size}
+        return wanted
 
     @cached_property
     def gram(self) -> Array:

@@ -32,9 +32,9 @@ def test_what_was_asked_for_in_words(subtests: pytest.Subtests) -> None:
         (Product(IDENTITY, within=Wish(7.0, 0.999), target=1e9), "± 7 at 99.9%"),
     ):
         with subtests.test(words):
-            assert [wish_words(each) for each in planned(product).asked()] == [words]
+            assert [wish_words(each) for each in planned(product).wishes_by_group()] == [words]
     w = Workload.from_matrix(np.eye(3), targets=[4.0, np.inf, 9.0])
-    assert [wish_words(each) for each in w.asked()] == ["variance 4 to 9 (1 without)"]
+    assert [wish_words(each) for each in w.wishes_by_group()] == ["variance 4 to 9 (1 without)"]
 
 
 def test_wishes_that_are_not_met_are_counted() -> None:
