@@ -9,7 +9,7 @@ from command_line import called
 
 from tests.examples.scripts import EXAMPLES, script
 
-PAGE = (EXAMPLES / "first-release" / "README.md").read_text(encoding="utf-8")
+PAGE = (EXAMPLES / "fifteen-minutes" / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 NOISY = ("release", "show", "refine")  # whose numbers are others each time
