@@ -97,7 +97,7 @@ def test_the_accuracy_that_was_asked_for_is_compared_with_the_workload(tmp_path)
     domain = mmopt.Domain.of(a=["x", "y", "z"])
     workload = domain.product(a="identity", within=20.0) + domain.product(a="prefix")
     privacy, people = {"epsilon": 0.05}, {"a": ["x", "y", "y"]}
-    folder = mmopt.release(people, workload, privacy, simulate_seed=1).save(tmp_path / "out")
+    folder = mmopt.release(people, workload, privacy, simulate=1).save(tmp_path / "out")
     accuracy = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["accuracy"]
     assert accuracy["asked"] == {"a": {"within": 20.0, "confidence": 0.95, "missed": 3}}
     assert "accuracy.asked" in load_release(folder).unchecked
