@@ -50,6 +50,7 @@ from mmopt.report import (
     accuracy_by_group,
     accuracy_by_query,
     display,
+    in_order,
     privacy_rows,
     shares_by_group,
     shares_by_query,
@@ -161,8 +162,8 @@ class Accuracy(Answered):
     def _repr_html_(self) -> str:
         return display(
             accuracy_by_group(self.plan, self.confidence),
-            [("chosen", self.words), *privacy_rows(self.plan)],
             accuracy_by_query(self.plan, self.confidence),
+            in_order([("chosen", self.words), *privacy_rows(self.plan)]),
         )
 
 

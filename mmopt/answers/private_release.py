@@ -48,7 +48,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
 from mmopt.privacy import PrivacyLike
 from mmopt.proof.verify import checked_summary, rechecked
-from mmopt.report import Contents, answers_table, display, write_page
+from mmopt.report import Contents, display, release_tables, write_page
 from mmopt.report.accuracy_and_release_charts import release_figure
 from mmopt.report.accuracy_release_and_ledger_tables import release_rows
 from mmopt.report.chart_parts import has_matplotlib, save
@@ -355,7 +355,7 @@ class Release(Answered):
         return f"Release({', '.join(filter(None, words))})"
 
     def _repr_html_(self) -> str:
-        return display(answers_table(self.answers), self.rows())
+        return display(*release_tables(self.manifest, self.answers))
 
 
 def load_release(folder: str | Path, workload: WorkloadLike | None = None) -> Release:

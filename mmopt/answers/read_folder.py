@@ -26,6 +26,7 @@ from mmopt.mechanism.release_writing import (
     guarantee,
 )
 from mmopt.report.accuracy_release_and_ledger_tables import release_rows
+from mmopt.report.workload_tables import wish_words
 from mmopt.results import Frame
 from mmopt.results.saved_fields import UNREADABLE
 
@@ -77,6 +78,8 @@ def _check_values(manifest: Mapping[str, Any]) -> None:
             raise TypeError("costs")
     math.ldexp(noise["scale"], strategy["bits"])
     release_rows(manifest)
+    for wanted in manifest["accuracy"].get("asked", {}).values():
+        wish_words(wanted)
 
 
 def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:

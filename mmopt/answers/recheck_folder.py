@@ -30,6 +30,7 @@ from mmopt.mechanism.release_writing import (
     coverage_kind,
     noise_words,
     plan_sections,
+    wishes_by_name,
 )
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.epsilon_delta_rho import (
@@ -94,6 +95,8 @@ def plan_and_unchecked(
         by_plan = plan_sections(
             replace(plan, theorem=composed(theorem, plan.integer.parts)), manifest["private"]
         )
+        if "asked" in manifest["accuracy"]:
+            facts["accuracy"]["asked"] = wishes_by_name(plan)
         if manifest["format"] != FORMATS[0]:  # whose labels were others
             facts["accuracy"]["coverage"]["kind"] = _kind_of_coverage(folder, plan, answers)
         _compare(folder, manifest, by_plan, "its strategy and noise", _NEAR)

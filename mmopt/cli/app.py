@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ParamSpec, get_args
 
 import typer
+from typer.core import TyperGroup
 
 from mmopt.cli.command_output import BUG, INTERRUPTED, MISTAKE, note
-from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS, Command
+from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS, PANELS, Command
 from mmopt.errors import Error
 from mmopt.limits import deadline, hard_limit
 
@@ -44,6 +45,7 @@ def build() -> typer.Typer:
     app = _group(
         COMMANDS,
         name="mmopt",
+        cls=CommandsByJob,
         help="Choose, prove and release differentially private answers to linear counting queries.",
         epilog=EPILOG,
     )
@@ -52,11 +54,24 @@ def build() -> typer.Typer:
         _group(
             LEDGER_COMMANDS,
             name="ledger",
-            help="What releases of one data set have cost in all, kept in a file that refuses to be "
-            "overspent.",
+            help="Keep account of the privacy that releases of a data set spend.\n\n"
+            "Its file refuses to be overspent.",
         )
     )
     return app
+
+
+class CommandsByJob(TyperGroup):
+    """A group of commands whose help lists them by ``PANELS``, each summary whole."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the panels, their summaries at the same column."""
+        widest = max(map(len, self.commands))
+        for title, names in PANELS.items():
+            with formatter.section(title):
+                # A limit as long as the text: a summary is wrapped on a narrow screen, and never cut.
+                rows = [(f"{name:{widest}}", self.commands[name].get_short_help_str(999)) for name in names]
+                formatter.write_dl(rows)
 
 
 def _group(commands: Mapping[str, Command], **settings: Any) -> typer.Typer:

@@ -74,37 +74,28 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "show": Command(
         "programs:show",
-        """Explain a program: words, formulas, text, what is given; with a workload its size. Or read a
-        release.
+        """Read back a release, or a saved solution.
 
-        Of the folder of a release: what was asked, the guarantee, the accuracy and the first answers, once
-        its files are found to be those that its manifest lists, and its figures to follow from them; and
-        what of the manifest nothing there confirms. Of a saved solution: its figures as stated, and its
-        iterations; 'mmopt verify' checks them.
+        Of the folder of a release: the first answers, the accuracy, what was chosen and the guarantee,
+        once its files are found to be those that its manifest lists, and its figures to follow from them;
+        and what of the manifest nothing there confirms. Of a saved solution: its figures as stated, and
+        its iterations; 'mmopt verify' checks them. 'mmopt explain PROGRAM' explains a program.
         """,
-        program=Annotated[
+        source=Annotated[
             str,
             typer.Argument(
-                metavar="PROGRAM|FOLDER|FILE.npz",
-                autocompletion=program_words,
-                help="Shipped program, or a path ending in .program; the folder of a release; a saved "
-                "solution.",
+                metavar="FOLDER|FILE.npz",
+                help="Written by --out of 'mmopt release', 'mmopt refine' or 'mmopt solve'.",
             ),
-        ],
-        workload=Annotated[
-            Path | None,
-            typer.Option(metavar="FILE", help="Workload file: show the sizes, cones and forecasts too."),
-        ],
-        given=Given,
-        latex=Annotated[
-            bool, typer.Option("--latex", help="Print the typeset form in LaTeX, and nothing else.")
         ],
     ),
     "explain": Command(
         "programs:explain",
-        """Explain a program: why it is convex, what it becomes for a workload, what its solution says.
+        """Explain a program, alone or for a workload.
 
-        A program that is not convex is explained too: the part to blame is marked.
+        Its words and formulas, what it is given, its text, why it is convex; for a workload what it
+        becomes, its size and who can solve it; with a solution what its multipliers say. A program that
+        is not convex is explained too: the part to blame is marked.
         """,
         program=OneProgram,
         workload=Annotated[
@@ -122,6 +113,9 @@ COMMANDS: Mapping[str, Command] = {
             bool, typer.Option("--solve", help="Solve for the workload first, and explain the solution too.")
         ],
         latex=Annotated[bool, typer.Option("--latex", help="A LaTeX document.")],
+        formulas=Annotated[
+            bool, typer.Option("--formulas", help="The program's formulas alone, as a LaTeX block.")
+        ],
         html=Annotated[bool, typer.Option("--html", help="An HTML page in one file.")],
         out=Annotated[
             Path | None,
@@ -134,7 +128,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "init": Command(
         "workload_files:init",
-        """Draft a workload file from a table's column names and types, never from its values.
+        """Draft a workload file from a table's columns, never its values.
 
         What must come from public knowledge is asked for at a terminal, or stays open: FILL-IN, beside a
         comment that says what belongs there. 'mmopt check' names those that are left.
@@ -170,8 +164,11 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "check": Command(
         "workload_files:check",
-        """Check a workload file (domain, queries, privacy), with a table also its columns; or a program
-        (shapes, curvature, weak duality).""",
+        """Check a workload file, a table for it, or a program.
+
+        Of a file: its queries, domain and privacy. Of a table: its columns. Of a program: shapes,
+        curvature, weak duality.
+        """,
         target=Annotated[
             str,
             typer.Argument(
@@ -205,11 +202,11 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "accuracy": Command(
         "accuracy_release_simulate:accuracy",
-        """How accurate each answer will be at the file's privacy, before any data is read.
+        """Predict the accuracy of each answer, before any data is read.
 
-        A standard error and an interval's half width for each query: those of 'mmopt release' with the same
-        file and options. Where every query has a target ('within' or 'max_variance') no more is spent than
-        they need.
+        At the file's privacy: a standard error and an interval's half width for each query: those of
+        'mmopt release' with the same file and options. Where every query has a target ('within' or
+        'max_variance') no more is spent than they need.
         """,
         workload=WorkloadFile,
         program=ProgramName,
@@ -226,7 +223,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "budget": Command(
         "accuracy_release_simulate:budget",
-        """The least privacy budget found, at which every accuracy wish of a workload file holds.
+        """Find the least privacy budget at which every accuracy wish holds.
 
         Wishes are 'within: 50' (counts, with 'confidence: 0.95') and 'max_variance: 600' beside the
         queries. Queries without one are left out: a release that answers them too may miss wishes at this
@@ -251,7 +248,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "solve": Command(
         "strategies_and_reports:solve",
-        """Choose the best strategy for a workload, with a proof of how good it is.
+        """Choose the best strategy, and prove how good it is.
 
         At the file's privacy, where it has one: by default the strategy of least predicted error, of both
         noises. Ctrl-C ends the solve and gives the best certified point so far.
@@ -322,10 +319,10 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "export": Command(
         "programs:export",
-        """Write the compiled problem into a file that other programs read: not reduced, in its own units.
+        """Write the compiled problem into a file for other programs.
 
-        A comment says which column is which variable. A point found elsewhere is judged by mmopt certify
-        --point.
+        It is not reduced, and in its own units. A comment says which column is which variable. A point
+        found elsewhere is judged by mmopt certify --point.
         """,
         program=OneProgram,
         workload=WorkloadFile,
@@ -348,8 +345,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "certify": Command(
         "strategies_and_reports:certify",
-        """Certify a strategy or point that came from anywhere: its error, and a proved bound of what is
-        possible.
+        """Judge a strategy or point from anywhere, beside a proved bound.
 
         It is repaired to feasibility as the program says; what that changed is told.
         """,
@@ -410,9 +406,10 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "verify": Command(
         "strategies_and_reports:verify",
-        """Recheck a saved solution: every figure is recomputed from its variables, or from its factors.
+        """Recheck every figure of a saved solution.
 
-        No solver is needed; only the bound of a strategy in factors is searched for anew.
+        They are recomputed from its variables, or from its factors. No solver is needed; only the bound
+        of a strategy in factors is searched for anew.
 
         Exit status 0 when every figure holds, 1 when one does not, 2 when the file cannot be read.
         """,
@@ -431,12 +428,15 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "compare": Command(
         "compare:compare",
-        """Solve several programs for one workload and rank them, with the baselines, best first.
+        """Rank programs, solvers and baselines on one workload.
 
-        Where the file has privacy, by the standard error that a release would have there (where every query
-        has a target, by the privacy at which all are met), whatever the noise; else noise by noise, at unit
-        noise. Every program with every solver at every tolerance, each in a process of its own. What cannot
-        be solved is listed with the reason. Ctrl-C ends the comparison with what there is.
+        'mmopt baselines' has the baselines alone, and 'mmopt templates' strategies kept in factors, which
+        take domains too large for most programs.
+
+        Where the file has privacy, by the standard error that a release would have there (where every
+        query has a target, by the privacy at which all are met), whatever the noise; else noise by noise,
+        at unit noise. Every program with every solver at every tolerance, each in a process of its own.
+        What cannot be solved is listed with the reason. Ctrl-C ends the comparison with what there is.
         """,
         workload=WorkloadFile,
         programs=Annotated[
@@ -517,10 +517,12 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "baselines": Command(
         "strategies_and_reports:baselines",
-        """List what is used without optimising: hierarchies, wavelets, marginals; and what each costs.
+        """List what is used without optimising, and what each costs.
 
-        Where the file has privacy, errors are standard errors of a release there, the least first, whatever
-        the noise; else total squared errors for noise of unit variance per unit of sensitivity.
+        Hierarchies, wavelets, marginals and others, which 'mmopt compare' ranks beside programs.
+
+        Where the file has privacy, errors are standard errors of a release there, the least first,
+        whatever the noise; else total squared errors for noise of unit variance per unit of sensitivity.
         """,
         workload=Annotated[
             Path | None,
@@ -540,11 +542,11 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "tune": Command(
         "strategies_and_reports:tune",
-        """Show what a sub-workload gains, and the others lose, when its queries count for more.
+        """Show what a sub-workload gains when its queries count for more.
 
-        Errors are root mean squares per query, at the file's privacy; without one, and for replaced rows
-        and participations, for unit noise per unit of sensitivity: ``unit_rmse`` in --json, beside
-        ``rmse``.
+        The others lose meanwhile. Errors are root mean squares per query, at the file's privacy; without
+        one, and for replaced rows and participations, for unit noise per unit of sensitivity:
+        ``unit_rmse`` in --json, beside ``rmse``.
         """,
         workload=WorkloadFile,
         subworkload=Annotated[
@@ -581,10 +583,11 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "templates": Command(
         "strategies_and_reports:templates",
-        """Optimise strategies kept in factors: products, unions of them, weighted marginals, few attributes.
+        """Optimise strategies in factors, for domains of any size.
 
-        For workloads of products over domains too large for a matrix. The bound holds for every strategy.
-        Where the file has privacy, rmse is the standard error of a release there, and the best first.
+        Products, unions of them, weighted marginals, queries of few attributes. For workloads of products
+        over domains too large for a matrix. The bound holds for every strategy. Where the file has
+        privacy, rmse is the standard error of a release there, and the best first.
         """,
         workload=WorkloadFile,
         noise=Annotated[
@@ -614,11 +617,11 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "report": Command(
         "strategies_and_reports:report",
-        """Write one HTML page: queries, program, strategy, errors, bound; also solvers compared, and a
-        release.
+        """Write one HTML page on a workload, its strategy and a release.
 
-        It loads nothing, and reads on a phone and on paper. No table is read: of a release the page shows
-        its answers, which are private already.
+        Queries, errors, program and bound; also solvers compared. It loads nothing, and reads on a phone
+        and on paper. No table is read: of a release the page shows its answers, which are private
+        already.
         """,
         workload=WorkloadFile,
         out=Annotated[
@@ -654,7 +657,9 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "release": Command(
         "accuracy_release_simulate:release",
-        """Answer a workload on a table with differential privacy, and write the answers with error bars.
+        """Answer the queries on a table, with differential privacy.
+
+        The answers are written with their intervals, and a manifest of what was done.
 
         Everything that can be refused is refused before the rows of the table are read.
         """,
@@ -708,12 +713,12 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "refine": Command(
         "accuracy_release_simulate:refine",
-        """Answers that counts can have, beside the unbiased ones: non-negative, of known totals, whole.
+        """Make answers non-negative, whole and of known totals.
 
-        They are the answers of counts, so that they add up, and as near to the released ones as can be,
-        each distance in standard errors; how near is proved. It reads published numbers alone and spends no
-        privacy. Refined answers are biased: standard errors and intervals stay those of the released
-        estimates.
+        Answers that counts can have stand beside the unbiased ones. They are the answers of counts, so
+        that they add up, and as near to the released ones as can be, each distance in standard errors;
+        how near is proved. It reads published numbers alone and spends no privacy. Refined answers are
+        biased: standard errors and intervals stay those of the released estimates.
         """,
         folder=Annotated[Path, typer.Argument(metavar="FOLDER", help="Written by --out of 'mmopt release'.")],
         workload=WorkloadFile,
@@ -739,10 +744,10 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "simulate": Command(
         "accuracy_release_simulate:simulate",
-        """Relative and absolute errors of strategies on a table, by simulated noise. NOT private.
+        """Simulate the errors of strategies on a table (NOT private).
 
-        For choosing between strategies on data that may be seen, public data say: nothing that this prints
-        may be published when the table is confidential.
+        For choosing between strategies on data that may be seen, public data say: nothing that this
+        prints may be published when the table is confidential.
         """,
         workload=WorkloadFile,
         data=DataFile,
@@ -781,10 +786,20 @@ COMMANDS: Mapping[str, Command] = {
     ),
 }
 
+PANELS: Mapping[str, tuple[str, ...]] = {
+    "Release": (
+        *("init", "check", "accuracy", "budget", "release"),
+        *("show", "refine", "report", "ledger", "simulate"),
+    ),
+    "Choose and prove": ("solve", "verify", "certify", "explain", "programs", "export"),
+    "Compare and teach": ("compare", "baselines", "templates", "tune"),
+}
+"""The commands by job, in the order of a day; in ``mmopt --help`` a panel each."""
+
 LEDGER_COMMANDS: Mapping[str, Command] = {
     "create": Command(
         "ledgers:create_ledger",
-        """Declare how much privacy the releases of one data set may spend in all.""",
+        """Declare what the releases of one data set may spend in all.""",
         file=Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, a new file.")],
         data_set=Annotated[
             str, typer.Option(metavar="NAME", help="Whose privacy is counted: the name that releases give.")
@@ -819,13 +834,16 @@ LEDGER_COMMANDS: Mapping[str, Command] = {
     ),
     "show": Command(
         "ledgers:show_ledger",
-        """List what was spent, when, on what and where it is; and what is left.""",
+        """List what was spent, when, on what, and what is left.""",
         file=LedgerFile,
         as_json=Json,
     ),
     "export": Command(
         "ledgers:export_ledger",
-        """Write what was spent into a file for others to read; an existing one is replaced.""",
+        """Write what was spent into a file for others to read.
+
+        An existing one is replaced.
+        """,
         file=LedgerFile,
         out=Annotated[
             Path,
@@ -836,7 +854,10 @@ LEDGER_COMMANDS: Mapping[str, Command] = {
     ),
     "explain": Command(
         "ledgers:explain_ledger",
-        """Say in words why the total holds: by which theorems, and to what (epsilon, delta) it amounts.""",
+        """Say in words why the total holds.
+
+        By which theorems, and to what (epsilon, delta) it amounts.
+        """,
         file=LedgerFile,
     ),
 }

@@ -298,6 +298,18 @@ def accuracy_figures(plan: Plan, confidence: float) -> dict[str, Array]:
     return columns
 
 
+def wishes_and_missed(plan: Plan) -> list[dict[str, float]]:
+    """``Workload.wishes_by_group``, and where something is asked how many queries of the group miss it."""
+    wanted, rows = plan.workload.wishes_by_group(), [rows for _, rows in plan.workload.groups()]
+    if not any(wanted):
+        return wanted
+    meets = accuracy_figures(plan, 0.95)["meets"]  # independent of the confidence
+    return [
+        {**each, "missed": int((meets[part] == 0).sum())} if each else {}
+        for each, part in zip(wanted, rows, strict=True)
+    ]
+
+
 _MOST_COEFFICIENTS = 2**28  # cells or queries by measured queries: all estimates are made for each of these
 
 

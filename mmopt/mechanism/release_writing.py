@@ -24,7 +24,7 @@ import numpy as np
 from mmopt.errors import OptionError
 from mmopt.installation_and_files import version as own_version
 from mmopt.mechanism.measurement import FIGURES, Answers
-from mmopt.mechanism.release_plan import Plan
+from mmopt.mechanism.release_plan import Plan, wishes_and_missed
 from mmopt.mechanism.standard_errors_and_intervals import Intervals
 from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import Noise
@@ -141,6 +141,12 @@ def coverage_kind(intervals: Intervals) -> str:
     return "of the law drawn" if intervals.is_exact else "lower bound"
 
 
+def wishes_by_name(plan: Plan) -> dict[str, dict[str, float]]:
+    """The accuracy that was asked for, and how many queries miss it, by name of the group."""
+    groups = zip(plan.workload.groups(), wishes_and_missed(plan), strict=True)
+    return {name: each for (name, _), each in groups if each}
+
+
 def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]:
     """The manifest of a release: its queries, its cost, its accuracy and its software.
 
@@ -149,6 +155,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
     and source) to the same rule; a key that the manifest has already is an OptionError.
     """
     intervals = plan.intervals(answers.confidence)
+    wanted = wishes_by_name(plan)
     manifest: dict[str, Any] = {
         "format": "mmopt release 2",
         "private": answers.private,
@@ -161,6 +168,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
                 "largest": float(intervals.coverage.max()),
                 "kind": coverage_kind(intervals),
             },
+            **({"asked": wanted} if wanted else {}),
         },
         "versions": {
             "mmopt": own_version(),

@@ -7,7 +7,7 @@ release by release.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,17 +17,30 @@ import numpy as np
 from mmopt.errors import counted, whole
 from mmopt.ledger import Ledger
 from mmopt.ledger.account import shown
-from mmopt.mechanism.release_plan import Plan, accuracy_figures
+from mmopt.mechanism.release_plan import Plan, accuracy_figures, wishes_and_missed
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.mechanism.standard_errors_and_intervals import BEYOND
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import rounded
-from mmopt.report.table_style import Row, Table, bold, cell, figure, more_rows, percent, rows_table
+from mmopt.report.table_style import (
+    WARNING_ROWS,
+    Row,
+    Table,
+    bold,
+    cell,
+    figure,
+    in_order,
+    more_rows,
+    pairs_table,
+    percent,
+    rows_table,
+)
+from mmopt.report.workload_tables import wish_words
 from mmopt.results import Frame
 from mmopt.strategies import Neighbours
-from mmopt.workloads.factors_and_products import wishes
 
+ROUNDED = 1e-6  # of a half width: more than the rounding of both ends of an interval
 EXACT = 1 - 2 * BEYOND  # takes away the margin that is added to half widths: 15, not 15.01
 QUERIES_SHOWN = 10  # of a group
 SHARES_SHOWN = 10  # queries on which a budget is spent
@@ -35,19 +48,38 @@ SHARES_SHOWN = 10  # queries on which a budget is spent
 
 def accuracy_by_group(plan: Plan, confidence: float) -> Table:
     """Standard errors of each group, its largest half width, its wish, and whether the wish is met."""
-    errors, wishes_in_words = accuracy_figures(plan, confidence), wish_words(plan)
+    widths = plan.intervals(confidence).widths * EXACT
+    wanted = wishes_and_missed(plan)
+    return _accuracy(plan.workload.groups(), plan.standard_errors, widths, wanted, confidence)
+
+
+def accuracy_of_answers(answers: Frame, accuracy: Mapping[str, Any]) -> Table:
+    """``accuracy_by_group`` of answers, with what their manifest says of the accuracy."""
+    groups, wanted = answer_groups(answers), accuracy.get("asked", {})
+    widths = (answers["high"] - answers["low"]) / 2 * (1 - ROUNDED)
+    each = [wanted.get(name, {}) for name, _ in groups]
+    return _accuracy(groups, answers["standard_error"], widths, each, float(accuracy["confidence"]))
+
+
+def _accuracy(
+    groups: Sequence[tuple[str, slice]],
+    errors: Array,
+    widths: Array,
+    wanted: Sequence[Mapping[str, float]],
+    confidence: float,
+) -> Table:
+    """A row for each group: its standard errors, its largest half width, what was asked, whether it holds."""
     rows = []
-    for (name, part), wish in zip(plan.workload.groups(), wishes_in_words, strict=True):
-        each = plan.standard_errors[part]
-        widest = errors["half_width"][part].max() * EXACT
-        values = (each.min(), np.sqrt(np.mean(each**2)), each.max(), widest)
+    for (name, part), wish in zip(groups, wanted, strict=True):
+        each = errors[part]
+        values = (each.min(), np.sqrt(np.mean(each**2)), each.max(), widths[part].max())
         row = [bold(name), f"{len(each):,}", *(figure(float(v), 4, up=True) for v in values)]
-        if any(wishes_in_words):
-            missed = int((errors["meets"][part] == 0).sum())
-            row += [wish, "" if not wish else f"{missed} missed" if missed else "yes"]
+        if any(wanted):
+            held = f"{wish['missed']} missed" if wish.get("missed") else "yes" if wish else ""
+            row += [wish_words(wish), held]
         rows.append(row)
     numbers = ["queries", "least", "rms", "largest", f"± {percent(confidence)}"]
-    headings = ["asked", "held"] if any(wishes_in_words) else []
+    headings = ["asked", "held"] if any(wanted) else []
     return rows_table(["standard error of", *numbers, *headings], rows, numbers, whole=headings)
 
 
@@ -58,21 +90,6 @@ def unmet_words(plan: Plan) -> str:
     meets = accuracy_figures(plan, 0.95)["meets"]  # independent of the confidence that is shown
     missed, wished = int((meets == 0).sum()), int(np.isfinite(meets).sum())
     return f"{missed:,} of the {counted(wished, 'query')} with a wish" if missed else ""
-
-
-def wish_words(plan: Plan) -> list[str]:
-    """The wish of each group of queries, in words; "" where it has none."""
-    wish_of = {rows.start: wish for rows, wish in wishes(plan.workload.blocks)}
-    targets = np.asarray(plan.workload.targets)
-    words = []
-    for _, rows in plan.workload.groups():
-        wish, limits = wish_of.get(rows.start), targets[rows][np.isfinite(targets[rows])]
-        parts = [] if wish is None else [f"± {wish.half_width:g} at {percent(wish.confidence)}"]
-        if limits.size and (wish is None or limits.min() < wish.variance):
-            least, most = float(limits.min()), float(limits.max())
-            parts.append(f"variance {least:g}" if least == most else f"variance {least:g} to {most:g}")
-        words.append(", ".join(parts))
-    return words
 
 
 def accuracy_by_query(plan: Plan, confidence: float) -> Table:
@@ -95,11 +112,13 @@ def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
         (
             bold(name),
             f"{part.stop - part.start:,}",
-            wish,
+            wish_words(wanted),
             _percents(shares[part].sum()),
             _at_most(saved),
         )
-        for (name, part), wish, saved in zip(plan.workload.groups(), wish_words(plan), savings, strict=True)
+        for (name, part), wanted, saved in zip(
+            plan.workload.groups(), plan.workload.wishes_by_group(), savings, strict=True
+        )
     ]
     numbers = ("queries", "share of cost", "10 % wider saves")
     return rows_table(("group", "queries", "asked", *numbers[1:]), rows, numbers)
@@ -157,13 +176,8 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     limit = "set by the targets (max_variance)"
     if plan.privacy is not None:
         limit = f"{plan.privacy}{'; less is used, as the targets ask' * plan.absolute}"
-    unit = plan.neighbours
-    counts = (
-        f"at most {counted(unit.at_most, 'row')} of each {unit.column}: answers and intervals are of these "
-        "rows, not of all"
-    )
     remarks = (
-        ("counted", counts if unit.column else ""),
+        ("counted", _counted(plan.neighbours)),
         ("scaled", plan.scaled_from),
         ("not covered", plan.not_covered),
         ("wishes unmet", unmet_words(plan)),
@@ -180,6 +194,12 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
         ("noise", f"{plan.kind} of scale {plan.noise:.6g} on the strategy's queries"),
         ("rmse", f"{rounded(plan.rmse, 6, up=True)} predicted, per query"),
     ]
+
+
+def _counted(unit: Neighbours) -> str:
+    """The rows that are counted, in words; "" where these are all."""
+    rows = f"at most {counted(unit.at_most, 'row')} of each {unit.column}"
+    return f"{rows}: answers and intervals are of these rows, not of all" if unit.column else ""
 
 
 def cost_words(rho: float | None, epsilon: float | None, delta: float | None) -> str:
@@ -212,13 +232,28 @@ def answers_table(frame: Frame, first: int = 3) -> Table:
     return rows_table(("query", *numbers), rows, numbers)
 
 
+def release_tables(
+    manifest: Mapping[str, Any], answers: Frame, more: Iterable[tuple[str, str]] = (), first: int = 3
+) -> list[Table]:
+    """A release in the order of reading: warnings, its answers, their accuracy, and the rows about it.
+
+    more : further rows; those of the manifest have priority. first : answers that are shown of each group.
+    """
+    rows = release_rows(manifest)
+    rows = in_order([*rows, *more, *rows])
+    loud = [row for row in rows if row[0] in WARNING_ROWS]
+    errors = accuracy_of_answers(answers, manifest["accuracy"])
+    about = pairs_table(rows[len(loud) :])
+    return [*[pairs_table(loud)] * bool(loud), answers_table(answers, first), errors, about]
+
+
 def _answer(frame: Frame, i: int) -> Row:
     """Row ``i`` of an ``answers_frame``, its numbers to as many decimals as its standard error needs."""
     error = float(frame["standard_error"][i])
     places = decimals(error)
     row = [
         f"  {frame['label'][i]}",
-        f"{float(frame['estimate'][i]):,.{places}f}",
+        f"{float(frame['estimate'][i]):z,.{places}f}",
         f"{error:.3g}" if 0 < error < 1e-6 else f"{error:,.{places}f}",
         interval(frame, i, places),
     ]
@@ -279,9 +314,11 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{workload['queries']:,} queries over {whole(workload['cells'])} cells"
             + (f", '{file}'" if file else ""),
         ),
+        ("chosen", manifest.get("chosen", "")),
         ("strategy", _strategy(manifest)),
         ("privacy cost", cost_words(privacy["rho"], privacy["epsilon"], privacy["delta"])),
         ("neighbours", Neighbours.of(privacy["neighbours"]).words),
+        ("counted", _counted(Neighbours.of(privacy["neighbours"]))),
         ("sensitivity", privacy.get("sensitivity", "")),
         ("scaled", privacy.get("scaled", "")),
         ("not covered", privacy.get("not_covered", "")),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ from mmopt.report.solution_recheck_and_history_tables import (
     verification_report,
 )
 from mmopt.report.strategy_charts import entries, error_curves, error_figure, heat_map, profile_of_cells
-from mmopt.report.table_style import Table, figure, left_out, pairs_table, rows_table
+from mmopt.report.table_style import WARNING_ROWS, Table, figure, left_out, pairs_table, rows_table
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.request import Request, WorkloadLike, as_workload
 from mmopt.results import Frame, Solution, Verification
@@ -217,7 +218,6 @@ def _numbers(values: Iterable[float | None]) -> Array:
 
 ROWS_SHOWN = 10  # in a frame
 ENTRIES_SHOWN = 12  # rows and columns of a strategy, up to which its entries are shown
-WARNING_ROWS = ("not private", "warning")  # names of rows that are shown as warnings
 NOISE_WORDS = {
     1: "Laplace, scaled to the L1 norm of columns",
     2: "Gaussian, scaled to the L2 norm of columns",
@@ -281,12 +281,15 @@ def _blocks(value: object) -> Iterable[Block]:
             return [*_blocks(value.rows()), entries_table(value)]
         case Solution():
             return _blocks(value.rows())
-        case list():  # rows (name, text): below the warnings among them
-            loud = [f"{name}: {text}" for name, text in value if name in WARNING_ROWS]
-            others = pairs_table(row for row in value if row[0] not in WARNING_ROWS)
-            return [*(Paragraph((words,), "loud") for words in loud), others]
+        case list():  # rows (name, text)
+            return _blocks(pairs_table(value))
         case Group():
             return [block for part in value.renderables for block in _blocks(part)]
+        case Table() if not any(value.header):  # pairs, below the warnings among them
+            loud = [row for row in value.rows if str(row[0]) in WARNING_ROWS]
+            others = replace(value, rows=tuple(row for row in value.rows if row not in loud))
+            warnings = [Paragraph((f"{name}: {text}",), "loud") for name, text in loud]
+            return [*warnings, *[others] * bool(others.rows)]
         case Table():
             return [value]
         case str() | Text():

@@ -9,6 +9,7 @@ from mmopt.report.accuracy_release_and_ledger_tables import (
     entries_table,
     privacy_rows,
     release_rows,
+    release_tables,
     shares_by_group,
     shares_by_query,
     simulated_table,
@@ -17,13 +18,13 @@ from mmopt.report.chart_parts import check_chart, need_matplotlib
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
 from mmopt.report.convergence_chart import convergence_figure, write_convergence_chart
 from mmopt.report.displays_frames_and_charts import chart, display, framed
-from mmopt.report.explain.explanation_text_and_latex import program_listing, renderables
+from mmopt.report.explain.explanation_text_and_latex import renderables
 from mmopt.report.program_tables_and_forecasts import (
     Sizes,
     SolverSize,
     cones_table,
+    given_rows,
     givens_table,
-    highlighted,
     lines_table,
     programs_table,
     sizes_of,
@@ -43,7 +44,7 @@ from mmopt.report.solution_recheck_and_history_tables import (
     tuning_table,
     verification_report,
 )
-from mmopt.report.table_style import pairs_table, paragraphs
+from mmopt.report.table_style import in_order, pairs_table, paragraphs
 from mmopt.report.trace_tree import trace, trace_to_failure
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.results import Frame
@@ -69,19 +70,20 @@ __all__ = [
     "domain_table",
     "entries_table",
     "framed",
+    "given_rows",
     "givens_table",
-    "highlighted",
     "history_frame",
     "history_table",
+    "in_order",
     "lines_table",
     "need_matplotlib",
     "pairs_table",
     "paragraphs",
     "privacy_rows",
-    "program_listing",
     "programs_table",
     "queries_table",
     "release_rows",
+    "release_tables",
     "renderables",
     "shares_by_group",
     "shares_by_query",

@@ -18,7 +18,7 @@ from mmopt.driver.rank_search import most_solves, predicted_round
 from mmopt.driver.smooth_search import Coordinates
 from mmopt.driver.task_and_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import Error
-from mmopt.language import SOURCES, Checked, Program, check, evaluate, shipped
+from mmopt.language import SOURCES, Checked, Program, evaluate, shipped
 from mmopt.language.atoms.expression_types import Type
 from mmopt.language.check.sections_after_constraints import solved_programs
 from mmopt.language.syntax.syntax_tree import SubProgram, names_in
@@ -307,24 +307,29 @@ def _words(program: Program) -> Text:
     return cell(program.title).append(f"\n{place(program)} ({about})", style="dim")
 
 
-def highlighted(program: Program) -> Text:
-    """The program's text with its sections, names, texts and comments in colours."""
-    text = Text(program.text, no_wrap=True, overflow="ignore")
+def highlighted(written: str) -> Text:
+    """The text of a program with its sections, names, texts and comments in colours."""
+    text = Text(written, no_wrap=True, overflow="ignore")
     for pattern, style in STYLES:
-        for match in pattern.finditer(program.text):
+        for match in pattern.finditer(written):
             text.stylize(style, *match.span(pattern.groups))
     return text
 
 
-def givens_table(program: Program) -> Table:
-    """A row for each given: its kind, its source, its description."""
-    rows, scope = [], check(program).scope
-    for d in program.givens:
+def givens_table(rows: Sequence[Sequence[str]]) -> Table:
+    """The table of ``given_rows``."""
+    return rows_table(("given", "kind", "from", "what"), ((bold(name), *words) for name, *words in rows))
+
+
+def given_rows(checked: Checked) -> tuple[tuple[str, str, str, str], ...]:
+    """A row for each given: its name, its kind, its source, its description."""
+    rows = []
+    for d in checked.program.givens:
         dims = f"[{', '.join(map(str, d.dims))}]" if d.dims else ""
         kind = f"{d.kind}{dims}{f' {d.sign} 0' if d.sign else ''}"
-        words = plain_words(prose(d.doc, scope)[0]) or SOURCES.get(d.source, "")
-        rows.append((bold(d.name), kind, d.source or f"you: --given {d.name}=…", words))
-    return rows_table(("given", "kind", "from", "what"), rows)
+        words = plain_words(prose(d.doc, checked.scope)[0]) or SOURCES.get(d.source, "")
+        rows.append((d.name, kind, d.source or f"you: --given {d.name}=…", words))
+    return tuple(rows)
 
 
 def lines_table(checked: Checked) -> Table:

@@ -15,7 +15,7 @@ from mmopt.language import Program
 from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.report.accuracy_and_release_charts import accuracy_figure, release_figure
-from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_group, answers_table, release_rows
+from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_group, release_tables
 from mmopt.report.chart_parts import need_matplotlib, picture
 from mmopt.report.displays_frames_and_charts import chart, display
 from mmopt.report.explain import explain
@@ -77,7 +77,7 @@ class Contents:
     title : of the page. workload : the queries. file_hash : SHA-256 of their file, if they have one.
     solution : the solution whose strategy is measured. plan : a release with it, before any data.
     comparison : programs or solvers side by side.
-    manifest, answers : those of a release, both or none.
+    manifest, answers : those of a release, both or none. chosen : what was chosen and why, without a release.
     """
 
     title: str
@@ -88,6 +88,7 @@ class Contents:
     comparison: Comparison | None = None
     manifest: Mapping[str, Any] | None = None
     answers: Frame | None = None
+    chosen: str = ""
 
     @property
     def confidence(self) -> float:
@@ -130,15 +131,15 @@ def solution_page(solution: Any, path: str | Path | None, workload: WorkloadLike
 def _sections(c: Contents) -> Iterator[tuple[str, Iterator[str]]]:
     """The sections of the page, each with its heading and its pieces of HTML."""
     yield "", _about(c)
-    if c.workload is not None:
-        yield "What is asked", iter([_shown(c.workload)])
     if c.manifest is not None and c.answers is not None:
         yield "The release", _release(c.manifest, c.answers)
+    if c.workload is not None:
+        yield "What is asked", iter([_shown(c.workload)])
+    if c.solution is not None:
+        yield "Errors", _errors(c)
+        yield "The strategy", _strategy(c.solution, c.plan, c.chosen)
     if c.solution is not None and not c.solution.template:
         yield "The program, and what was compiled", _explained(c.solution, c.workload)
-    if c.solution is not None:
-        yield "The strategy", _strategy(c.solution, c.plan)
-        yield "Errors", _errors(c)
     if c.solution is not None and c.solution.history:
         yield "How the gap closed", iter([_chart("gap", partial(chart, c.solution, "convergence"))])
     if c.comparison is not None:
@@ -181,9 +182,9 @@ def _section(section: DocumentSection) -> str:
     return f"<h3>{escape(section.title)}</h3>\n{_shown_blocks(section)}"
 
 
-def _strategy(solution: Solution, plan: Plan | None) -> Iterator[str]:
+def _strategy(solution: Solution, plan: Plan | None, chosen: str) -> Iterator[str]:
     """The figures of the solution, and its strategy in words and charts."""
-    yield _shown(solution_rows(solution, plan))
+    yield _shown([*[("chosen", chosen)] * bool(chosen), *solution_rows(solution, plan)])
     if not solution.has_strategy:
         return
     yield _shown(solution.strategy)
@@ -192,21 +193,22 @@ def _strategy(solution: Solution, plan: Plan | None) -> Iterator[str]:
 
 
 def _errors(c: Contents) -> Iterator[str]:
-    """The errors of the queries at unit noise, and those of the release, as planned."""
+    """The errors of the release, as planned, and those of the queries at unit noise."""
     solution, plan = c.solution, c.plan
     assert solution is not None
-    if c.workload is not None and solution.has_strategy:
-        yield _chart("errors", partial(chart, solution, "errors", c.workload))
     if plan is not None:
         yield _shown(accuracy_by_group(plan, c.confidence))
         yield _chart("accuracy", partial(accuracy_figure, plan, c.confidence))
+    if c.workload is not None and solution.has_strategy:
+        yield _chart("errors", partial(chart, solution, "errors", c.workload))
 
 
 def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
     """A release: the facts of its manifest, its answers and their chart."""
-    yield _shown(release_rows(manifest))
-    yield _shown(answers_table(answers, ANSWERS_SHOWN))
+    *shown, errors, about = release_tables(manifest, answers, first=ANSWERS_SHOWN)
+    yield from map(_shown, shown)
     yield _chart("answers", partial(release_figure, answers))
+    yield from map(_shown, (errors, about))
 
 
 def _made_with(c: Contents) -> Iterator[str]:

@@ -83,6 +83,24 @@ def pairs_table(rows: Iterable[tuple[object, object]]) -> Table:
     return rows_table(("", ""), ((bold(name), text) for name, text in rows))
 
 
+WARNING_ROWS = ("not private", "warning")  # names of rows that are shown as warnings
+ORDER = (
+    *(*WARNING_ROWS, "wishes unmet", "not read", "only filters"),
+    *("asked", "rmse", "intervals", "refined", "optimum"),
+    *("chosen", "default program"),
+    *("privacy cost", "privacy", "allowed", "neighbours", "counted", "not covered", "ledger"),
+)
+"""The names of rows in the order of reading: warnings, accuracy, what was chosen, the guarantee. The
+technical ones follow.
+"""
+
+
+def in_order(rows: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The rows in ``ORDER``, those of other names below; of several with one name the last."""
+    places = {name: place for place, name in enumerate(ORDER)}
+    return sorted(dict(rows).items(), key=lambda row: places.get(row[0], len(places)))
+
+
 def more_rows(count: int, indent: str = "") -> list[Row]:
     """The row "… 5 more" where so many rows are left out; no row for 0 or less."""
     return [(cell(f"{indent}… {count:,} more", "dim"),)] * (count > 0)

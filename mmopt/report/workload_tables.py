@@ -1,8 +1,8 @@
 """A workload file as tables: its cells and its queries."""
 
-import numpy as np
+from collections.abc import Mapping
 
-from mmopt.report.table_style import Row, Table, bold, figure, more_rows, rows_table, shortened
+from mmopt.report.table_style import Row, Table, bold, figure, more_rows, percent, rows_table, shortened
 from mmopt.workloads import Bins, Categories, Domain, Workload
 
 NORMALISED = "rows: each query's weight is divided by its squared length (for relative error)"
@@ -26,22 +26,29 @@ def domain_table(domain: Domain) -> Table:
 
 
 def queries_table(workload: Workload) -> Table:
-    """A row for each group of queries, up to ``MOST_TABLE_ROWS``: count, weight and target, first queries."""
+    """A row for each group of queries, up to ``MOST_TABLE_ROWS``: count, weight, wish, first queries."""
     labels = workload.labels() if workload.m <= MOST_LABELLED_QUERIES else None
-    groups = workload.groups()
+    groups, wanted = workload.groups(), [wish_words(each) for each in workload.wishes_by_group()]
+    heading = ["asked"] * any(wanted)
     rows: list[Row] = []
-    for (name, part), block in zip(groups[:MOST_TABLE_ROWS], workload.blocks[:MOST_TABLE_ROWS], strict=True):
+    listed = zip(groups[:MOST_TABLE_ROWS], workload.blocks, wanted, strict=False)
+    for (name, part), block, wish in listed:
         first = shortened(labels[part], 2) if labels is not None else ""
-        spans = _span(block.weights), _span(block.targets)
-        rows.append((bold(name), f"{part.stop - part.start:,}", *spans, first))
+        weights = dict.fromkeys(map(figure, (float(block.weights.min()), float(block.weights.max()))))
+        shown = (f"{part.stop - part.start:,}", " to ".join(weights), *[wish] * len(heading))
+        rows.append((bold(name), *shown, first))
     if len(groups) > MOST_TABLE_ROWS:
         unlisted = workload.m - groups[MOST_TABLE_ROWS - 1][1].stop
         rows.append((f"… {len(groups) - MOST_TABLE_ROWS:,} more", f"{unlisted:,}"))
-    return rows_table(("queries", "count", "weight", "max_variance", "first"), rows, ("count", "weight"))
+    numbers = ("count", "weight")
+    return rows_table(("queries", *numbers, *heading, "first"), rows, numbers, whole=heading)
 
 
-def _span(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    """The least and the largest value, in words; one where they are the same."""
-    low, high = float(values.min()), float(values.max())
-    words = ["none" if np.isinf(v) else figure(v) for v in (low, high)]
-    return words[0] if low == high else " to ".join(words)
+def wish_words(wanted: Mapping[str, float]) -> str:
+    """A group of ``Workload.wishes_by_group`` in words; "" where nothing is asked."""
+    words = [f"± {wanted['within']:g} at {percent(wanted['confidence'])}"] if "within" in wanted else []
+    if "least_variance" in wanted:
+        ends = dict.fromkeys(f"{wanted[name]:g}" for name in ("least_variance", "largest_variance"))
+        without = f" ({wanted['without']} without)" if wanted["without"] else ""
+        words.append(f"variance {' to '.join(ends)}{without}")
+    return ", ".join(words)

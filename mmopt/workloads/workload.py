@@ -30,7 +30,7 @@ from mmopt.workloads.blocks.combined_blocks import Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.query_matrices import AnyMatrix, positive
 from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.factors_and_products import Product, check_products, with_shared_factors
+from mmopt.workloads.factors_and_products import Product, check_products, wishes, with_shared_factors
 from mmopt.workloads.query_base_and_matrix import Explicit, spelled_out
 from mmopt.workloads.roots_and_bases import TOO_LARGE_HINT, Block, Merged, eigen
 
@@ -306,6 +306,21 @@ class Workload(Tabular):
         """Name and rows of each product; a product without a name is named by its attributes."""
         blocks = zip(self.blocks, itertools.accumulate(block.m for block in self.blocks), strict=True)
         return [(block.title(self.domain), slice(end - block.m, end)) for block, end in blocks]
+
+    def wishes_by_group(self) -> list[dict[str, float]]:
+        """By group the accuracy that is asked for: ``within`` and ``confidence``, the least and the largest
+        variance where they are not those of this wish, and the number of queries without any.
+        """
+        wish_of = {rows.start: wish for rows, wish in wishes(self.blocks)}
+        wanted: list[dict[str, float]] = []
+        for _, rows in self.groups():
+            wish, targets = wish_of.get(rows.start), np.asarray(self.targets[rows])
+            limits = targets[np.isfinite(targets)]
+            wanted.append({} if wish is None else {"within": wish.half_width, "confidence": wish.confidence})
+            if limits.size and (wish is None or limits.min() < wish.variance):
+                ends = {"least_variance": float(limits.min()), "largest_variance": float(limits.max())}
+                wanted[-1] |= {**ends, "without": targets.size - limits.size}
+        return wanted
 
     @cached_property
     def gram(self) -> Array:

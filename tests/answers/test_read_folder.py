@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
+import mmopt
 from mmopt.answers import Release, load_release, private_release
 from mmopt.errors import ResultError
 from mmopt.mechanism.release_writing import guarantee
@@ -72,6 +73,12 @@ def test_a_manifest_with_other_values(again, subtests):
         ("privacy", 3),
         ("workload", {"hash": "", "queries": "many", "cells": 1}),
         ("accuracy", {"rmse": "x", "confidence": 0.9, "coverage": {"least": 0.9, "kind": ""}}),
+        (
+            "accuracy",
+            {**released(3).manifest["accuracy"], "asked": {"a": {"within": "x", "confidence": 0.9}}},
+        ),
+        ("accuracy", {**released(3).manifest["accuracy"], "asked": {"a": {"least_variance": 1.0}}}),
+        ("accuracy", {**released(3).manifest["accuracy"], "asked": ["± 20 at 95%"]}),
         ("noise", {"kind": "", "scale": None, "scale_at_unit_strategy": 1.0}),
         ("privacy", {**PRIVACY, "epsilon": "1"}),
         ("privacy", {**PRIVACY, "rho": math.nan}),
@@ -83,6 +90,22 @@ def test_a_manifest_with_other_values(again, subtests):
             folder = again()
             changed(folder, **{key: value})
             assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
+
+
+def test_the_accuracy_that_was_asked_for_is_compared_with_the_workload(tmp_path):
+    """In a folder without it nothing confirms it, and it is listed."""
+    domain = mmopt.Domain.of(a=["x", "y", "z"])
+    workload = domain.product(a="identity", within=20.0) + domain.product(a="prefix")
+    privacy, people = {"epsilon": 0.05}, {"a": ["x", "y", "y"]}
+    folder = mmopt.release(people, workload, privacy, simulate=1).save(tmp_path / "out")
+    accuracy = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["accuracy"]
+    assert accuracy["asked"] == {"a": {"within": 20.0, "confidence": 0.95, "missed": 3}}
+    assert "accuracy.asked" in load_release(folder).unchecked
+    assert "accuracy.asked" not in load_release(folder, workload).unchecked
+    assert '± 20 at 95%</td><td class="whole">3 missed' in load_release(folder)._repr_html_()
+    for asked in ({"a": {**accuracy["asked"]["a"], "missed": 0}}, {}):
+        changed(folder, accuracy={**accuracy, "asked": asked})
+        assert "contradicts itself: accuracy asked" in refusal(folder, workload)
 
 
 SUM = {"sha256": ""}

@@ -159,7 +159,7 @@ def test_frames_and_words():
     assert rows["asked"] == "8 queries over 6 cells"
     assert rows["strategy"] == f"l2_strategy: {PLAN.integer.rows} measured queries"
     assert rows["neighbours"] == "add-remove: tables that differ by one row added or removed"
-    assert found._repr_html_().count("<tr>") == len(rows) + 9
+    assert found._repr_html_().count("<tr>") == len(rows) + 9 + 3  # answers, and two groups' accuracy
 
 
 def test_no_chart_without_matplotlib(tmp_path, monkeypatch):

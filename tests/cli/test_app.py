@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 import mmopt
 from mmopt.cli import app, command_output
 from mmopt.cli.app import guarded
-from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS
+from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS, PANELS
 from mmopt.errors import Location, OptionError
 from mmopt.language import program_names
 from mmopt.solvers import Options
@@ -41,6 +41,22 @@ def test_help_names_every_command_and_the_exit_statuses(run: Any) -> None:
     assert "130 interrupted (solve and compare give what they have by then, all else nothing)" in " ".join(
         done.out.split()
     )
+
+
+def test_help_has_panels_by_job_with_whole_summaries(run: Any) -> None:
+    """Every command is in one panel; a wider or narrower screen cuts no summary either."""
+    shown = run("--help").out
+    titles = [f"{title}:" for title in PANELS]
+    assert [line for line in shown.splitlines() if line in titles] == titles
+    assert sorted(name for names in PANELS.values() for name in names) == sorted([*COMMANDS, "ledger"])
+    lines = iter(shown[shown.index(titles[0]) :].splitlines())
+    for name in (name for names in PANELS.values() for name in names):
+        assert next(line for line in lines if line.startswith("  ")).split()[0] == name
+    for words in (shown, run("ledger", "--help").out):
+        assert "..." not in words.replace("[ARGS]...", "") and max(map(len, words.splitlines())) <= 80
+    summaries = [command.help.split("\n")[0] for command in (*COMMANDS.values(), *LEDGER_COMMANDS.values())]
+    assert all(summary.count(".") == 1 and summary.endswith(".") for summary in summaries)
+    assert all(summary in shown for summary in summaries[: len(COMMANDS)])
 
 
 def test_every_command_has_help_within_80_columns(run: Any, subtests: pytest.Subtests) -> None:

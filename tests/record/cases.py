@@ -160,7 +160,11 @@ CASES = (
     Case("explain", "solve", ("explain l2_strategy total.yaml --solve", "explain eigen_design")),
     Case("explain-targets", "secondary", (f"explain fitness_for_use {TINY} --solve",)),
     Case("explain-split", "solve", ("explain l2_strategy split.yaml --solve",)),
-    Case("explain-latex", "exact", ("explain fitness_for_use total.yaml --latex", "show low_rank --latex")),
+    Case(
+        "explain-latex",
+        "exact",
+        ("explain fitness_for_use total.yaml --latex", "explain low_rank --formulas"),
+    ),
     Case("explain-html", "exact", ("explain query_weighting total.yaml --html --out e.html", "cat e.html")),
     Case(
         "explain-refused", "exact", ("explain concave.program", "explain curved.program", "explain min_error")
@@ -169,7 +173,7 @@ CASES = (
     Case(
         "show",
         "exact",
-        ("show fitness_for_use", f"show l2_strategy --workload {SMALL}", "show min_sensitivity"),
+        ("show fitness_for_use", "show nothing", "show none.npz", "show total.yaml"),
     ),
     Case("check", "exact", ("check total.yaml", "check total.yaml --cells", f"check {SMALL}")),
     Case(

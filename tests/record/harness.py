@@ -44,6 +44,7 @@ VOLATILE = tuple(
         r"(\b(?:off by|gap|slack|seconds|spread|residual(?: of)?) )[^a-z\n]*?\d[-+.\de]*()",
         r"^((?:error )?gap +).*?( +\([a-z]+\))?$",
         r"^(seconds +).*()$",
+        r"^(released +).*()$",
         r'("(?:history|points)": \[)[^\]]*(\])',
         r"()≈? *\b\d[\d.,]* (?:s|ms|KiB|MiB|GiB|days|hours|minutes)\b()",
     )

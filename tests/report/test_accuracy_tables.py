@@ -11,7 +11,8 @@ from random_workloads import domain_of
 
 from mmopt import OptionError, Privacy, Strategy, Workload, plan
 from mmopt.report.accuracy_and_release_charts import accuracy_figure, write_accuracy_chart
-from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_query, privacy_rows, wish_words
+from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_query, privacy_rows
+from mmopt.report.workload_tables import wish_words
 from mmopt.workloads import Product, Wish, factors_and_products as f
 
 
@@ -31,9 +32,9 @@ def test_what_was_asked_for_in_words(subtests: pytest.Subtests) -> None:
         (Product(IDENTITY, within=Wish(7.0, 0.999), target=1e9), "± 7 at 99.9%"),
     ):
         with subtests.test(words):
-            assert wish_words(plan(planned(product), Strategy(np.eye(3)), Privacy(rho=1.0))) == [words]
+            assert [wish_words(each) for each in planned(product).wishes_by_group()] == [words]
     w = Workload.from_matrix(np.eye(3), targets=[4.0, np.inf, 9.0])
-    assert wish_words(plan(w, Strategy(np.eye(3)), Privacy(rho=1.0))) == ["variance 4 to 9"]
+    assert [wish_words(each) for each in w.wishes_by_group()] == ["variance 4 to 9 (1 without)"]
 
 
 def test_wishes_that_are_not_met_are_counted() -> None:

@@ -75,7 +75,7 @@ def test_a_solution_with_its_workload(asked: Workload, solution: mmopt.Solution,
     check_page(text)
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
     assert headings(text) == [
-        *("What is asked", "The program, and what was compiled", "The strategy", "Errors"),
+        *("What is asked", "Errors", "The strategy", "The program, and what was compiled"),
         *("How the gap closed", "Made with"),
     ]
     assert "Private data: none." in text and solution.workload_hash in text
@@ -86,7 +86,7 @@ def test_a_solution_with_its_workload(asked: Workload, solution: mmopt.Solution,
 
 def test_what_is_not_there_has_no_section(asked: Workload, solution: mmopt.Solution, unsaved: None) -> None:
     alone = dataclasses.replace(solution, history=()).report()
-    assert headings(alone) == ["The program, and what was compiled", "The strategy", "Made with"]
+    assert headings(alone) == ["The strategy", "The program, and what was compiled", "Made with"]
     closed = mmopt.solve(asked, "singular_value_bound")
     assert "Errors" in headings(closed.report(workload=asked))
     product = mmopt.accuracy(asked, {"epsilon": 1.0}).solution
@@ -111,7 +111,7 @@ def test_a_release_has_its_answers_and_says_what_is_private(
     released: mmopt.Release, of_release: str, unsaved: None
 ) -> None:
     check_page(of_release)
-    assert headings(of_release)[:2] == ["What is asked", "The release"]
+    assert headings(of_release)[:2] == ["The release", "What is asked"]
     assert "SIMULATED NOISE" in of_release and "Private data:" not in of_release
     for answer in released.answers["estimate"]:
         assert re.search(rf">-?{abs(answer):,.2f}<", of_release), answer
@@ -124,7 +124,7 @@ def test_only_the_release_depends_on_the_table(
 ) -> None:
     """Other rows, other answers: every section but that of the answers is the same."""
     other = release(asked, solution, rows=70_001, seed=2).report()
-    cut = [re.split("<h2>The release</h2>|<h2>Made with</h2>", text) for text in (of_release, other)]
+    cut = [re.split("<h2>The release</h2>|<h2>What is asked</h2>", text) for text in (of_release, other)]
     assert cut[0][0] == cut[1][0] and cut[0][1] != cut[1][1] and cut[0][2] == cut[1][2]
 
 

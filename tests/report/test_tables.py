@@ -18,8 +18,8 @@ from mmopt.mechanism.release_writing import answers_frame
 from mmopt.report import (
     answers_table,
     cones_table,
+    given_rows,
     givens_table,
-    highlighted,
     lines_table,
     pairs_table,
     programs_table,
@@ -28,6 +28,7 @@ from mmopt.report import (
     solvers_table,
 )
 from mmopt.report.explain.explanation_text_and_latex import program_listing, wrapped
+from mmopt.report.program_tables_and_forecasts import highlighted
 from mmopt.results import Solution
 from mmopt.workloads import Workload
 from tests.report.printed import words
@@ -53,8 +54,8 @@ def test_every_program_has_its_tables_and_fits(subtests: pytest.Subtests) -> Non
     for name in program_names():
         with subtests.test(name):
             program = Program.load(name)
-            assert highlighted(program).plain == program.text
-            text = words(givens_table(program))
+            assert highlighted(program.text).plain == program.text
+            text = words(givens_table(given_rows(check(program))))
             assert all(f"{d.name} {d.kind}" in text for d in program.givens) and "`" not in text
             rows = words(lines_table(check(program)))
             assert all(c.name in rows for c in program.constraints)
@@ -74,7 +75,7 @@ def test_every_program_has_its_tables_and_fits(subtests: pytest.Subtests) -> Non
 
 def test_a_given_without_source_says_who_passes_it() -> None:
     text = Program.load("query_weighting").text.replace(" = workload.eigenqueries", "")
-    assert "you: --given" in words(givens_table(Program.parse(text)))
+    assert "you: --given" in words(givens_table(given_rows(check(Program.parse(text)))))
 
 
 def test_sizes_of_a_program_and_of_a_procedure(workload: Workload) -> None:
@@ -97,7 +98,7 @@ def test_sizes_hold_the_refusal_of_what_is_too_large() -> None:
 
 def test_queries_with_and_without_targets() -> None:
     workload = Workload.from_matrix(np.eye(3), targets=[1.0, 2.0, np.inf], weights=[1.0, 1.0, 4.0])
-    assert "queries 3 1 to 4 1 to none" in words(queries_table(workload))
+    assert "queries 3 1 to 4 variance 1 to 2 (1 without)" in words(queries_table(workload))
 
 
 def test_answers_of_many_groups() -> None:

@@ -12,7 +12,7 @@ import typer
 from mmopt.answers.accuracy_and_budget import at_privacy, budget as least_budget
 from mmopt.answers.private_release import load_release, prepare
 from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
-from mmopt.cli.command_output import INTERRUPTED, answer, live, note, show
+from mmopt.cli.command_output import INTERRUPTED, answer, live, note
 from mmopt.cli.solve_and_plan import (
     check_files,
     check_folder,
@@ -43,8 +43,10 @@ from mmopt.report import (
     accuracy_by_group,
     accuracy_by_query,
     answers_table,
+    in_order,
     pairs_table,
     privacy_rows,
+    release_tables,
     simulated_table,
 )
 from mmopt.request import Request
@@ -52,7 +54,7 @@ from mmopt.results import Solution
 
 # Rows of a refined release that are shown.
 REFINED_ROWS = ("not private", "asked", "refined", "optimum")
-# Rows of a solution that are shown before a release; 'mmopt solve' shows all.
+# Rows of a solution that are shown with a release; 'mmopt solve' shows all.
 CERTIFICATE = ("program", "template", "strategy", "solver", "givens", "status", "objective", "bound", "gap")
 
 
@@ -95,8 +97,8 @@ def accuracy(
     }
     tables = (
         accuracy_by_group(plan, confidence),
-        pairs_table([("chosen", planned.words), *privacy_rows(plan)]),
         accuracy_by_query(plan, confidence),
+        pairs_table(in_order([("chosen", planned.words), *privacy_rows(plan)])),
     )
     answer(as_json, summary, [part for table in tables for part in (table, "")][:-1])
     write_files(plan, errors, confidence, out, chart, Path(request.path).name)
@@ -171,14 +173,6 @@ def release(
         part=part,
     )
     note_request(request)
-    if not as_json:
-        plan = prepared.planned.plan
-        tables = (
-            pairs_table(row for row in prepared.planned.solution.rows() if row[0] in CERTIFICATE),
-            pairs_table(privacy_rows(plan)),
-            accuracy_by_group(plan, confidence),
-        )
-        show(*(line for table in tables for line in (table, "")))
     with live("counting rows", awaited="") as display:
         release, words = prepared.measure(simulate, display.part)
     folder = release.save(out)
@@ -196,10 +190,12 @@ def release(
             note("no chart: matplotlib is not installed (pip install mmopt[chart])")
         if as_json and not release.private:
             note(SIMULATED)
+        planned = prepared.planned
+        certificate = [row for row in planned.solution.rows() if row[0] in CERTIFICATE]
+        about = [*certificate, *privacy_rows(planned.plan)]
+        tables = release_tables(release.manifest, release.answers, about)
         parts = [
-            answers_table(release.answers),
-            "",
-            *([] if release.private else [SIMULATED]),
+            *(part for table in tables for part in (table, "")),
             f"{len(release):,} answers: {files['answers']}",
             f"what was done:  {files['manifest']}",
             *([] if release.charge is None else [f"what is left:   mmopt ledger show {release.charge.path}"]),
@@ -233,9 +229,9 @@ def refine(
     if as_json and not refined.private:
         note(refined.answers.metadata["warning"])
     parts = [
-        pairs_table(row for row in refined.rows() if row[0] in REFINED_ROWS),
-        "",
         answers_table(refined.answers),
+        "",
+        pairs_table(row for row in refined.rows() if row[0] in REFINED_ROWS),
         "",
         f"{len(refined):,} answers: {written / ANSWERS_FILE}",
         f"read it back:   mmopt show {written}",

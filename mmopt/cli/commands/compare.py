@@ -110,10 +110,13 @@ def compare(
         entries: list[Outcome | Factors] = [*compared, *factors]
         unplaced = {"rank": None, "rank_factor": None}
         places = {id(place.entry): place.summary() for place in ranked.places}
+        elsewhere = [f"baselines alone:        mmopt baselines {request.path}"]
+        if request.workload.products is not None:
+            elsewhere.append(f"strategies in factors:  mmopt templates {request.path}")
         answer(
             as_json,
             [{**one.summary(), **places.get(id(one), unplaced)} for one in entries],
-            [comparison_report(compared, factors, ranked)],
+            [comparison_report(compared, factors, ranked), "", *elsewhere],
         )
         if not solved:
             raise SolverError("nothing could be solved", hint="the reason stands beside each program")

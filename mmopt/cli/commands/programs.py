@@ -10,20 +10,17 @@ from mmopt.errors import ContradictionError, OptionError, ProgramError, SolverEr
 from mmopt.exchange import FORMATS, export as exported
 from mmopt.installation_and_files import write_whole
 from mmopt.language import Program, check, program_names, shipped, typeset_latex
-from mmopt.language.typeset import plain_words, program_lines, prose
+from mmopt.language.typeset import plain_words, prose
 from mmopt.report import (
-    answers_table,
+    given_rows,
     givens_table,
-    highlighted,
     history_table,
     lines_table,
     pairs_table,
     paragraphs,
-    program_listing,
     programs_table,
+    release_tables,
     renderables,
-    sizes_of,
-    sizes_tables,
     takers,
     takers_table,
 )
@@ -74,45 +71,12 @@ def programs(*, solvers: bool, as_json: bool) -> None:
     )
 
 
-def show(*, program: str, workload: Path | None, given: list[str] | None, latex: bool) -> None:
-    """Print a program, a saved solution, or a release that was read back."""
-    path, is_saved = Path(program), program.lower().endswith(".npz")
-    if path.is_dir() or is_saved:
-        if workload is not None or given or latex:
-            kind = "a saved solution" if is_saved else "a folder"
-            raise OptionError(f"'{program}' is {kind}; --workload, --given and --latex are for programs")
-        (_show_solution if is_saved else _show_release)(path)
-        return
-    parsed = Program.load(program)
-    if latex:
-        put(typeset_latex(parsed))
-        return
-    sizes = None
-    if workload is not None:
-        queries = read_request(workload).workload
-        sizes = sizes_of(parsed, queries, read_givens(given, parsed, queries))
-    elif given:
-        raise OptionError("--given has no effect without --workload")
-    checked = check(parsed)
-    rows = [
-        ("program", parsed.name),
-        ("title", parsed.title),
-        ("source", parsed.cite),
-        ("class", parsed.problem_class),
-        ("formulation of", parsed.formulation_of),
-    ]
-    put(pairs_table(row for row in rows if row[1]))
-    if parsed.about:
-        put("", paragraphs(plain_words(prose(parsed.about, checked.scope)[0])))
-    lines = [(label, text, plain_words(words)) for label, text, words in program_lines(checked, "plain")]
-    put("", "In formulas", "", program_listing(lines, console().width))
-    put("", "What is given", "", givens_table(parsed))
-    put("", "The program", "", highlighted(parsed))
-    if sizes is not None:
-        put("", f"Size for {workload}", *sizes_tables(sizes))
-        for problem in sizes:
-            if problem.refusal is not None:
-                put("", f"'mmopt solve' would refuse it: {problem.refusal}")
+def show(*, source: str) -> None:
+    """Print a saved solution, or a release that was read back."""
+    path = Path(source)
+    if not path.is_dir() and (source in program_names() or source.endswith(".program")):
+        raise OptionError(f"'{source}' is a program", hint=f"write: mmopt explain {source}")
+    (_show_solution if source.lower().endswith(".npz") else _show_release)(path)
 
 
 def _show_solution(path: Path) -> None:
@@ -132,10 +96,9 @@ def _show_release(folder: Path) -> None:
         if listed is None
         else f"{', '.join(listed)}: as the manifest lists them"
     )
-    rows = [*loaded.rows(), ("files", checked), ("unchecked", ", ".join(loaded.unchecked))]
-    put(pairs_table(rows), "", answers_table(loaded.answers))
-    if warning := loaded.answers.metadata.get("warning"):
-        put("", warning)
+    more = [("files", checked), ("unchecked", ", ".join(loaded.unchecked))]
+    tables = release_tables(loaded.manifest, loaded.answers, more)
+    put(*[part for table in tables for part in (table, "")][:-1])
 
 
 def check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
@@ -146,7 +109,7 @@ def check_program(name: str, seed: int | None, instances: int, given: list[str] 
         (d.name, f"{checked.types[d.name].shape}: {plain_words(prose(d.doc, checked.scope)[0]) or d.kind}")
         for d in program.choose
     ]
-    put(f"{program.name}: {program.title}", "", givens_table(program))
+    put(f"{program.name}: {program.title}", "", givens_table(given_rows(checked)))
     if kinds:
         put("", "Chosen", "", pairs_table(kinds))
     if program.constraints:
@@ -178,12 +141,13 @@ def explain(
     solution: Path | None,
     solve: bool,
     latex: bool,
+    formulas: bool,
     html: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
     """Print or write the explanation of a program."""
-    form = _form([("latex", latex), ("html", html), ("json", as_json)], out)
+    form = _form([("latex", latex), ("formulas", formulas), ("html", html), ("json", as_json)], out)
     check_out(out)
     if solve and solution is not None:
         raise OptionError("--solve and --solution both name a solution", hint="keep one of them")
@@ -192,6 +156,8 @@ def explain(
         raise OptionError(
             f"{option} needs a workload", hint=f"write: mmopt explain {program} WORKLOAD {option}"
         )
+    if formulas and (workload or solution):
+        raise OptionError("--formulas are of a program alone", hint="leave workload and solution out")
     parsed = Program.load(program)
     queries = None if workload is None else read_request(workload).workload
     givens = {} if queries is None else read_givens(given, parsed, queries)
@@ -207,6 +173,7 @@ def explain(
                 solution=None,
                 solve=False,
                 latex=latex,
+                formulas=False,
                 html=html,
                 out=out,
                 as_json=as_json,
@@ -216,7 +183,13 @@ def explain(
     if out is None and form == "text":
         put(*renderables(explanation, console().width))  # with the colours and the width of the screen
         return
-    text = json_text(explanation.summary()) if form == "json" else getattr(explanation, form)()
+    match form:
+        case "json":
+            text = json_text(explanation.summary())
+        case "formulas":
+            text = typeset_latex(parsed)
+        case _:
+            text = getattr(explanation, form)()
     if out is None:
         say(text)
     else:
@@ -225,7 +198,7 @@ def explain(
 
 
 def _form(options: list[tuple[str, bool]], out: Path | None) -> str:
-    """``text``, ``latex``, ``html`` or ``json``: by an option, or by the ending of the file."""
+    """``text``, ``latex``, ``formulas``, ``html`` or ``json``: by an option, or by the ending of the file."""
     chosen = [name for name, is_wanted in options if is_wanted]
     if len(chosen) > 1:
         raise OptionError(f"--{chosen[0]} and --{chosen[1]} are two forms", hint="keep one of them")

@@ -476,7 +476,7 @@ def report(
     request = read_request(workload)
     if release is None:
         released = None
-        solution, plan = _strategy_of_page(request, program, given, strategy, solver, options)
+        solution, plan, chosen = _strategy_of_page(request, program, given, strategy, solver, options)
     else:
         refuse_without_effect(
             "--release",
@@ -490,7 +490,7 @@ def report(
             ", which brings a strategy",
         )
         released = load_release(release, request.workload)
-        solution, plan = solution_in(release / STRATEGY_FILE, request), released.plan
+        solution, plan, chosen = solution_in(release / STRATEGY_FILE, request), released.plan, ""
     names, by = names_in(compare, "--compare"), names_in(solvers, "--solvers")
     if by and not names:
         if solution.template:
@@ -519,6 +519,7 @@ def report(
             comparison,
             None if released is None else released.manifest,
             None if released is None else released.answers,
+            chosen,
         ),
         out,
     )
@@ -532,8 +533,8 @@ def _strategy_of_page(
     strategy: Path | None,
     solver: str | None,
     options: dict[str, Any],
-) -> tuple[Solution, Plan | None]:
-    """The strategy of the page, as for ``mmopt solve``, and its release where one is possible."""
+) -> tuple[Solution, Plan | None, str]:
+    """The strategy of the page, as for ``mmopt solve``, its release where one is possible, and why."""
     options = options if strategy is not None else options | {"history": True}
     if strategy is None and (program is not None or given or request.privacy is None):
         parsed = read_program(program, request)
@@ -541,11 +542,11 @@ def _strategy_of_page(
         solution = run_solve(request.workload, parsed, solver, givens, options)
         if solution.status.is_interrupted:
             raise KeyboardInterrupt
-        return solution, plan_of(solution, request)
+        return solution, plan_of(solution, request), ""
     if strategy is not None and request.privacy is None:
         solved = solution_in(strategy, request)
-        return solved, plan_of(solved, request)
+        return solved, plan_of(solved, request), ""
     planned = planned_accuracy(
         request, options=options, program=program, given=given, strategy=strategy, solver=solver, refuse=False
     )
-    return planned.solution, planned.plan
+    return planned.solution, planned.plan, planned.words

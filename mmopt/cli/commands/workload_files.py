@@ -30,7 +30,7 @@ from mmopt.errors import (
 )
 from mmopt.language import program_names
 from mmopt.privacy.epsilon_delta_rho import privacy_warning
-from mmopt.report.table_style import few, pairs_table, storage
+from mmopt.report.table_style import few, in_order, pairs_table, storage
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.request.workload_file_and_arguments import default_words
 from mmopt.strategies import ADD_REMOVE
@@ -258,42 +258,36 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
     show(
         f"{path}: {counted(workload.m, 'query')} over {counted(workload.n, 'cell')}",
         "",
+        queries_table(workload),
+        "",
         domain_table(domain),
         "",
         pairs_table(
-            [
-                ("cells", f"{few([str(n) for n in domain.shape], ' x ')} = {whole(workload.n)}"),
-                ("order", f"row-major, last attribute fastest: {order}"),
-                (
-                    "queries",
-                    f"as a matrix {storage(sizes.explicit)}; {in_code}",
-                ),
-            ]
-        ),
-        "",
-        queries_table(workload),
-        "",
-        pairs_table(
-            [
-                ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
-                *([("warning", warning)] if warning else []),
-                *([("not read", f"{unread}: no query tells their cells apart")] if unread else []),
-                *(
-                    [("only filters", f"{filters}: drop rows, and no query tells cells apart")]
-                    if filters
-                    else []
-                ),
-                *([("table", keys)] if keys else []),
-                *([] if data is None else [("columns", f"as declared, in {shown_source(data)}")]),
-                *(
-                    [("counting", counting_words(rows, request.neighbours))]
-                    if data is not None or (request.neighbours or ADD_REMOVE).column
-                    else []
-                ),
-                ("neighbours", (request.neighbours or ADD_REMOVE).words),
-                *([("normalised", NORMALISED)] if workload.is_normalised else []),
-                ("default program", default_words(workload, request.privacy)),
-                ("hash", f"{workload.hash[:16]}…"),
-            ]
+            in_order(
+                [
+                    ("cells", f"{few([str(n) for n in domain.shape], ' x ')} = {whole(workload.n)}"),
+                    ("order", f"row-major, last attribute fastest: {order}"),
+                    ("queries", f"as a matrix {storage(sizes.explicit)}; {in_code}"),
+                    ("privacy", str(request.privacy) if request.privacy is not None else "not given"),
+                    *([("warning", warning)] if warning else []),
+                    *([("not read", f"{unread}: no query tells their cells apart")] if unread else []),
+                    *(
+                        [("only filters", f"{filters}: drop rows, and no query tells cells apart")]
+                        if filters
+                        else []
+                    ),
+                    *([("table", keys)] if keys else []),
+                    *([] if data is None else [("columns", f"as declared, in {shown_source(data)}")]),
+                    *(
+                        [("counting", counting_words(rows, request.neighbours))]
+                        if data is not None or (request.neighbours or ADD_REMOVE).column
+                        else []
+                    ),
+                    ("neighbours", (request.neighbours or ADD_REMOVE).words),
+                    *([("normalised", NORMALISED)] if workload.is_normalised else []),
+                    ("default program", default_words(workload, request.privacy)),
+                    ("hash", f"{workload.hash[:16]}…"),
+                ]
+            )
         ),
     )

@@ -37,6 +37,7 @@ from mmopt.report.explain.explained_facts import (
 )
 from mmopt.report.explain.explanation_html_and_mathml import as_fragment, as_html
 from mmopt.report.explain.explanation_text_and_latex import as_latex, as_text
+from mmopt.report.program_tables_and_forecasts import given_rows
 from mmopt.report.solution_recheck_and_history_tables import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
@@ -156,6 +157,8 @@ def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | No
         program.formulation_of,
         about_words(surveyed.checked),
         statements(surveyed.checked),
+        given_rows(surveyed.checked),
+        program.text,
         tuple(line_facts(surveyed.checked, each) for each in surveyed.lines),
         repair_words(program),
         bound_facts(surveyed.checked),

@@ -207,7 +207,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Facts:
-    """All facts of a program; ``compiled`` is there with a workload, ``solved`` with a solution."""
+    """All facts of a program; ``compiled`` is there with a workload, ``solved`` with a solution.
+
+    givens : rows of ``given_rows``. file_text : that of the program's file.
+    """
 
     name: str
     title: str
@@ -216,6 +219,8 @@ class Facts:
     formulation_of: str
     about: Sentence
     statements: tuple[Statement, ...]
+    givens: tuple[tuple[str, ...], ...]
+    file_text: str
     lines: tuple[LineFacts, ...]
     repair: tuple[Sentence, ...]
     bound: BoundFacts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mmopt.errors import counted
 from mmopt.language.typeset import Sentence
 from mmopt.report.explain.explained_facts import Compiled, Facts, LineFacts, NodeFacts, SolvedFacts, Statement
-from mmopt.report.program_tables_and_forecasts import Sizes, cones_table, solvers_table
+from mmopt.report.program_tables_and_forecasts import Sizes, cones_table, givens_table, solvers_table
 from mmopt.report.table_style import Row, Table, figure, pairs_table, rows_table
 
 
@@ -27,7 +27,10 @@ class Prose:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Text of the program file as it is: a line with a caret below it; with a title, shown on a click."""
+    """Text of the program file as it is: a line with a caret below it.
+
+    With a title it is the whole file, shown on a click, in colours in a terminal, and not in LaTeX.
+    """
 
     text: str
     title: str = ""
@@ -82,7 +85,10 @@ def arranged(facts: Facts) -> Iterator[DocumentSection]:
     yield DocumentSection(
         facts.title or facts.name, (heading, *((Prose(facts.about),) if facts.about else ())), 1
     )
-    yield DocumentSection("The program", (Listing(facts.statements),), 2)
+    written: list[Block] = [Listing(facts.statements)]
+    written += [givens_table(facts.givens)] * bool(facts.givens)
+    written.append(Excerpt(facts.file_text.rstrip(), "its text"))
+    yield DocumentSection("The program", tuple(written), 2)
     if facts.lines:
         fit = all(_fits(n, w) for line in facts.lines for n, w in zip(line.sides, line.wanted, strict=True))
         title = "Why it is convex" if fit and not is_blamed else "Curvature"

@@ -22,6 +22,7 @@ from mmopt.report.explain.explanation_sections import (
     Tree,
     arranged,
 )
+from mmopt.report.program_tables_and_forecasts import highlighted
 from mmopt.report.table_style import Table, bold, cell, paragraphs, rows_table
 
 TERMINAL_COLOURS = {
@@ -46,7 +47,7 @@ def captured(parts: Iterable[RenderableType], width: int) -> str:
     )
     with console.capture() as captured:
         for part in parts:
-            console.print(part, soft_wrap=isinstance(part, str))
+            console.print(part, soft_wrap=isinstance(part, str) or bool(getattr(part, "no_wrap", False)))
     return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
 
 
@@ -73,8 +74,8 @@ def _block(block: Block, width: int) -> RenderableType:
             return _words(words, {"loud": "bold red", "strong": "bold"}.get(tone, ""), width)
         case Prose(words):
             return paragraphs(plain_words(words))
-        case Excerpt(text):
-            return text
+        case Excerpt(text, title):
+            return highlighted(text) if title else text
         case Listing(lines):
             return program_listing([(s.label, s.formula.plain, plain_words(s.words)) for s in lines], width)
         case Table():
@@ -295,7 +296,9 @@ def _latex_block(block: Block) -> str:
             return styles.get(tone, "%s").replace("%s", written) + "\n"
         case Prose(words):
             return _latex_words(words) + "\n"
-        case Excerpt(excerpt):
+        case Excerpt(excerpt, title):
+            if title:
+                return ""
             lines = [rf"\texttt{{{latex_escaped(row).replace(' ', '~')}}}" for row in excerpt.split("\n")]
             return "\\\\\n".join(lines) + "\n"
         case Listing(lines):

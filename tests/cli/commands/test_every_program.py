@@ -26,26 +26,25 @@ def printed(run: Any, files: Path, file_for: Any, subtests: pytest.Subtests) -> 
 
 def check_program(run: Any, program: Program, workload: str) -> None:
     name = program.name
-    done = run("show", name)
-    assert (done.status, done.err) == (0, "")
-    assert program.text.rstrip() in done.out, "the text can be copied into a file"
-    assert all(d.source in done.out for d in program.givens)
-    formulas = done.out[done.out.index("In formulas") : done.out.index("What is given")]
-    assert max(map(len, formulas.splitlines())) <= 80
-    assert run("show", name, "--latex").out.startswith("\\begin{aligned}\n")
+    assert run("show", name).err == f"error: '{name}' is a program\n  write: mmopt explain {name}\n"
+    assert run("explain", name, "--formulas").out.startswith("\\begin{aligned}\n")
 
     done = run("explain", name)
     assert (done.status, done.err) == (0, "")
-    assert max(map(len, done.out.splitlines())) <= 80
+    text = program.text.rstrip()
+    assert text in done.out, "the text can be copied into a file"
+    assert max(map(len, done.out.replace(text, "").splitlines())) <= 80
+    assert all(d.source in done.out for d in program.givens)
     assert program.title in " ".join(done.out.split()) and "What is proved" in done.out
 
-    done = run("show", name, "--workload", workload)
-    assert (done.status, done.err) == (0, "") and "Size for" in done.out
+    done = run("explain", name, workload)
+    assert (done.status, done.err) == (0, "") and "With the workload: " in done.out
+    numbers = done.out.split("With the workload: ")[1]
     if program.problem_class != "procedure":  # of which the steps are shown
-        assert f"problem     {name}\n" in done.out and "n = 6" in done.out
+        assert "n = 6" in numbers
     if program.problem_class == "smooth":
         solver = DESCENDED.get(name, "lbfgs")
-        assert f"solver      {solver}\n" in done.out and "cone" not in done.out.split("Size for")[1]
+        assert f"\n{solver} " in numbers and "lacks" not in numbers
 
     done = run("solve", workload, "--program", name, "--dry-run")
     assert (done.status, done.err) == (0, "")

@@ -74,7 +74,9 @@ def test_simulated_release_repeats_and_is_marked(run: Any, files: Path, saved: P
     first, second = run(*arguments, "--out", "a"), run(*arguments, "--out", "b")
     assert first.status == second.status == 0
     assert first.err == f"strategy: from '{saved}' (l2_strategy, gap reached)\n{FACTS}"
-    assert "SIMULATED NOISE: these answers are not private and must not be published" in first.out
+    assert " ".join(first.out.split()).startswith(
+        "not private SIMULATED NOISE: these answers are not private and must not be published query answer"
+    )
     assert "50% interval" in first.out
     assert (files / "a" / ANSWERS_FILE).read_bytes() == (files / "b" / ANSWERS_FILE).read_bytes()
     manifest = json.loads((files / "a" / MANIFEST_FILE).read_text(encoding="utf-8"))
@@ -103,7 +105,7 @@ def test_epsilon_alone_gets_laplace_noise(run: Any, refused: Any, files: Path, s
         assert abs(found[label]["estimate"] - count) < 30 * found[label]["standard_error"]
     shown = " ".join(done.out.split())
     assert "privacy cost epsilon = 1, pure (delta = 0)" in shown
-    assert "discrete Laplace of scale 1 on the strategy's queries" in shown
+    assert "discrete Laplace, of scale 1 on the strategy's queries" in shown
     manifest = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))
     assert manifest["privacy"]["guarantee"] == "pure epsilon"
     assert run("solve", "pure.yaml", "--out", "pure.npz").status == 0
@@ -320,7 +322,7 @@ def test_bad_program_files(refused: Any, files: Path, subtests: pytest.Subtests)
         (files / "bad.program").write_bytes(content)
         for command in (
             ("check", "bad.program"),
-            ("show", "bad.program"),
+            ("explain", "bad.program"),
             ("solve", "total.yaml", "--program", "bad.program"),
         ):
             with subtests.test(message, command=command[0]):

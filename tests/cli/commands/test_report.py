@@ -51,7 +51,7 @@ def test_a_release_unless_its_strategy_is_forged(
     run("release", "total.yaml", "people.csv", "--strategy", saved, "--out", "out", "--simulate", 1)
     done = run("report", "total.yaml", "--release", "out", "--out", "page.html")
     assert (done.status, done.out) == (0, ""), done
-    assert headings(files / "page.html")[:2] == ["What is asked", "The release"]
+    assert headings(files / "page.html")[:2] == ["The release", "What is asked"]
     strategy, manifest = files / "out" / STRATEGY_FILE, files / "out" / MANIFEST_FILE
     before = hashlib.sha256(strategy.read_bytes()).hexdigest()
     dataclasses.replace(mmopt.Solution.load(strategy), objective=1.0).save(strategy)
