@@ -103,12 +103,8 @@ def units_of(instance: Instance) -> "Units | str":
         for d in program.givens
         if d.name in with_units and d.kind != "dim"
     }
-    # Solvers drop what is tiny: of numbers that are far apart the middle is brought near one.
-    logs = {
-        name: float(np.log(size[size > DUST * size.max()]).mean())
-        for name, size in sizes.items()
-        if 0 < size.max(initial=0.0) < np.inf
-    }
+    # Solvers drop what is tiny: numbers far apart, with one among them, stay as they are.
+    logs = {name: _far_from_one(size) for name, size in sizes.items() if 0 < size.max(initial=0.0) < np.inf}
     reads_workload = any(SOURCE_UNITS.get(d.source) for d in program.givens if d.name not in with_units)
     if not reads_workload and max(map(abs, logs.values()), default=0.0) > np.log(FAR):
         given: dict[str, Degree] = {name: {f"@{name}": 1.0} if name in logs else {} for name in with_units}
@@ -117,6 +113,13 @@ def units_of(instance: Instance) -> "Units | str":
     if isinstance(units, Units):
         return units
     return infer_units(program, {name: {f"@{name}": 1.0} for name in with_units}, numbers)
+
+
+def _far_from_one(sizes: Array) -> float:
+    """The logarithm of the middle of numbers; 0 where they are far apart, and one is among them."""
+    logs = np.log(sizes[sizes > DUST * sizes.max()])
+    is_among = logs.max() - logs.min() > 2 * np.log(FAR) and logs.min() < 0 < logs.max()
+    return 0.0 if is_among else float(logs.mean())
 
 
 def scale(instance: Instance) -> tuple[Instance, Scaling]:

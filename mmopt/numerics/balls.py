@@ -215,7 +215,9 @@ def power(a: Ball, b: Ball) -> Ball:
         mid, (below, above) = np.clip(a.mid, 0.0, None) ** exponent, np.clip([low, high], 0.0, None)
         below, above = np.minimum(below**least, below**most), np.maximum(above**least, above**most)
         spread = np.maximum(above - mid, mid - below) + POWER * (mid + above)
-    return rounded(mid, np.where(high >= 0, spread, np.inf))
+    # An exponent that may be whole takes negative bases, too.
+    is_open = (low < 0) & (np.floor(most) >= least) | (high < 0)
+    return rounded(mid, np.where(is_open, np.inf, spread))
 
 
 def _squared(a: Ball) -> Ball:

@@ -417,16 +417,23 @@ def _units_of(p: Any, q: Array, a: Any, b: Array) -> tuple[float, float]:
     """
     of_rows, of_b = abs(a).max(axis=1).toarray().ravel(), np.abs(b)
     rows = (of_rows > DUST * of_rows.max(initial=0.0)) & (of_b > DUST * of_b.max(initial=0.0))
-    of_p, of_q = (float(np.abs(numbers).max(initial=0.0)) for numbers in (p.data, q))
+    of_p, of_q = map(_middle, (p.data, q))
     least = abs(a)
     least.eliminate_zeros()
     least.data = 1.0 / least.data
-    # Of a row of numbers far apart the middle counts.
-    middles = np.sqrt(of_rows[rows] / least.max(axis=1).toarray().ravel()[rows])
-    sizes = of_b[rows] / middles
+    # A row of numbers far apart asks for none: its unknowns are of many sizes, as Clarabel finds itself.
+    is_even = of_rows[rows] * least.max(axis=1).toarray().ravel()[rows] < FAR
+    sizes = np.where(is_even, of_b[rows] / of_rows[rows], 1.0)
     sizes = sizes if rows.any() else np.array([of_q / (of_p or np.inf)])
     unit = _if_far(float(max(sizes.min(), min(1.0, sizes.max()))))
     return unit, _if_far(max(unit * of_q, unit**2 * of_p))
+
+
+def _middle(numbers: Array) -> float:
+    """The middle size, between the largest and the least, of numbers that are not next to zero; 0 for none."""
+    sizes = np.abs(numbers)
+    sizes = sizes[sizes > DUST * sizes.max(initial=0.0)]
+    return float(np.sqrt(sizes.max()) * np.sqrt(sizes.min())) if sizes.size else 0.0
 
 
 def _if_far(size: float) -> float:

@@ -128,3 +128,12 @@ def test_a_point_that_rounding_alone_calls_feasible_is_no_solution() -> None:
     text += "subject to\n    branch: norm([[x], [1]], fro) <= t\n    asymptote: t == x\n"
     with pytest.raises(SolverError, match="was not decided"):
         solve([[1]], Program.parse(text))
+
+
+def test_a_single_feasible_point_without_slope_is_no_contradiction() -> None:
+    """What a point misses there is worth more than any multiplier says: the objective is estimated."""
+    for line in ("log(x) >= x - 1", "exp(x - 1) <= x"):
+        text = f"program t\nchoose\n    x: scalar\nmaximize\n    x\nsubject to\n    l: {line}\n"
+        s = solve([[1]], Program.parse(text))
+        assert s.objective_grade == "estimated" and s.objective <= s.bound
+        assert s.objective == pytest.approx(1.0, rel=GAP)

@@ -314,3 +314,12 @@ def test_no_bound_of_eigenvalues_is_above_one(rng: Rng) -> None:
     huge = exact(np.array([[1e308, 1.7e308], [1.7e308, 1e308]]))
     assert not ball_functions.is_semidefinite(huge)  # the sums of its rows overflow
     assert not ball_functions.is_semidefinite(Ball(np.diag([1.0, 0.0]), np.array([[0.0, 0.1], [0.0, 0.0]])))
+
+
+def test_a_rounded_exponent_that_may_be_whole_takes_negative_bases() -> None:
+    """``a**(1 + 1)``, which is checked as a square, of a base of any sign."""
+    two = balls.add(balls.exact(np.array(1.0)), balls.exact(np.array(1.0)))
+    squared = balls.power(balls.Ball(np.array(-1.0), np.array(2.22)), two)
+    assert float(squared.upper) >= 3.22**2 and two.rad > 0
+    third = balls.Ball(np.array(1 / 3), np.array(1e-17))
+    assert np.isfinite(balls.power(balls.Ball(np.array(1e-17), np.array(1e-16)), third).rad)

@@ -323,6 +323,10 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
         if refuted(objective, limit, program.sense):  # by weak duality, by no more than what the point misses
             before, at_point = objective, Candidate(variables, env, objective, 0.0, 0.0)
             objective = charged(instance, at_point, at, rounded=True).objective
+            # Near a line without slope no multiplier is large enough: what is proved of all points counts.
+            if derived is not None and derived.bound is not None and limit == derived.bound:
+                worse = max if program.sense == "minimize" else min
+                objective = objective if ending.proved else worse(objective, derived.bound)
             if abs(objective - before) > MOST_CHARGED * max(1.0, abs(before)):
                 raise UndecidedError(
                     f"whether '{program.name}' has a feasible point was not decided: the nearest one has an "
