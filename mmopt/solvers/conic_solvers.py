@@ -430,7 +430,7 @@ def _units_of(p: Any, q: Array, a: Any, b: Array) -> tuple[float, float]:
 
 
 def _middle(numbers: Array) -> float:
-    """The middle size, between the largest and the least, of numbers that are not next to zero; 0 for none."""
+    """The middle between the largest and the least size of numbers not next to zero; 0 for none."""
     sizes = np.abs(numbers)
     sizes = sizes[sizes > DUST * sizes.max(initial=0.0)]
     return float(np.sqrt(sizes.max()) * np.sqrt(sizes.min())) if sizes.size else 0.0

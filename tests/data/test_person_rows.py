@@ -1,6 +1,6 @@
 """At most k rows of each person are counted, whoever else is in the table.
 
-Guards answers/private_release.py, counted_rows.py.
+Guards answers/private_release.py, counted_rows.py, and counts.py in its shares of persons.
 """
 
 import sqlite3

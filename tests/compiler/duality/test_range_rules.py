@@ -2,7 +2,7 @@
 
 Points, coefficients and limits are floats from 1e-300 to 1e300; fractions decide what a line says of them.
 
-Guards ranges.py.
+Guards ranges.py, and derived_bound.py in the least objective.
 """
 
 from collections.abc import Mapping
