@@ -187,7 +187,7 @@ OF_THE_COMMAND = {
     "accuracy": {"program", "given", "solver", "tolerance", "time_limit", "threads"},  # solved=
     "budget": {"solver", "tolerance", "time_limit", "threads"},  # solved=
     "compare": {"baseline", "no_baselines", "max_iterations", "threads"},  # baseline_factors; **options
-    "explain": {"solve", "latex", "html"},  # methods of an Explanation
+    "explain": {"solve", "latex", "html", "formulas"},  # methods of an Explanation
     "release": {"solver", "tolerance", "time_limit", "max_iterations", "threads"},  # solved=
     "solve": {"dry_run", "trace"},  # mmopt.explain, mmopt.trace
     "tune": {"noise", "solver", "tolerance", "time_limit"},  # **options

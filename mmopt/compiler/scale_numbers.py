@@ -116,10 +116,10 @@ def units_of(instance: Instance) -> "Units | str":
 
 
 def _far_from_one(sizes: Array) -> float:
-    """The logarithm of the middle of numbers; 0 where they are far apart, and one is among them."""
+    """The logarithm of the largest of numbers; 0 where they are far apart, and one is among them."""
     logs = np.log(sizes[sizes > DUST * sizes.max()])
     is_among = logs.max() - logs.min() > 2 * np.log(FAR) and logs.min() < 0 < logs.max()
-    return 0.0 if is_among else float(logs.mean())
+    return 0.0 if is_among else float(logs.max())
 
 
 def scale(instance: Instance) -> tuple[Instance, Scaling]:

@@ -314,20 +314,22 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     if not clock.interrupted:
         with Clock(options.time_limit - clock.elapsed) as more:
             best.move_inside(more, options.tolerance)
-    if stop == Stop.REACHED:
-        best.settle()
     is_short, solver_point = stop not in (Stop.REACHED, Stop.FINISHED), best.point
     point = best.feasible_or_raise(
         clock, lambda: explain_failure(best.instance, scaled, row.name, final, best.point), solver_is_named
     )
-    if scaled and stop != Stop.REACHED and may_move(instance) and point is best.point:
+    if scaled and may_move(instance) and point is best.point:
         refuse_far_point(instance, point, best.uncharged)
+    is_diagnosed = point is not solver_point
+    if stop == Stop.REACHED:
+        best.settle()
+        point = best.feasible_point or point
     by = f"by the baseline {baseline_name}" if baseline_name else "by a point of a diagnosis"
-    best.stages += [{"stage": "replaced", "name": by}] * (bool(baseline_name) or point is not solver_point)
+    best.stages += [{"stage": "replaced", "name": by}] * (bool(baseline_name) or is_diagnosed)
     remarks = {
         f"the point of {row.name} misses lines; the nearest inside of all found is "
         f"{best.lost:.1e} off its objective": best.lost > options.tolerance,
-        f"{row.name} found no point ({last.raw}): this one comes from a diagnosis": point is not solver_point,
+        f"{row.name} found no point ({last.raw}): this one comes from a diagnosis": is_diagnosed,
         f"no point that {row.name} had by then is better than the baseline {baseline_name}, which this is": (
             bool(baseline_name)
         ),

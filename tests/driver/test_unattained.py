@@ -131,7 +131,7 @@ def test_a_point_that_rounding_alone_calls_feasible_is_no_solution() -> None:
 
 
 def test_a_single_feasible_point_without_slope_is_no_contradiction() -> None:
-    """What a point misses there is worth more than any multiplier says: the objective is estimated."""
+    """Misses there are worth more than any multiplier says: the objective is estimated."""
     for line in ("log(x) >= x - 1", "exp(x - 1) <= x"):
         text = f"program t\nchoose\n    x: scalar\nmaximize\n    x\nsubject to\n    l: {line}\n"
         s = solve([[1]], Program.parse(text))
