@@ -44,7 +44,7 @@ def check_program(run: Any, program: Program, workload: str) -> None:
         assert "n = 6" in numbers
     if program.problem_class == "smooth":
         solver = DESCENDED.get(name, "lbfgs")
-        assert f"\n{solver} " in numbers and "lacks" not in numbers
+        assert f": {solver} " in numbers and "lacks" not in numbers
 
     done = run("solve", workload, "--program", name, "--dry-run")
     assert (done.status, done.err) == (0, "")
