@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,7 +95,7 @@ def python_page() -> str:
     """Every public name of the package, by what it is for."""
     lines = ["Python", "======", "", ".. currentmodule:: mmopt", ""]
     names = [name for name in mmopt.__all__ if name != "__version__"]
-    homes = {name: getattr(mmopt, name).__module__.split(".")[1] for name in names}
+    homes = {name: inspect.unwrap(getattr(mmopt, name)).__module__.split(".")[1] for name in names}
     parts = {
         **PARTS,
         "More": tuple(sorted(set(homes.values()) - {h for part in PARTS.values() for h in part})),
