@@ -85,7 +85,7 @@ def _scales(instance: Instance) -> dict[str, float]:
     return {"queries": queries, "targets": queries**2 / (nuclear(rows @ w.basis) ** 2 / w.n)}
 
 
-# From one: what is passed is scaled where a given's numbers are as far; a part of its largest, as good as 0.
+# A given is scaled where its largest number is as far from one; a smaller part of that counts as 0.
 FAR, DUST = 1e3, 1e-12
 
 

@@ -34,7 +34,7 @@ from mmopt.numerics.balls import BOUNDS
 from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_free, is_kernel, predicted, run
 
 # Part of the objective that is taken off for variables in cones, so that residuals are inside the dual cones.
-# At the largest they are far inside: a small part of that dual moves another one inside, whose residuals miss
+# At the largest share they are far inside. A small part of that dual is added to others, whose residuals miss
 # the cones by a solver's errors.
 FAR_INSIDE = 1e-4
 SHARES = (1e-7, FAR_INSIDE, 1e-9, 1e-5, 0.0)

@@ -95,7 +95,7 @@ class Best:
         if bound is not None and (self.bound is None or improves(self.bound, bound, sense)):
             self.bound, self.multipliers = bound, multipliers
         if self.multipliers is None or (multipliers and self.bound is None):
-            self.multipliers = multipliers  # the last are the most exact
+            self.multipliers = multipliers  # later ones are usually more exact
         self.point = charged(self.instance, best, self.multipliers)
         return repaired
 
@@ -327,8 +327,8 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     by = f"by the baseline {baseline_name}" if baseline_name else "by a point of a diagnosis"
     best.stages += [{"stage": "replaced", "name": by}] * (bool(baseline_name) or is_diagnosed)
     remarks = {
-        f"the point of {row.name} misses lines; the nearest inside of all found is "
-        f"{best.lost:.1e} off its objective": best.lost > options.tolerance,
+        f"the point of {row.name} misses lines: the nearest point found that keeps them costs "
+        f"{best.lost:.1e} of the objective": best.lost > options.tolerance,
         f"{row.name} found no point ({last.raw}): this one comes from a diagnosis": is_diagnosed,
         f"no point that {row.name} had by then is better than the baseline {baseline_name}, which this is": (
             bool(baseline_name)

@@ -38,6 +38,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmopt.compiler import Cone, Lowered
+from mmopt.compiler.scale_numbers import DUST, FAR
 from mmopt.errors import OptionError, SolverError, suggest
 from mmopt.installation_and_files import version_of
 from mmopt.numerics.arrays import Array
@@ -292,7 +293,6 @@ def missing_cones(row: SolverRow, cones: Sequence[Cone]) -> list[str]:
 CLARABEL_RUNS, OTHER_RUNS = (1e-2, 1e-4, 1e-6), (1.0, 1e-2, 1e-4)
 # With fewer rows Clarabel is no slower on one thread, and takes less CPU time. With more it chooses.
 ROWS_OF_ONE_THREAD = 2000
-FAR, DUST = 1e3, 1e-12  # from one: such numbers are brought near it for Clarabel; part of the largest number
 # Iterations of the first stretch of SCS, their growth, and in all
 FIRST_STRETCH, STRETCH_GROWTH, MOST_ITERATIONS = 100, 1.5, 200_000
 # Far below the tolerance asked for: the stretch, not SCS's own test, ends a run.

@@ -632,7 +632,7 @@ def test_a_point_is_moved_towards_the_origin_where_no_solver_gives_one_inside(
             best = np.trace(scipy.linalg.solve_discrete_are(a, b, np.eye(n), np.eye(m)))
             s = solve([[1]], Program.parse(RICCATI), givens={"A": a, "B": b}, solver="clarabel")
             assert best * (1.0 - 10 * GAP) <= s.objective <= best * (1.0 + ROUNDING)
-            is_said = any("the nearest inside of all found is " in w for w in s.warnings)
+            is_said = any("the nearest point found that keeps them costs " in w for w in s.warnings)
             assert is_said or s.objective >= best * (1.0 - 2 * GAP)
 
 

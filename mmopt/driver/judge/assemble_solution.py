@@ -279,7 +279,7 @@ def understates_error(instance: Instance, point: Candidate) -> bool:
     )
 
 
-MOST_CHARGED = 0.1  # of the objective: what misses more than that, by rounding, is no solution
+MOST_CHARGED = 0.1  # of the objective: a point whose hidden misses are worth more is no solution
 MOST_ROWS = 1000  # of a history: a first-order method counts many more iterations
 
 
@@ -323,17 +323,16 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
         if refuted(objective, limit, program.sense):  # by weak duality, by no more than what the point misses
             before, at_point = objective, Candidate(variables, env, objective, 0.0, 0.0)
             objective = charged(instance, at_point, at, rounded=True).objective
-            # Near a line without slope no multiplier is large enough: what is proved of all points counts.
-            if derived is not None and derived.bound is not None and limit == derived.bound:
-                worse = max if program.sense == "minimize" else min
-                objective = objective if ending.proved else worse(objective, derived.bound)
-            if abs(objective - before) > MOST_CHARGED * max(1.0, abs(before)):
-                raise UndecidedError(
-                    f"whether '{program.name}' has a feasible point was not decided: the nearest one has an "
-                    f"objective of {before:.4g}, and what rounding hides of its misses is worth "
-                    f"{abs(objective - before):.2g}",
-                    hint="limit what is chosen, or take units in which the numbers are near 1",
-                )
+            # Near a line without slope no multiplier is large enough: the bound holds at feasible points.
+            if derived is not None and limit is not None and limit == derived.bound and not ending.proved:
+                objective = (max if program.sense == "minimize" else min)(objective, limit)
+                if abs(objective - before) > MOST_CHARGED * max(1.0, abs(before)):
+                    raise UndecidedError(
+                        f"whether '{program.name}' has a feasible point was not decided: the nearest point "
+                        f"found has the objective {before:.4g}, and misses that rounding hides may be worth "
+                        f"{abs(objective - before):.2g}",
+                        hint="limit what is chosen, or take units in which the numbers are near 1",
+                    )
             gap = gap_of(instance.checked, objective, limit)
             is_reached = gap is not None and gap <= float(options.get("tolerance") or 0.0)
             stop = Stop.MISSED if stop == Stop.REACHED and not is_reached else stop

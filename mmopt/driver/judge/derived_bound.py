@@ -185,7 +185,7 @@ class LineBounds:
 
     @property
     def hint(self) -> str:
-        """In words, the variables without an end, or in no cone and huge, and a line that helps; or ""."""
+        """Name variables with an infinite range, or a huge one in no cone, and a line that helps; or ""."""
         huge = [
             name
             for name, span in self.ranges.items()
