@@ -106,6 +106,9 @@ def _fitted(array: Array, dims: int) -> Any:
     return array.ravel()[0] if dims == 0 and array.size == 1 else array
 
 
+HAVE_ONE_ENDING = ("--history", "--trace-page")
+
+
 def check_out(path: Path | None, option: str = "--out", example: str = "solution.npz") -> None:
     """Refuse an output file that could not be written, among them a ``--chart`` that cannot be drawn."""
     if path is None:
@@ -114,6 +117,9 @@ def check_out(path: Path | None, option: str = "--out", example: str = "solution
         raise OptionError(
             f"'{path}' is a folder, {option} names a file", hint=f"for example {path / example}"
         )
+    ending = Path(example).suffix
+    if option in HAVE_ONE_ENDING and path.suffix.lower() not in (ending, ending[:4]):
+        raise OptionError(f"{option} writes a {ending} file, not '{path}'")
     check_parent(path, path.with_name(f".{path.name}.{os.getpid()}.part"))
     if option == "--chart":
         check_chart(path)

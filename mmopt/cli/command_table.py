@@ -311,6 +311,15 @@ COMMANDS: Mapping[str, Command] = {
                 "solvers, repair, judge, with sizes and seconds.",
             ),
         ],
+        trace_page=Annotated[
+            Path | None,
+            typer.Option(
+                "--trace-page",
+                metavar="FILE.html",
+                help="Write this tree as an HTML page, its branches to be opened; an existing file is "
+                "replaced.",
+            ),
+        ],
         as_json=Json,
         verbose=Annotated[
             bool,

@@ -323,9 +323,10 @@ def _certificates(
             neighbours = solution.strategy.neighbours
             others = [f"figures are for neighbours {neighbours}"] * (neighbours != ADD_REMOVE)
             note = "; ".join([*others, *weaker, *solution.warnings])
-            up = solution.sense == "minimize"
-            bound = "no bound" if solution.bound is None else figure(solution.bound, up=not up)
-            figures = (figure(solution.objective, up=up), bound, gap(solution.gap))
+            value, bound, is_least = solution.objective, solution.bound, solution.sense == "minimize"
+            sides = (None, None) if figure(value) == figure(bound) else (is_least, not is_least)
+            least = "no bound" if bound is None else figure(bound, up=sides[1])
+            figures = (figure(value, up=sides[0]), least, gap(solution.gap))
         status = cell(outcome.stop)
         if note:
             notes.setdefault(note, []).append(_name(outcome, outcomes))
@@ -424,7 +425,7 @@ def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
         lines += [
             f"gap: {_gap_words(solutions)}, recomputed from the program file; solvers are not believed. "
             "Objective and bound are proved where no note says otherwise, and shown rounded to the safe "
-            "side.",
+            "side; equal where they agree in six digits.",
             *[
                 "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: "
                 f"no strategy of L2 sensitivity 1 has less than {figure(max(bounds), up=False)}. "

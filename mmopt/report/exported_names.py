@@ -45,7 +45,7 @@ from mmopt.report.solution_recheck_and_history_tables import (
     verification_report,
 )
 from mmopt.report.table_style import in_order, pairs_table, paragraphs
-from mmopt.report.trace_tree import trace, trace_to_failure
+from mmopt.report.trace_tree import Trace, trace, trace_to_failure
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.results import Frame
 
@@ -56,6 +56,7 @@ __all__ = [
     "Frame",
     "Sizes",
     "SolverSize",
+    "Trace",
     "accuracy_by_group",
     "accuracy_by_query",
     "answers_table",

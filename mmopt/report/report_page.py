@@ -19,7 +19,7 @@ from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_group, r
 from mmopt.report.chart_parts import need_matplotlib, picture
 from mmopt.report.displays_frames_and_charts import chart, display
 from mmopt.report.explain import explain
-from mmopt.report.explain.explanation_html_and_mathml import PAGE_STYLE, STYLE, fragment
+from mmopt.report.explain.explanation_html_and_mathml import STYLE, fragment, page
 from mmopt.report.explain.explanation_sections import DocumentSection, arranged
 from mmopt.report.solution_recheck_and_history_tables import solution_rows, solved_workload
 from mmopt.request import WorkloadLike
@@ -106,17 +106,12 @@ def write_page(contents: Contents, path: str | Path | None) -> str:
     ResultError : the solution is one of another workload; the file cannot be written.
     """
     need_matplotlib()
-    title = escape(contents.title)
-    parts = [
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>{PAGE_STYLE}{STYLE}{CHARTS_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>",
-    ]
+    parts = [f"<h1>{escape(contents.title)}</h1>"]
     for heading, pieces in _sections(contents):
         if shown := "\n".join(filter(None, pieces)):
             head = f"<h2>{escape(heading)}</h2>\n" if heading else ""
             parts.append(f"<section>\n{head}{shown}\n</section>")
-    text = "\n".join([*parts, "</body>\n</html>\n"])
+    text = page(contents.title, "\n".join(parts), STYLE + CHARTS_STYLE) + "\n"
     if path is not None:
         write_whole(Path(path), text.encode())
     return text

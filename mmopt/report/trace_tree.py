@@ -27,6 +27,7 @@ from mmopt.numerics.component_arrays import Level, as_value, each_array
 from mmopt.proof.recheck import Recheck
 from mmopt.report.explain import explain
 from mmopt.report.explain.explained_facts import QUADRATIC, Facts, NodeFacts, formula_of, plain_data
+from mmopt.report.explain.explanation_html_and_mathml import article, page
 from mmopt.report.explain.explanation_text_and_latex import captured
 from mmopt.report.solution_recheck_and_history_tables import history_text
 from mmopt.report.table_style import bold, few, figure
@@ -80,8 +81,21 @@ class Trace:
     def __str__(self) -> str:
         return captured([self], 100)
 
+    def html(self) -> str:
+        """A whole HTML page, its branches to be opened and closed: no scripts, nothing from elsewhere."""
+        return page(self.name, self._repr_html_())
+
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return article(['<ul class="tree">', self._item(2), "</ul>"])
+
+    def _item(self, opened: int) -> str:
+        """An HTML list item with the nodes below it; so many levels are open."""
+        took = "" if self.seconds is None else f' <span class="affine">{self.seconds:.3f} s</span>'
+        line = f"<b>{escape(self.name)}</b>{took} <span>{escape(self.words)}</span>"
+        inside = "".join(node._item(opened - 1) for node in self.nodes)
+        is_open = " open" * (opened > 0)
+        below = f"<details{is_open}><summary>{line}</summary><ul>{inside}</ul></details>"
+        return f"<li>{below if inside else line}</li>"
 
 
 def trace(solution: Solution, workload: "WorkloadLike | None" = None) -> Trace:

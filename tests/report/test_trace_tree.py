@@ -227,7 +227,14 @@ def test_a_bound_off_the_lines_is_a_node_and_files_keep_the_way(tmp_path: Path) 
     adds_up(tree)
     again = Solution.load(s.save(tmp_path / "s.npz"))
     assert str(trace(again, w)) == str(tree)
-    assert tree._repr_html_() == f"<pre>{html.escape(str(tree))}</pre>"
+    page = tree.html()
+    assert [page.count(tag) for tag in ("<ul", "</ul>", "<li", "<script", "src=")] == [
+        *[1 + sum(bool(node.nodes) for node in each(tree))] * 2,
+        len(list(each(tree))),
+        *(0, 0),
+    ]
+    assert all(html.escape(text) in page for node in each(tree) for text in (node.name, node.words))
+    assert "<b>a&lt;b</b>" in Trace("a<b").html()
     assert json.loads(json.dumps(tree.summary(), allow_nan=False))["name"] == "own"
     with pytest.raises(mmopt.ResultError):
         trace(s, PREFIX)

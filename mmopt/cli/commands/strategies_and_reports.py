@@ -42,6 +42,7 @@ from mmopt.privacy.noise import noise_for
 from mmopt.proof import certify as certify_strategy, program_for, verify as verify_solution
 from mmopt.report import (
     Contents,
+    Trace,
     baseline_costs,
     baselines_table,
     history_frame,
@@ -85,16 +86,18 @@ def solve(
     history: Path | None,
     chart: Path | None,
     trace: bool,
+    trace_page: Path | None,
     as_json: bool,
     verbose: bool,
     **options: Any,
 ) -> None:
     """Print the best strategy, with its proof; write it, and how it was reached, where files are named."""
-    _check_files(out, history, chart, dry_run=dry_run)
+    _check_files(out, history, chart, trace_page, dry_run=dry_run)
     for option, is_wanted in (("--start", start is not None), ("--trace", trace)):
         if dry_run and is_wanted:
             raise OptionError(f"--dry-run solves nothing, so {option} has no effect")
-    is_kept = verbose or trace or history is not None or chart is not None
+    is_traced = trace or trace_page is not None
+    is_kept = verbose or is_traced or history is not None or chart is not None
     options = options_for(verbose=verbose, history=is_kept, **options)
     options |= {"reduce": not no_reduce, "start": start, "derive": derive}
     solution, plan = None, None
@@ -114,18 +117,21 @@ def solve(
             solution = run_solve(request.workload, parsed, solver, givens, options)
             plan = plan_of(solution, request)
     except Error as error:
-        if trace:
+        if is_traced:
             way = trace_to_failure(**read, error=error)
             nothing = {"program": way.name, "status": None, "problem": error.message}
-            answer(as_json, nothing | {"trace": way.summary()}, [way])
+            if trace:
+                answer(as_json, nothing | {"trace": way.summary()}, [way])
+            _write_trace(way, trace_page)
         raise
     note_request(request)
     interrupted = solution.status.is_interrupted
     if interrupted:
         note("interrupted: this is the best certified point so far")
-    tree = traced(solution, request.workload) if trace else None
-    tables = _tables(solution, request.workload, plan, verbose) if tree is None else [tree]
-    _answer(as_json, solution, plan, tables, out, {} if tree is None else {"trace": tree.summary()})
+    tree = traced(solution, request.workload) if is_traced else None
+    tables = [tree] if trace else _tables(solution, request.workload, plan, verbose)
+    _answer(as_json, solution, plan, tables, out, {"trace": tree.summary()} if tree and trace else {})
+    _write_trace(tree, trace_page)
     _write_history(solution, history, chart, Path(request.path).name)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -146,6 +152,13 @@ def _answer(
         note(f"saved: {solution.save(out)}")
 
 
+def _write_trace(tree: Trace | None, path: Path | None) -> None:
+    """Write the tree as an HTML page where a file is named."""
+    if tree is not None and path is not None:
+        write_whole(path, f"{tree.html()}\n".encode())
+        note(f"trace: {path}")
+
+
 def _at_privacy(
     request: Request, solver: str | None, options: Mapping[str, Any]
 ) -> tuple[Solution | None, Plan | None]:
@@ -162,18 +175,19 @@ def _at_privacy(
     return planned.solution, planned.plan
 
 
-def _check_files(out: Path | None, history: Path | None, chart: Path | None, *, dry_run: bool) -> None:
+def _check_files(
+    out: Path | None, history: Path | None, chart: Path | None, trace_page: Path | None, *, dry_run: bool
+) -> None:
     """Refuse files that could not be written, before any work."""
     for path, option, example in (
         (out, "--out", "solution.npz"),
         (history, "--history", "iterations.csv"),
         (chart, "--chart", "gap.svg"),
+        (trace_page, "--trace-page", "trace.html"),
     ):
         if dry_run and path is not None:
             raise OptionError(f"--dry-run solves nothing, so there is nothing to write with {option}")
         check_out(path, option, example)
-    if history is not None and history.suffix.lower() != ".csv":
-        raise OptionError(f"iterations are written to a .csv file, not to '{history}'")
 
 
 def _write_history(solution: Solution, history: Path | None, chart: Path | None, workload: str) -> None:

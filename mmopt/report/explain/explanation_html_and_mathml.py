@@ -368,11 +368,18 @@ PAGE_STYLE = (
 
 def as_html(facts: Facts) -> str:
     """The whole HTML page."""
-    title = escape(facts.title or facts.name)
+    return page(facts.title or facts.name, as_fragment(facts))
+
+
+def page(title: str, body: str, style: str = "") -> str:
+    """A whole HTML page: it loads and runs nothing.
+
+    title : taken literally. body : HTML. style : CSS beside that of every page.
+    """
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{PAGE_STYLE}</style>\n</head>\n<body>\n{as_fragment(facts)}\n</body>\n</html>"
+        f"<title>{escape(title)}</title>\n<style>{PAGE_STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>"
     )
 
 
@@ -382,15 +389,15 @@ def as_fragment(facts: Facts) -> str:
     for section in arranged(facts):
         heading = f"<h{section.level}>{escape(section.title)}</h{section.level}>"
         parts += ["<section>", heading, *map(_block, section.blocks), "</section>"]
-    return _article(parts)
+    return article(parts)
 
 
 def fragment(blocks: Iterable[Block], *, is_styled: bool = True) -> str:
     """Blocks one below the other; with their style for notebooks."""
-    return _article(map(_block, blocks), is_styled)
+    return article(map(_block, blocks), is_styled)
 
 
-def _article(parts: Iterable[str], is_styled: bool = True) -> str:
+def article(parts: Iterable[str], is_styled: bool = True) -> str:
     """HTML elements inside the element that ``STYLE`` is for."""
     style = [f"<style>{STYLE}</style>"] * is_styled
     return "\n".join([*style, '<article class="mmopt-explain">', *parts, "</article>"])

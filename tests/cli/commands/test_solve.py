@@ -183,6 +183,9 @@ def test_a_trace_in_place_of_the_tables_and_beside_the_figures(run: Any, files: 
     assert "─ judge" in done.out and re.search(r"─ kernel +\S+ s  nuclear ", done.out)
     found = json.loads(run("solve", files / "total.yaml", "--trace", "--json").out)
     assert found["trace"]["name"] == found["program"] and "objective" in found
+    done = run("solve", files / "total.yaml", "--trace-page", files / "t.html")
+    page = (files / "t.html").read_text(encoding="utf-8")
+    assert done.out.startswith("program ") and "<b>judge</b>" in page
 
 
 def test_a_trace_without_a_solution_ends_in_the_error(
