@@ -48,6 +48,13 @@ def _beginning(start: str, names: Iterable[str]) -> list[str]:
 
 
 WorkloadFile = Annotated[Path, typer.Argument(metavar="WORKLOAD", help="Workload file (YAML).")]
+WorkloadOrNone = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[WORKLOAD]",
+        help="Workload file (YAML); none for a program without a workload's data.",
+    ),
+]
 DataFile = Annotated[
     str,
     typer.Argument(

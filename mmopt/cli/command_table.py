@@ -36,6 +36,7 @@ from mmopt.cli.command_options import (
     Tolerance,
     Verbose,
     WorkloadFile,
+    WorkloadOrNone,
     baseline_words,
     listed,
     program_words,
@@ -253,13 +254,7 @@ COMMANDS: Mapping[str, Command] = {
         At the file's privacy, where it has one: by default the strategy of least predicted error, of both
         noises. Ctrl-C ends the solve and gives the best certified point so far.
         """,
-        workload=Annotated[
-            Path | None,
-            typer.Argument(
-                metavar="[WORKLOAD]",
-                help="Workload file (YAML); none for a program without a workload's data.",
-            ),
-        ],
+        workload=WorkloadOrNone,
         program=ProgramName,
         given=Given,
         solver=SolverName,
@@ -425,7 +420,7 @@ COMMANDS: Mapping[str, Command] = {
         solution=Annotated[
             Path, typer.Argument(metavar="SOLUTION", help="Saved by --out or Solution.save (.npz).")
         ],
-        workload=WorkloadFile,
+        workload=WorkloadOrNone,
         program=Annotated[
             str | None,
             typer.Option(

@@ -89,7 +89,7 @@ def solve(
     workload : the queries: a Workload, a Request, the path of a workload file or its dictionary, or a
         matrix as ``Workload.from_matrix`` takes it (array, lists, scipy sparse, data frame). The privacy of
         a file is not used: ``accuracy``, ``budget`` and ``release`` choose the program by it. None for a
-        program that needs no workload; then ``[[1]]`` is its workload, also for ``verify``.
+        program that needs no workload; then ``[[1]]`` is its workload.
     program : a shipped name, a path, or a parsed Program; by default ``fitness_for_use`` when every
         query has a target, else ``l2_strategy``.
     solver : a kernel, a conic solver, another that cvxpy finds installed, or your own: a function, also as

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance
+from mmopt.driver.accepted_options_and_inputs import workload_for
 from mmopt.driver.judge.assemble_solution import combine_factors
 from mmopt.driver.solve_and_tune import solve_closed, solve_procedure
 from mmopt.driver.task_and_plan import SolvePlan, Task, plan_in_factors
@@ -17,7 +18,7 @@ from mmopt.language import Checked, Program, program_names
 from mmopt.numerics.component_arrays import Kronecker
 from mmopt.numerics.linear_algebra import blas_threads
 from mmopt.proof.recheck import CheckRows, Recheck, feasible_or_not, recheck_template, same_arrays
-from mmopt.request import WorkloadLike, as_workload
+from mmopt.request import WorkloadLike
 from mmopt.results import Check, Solution, Verification, shown
 from mmopt.workloads import Workload
 
@@ -105,7 +106,7 @@ UNCHECKED = (
 
 def verify(
     solution: Solution | str | Path,
-    workload: "WorkloadLike",
+    workload: "WorkloadLike | None" = None,
     program: str | Path | Program | None = None,
 ) -> Verification:
     """Recompute every claim of a solution, trusting nothing in it.
@@ -120,7 +121,7 @@ def verify(
     Parameters
     ----------
     solution : a Solution, a template's strategy in factors, or the path of a saved one.
-    workload : the queries that it was solved for, as for ``solve``.
+    workload : the queries that it was solved for, as for ``solve``; None where the program needs none.
     program : the program to compare with, in place of the shipped one of the same name: name, path or parsed.
         Without it a program that is not shipped cannot be told from a changed one.
 
@@ -131,7 +132,6 @@ def verify(
     OptionError, ProgramError : ``solution`` is no solution; ``program`` is unknown, cannot be read, or is
         given for a strategy in factors.
     """
-    workload = as_workload(workload)
     if isinstance(solution, str | Path):
         solution = Solution.load(solution)
     if not isinstance(solution, Solution):
@@ -139,6 +139,8 @@ def verify(
             f"a {type(solution).__name__} is no solution, expected what solve returned, or its file",
             hint="the solution stands first: verify(solution, workload)",
         )
+    saved = Program.parse(solution.program_text) if workload is None and solution.program_text else None
+    workload = workload_for(workload, saved)
     expected = Program.load(program) if isinstance(program, str | Path) else program
     with np.errstate(all="ignore"):  # NaN and infinity show in the results
         rows = (recheck_template if solution.template else _checks)(solution, workload, expected)

@@ -152,7 +152,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
         f"a Workload {NO_PROGRAM}\n{ORDERS}",
     ),
     (
-        lambda: mmopt.verify(W, mmopt.solve(W)),  # type: ignore[arg-type]
+        lambda: mmopt.verify(s := mmopt.solve(W), s),  # type: ignore[arg-type]
         "a Solution is no Workload\n"
         "  pass the workload that was solved: a solution knows it by its hash only",
     ),
@@ -208,7 +208,7 @@ def test_a_program_that_asks_nothing_of_a_workload_needs_none() -> None:
     program = Program.parse("program own\nchoose\n    x: vector[2]\nminimize\n    norm(x - ones(2))**2 + 1\n")
     solution = mmopt.solve(program=program)
     assert solution.objective == pytest.approx(1.0)
-    assert mmopt.verify(solution, [[1]]).holds
+    assert mmopt.verify(solution, [[1]]).holds and mmopt.verify(solution).holds
     for found in (mmopt.solve(None, program), mmopt.certify(program=program, point=solution.variables)):
         assert found.workload_hash == solution.workload_hash
     assert mmopt.export(None, program).content == mmopt.export([[1]], program).content

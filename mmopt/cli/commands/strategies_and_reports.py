@@ -456,9 +456,10 @@ def certify(
     _answer(as_json, solution, plan, [pairs_table(solution_rows(solution, plan))], out)
 
 
-def verify(*, solution: Path, workload: Path, program: str | None, as_json: bool) -> None:
+def verify(*, solution: Path, workload: Path | None, program: str | None, as_json: bool) -> None:
     """Print what of a saved solution holds; exit with ``REFUTED`` where something does not."""
-    verification = verify_solution(solution, read_request(workload).workload, program)
+    queries = None if workload is None else read_request(workload).workload
+    verification = verify_solution(solution, queries, program)
     answer(as_json, verification.summary(), [verification_report(verification)])
     if not verification.holds:
         raise typer.Exit(REFUTED)
