@@ -342,9 +342,11 @@ def _read(
         if is_rank(c):  # the same in every scale
             continue
         if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
-            # A multiplier of block (i, i) is one of an inequality between entries of that block.
-            for i, end in enumerate(_psd_block(left, eq)):
-                constraints[f"{c.name}[{i}, {i}]"] = _times(end, 2.0)
+            # A multiplier of block (i, i) is one of an inequality between entries of that block. The whole
+            # has one scale only where there is one block.
+            ends = [_times(end, 2.0) for end in _psd_block(left, eq)]
+            constraints |= {f"{c.name}[{i}, {i}]": end for i, end in enumerate(ends)}
+            constraints |= {c.name: end for end in ends if len(ends) == 1}
             continue
         constraints[c.name] = _degree(left, eq)
         eq.equal(constraints[c.name], _degree(right, eq))

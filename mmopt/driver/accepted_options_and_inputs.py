@@ -216,14 +216,18 @@ def workload_for(value: WorkloadLike | None, program: str | Path | Program | Non
         )
     program = as_program(program)
     parsed = program if isinstance(program, Program) else Program.load(program)
-    needs = [f"'{d.name}' is {d.source}" for d in parsed.givens if d.source]
-    if parsed.meaning.kind != "none" or needs:
+    if why := why_workload(parsed):
         raise WorkloadError(
-            f"'{parsed.name}' is solved for a workload, and none is given: "
-            f"{', '.join(needs) or 'its solution is a strategy'}",
+            f"'{parsed.name}' is solved for a workload, and none is given: {why}",
             hint="the workload stands first: solve(workload, program), or mmopt solve WORKLOAD --program …",
         )
     return Workload.from_matrix([[1.0]])
+
+
+def why_workload(program: Program) -> str:
+    """Why a program needs a workload, in words; "" where it needs none."""
+    needs = [f"'{d.name}' is {d.source}" for d in program.givens if d.source]
+    return ", ".join(needs) or "its solution is a strategy" * (program.meaning.kind != "none")
 
 
 def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: Workload) -> dict[str, Any]:

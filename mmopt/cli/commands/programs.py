@@ -151,15 +151,11 @@ def explain(
     check_out(out)
     if solve and solution is not None:
         raise OptionError("--solve and --solution both name a solution", hint="keep one of them")
-    if workload is None and (solve or given):
-        option = "--solve" if solve else "--given"
-        raise OptionError(
-            f"{option} needs a workload", hint=f"write: mmopt explain {program} WORKLOAD {option}"
-        )
-    if formulas and (workload or solution):
+    if formulas and (workload or given or solve or solution):
         raise OptionError("--formulas are of a program alone", hint="leave workload and solution out")
     parsed = Program.load(program)
-    queries = None if workload is None else read_request(workload).workload
+    is_filled = bool(workload or solve or given)
+    queries = read_request(workload, program=program).workload if is_filled else None
     givens = {} if queries is None else read_givens(given, parsed, queries)
     solved = Solution.load(solution) if solution is not None else None
     if solve and queries is not None:
@@ -179,17 +175,14 @@ def explain(
                 as_json=as_json,
             )
             raise
-    explanation = explained(parsed, queries, givens, solved)
-    if out is None and form == "text":
-        put(*renderables(explanation, console().width))  # with the colours and the width of the screen
-        return
-    match form:
-        case "json":
-            text = json_text(explanation.summary())
-        case "formulas":
-            text = typeset_latex(parsed)
-        case _:
-            text = getattr(explanation, form)()
+    if formulas:
+        text = typeset_latex(parsed)
+    else:
+        explanation = explained(parsed, queries, givens, solved)
+        if out is None and form == "text":
+            put(*renderables(explanation, console().width))  # with the colours and the width of the screen
+            return
+        text = json_text(explanation.summary()) if form == "json" else getattr(explanation, form)()
     if out is None:
         say(text)
     else:

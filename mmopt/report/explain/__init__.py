@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.driver.accepted_options_and_inputs import as_program, named_givens
+from mmopt.driver.accepted_options_and_inputs import as_program, named_givens, why_workload, workload_for
 from mmopt.driver.task_and_plan import SolvePlan, plan_instance, plan_solve
 from mmopt.errors import ResultError
 from mmopt.language import Program, evaluate
@@ -92,9 +92,10 @@ def explain(
     ----------
     program : a shipped name, a path, or a parsed Program. Its names and shapes have to fit; a line that
         is not convex is shown with the node that is to blame.
-    workload : as for ``solve``; it fills the givens in, and adds sizes, cones and forecasts.
+    workload : as for ``solve``; it fills the givens in, and adds sizes, cones and forecasts. A program that
+        asks nothing of a workload has these without one, where all that it is given is passed.
     givens : arrays by name, for givens without a source or in place of one; a baseline's name for its rows.
-    solution : a solution of this program; it adds multipliers and slack (slack with a workload only).
+    solution : a solution of this program; it adds multipliers, and slack where sizes are known.
 
     Raises
     ------
@@ -106,8 +107,11 @@ def explain(
     parsed = program if isinstance(program, Program) else Program.load(program)
     queries = None if workload is None else as_workload(workload)
     surveyed = survey(parsed)
+    is_alone = queries is None and not why_workload(parsed) and bool(solution or not parsed.givens)
+    if is_alone or (queries is None and givens):
+        queries = workload_for(None, parsed)
     if solution is not None:
-        _belongs(solution, parsed, queries)
+        _belongs(solution, parsed, None if workload is None else queries)
         givens = {**solution.givens, **(givens or {})}
     plan = None if queries is None else _planned(surveyed, queries, givens, solution)
     return _explained(surveyed, plan, solution)

@@ -15,9 +15,10 @@ import numpy as np
 from mmopt.compiler import Cone, Instance, lower, scale
 from mmopt.compiler.lines_and_cones import cones_of_atoms, count_entries, curved_nodes, implied_psd, line
 from mmopt.compiler.scale_numbers import units_of
+from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.task_and_plan import SolvePlan
 from mmopt.errors import counted
-from mmopt.language import Checked, evaluate
+from mmopt.language import Checked, Program, evaluate
 from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.check.curvature_survey import Survey
 from mmopt.language.check.infer_types import Scope, infer
@@ -447,19 +448,38 @@ MOST_SIZED = 300  # rows of a line whose terms are added up; of more the sides a
 
 def solved_facts(checked: Checked, solution: Solution, instance: Instance | None) -> SolvedFacts:
     """Figures and constraints; without the instance slack and labels are unknown."""
-    lines = tuple(_line(checked, c, solution, instance) for c in checked.program.constraints)
-    moves = "falls" if checked.program.sense == "minimize" else "rises"
-    return SolvedFacts(tuple(solution.rows()), lines, moves)
+    # Of a matrix inequality in several blocks a bound from the lines alone keeps one.
+    kept = {**Derived(None, saved=solution.derived_from).multipliers, **solution.multipliers}
+    lines = tuple(
+        _line(checked, c, kept.get(c.name), solution, instance) for c in checked.program.constraints
+    )
+    is_price = checked.program.problem_class == "convex" and any(line.multipliers for line in lines)
+    return SolvedFacts(tuple(solution.rows()), lines, _legend(checked.program, lines) if is_price else "")
 
 
-def _line(checked: Checked, c: Constraint, solution: Solution, instance: Instance | None) -> SolvedLine:
+def _legend(program: Program, lines: Sequence[SolvedLine]) -> str:
+    """The meaning of the multipliers of a convex program, in words: a subgradient of its optimum."""
+    kinds = {c.relation.op for c in program.constraints}
+    moves = "falls" if program.sense == "minimize" else "rises"
+    also = "; of an equation: let its right side grow by t" * ("==" in kinds)
+    also += "; of a matrix inequality: take t times the identity, and the sum" * bool(kinds & {"<<", ">>"})
+    return (
+        f"A multiplier is a price. Relax a row by t{f' ({also[2:]})' if also else ''}: the optimum {moves} by at "
+        "most t times the multiplier, and for small t by about that, unless other multipliers would also do. "
+        "A row whose multiplier is zero could be left out."
+        + " A row that is not tight has the multiplier zero." * any(line.tight is not None for line in lines)
+        + " All this is up to the solver's accuracy."
+    )
+
+
+def _line(
+    checked: Checked, c: Constraint, multiplier: Any, solution: Solution, instance: Instance | None
+) -> SolvedLine:
     """A constraint at the solution: its tight rows, and its largest multipliers with their labels."""
     count, tight, words, terms = (None, None, "", None) if instance is None else _slack(c, solution, instance)
     is_matrix = c.relation.op in (">>", "<<")
-    multiplier = solution.multipliers.get(c.name)
     if multiplier is None:
-        missing = "of a matrix inequality" if is_matrix else "kept"
-        words = "; ".join(filter(None, [words, f"no multiplier {missing}"]))
+        words = "; ".join(filter(None, [words, "no multiplier kept"]))
     elif isinstance(multiplier, Kronecker):
         words = "its multipliers are the Kronecker product of those of the factors"
     if multiplier is None or isinstance(multiplier, Kronecker):

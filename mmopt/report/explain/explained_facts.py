@@ -190,11 +190,11 @@ class SolvedLine:
 
 @dataclass(frozen=True)
 class SolvedFacts:
-    """Figures of a solution, its constraints; ``moves``: the optimum falls or rises when one is relaxed."""
+    """Figures of a solution, its constraints; ``legend``: what multipliers mean, "" where they prove nothing."""
 
     rows: tuple[tuple[str, str], ...]
     lines: tuple[SolvedLine, ...]
-    moves: str
+    legend: str
 
 
 @dataclass(frozen=True)

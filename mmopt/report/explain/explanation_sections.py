@@ -161,13 +161,14 @@ def _fits(node: NodeFacts, wanted: str) -> bool:
 def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
     """The sections of a compiled program: its givens, reductions, units, cones and solvers."""
     dims = ", ".join(f"{name} = {size:,}" for name, size in c.dims)
+    sizes = [Paragraph((f"Dimensions: {dims}.",))] * bool(dims)
     givens = _table(
         ("given", "from", "shape", "figures", "entries"),
         (((g.name,), g.origin, g.shape, g.figures, (g.preview,) if g.preview else "") for g in c.givens),
     )
     yield DocumentSection(
-        f"With the workload: {c.workload}",
-        (Paragraph((f"Dimensions: {dims}.",)), *[givens] * bool(c.givens)),
+        f"With the workload: {c.workload}" if c.counts else "With its numbers",
+        (*sizes, *[givens] * bool(c.givens)),
         level,
     )
     if c.reductions:
@@ -257,10 +258,5 @@ def _solved(solved: SolvedFacts) -> Iterator[Block]:
     )
     numbers = ("tight", "sum", "zero")
     yield _table(("constraint", *numbers, "largest multipliers"), rows, numbers)
-    yield Paragraph(
-        (
-            f"A multiplier says how fast the optimum {solved.moves} when its row is relaxed, and of an "
-            "equation when its right side grows; where it is zero the row could be left out, where the row "
-            "is not tight it is zero, up to what the solver left.",
-        )
-    )
+    if solved.legend:
+        yield Paragraph((solved.legend,))

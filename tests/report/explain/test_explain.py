@@ -476,7 +476,7 @@ def test_multipliers_without_a_workload(solutions: dict[str, Solution]) -> None:
     solved = explain("l2_strategy_lmi", solution=solutions["l2_strategy_lmi"]).solved
     assert solved is not None
     lmi, sensitivity = solved.lines
-    assert (lmi.tight, lmi.multipliers, lmi.words) == (None, 0, "no multiplier of a matrix inequality")
+    assert (lmi.tight, lmi.multipliers, lmi.words) == (None, 0, "no multiplier kept")
     assert sensitivity.multipliers == 8 and sensitivity.largest[0][0].isdigit()
 
 
@@ -575,7 +575,44 @@ def test_what_a_relaxed_row_does_to_the_optimum() -> None:
         text = f"program own\nchoose\n    x: vector[2] >= 0\n{sense} sum(x)\nsubject to\n    c: sum(x) <= 1\n"
         program = Program.parse(text)
         words = " ".join(explain(program, [[1]], solution=mmopt.solve(program=program)).text().split())
-        assert f"how fast the optimum {moves} when its row is relaxed" in words
+        assert f"Relax a row by t: the optimum {moves} by at most t times the multiplier" in words
+        assert "left out. A row that is not tight has the multiplier zero. All this" in words
+
+
+def test_what_a_relaxed_row_does_where_several_multipliers_prove_the_optimum() -> None:
+    """At a degenerate vertex a multiplier is no rate, but t times it is still the most that a row gains."""
+    text = (
+        "program own\nparameter\n    t = 0\nchoose\n    x: vector[2] >= 0\nmaximize 3 * x[0] + 2 * x[1]\n"
+        "subject to\n    a: x[0] + x[1] <= 4 + t\n    b: x[0] + 3 * x[1] <= 6\n    c: x[0] <= 3\n"
+    )
+    at, relaxed = (mmopt.solve(program=Program.parse(text), givens={"t": t}) for t in (0.0, 0.5))
+    (line,) = (s for s in explained_lines(Program.parse(text), at) if s.name == "a")
+    assert relaxed.objective - at.objective < 1e-6 < 0.1 < line.total
+
+
+def test_every_line_of_a_matrix_has_its_multiplier() -> None:
+    """In one block, in several, or in none; scaled by a given that is far from one, and without scales."""
+    for size in (1.0, 1e5):
+        shown = []
+        for floor in ("[[P - A]] >> 0", "P - A >> 0", "[[P - A, zeros(2, 1)], [zeros(1, 2), 1]] >> 0"):
+            text = (
+                f"program own\ngiven\n    A: symmetric[2, 2]\nchoose\n    P: psd[2, 2]\n"
+                f"minimize trace(P)\nsubject to\n    floor: {floor}\n"
+            )
+            program = Program.parse(text)
+            solved = mmopt.solve(program=program, givens={"A": size * np.diag([1.0, 2.0])})
+            (line,) = explained_lines(program, solved)
+            shown.append(line.largest[:2])
+            assert "no multiplier" not in line.words
+        for largest in shown:
+            assert [value for _, value in largest] == pytest.approx([1.0, 1.0], rel=1e-5)
+
+
+def explained_lines(program: Program, solution: Solution) -> tuple[SolvedLine, ...]:
+    """The lines of a program without a workload, at its solution."""
+    solved = explain(program, solution=solution).solved
+    assert solved is not None
+    return solved.lines
 
 
 def solved_line(text: str, givens: dict[str, object], name: str) -> SolvedLine:
