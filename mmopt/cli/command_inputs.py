@@ -20,14 +20,16 @@ from mmopt.workloads import Workload
 from mmopt.workloads.arrays_and_frames import SPARSE, SUFFIXES, read_array
 
 
-def read_request(path: str | Path | None, table: str | None = None, *, program: str | None = None) -> Request:
+def read_request(
+    path: str | Path | None, table: str | None = None, *, programs: Sequence[str | None] = ()
+) -> Request:
     """The request in a workload file, about the ``table`` of a database where --table names one.
 
-    Without a file that of a ``program`` which needs no workload. OptionError for a table or a program in the
+    Without a file that of ``programs`` which need no workload. OptionError for a table or a program in the
     file's place, without showing a line of it.
     """
     if path is None:
-        return Request(alone := workload_for(None, program), None, None, "no workload", alone.hash)
+        return Request(alone := workload_for(None, *programs), None, None, "no workload", alone.hash)
     if Path(path).suffix == ".program":
         raise OptionError(
             f"'{path}' is a program, and a workload file (.yaml) is expected",

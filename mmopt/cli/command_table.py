@@ -111,7 +111,7 @@ COMMANDS: Mapping[str, Command] = {
             typer.Option(metavar="FILE.npz", help="A saved solution: its multipliers and tight constraints."),
         ],
         solve=Annotated[
-            bool, typer.Option("--solve", help="Solve for the workload first, and explain the solution too.")
+            bool, typer.Option("--solve", help="Solve it first, and explain the solution too.")
         ],
         latex=Annotated[bool, typer.Option("--latex", help="A LaTeX document.")],
         formulas=Annotated[
@@ -442,7 +442,7 @@ COMMANDS: Mapping[str, Command] = {
         at unit noise. Every program with every solver at every tolerance, each in a process of its own.
         What cannot be solved is listed with the reason. Ctrl-C ends the comparison with what there is.
         """,
-        workload=WorkloadFile,
+        workload=WorkloadOrNone,
         programs=Annotated[
             str | None,
             typer.Option(

@@ -16,13 +16,17 @@ from mmopt.comparison.isolated_tasks import Isolated, Outcome, limit_in_bytes
 from mmopt.comparison.predicted_errors import Stated
 from mmopt.comparison.worker import Solving
 from mmopt.display_base_classes import Charted, Tabular
-from mmopt.driver.accepted_options_and_inputs import READ_BY_CLASS as READERS, is_solved_by
+from mmopt.driver.accepted_options_and_inputs import (
+    READ_BY_CLASS as READERS,
+    is_solved_by,
+    workload_for,
+)
 from mmopt.driver.task_and_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, check, program_names
 from mmopt.privacy.epsilon_delta_rho import Privacy, PrivacyLike
 from mmopt.reasons_to_stop import Stop
-from mmopt.request import WorkloadLike, as_workload
+from mmopt.request import WorkloadLike
 from mmopt.solvers import CONIC, KERNELS, LBFGS, SOLVERS, Options, SolverLike, solver_name
 from mmopt.solvers.conic_solvers import installed_others
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
@@ -108,7 +112,7 @@ class Combination:
 
 
 def compare(
-    workload: "WorkloadLike",
+    workload: "WorkloadLike | None",
     programs: Sequence[str | Path | Program] | None = None,
     solvers: Sequence[SolverLike] | None = None,
     tolerance: float | Sequence[float | None] | None = None,
@@ -131,7 +135,7 @@ def compare(
 
     Parameters
     ----------
-    workload : as for ``solve``.
+    workload : as for ``solve``; None where the programs ask nothing of one.
     programs : names, paths or Programs; by default all that are shipped, except for formulations of the same
         problem, programs for other neighbours (persons with several rows) or without a strategy, and
         searches that are predicted to take more than a third of the time limit. Those that search come last.
@@ -165,14 +169,14 @@ def compare(
     WorkloadError, PrivacyError : a value that is no workload, or no privacy.
     SolverError : a solver that is not installed; no process can be started.
     """
-    workload = as_workload(workload)
     if isinstance(programs, str | Path | Program) or isinstance(solvers, str) or callable(solvers):
         hint = "write programs=['l2_strategy'], solvers=['clarabel']"
         raise OptionError("programs and solvers are lists, not one name", hint=hint)
+    queries = workload_for(workload, *programs or ())
     stated = None if privacy is None else Stated(Privacy.of(privacy), Neighbours.of(neighbours))
     return Comparison(
         outcomes(
-            workload,
+            queries,
             combinations(programs, solvers, tolerance, formulations=formulations),
             stated=stated,
             time_limit=time_limit,
@@ -182,7 +186,7 @@ def compare(
             progress=progress,
             **options,
         ),
-        workload,
+        queries,
         stated,
     )
 

@@ -199,28 +199,29 @@ def as_program(value: object) -> str | Path | Program:
     )
 
 
-def workload_for(value: WorkloadLike | None, program: str | Path | Program | None) -> Workload:
-    """The workload; for None one query over one cell, where the program needs no workload.
+def workload_for(value: WorkloadLike | None, *programs: str | Path | Program | None) -> Workload:
+    """The workload; for None one query over one cell, where the programs need no workload.
 
     Raises
     ------
     OptionError : neither a workload nor a program is given.
-    WorkloadError : as ``as_workload``; the program has givens of the workload, or its solution is a strategy.
+    WorkloadError : as ``as_workload``; a program has givens of the workload, or its solution is a strategy.
     """
     if value is not None:
         return value if isinstance(value, Workload) else as_workload(value)
-    if program is None:
+    if not programs or None in programs:
         raise OptionError(
             "neither a workload nor a program is given",
             hint="write solve(workload, program), or mmopt solve WORKLOAD",
         )
-    program = as_program(program)
-    parsed = program if isinstance(program, Program) else Program.load(program)
-    if why := why_workload(parsed):
-        raise WorkloadError(
-            f"'{parsed.name}' is solved for a workload, and none is given: {why}",
-            hint="the workload stands first: solve(workload, program), or mmopt solve WORKLOAD --program …",
-        )
+    for program in map(as_program, programs):
+        parsed = program if isinstance(program, Program) else Program.load(program)
+        if why := why_workload(parsed):
+            raise WorkloadError(
+                f"'{parsed.name}' is solved for a workload, and none is given: {why}",
+                hint="give one: solve(workload, program), mmopt solve WORKLOAD --program …, mmopt explain … "
+                "WORKLOAD",
+            )
     return Workload.from_matrix([[1.0]])
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def compare(
     *,
-    workload: Path,
+    workload: Path | None,
     programs: str | None,
     formulations: bool,
     solvers: str | None,
@@ -54,9 +54,9 @@ def compare(
             raise OptionError("--baseline has no effect with --no-baselines", hint="leave one of them out")
         calls = [] if no_baselines else [str(baseline_call(name)) for name in baselines or baseline_names()]
         gaps = numbers_in(tolerance, "--tolerance")
-        request = read_request(workload)
-        stated = stated_in(request)
         names = names_in(programs, "--programs")
+        request = read_request(workload, programs=names)
+        stated = stated_in(request)
         for name in names:
             if is_baseline(name) and name not in program_names():
                 raise OptionError(
@@ -110,17 +110,18 @@ def compare(
         entries: list[Outcome | Factors] = [*compared, *factors]
         unplaced = {"rank": None, "rank_factor": None}
         places = {id(place.entry): place.summary() for place in ranked.places}
-        elsewhere = [f"baselines alone:        mmopt baselines {request.path}"]
+        elsewhere = [f"baselines alone:        mmopt baselines {request.path}"] * (workload is not None)
         if request.workload.products is not None:
             elsewhere.append(f"strategies in factors:  mmopt templates {request.path}")
         answer(
             as_json,
             [{**one.summary(), **places.get(id(one), unplaced)} for one in entries],
-            [comparison_report(compared, factors, ranked), "", *elsewhere],
+            [comparison_report(compared, factors, ranked), *[""] * bool(elsewhere), *elsewhere],
         )
         if not solved:
             raise SolverError("nothing could be solved", hint="the reason stands beside each program")
         if chart is not None:
             size = f"{counted(request.workload.m, 'query')} over {counted(request.workload.n, 'cell')}"
-            write_convergence_chart(compared, chart, f"{Path(request.path).name}: {size}")
+            words = programs if workload is None else f"{workload.name}: {size}"
+            write_convergence_chart(compared, chart, words or "")
             note(f"chart: {chart}")

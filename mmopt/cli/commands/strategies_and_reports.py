@@ -103,7 +103,7 @@ def solve(
     solution, plan = None, None
     read: dict[str, Any] = {"program": program or "the default", "workload": None, "givens": None}
     try:
-        request = read_request(workload, program=program)
+        request = read_request(workload, programs=[program])
         read["workload"] = request.workload
         if program is None and not given and start is None and not dry_run:
             solution, plan = _at_privacy(request, solver, options)

@@ -161,16 +161,14 @@ def _fits(node: NodeFacts, wanted: str) -> bool:
 def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
     """The sections of a compiled program: its givens, reductions, units, cones and solvers."""
     dims = ", ".join(f"{name} = {size:,}" for name, size in c.dims)
-    sizes = [Paragraph((f"Dimensions: {dims}.",))] * bool(dims)
     givens = _table(
         ("given", "from", "shape", "figures", "entries"),
         (((g.name,), g.origin, g.shape, g.figures, (g.preview,) if g.preview else "") for g in c.givens),
     )
-    yield DocumentSection(
-        f"With the workload: {c.workload}" if c.counts else "With its numbers",
-        (*sizes, *[givens] * bool(c.givens)),
-        level,
-    )
+    blocks = (*[Paragraph((f"Dimensions: {dims}.",))] * bool(dims), *[givens] * bool(c.givens))
+    if blocks or c.counts:
+        title = f"With the workload: {c.workload}" if c.counts else "With its numbers"
+        yield DocumentSection(title, blocks, level)
     if c.reductions:
         yield DocumentSection("Reductions", tuple(Paragraph((text,)) for text in c.reductions), level)
     if c.refusal or c.sizes is None:
