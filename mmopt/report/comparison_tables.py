@@ -174,7 +174,8 @@ def factors_legend(factors: Sequence[Factors]) -> list[str]:
         return []
     lines = [
         "factor: total error, or rmse, over that of the program in the first row. / bound: total error over "
-        "the proved bound of all strategies. 'mmopt baselines WORKLOAD' says what each baseline measures."
+        "the proved bound of all strategies. Both are rounded to the nearest. 'mmopt baselines WORKLOAD' says "
+        "what each baseline measures."
     ]
     costs = [one.privacy for one in factors if one.privacy is not None]
     if costs:
@@ -200,14 +201,14 @@ def _baseline_rows(costed: Sequence[tuple[Cost, Factors]]) -> tuple[str, tuple[s
     if best is None or best.solution is None:
         return heading, numbers, []
     error, rmse, bound = best.solution.error, best.solution.rmse, costed[0][1].bound
-    over = _times(error / bound if bound > 0 else inf, up=True)
+    over = _times(error / bound if bound > 0 else inf)
     first = (bold(best.program), figure(error, up=True), "1", over, figure(rmse, 4, up=True), "1")
     rest = (
         (
             one.name,
             figure(cost.error, up=True),
             _times(one.error),
-            _times(one.over_bound, up=True),
+            _times(one.over_bound),
             figure(cost.rmse, 4, up=True),
             _times(one.rmse),
         )
@@ -220,21 +221,21 @@ def _privacy_rows(costed: Sequence[tuple[Cost, Factors]]) -> tuple[str, tuple[st
     """Heading, columns and rows of the table of privacy costs, as above."""
     costs = [(one.privacy, one.name) for _, one in costed if one.privacy is not None]
     rows: list[Row] = [
-        (name, figure(cost.cost, up=True), _times(cost.over_best), _times(cost.over_bound, up=True))
+        (name, figure(cost.cost, up=True), _times(cost.over_best), _times(cost.over_bound))
         for cost, name in sorted(costs, key=lambda pair: pair[0].cost)
     ]
     for best, _ in costs[:1]:
         assert best.against is not None
-        over = _times(best.best_over_bound, up=True)
+        over = _times(best.best_over_bound)
         rows.insert(0, (bold(best.against.program), figure(best.least, up=True), "1", over))
     return "Privacy cost", ("privacy cost", "factor", "/ bound"), rows
 
 
-def _times(factor: float, up: bool | None = None) -> str:
-    """A factor in four digits, or in two where the exponent needs the room; "-" where it is not finite."""
+def _times(factor: float) -> str:
+    """A factor to the nearest of four digits, or of two where the exponent needs the room; "-" if not finite."""
     if not isfinite(factor):
         return "-"
-    return figure(factor, 4, up) if 1e-3 <= factor < 1e4 else gap(factor)
+    return figure(factor, 4) if 1e-3 <= factor < 1e4 else gap(factor)
 
 
 def comparison_report(
@@ -427,7 +428,8 @@ def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
             "Objective and bound are proved where no note says otherwise, and shown rounded to the safe "
             "side; equal where they agree in six digits.",
             *[
-                "total error: estimated, squared, of all queries, at unit noise and sensitivity 1; proved: "
+                "total error: estimated in floating point, squared, of all queries, at unit noise, the strategy "
+                "scaled to sensitivity 1; proved: "
                 f"no strategy of L2 sensitivity 1 has less than {figure(max(bounds), up=False)}. "
                 "rmse: per query, unweighted."
                 for _ in bounds[: ranked.stated is None]

@@ -296,22 +296,22 @@ def templates_table(
     """A row per template and noise, then the bound on total error at unit noise, which holds for all.
 
     At a stated privacy rmse is the root mean square of a release's standard errors, rounded up; without one
-    it is at unit noise, beside the total error.
+    it is at unit noise, beside the total error. Factors are rounded to the nearest.
     """
     best = min((place.rmse for place in places), default=math.inf)
 
-    def shown_up(value: float, digits: int = 6) -> str:
-        return figure(value if math.isfinite(value) else None, digits, up=True)
+    def text(value: float, digits: int = 6, up: bool | None = True) -> str:
+        return figure(value if math.isfinite(value) else None, digits, up=up)
 
     rows = []
     for place in places:
         c = place.candidate
-        errors = [shown_up(c.error), shown_up(c.rmse)]
+        errors = [text(c.error), text(c.rmse)]
         if stated is not None:
             factor = place.rmse / best if math.isfinite(place.rmse) else math.inf
             mark = CONTINUOUS * place.predicted.is_continuous
-            errors = [f"{shown_up(place.rmse, 5)}{mark}", shown_up(factor, 4)]
-        over, took = shown_up(c.error / bound, 5), duration(c.seconds)
+            errors = [f"{text(place.rmse, 5)}{mark}", text(factor, 4, None)]
+        over, took = text(c.error / bound, 5, None), duration(c.seconds)
         about = repr(c.strategy) if c.strategy is not None and not place.reason else place.reason
         rows.append((bold(c.template), place.noise, *errors, over, took, about))
     least = ["", ""] if stated is not None else [figure(bound, up=False), ""]

@@ -53,9 +53,11 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         tested = f", {whose}; {survived}" if s.bound_grade == "claimed" else ""
         bound = f"{_figure(s.bound, n, not up)}   ({s.bound_grade}: no feasible point is {side} it{tested})"
     scaled, neighbours = "", s.strategy.neighbours
-    other_multipliers = "" if s.error_bound == s.bound else ", at multipliers of its own"
-    if s.own_sensitivity is not None and s.covariance is None:
-        scaled = f", scaled from {rounded(s.own_sensitivity, 6, up=True)}"
+    other_multipliers = "" if s.error_bound == s.bound else ", at its own error_multipliers"
+    before = s.own_sensitivity if s.covariance is None else s.sensitivity
+    if before is not None:
+        scaled = f" from {rounded(before, 6, up=True)}"
+    to = "; the strategy is scaled to it" * (s.covariance is None)
     table = [
         ("program", f"{s.program}: {s.title}" if s.title else s.program),
         ("solver", _solver_words(s)),
@@ -69,7 +71,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         ("gap", "none" if s.gap is None else f"{_figure(s.gap, 2, True, 'e')}   ({_gap_words(s)})"),
         *(_privacy_rows(s) if s.covariance is not None else ()),
         *(error_rows(s, scaled, other_multipliers) if s.has_strategy else ()),
-        *((("sensitivity", f"{rounded(s.sensitivity, 10, up=True)}   (rounded up)"),) * s.has_strategy),
+        *((("sensitivity", f"{rounded(s.sensitivity, 10, up=True)}   (rounded up{to})"),) * s.has_strategy),
         *((("neighbours", neighbours.words),) * (s.has_strategy and neighbours != ADD_REMOVE)),
         ("seconds", ", ".join(f"{name} {t:.2f}" for name, t in s.seconds.items())),
     ]
@@ -119,11 +121,12 @@ def _derived_rows(s: Solution, up: bool) -> list[tuple[str, str]]:
 def error_rows(s: Solution, scaled: str = "", bound_by: str = "") -> list[tuple[str, str]]:
     """The rows of a strategy's error, its bound and its gap.
 
-    scaled, bound_by : remarks on the error and on the bound.
+    scaled, bound_by : from what sensitivity the strategy was scaled; a remark on the bound.
     """
     total, bound = rounded(s.error, 10, up=True), rounded(s.error_bound, 10, up=False)
+    units = f"of the strategy at unit noise, scaled{scaled} to sensitivity 1"
     return [
-        ("total error", f"{total}   ({s.error_grade}; at unit noise and sensitivity 1{scaled})"),
+        ("total error", f"{total}   ({s.error_grade}: in floating point, {units})"),
         ("error bound", f"{bound}   ({s.error_bound_grade}; over all strategies{bound_by})"),
         ("error gap", f"{rounded(s.error_gap, 2, up=True, layout='e')}   ({s.error_gap_grade})"),
         ("rmse", f"{rounded(s.rmse, 6, up=True)}   (per query, unweighted; at unit noise)"),
