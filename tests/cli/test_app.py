@@ -84,7 +84,7 @@ def test_every_function_takes_the_parameters_of_its_row(subtests: pytest.Subtest
 
 def test_version_and_usage_errors(run: Any) -> None:
     assert run("--version").out == f"mmopt {mmopt.__version__}\n"
-    for words in ("slve", "compare", "solve a.yaml --tolerance x", "solve --no"):
+    for words in ("slve", "export", "solve a.yaml --tolerance x", "solve --no"):
         done = run(*words.split())
         assert (done.status, done.out) == (2, "")
         assert done.err.startswith("Usage: ")

@@ -235,9 +235,9 @@ def test_a_table_shows_the_factors_the_least_first(outcome: Outcome) -> None:
     table = text[text.index("Baselines, Gaussian noise: factors to l2_strategy\n") : text.index("Work\n")]
     rows = [line.split() for line in table.splitlines()[3:] if line]
     assert rows == [
-        ["l2_strategy", up(error), "1", up(error / 2, 4), up(rmse, 4), "1"],
-        ["wavelet", up(2 * error), "2", up(error, 4), "3.25", "1.5"],
-        [LONG_NAME, up(4 * error), "4", up(2 * error, 4), "3.25", "1.5"],
+        ["l2_strategy", up(error), "1", f"{error / 2:.4g}", up(rmse, 4), "1"],
+        ["wavelet", up(2 * error), "2", f"{error:.4g}", "3.25", "1.5"],
+        [LONG_NAME, up(4 * error), "4", f"{2 * error:.4g}", "3.25", "1.5"],
     ]
     assert "factor: total error, or rmse, over that of the program in the first row." in text
 

@@ -98,7 +98,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (
         lambda: mmopt.solve(program="l2_strategy"),
         "'l2_strategy' is solved for a workload, and none is given: 'W' is workload.root\n"
-        f"{FIRST}, or mmopt solve WORKLOAD --program …",
+        "  give one: solve(workload, program), mmopt solve WORKLOAD --program …, mmopt explain … WORKLOAD",
     ),
     (
         lambda: mmopt.solve(),

@@ -593,8 +593,7 @@ def test_what_a_relaxed_row_does_where_several_multipliers_prove_the_optimum() -
 def test_every_line_of_a_matrix_has_its_multiplier() -> None:
     """In one block, in several, or in none; scaled by a given that is far from one, and without scales."""
     for size in (1.0, 1e5):
-        shown = []
-        for floor in ("[[P - A]] >> 0", "P - A >> 0", "[[P - A, zeros(2, 1)], [zeros(1, 2), 1]] >> 0"):
+        for floor in ("[[P - A]] >> 0", "P - A >> 0", "[[P, A], [A, P]] >> 0"):
             text = (
                 f"program own\ngiven\n    A: symmetric[2, 2]\nchoose\n    P: psd[2, 2]\n"
                 f"minimize trace(P)\nsubject to\n    floor: {floor}\n"
@@ -602,10 +601,8 @@ def test_every_line_of_a_matrix_has_its_multiplier() -> None:
             program = Program.parse(text)
             solved = mmopt.solve(program=program, givens={"A": size * np.diag([1.0, 2.0])})
             (line,) = explained_lines(program, solved)
-            shown.append(line.largest[:2])
-            assert "no multiplier" not in line.words
-        for largest in shown:
-            assert [value for _, value in largest] == pytest.approx([1.0, 1.0], rel=1e-5)
+            # Relaxed by t times the identity, the least trace falls by 2 t.
+            assert (line.total, line.tight) == (pytest.approx(2.0, rel=1e-4), 1)
 
 
 def explained_lines(program: Program, solution: Solution) -> tuple[SolvedLine, ...]:
