@@ -110,9 +110,7 @@ COMMANDS: Mapping[str, Command] = {
             Path | None,
             typer.Option(metavar="FILE.npz", help="A saved solution: its multipliers and tight constraints."),
         ],
-        solve=Annotated[
-            bool, typer.Option("--solve", help="Solve it first, and explain the solution too.")
-        ],
+        solve=Annotated[bool, typer.Option("--solve", help="Solve it first, and explain the solution too.")],
         latex=Annotated[bool, typer.Option("--latex", help="A LaTeX document.")],
         formulas=Annotated[
             bool, typer.Option("--formulas", help="The program's formulas alone, as a LaTeX block.")

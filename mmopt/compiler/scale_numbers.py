@@ -346,7 +346,7 @@ def _read(
             # has one scale only where there is one block.
             ends = [_times(end, 2.0) for end in _psd_block(left, eq)]
             constraints |= {f"{c.name}[{i}, {i}]": end for i, end in enumerate(ends)}
-            constraints |= {c.name: end for end in ends if len(ends) == 1}
+            constraints |= dict(zip([c.name], ends, strict=True)) if len(ends) == 1 else {}
             continue
         constraints[c.name] = _degree(left, eq)
         eq.equal(constraints[c.name], _degree(right, eq))

@@ -174,8 +174,8 @@ def factors_legend(factors: Sequence[Factors]) -> list[str]:
         return []
     lines = [
         "factor: total error, or rmse, over that of the program in the first row. / bound: total error over "
-        "the proved bound of all strategies. Both are rounded to the nearest. 'mmopt baselines WORKLOAD' says "
-        "what each baseline measures."
+        "the proved bound of all strategies. Both are to the nearest. 'mmopt baselines WORKLOAD' says what "
+        "each baseline measures."
     ]
     costs = [one.privacy for one in factors if one.privacy is not None]
     if costs:
@@ -232,7 +232,7 @@ def _privacy_rows(costed: Sequence[tuple[Cost, Factors]]) -> tuple[str, tuple[st
 
 
 def _times(factor: float) -> str:
-    """A factor to the nearest of four digits, or of two where the exponent needs the room; "-" if not finite."""
+    """A factor to the nearest in four digits, or in two with an exponent; "-" where it is not finite."""
     if not isfinite(factor):
         return "-"
     return figure(factor, 4) if 1e-3 <= factor < 1e4 else gap(factor)
@@ -428,8 +428,8 @@ def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
             "Objective and bound are proved where no note says otherwise, and shown rounded to the safe "
             "side; equal where they agree in six digits.",
             *[
-                "total error: estimated in floating point, squared, of all queries, at unit noise, the strategy "
-                "scaled to sensitivity 1; proved: "
+                "total error: estimated in floating point, squared, of all queries, at unit noise, the "
+                "strategy scaled to sensitivity 1; proved: "
                 f"no strategy of L2 sensitivity 1 has less than {figure(max(bounds), up=False)}. "
                 "rmse: per query, unweighted."
                 for _ in bounds[: ranked.stated is None]

@@ -153,7 +153,7 @@ class Solution(Charted, Reported):
     has_strategy : False where the program has neither strategy nor covariance: then the strategy measures the
         cells one by one, its figures mean nothing, and nothing is released.
     covariance, basis : Σ (k, k) and B (k, n), for covariance programs.
-    multipliers : by the names of the constraints (not of psd blocks with several parts, which scale differently).
+    multipliers : by the names of the constraints (not of psd blocks in several parts).
     variables : the repaired point.
     sensitivity : of the strategy, rounded up. rmse : √(total unweighted squared error / m), noise of
         unit variance per unit of sensitivity.

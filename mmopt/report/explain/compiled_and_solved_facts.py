@@ -464,9 +464,9 @@ def _legend(program: Program, lines: Sequence[SolvedLine]) -> str:
     also = "; of an equation: let its right side grow by t" * ("==" in kinds)
     also += "; of a matrix inequality: take t times the identity, and the sum" * bool(kinds & {"<<", ">>"})
     return (
-        f"A multiplier is a price. Relax a row by t{f' ({also[2:]})' if also else ''}: the optimum {moves} by at "
-        "most t times the multiplier, and for small t by about that, unless other multipliers would also do. "
-        "A row whose multiplier is zero could be left out."
+        f"A multiplier is a price. Relax a row by t{f' ({also[2:]})' if also else ''}: the optimum {moves} "
+        "by at most t times the multiplier, and for small t by about that, unless other multipliers would "
+        "also do. A row whose multiplier is zero could be left out."
         + " A row that is not tight has the multiplier zero." * any(line.tight is not None for line in lines)
         + " All this is up to the solver's accuracy."
     )

@@ -190,7 +190,7 @@ class SolvedLine:
 
 @dataclass(frozen=True)
 class SolvedFacts:
-    """Figures of a solution, its constraints; ``legend``: what multipliers mean, "" where they prove nothing."""
+    """Figures of a solution, its constraints; ``legend``: what multipliers mean, for a convex program."""
 
     rows: tuple[tuple[str, str], ...]
     lines: tuple[SolvedLine, ...]

@@ -165,7 +165,10 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
         ("given", "from", "shape", "figures", "entries"),
         (((g.name,), g.origin, g.shape, g.figures, (g.preview,) if g.preview else "") for g in c.givens),
     )
-    blocks = (*[Paragraph((f"Dimensions: {dims}.",))] * bool(dims), *[givens] * bool(c.givens))
+    blocks: tuple[Block, ...] = (
+        *[Paragraph((f"Dimensions: {dims}.",))] * bool(dims),
+        *[givens] * bool(c.givens),
+    )
     if blocks or c.counts:
         title = f"With the workload: {c.workload}" if c.counts else "With its numbers"
         yield DocumentSection(title, blocks, level)
