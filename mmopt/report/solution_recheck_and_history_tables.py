@@ -108,6 +108,9 @@ def _iterations(solution: Solution, up: bool) -> Table:
     )
     heads = [HEADS.get(name, name) for name in columns]
     title = f"Iterations{_shown_of(places, history)}: the solver's own count where not certified"
+    title += "; a gap below 0: not feasible yet" * any((row["gap"] or 0) < 0 for row in shown)
+    is_apart = solution.bound is not None and not any("bound" in row for row in shown if row["certified"])
+    title += "; the proved bound is read off the lines, in no row" * is_apart
     return rows_table([*heads, "by"], rows, heads, title, whole=("by",))
 
 

@@ -75,7 +75,7 @@ def gap_between(
 def kind_of_gap(objective: float, bound: float | None, is_logarithmic: bool = False) -> str:
     """In words, the kind of a gap that is not relative; "" for a relative one."""
     if is_logarithmic:
-        return "absolute: the objective has a logarithm"
+        return "their distance: the objective has a logarithm"
     return (
         ""
         if bound is None or (objective > 0 and bound > 0)

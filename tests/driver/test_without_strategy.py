@@ -48,7 +48,7 @@ def test_the_optimum_is_that_of_theory_and_its_bound_is_proved(solved: Solved) -
     assert s.bound_grade == "proved"
     assert s.objective <= optimum + GAP and s.bound >= optimum - GAP
     assert s.gap <= 1e-5
-    assert s.kind_of_gap == "absolute: the objective has a logarithm"
+    assert s.kind_of_gap == "their distance: the objective has a logarithm"
 
 
 def test_no_figure_of_a_strategy_is_shown(solved: Solved) -> None:

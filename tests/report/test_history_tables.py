@@ -71,7 +71,15 @@ def test_iterations_say_who_counted_them(solution: Solution) -> None:
     last = {"run": 1, "iteration": 2, "seconds": 0.75, "objective": 6.0, "bound": 5.0}
     rows = ({**own, "certified": False}, {**last, "certified": True})
     title, *shown = lines(replace(solution, history=rows))
-    assert " ".join(title) == "Iterations: the solver's own count where not certified"
+    begun, *more = lines(replace(solution, history=({**own, "bound": 2.0, "certified": False}, rows[1])))
+    assert " ".join(begun) == "Iterations: the solver's own count where not certified"
+    assert more[0][0] == "iter"
+    del last["bound"]
+    apart = lines(replace(solution, history=(rows[0], {**last, "certified": True})))
+    words = "; a gap below 0: not feasible yet; the proved bound is read off the lines, in no row"
+    assert " ".join(" ".join(line) for line in apart).startswith(" ".join(begun) + words)
+    title += shown.pop(0)
+    assert " ".join(title) == " ".join(begun) + words.rpartition(";")[0]
     assert [line for line in shown if "─" not in line[0]] == [
         ["iter", "sec", "objective", "bound", "gap", "dual", "by"],
         ["1", "0.5", "3", "4", "-2.5e-01", "2.5e-01", "own", "count"],

@@ -175,7 +175,7 @@ def test_without_a_bound_it_says_so(solution: Solution) -> None:
 def test_kind_of_gap() -> None:
     assert kind_of_gap(3.0, 2.0) == kind_of_gap(3.0, None) == kind_of_gap(-1.0, None) == ""
     assert kind_of_gap(3.0, 0.0) == kind_of_gap(-1.0, -2.0) == "their distance over max(0.01, |objective|)"
-    assert kind_of_gap(3.0, 2.0, True) == "absolute: the objective has a logarithm"
+    assert kind_of_gap(3.0, 2.0, True) == "their distance: the objective has a logarithm"
 
 
 @pytest.mark.quick

@@ -166,7 +166,7 @@ def _rule(
         return "nothing in it is chosen"
     if inferred.is_broken:
         broken = any(p.type.is_broken for p in parts)
-        return "a part of it is neither convex nor concave" if broken else inferred.why
+        return "a part of it is neither" if broken else inferred.why
     if isinstance(expr, Index):
         return f"entries of something {inferred.curvature.value}"
     if inferred.curvature.is_affine:

@@ -85,8 +85,11 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     matrix, cones, words = _matrix(instance, sizes)
     quadratic = ""
     if matrix is not None and matrix.is_quadratic:
+        after, before = (sum(c.count for c in of if c.kind == "zero") for of in (cones, sizes.cones))
+        by = f", by {counted(after - before, 'new unknown')} with an equation each" if after > before else ""
         quadratic = (
-            f"{QUADRATIC} goes as it is, the rest in cones: {matrix.solver} takes a quadratic objective"
+            f"{QUADRATIC} goes as it is{by}, what else is curved in cones: {matrix.solver} takes a quadratic "
+            "objective"
         )
         sizes = replace(sizes, cones=cones, variables=matrix.columns)
     return replace(
@@ -145,7 +148,7 @@ def _givens(instance: Instance) -> Iterator[GivenFacts]:
     program, env = instance.program, instance.env
     origins = {d.name: d.source for d in program.givens}
     origins |= {p.name: "the program's default" for p in program.changeable}
-    origins |= dict.fromkeys(instance.passed, "passed by the caller")
+    origins |= dict.fromkeys(instance.passed, "passed")
     origins |= {let.name: "computed (let)" for let in program.lets}
     for name, origin in origins.items():
         value = env[name]
@@ -318,7 +321,7 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int], quadratic: str) -> 
         if d.kind == "psd" and d.name in implied:
             words.append("psd follows from a block in which it stands: no cone of its own")
         elif d.kind == "psd":
-            words.append(f"one psd cone of size {d.dims[0].value(sizes):,}")
+            words.append(f"1 psd cone of size {d.dims[0].value(sizes):,}")
         elif d.kind == "symmetric":
             words.append("one unknown for each pair of entries that are the same")
         if d.sign:
@@ -349,7 +352,7 @@ def _constraint(
         how += _curved(side, c.name, scope, shared)
     times = c.family.dim.value(sizes) if c.family else 1
     how += _cones_of_atoms(both, scope, sizes, times if decided.loop else 0, atoms)
-    kind = {"==": "equation", ">>": "psd block", "<<": "psd block"}.get(c.relation.op, "inequality")
+    kind = {"==": "equation", ">>": "psd cone", "<<": "psd cone"}.get(c.relation.op, "inequality")
     each = f", one for each {c.family.index} in {c.family.dim}" if c.family else ""
     if decided.pair:
         cones = f"{times:,} second-order cones" if times > 1 else "a second-order cone"
@@ -359,7 +362,7 @@ def _constraint(
             rf"\left\|\left(2\,{b.latex},\, {a.latex} - {c_.latex}\right)\right\| \le {a.latex} + {c_.latex}",
         )
         how.append((f"{cones} of size 3 for 2 × 2 blocks: ", _psd(a, b, b, c_), " says ", cone))
-    elif kind == "psd block":
+    elif kind == "psd cone":
         left, right = infer(decided.relation.left, scope), infer(decided.relation.right, scope)
         size = (left if left.is_matrix else right).dims[0].value(sizes)
         how.append((f"{counted(times, kind)} of size {size:,}{each}",))

@@ -78,7 +78,7 @@ def arranged(facts: Facts) -> Iterator[DocumentSection]:
     rows = [
         ("program", facts.name),
         ("source", facts.cite),
-        ("class", f"{facts.problem_class} is meant; a line is not" if is_blamed else facts.problem_class),
+        ("class", f"{facts.problem_class}, which a line is not" if is_blamed else facts.problem_class),
         ("formulation of", facts.formulation_of),
     ]
     heading = pairs_table(row for row in rows if row[1])

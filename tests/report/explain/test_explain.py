@@ -313,7 +313,7 @@ def test_how_lines_are_handed_over(workload: Workload) -> None:
     assert how(e, "accuracy") == "all 8 as one vector inequality: diag(L Σ Lᵀ) ≤ c"
     assert how(e, "Sigma") == "psd follows from a block in which it stands: no cone of its own"
     e = explain("l2_strategy_lmi", workload)
-    assert how(e, "lmi") == "8 psd blocks of size 9, one for each j in m"
+    assert how(e, "lmi") == "8 psd cones of size 9, one for each j in m"
     e = explain("l2_strategy", workload)
     assert how(e, "minimize") == (
         "the trace of an inverse as tr(T) with one psd block [X, M; Mᵀ, T] ⪰ 0, where M Mᵀ stands around the "
@@ -379,16 +379,16 @@ def test_blocks_that_are_shared() -> None:
     e = explain(Program.parse(OWN), Workload.from_matrix(np.tri(3)), {"k": 5.0})
     assert how(e, "minimize") == (
         "X⁻¹ replaced by Y with one psd block [Y, I; I, X] ⪰ 0 | X^½ replaced by S′ with one psd block "
-        "[X, S′; S′, I] ⪰ 0 | what is squared goes as it is, the rest in cones: clarabel takes a quadratic "
-        "objective"
+        "[X, S′; S′, I] ⪰ 0 | what is squared goes as it is, what else is curved in cones: clarabel takes a "
+        "quadratic objective"
     )  # S is chosen here: the new one has another name
     assert how(e, "again") == "X⁻¹ by the block of 'minimize' | as it stands"
     assert how(e, "each") == "3 by themselves, one for each i in n"
-    assert how(e, "whole") == "1 psd block of size 3"
+    assert how(e, "whole") == "1 psd cone of size 3"
     assert how(e, "same") == "linear, as it stands"
     assert how(e, "S") == "one unknown for each pair of entries that are the same"
     given = {g.name.plain: g for g in compiled(e).givens}
-    assert (given["k"].origin, given["k"].figures) == ("passed by the caller", "5")
+    assert (given["k"].origin, given["k"].figures) == ("passed", "5")
 
 
 def test_givens_and_units() -> None:
@@ -520,7 +520,7 @@ def test_reductions_are_shown_when_there_are_any(workload: Workload, solutions: 
 def test_a_given_is_named_by_a_baseline() -> None:
     workload = named("prefix")
     rows = {g.name.plain: g for g in compiled(explain("query_weighting", workload, {"Q": "haar"})).givens}
-    assert (rows["Q"].origin, rows["Q"].shape) == ("passed by the caller", "8 × 8")
+    assert (rows["Q"].origin, rows["Q"].shape) == ("passed", "8 × 8")
     with pytest.raises(OptionError, match="there is no baseline 'harr'"):
         explain("query_weighting", workload, {"Q": "harr"})
     with pytest.raises(OptionError, match="has no given 'Q'"):
@@ -549,7 +549,7 @@ def test_a_step_that_needs_an_earlier_one() -> None:
     after = explain(program, workload, solution=mmopt.solve(workload, program))
     second = compiled(after.steps[1].explanation)
     assert second.sizes is not None
-    assert {g.name.plain: g.origin for g in second.givens}["Q"] == "passed by the caller"
+    assert {g.name.plain: g.origin for g in second.givens}["Q"] == "passed"
 
 
 def test_givens_of_the_solution_are_used() -> None:
@@ -559,7 +559,7 @@ def test_givens_of_the_solution_are_used() -> None:
         g.name.plain: g.origin
         for g in compiled(explain("query_weighting", workload, solution=solution)).givens
     }
-    assert (origins["Q"], origins["W"]) == ("passed by the caller", "workload.root")
+    assert (origins["Q"], origins["W"]) == ("passed", "workload.root")
 
 
 def test_reductions_that_a_solve_would_begin_with() -> None:
