@@ -342,11 +342,11 @@ def _read(
         if is_rank(c):  # the same in every scale
             continue
         if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
-            # A multiplier of block (i, i) is one of an inequality between entries of that block. The whole
-            # has one scale only where there is one block.
-            ends = [_times(end, 2.0) for end in _psd_block(left, eq)]
-            constraints |= {f"{c.name}[{i}, {i}]": end for i, end in enumerate(ends)}
-            constraints |= dict(zip([c.name], ends, strict=True)) if len(ends) == 1 else {}
+            # A multiplier of block (i, i) is one of an inequality between entries of that block.
+            for i, end in enumerate(ends := _psd_block(left, eq)):
+                constraints[f"{c.name}[{i}, {i}]"] = _times(end, 2.0)
+            if len(ends) == 1:  # the whole has one scale
+                constraints[c.name] = _times(ends[0], 2.0)
             continue
         constraints[c.name] = _degree(left, eq)
         eq.equal(constraints[c.name], _degree(right, eq))

@@ -227,8 +227,8 @@ def workload_for(value: WorkloadLike | None, *programs: str | Path | Program | N
 
 def why_workload(program: Program) -> str:
     """Why a program needs a workload, in words; "" where it needs none."""
-    needs = [f"'{d.name}' is {d.source}" for d in program.givens if d.source]
-    return ", ".join(needs) or "its solution is a strategy" * (program.meaning.kind != "none")
+    needs = ", ".join(f"'{d.name}' is {d.source}" for d in program.givens if d.source)
+    return needs or "its solution is a strategy" * (program.meaning.kind != "none")
 
 
 def named_givens(givens: Mapping[str, Any] | None, program: Program, workload: Workload) -> dict[str, Any]:

@@ -201,8 +201,8 @@ def _baseline_rows(costed: Sequence[tuple[Cost, Factors]]) -> tuple[str, tuple[s
     if best is None or best.solution is None:
         return heading, numbers, []
     error, rmse, bound = best.solution.error, best.solution.rmse, costed[0][1].bound
-    over = _times(error / bound if bound > 0 else inf)
-    first = (bold(best.program), figure(error, up=True), "1", over, figure(rmse, 4, up=True), "1")
+    over = error / bound if bound > 0 else inf
+    first = (bold(best.program), figure(error, up=True), "1", _times(over), figure(rmse, 4, up=True), "1")
     rest = (
         (
             one.name,
@@ -226,16 +226,15 @@ def _privacy_rows(costed: Sequence[tuple[Cost, Factors]]) -> tuple[str, tuple[st
     ]
     for best, _ in costs[:1]:
         assert best.against is not None
-        over = _times(best.best_over_bound)
-        rows.insert(0, (bold(best.against.program), figure(best.least, up=True), "1", over))
+        least = figure(best.least, up=True)
+        rows.insert(0, (bold(best.against.program), least, "1", _times(best.best_over_bound)))
     return "Privacy cost", ("privacy cost", "factor", "/ bound"), rows
 
 
 def _times(factor: float) -> str:
     """A factor to the nearest in four digits, or in two with an exponent; "-" where it is not finite."""
-    if not isfinite(factor):
-        return "-"
-    return figure(factor, 4) if 1e-3 <= factor < 1e4 else gap(factor)
+    near = figure(factor, 4) if 1e-3 <= factor < 1e4 else gap(factor)
+    return near if isfinite(factor) else "-"
 
 
 def comparison_report(
@@ -281,9 +280,8 @@ def comparison_report(
     ]
     about = factors_legend(factors) if ranked.stated is None else ranking_legend(ranked)
     sections = [reasons, [*about, *_legend(tried, ranked)]]
-    lines = [line for section in sections if section for line in ("", *section)]
-    shown = [*parts, *lines[0 if tried else 1 :]]
-    return Group(*(cell(part) if isinstance(part, str) else part for part in shown))  # type: ignore[arg-type]
+    parts += [line for section in sections if section for line in ("", *section)][0 if tried else 1 :]
+    return Group(*(cell(part) if isinstance(part, str) else part for part in parts))  # type: ignore[arg-type]
 
 
 def in_groups(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -107,10 +107,12 @@ def _iterations(solution: Solution, up: bool) -> Table:
         for row in shown
     )
     heads = [HEADS.get(name, name) for name in columns]
-    title = f"Iterations{_shown_of(places, history)}: the solver's own count where not certified"
-    title += "; a gap below 0: not feasible yet" * any((row["gap"] or 0) < 0 for row in shown)
     is_apart = solution.bound is not None and not any("bound" in row for row in shown if row["certified"])
-    title += "; the proved bound is read off the lines, in no row" * is_apart
+    title = (
+        f"Iterations{_shown_of(places, history)}: the solver's own count where not certified"
+        + "; a gap below 0: not feasible yet" * any((row["gap"] or 0) < 0 for row in shown)
+        + "; the proved bound is read off the lines, in no row" * is_apart
+    )
     return rows_table([*heads, "by"], rows, heads, title, whole=("by",))
 
 
@@ -163,11 +165,13 @@ VALUES_SHOWN = 2  # of an attribute, in the name of an orbit
 
 def verification_report(verification: Verification) -> Group:
     """A row per check, then the verdict and a list of what is not checked."""
-    rows = (
-        (row.what, shown(row.stated), shown(row.recomputed), "yes" if row.holds else bold("NO"))
-        for row in verification.shown
+    table = rows_table(
+        ("what", "stated", "recomputed", "holds"),
+        (
+            (row.what, shown(row.stated), shown(row.recomputed), "yes" if row.holds else bold("NO"))
+            for row in verification.shown
+        ),
     )
-    table = rows_table(("what", "stated", "recomputed", "holds"), rows)
     units = [cell(UNITS)] if any(row.what == "rmse" for row in verification.shown) else []
     return Group(
         table,

@@ -52,11 +52,10 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         survived = f"survived {points}" if s.survived else "not tested"
         tested = f", {whose}; {survived}" if s.bound_grade == "claimed" else ""
         bound = f"{_figure(s.bound, n, not up)}   ({s.bound_grade}: no feasible point is {side} it{tested})"
-    scaled, neighbours = "", s.strategy.neighbours
+    neighbours = s.strategy.neighbours
     other_multipliers = "" if s.error_bound == s.bound else ", at its own error_multipliers"
     before = s.own_sensitivity if s.covariance is None else s.sensitivity
-    if before is not None:
-        scaled = f" from {rounded(before, 6, up=True)}"
+    scaled = "" if before is None else f" from {rounded(before, 6, up=True)}"
     to = "; the strategy is scaled to it" * (s.covariance is None)
     table = [
         ("program", f"{s.program}: {s.title}" if s.title else s.program),
@@ -124,9 +123,12 @@ def error_rows(s: Solution, scaled: str = "", bound_by: str = "") -> list[tuple[
     scaled, bound_by : from what sensitivity the strategy was scaled; a remark on the bound.
     """
     total, bound = rounded(s.error, 10, up=True), rounded(s.error_bound, 10, up=False)
-    units = f"of the strategy at unit noise, scaled{scaled} to sensitivity 1"
     return [
-        ("total error", f"{total}   ({s.error_grade}: in floating point, {units})"),
+        (
+            "total error",
+            f"{total}   ({s.error_grade}: in floating point, of the strategy at unit noise, scaled{scaled} "
+            "to sensitivity 1)",
+        ),
         ("error bound", f"{bound}   ({s.error_bound_grade}; over all strategies{bound_by})"),
         ("error gap", f"{rounded(s.error_gap, 2, up=True, layout='e')}   ({s.error_gap_grade})"),
         ("rmse", f"{rounded(s.rmse, 6, up=True)}   (per query, unweighted; at unit noise)"),

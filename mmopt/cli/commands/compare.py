@@ -122,6 +122,7 @@ def compare(
             raise SolverError("nothing could be solved", hint="the reason stands beside each program")
         if chart is not None:
             size = f"{counted(request.workload.m, 'query')} over {counted(request.workload.n, 'cell')}"
-            words = programs if workload is None else f"{workload.name}: {size}"
-            write_convergence_chart(compared, chart, words or "")
+            write_convergence_chart(
+                compared, chart, f"{workload.name}: {size}" if workload else f"{programs}"
+            )
             note(f"chart: {chart}")

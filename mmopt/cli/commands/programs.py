@@ -154,8 +154,7 @@ def explain(
     if formulas and (workload or given or solve or solution):
         raise OptionError("--formulas are of a program alone", hint="leave workload and solution out")
     parsed = Program.load(program)
-    is_filled = bool(workload or solve or given)
-    queries = read_request(workload, programs=[program]).workload if is_filled else None
+    queries = read_request(workload, programs=[program]).workload if workload or solve or given else None
     givens = {} if queries is None else read_givens(given, parsed, queries)
     solved = Solution.load(solution) if solution is not None else None
     if solve and queries is not None:

@@ -107,8 +107,8 @@ def explain(
     parsed = program if isinstance(program, Program) else Program.load(program)
     queries = None if workload is None else as_workload(workload)
     surveyed = survey(parsed)
-    is_alone = queries is None and not why_workload(parsed) and bool(solution or not parsed.givens)
-    if is_alone or (queries is None and givens):
+    is_filled = givens or ((solution or not parsed.givens) and not why_workload(parsed))
+    if queries is None and is_filled:
         queries = workload_for(None, parsed)
     if solution is not None:
         _belongs(solution, parsed, None if workload is None else queries)

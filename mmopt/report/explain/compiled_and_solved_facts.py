@@ -456,18 +456,24 @@ def solved_facts(checked: Checked, solution: Solution, instance: Instance | None
     lines = tuple(
         _line(checked, c, kept.get(c.name), solution, instance) for c in checked.program.constraints
     )
-    is_price = checked.program.problem_class == "convex" and any(line.multipliers for line in lines)
-    return SolvedFacts(tuple(solution.rows()), lines, _legend(checked.program, lines) if is_price else "")
+    return SolvedFacts(tuple(solution.rows()), lines, _legend(checked.program, lines))
+
+
+RELAXED = {
+    "==": "of an equation: let its right side grow by t",
+    ">>": "of a matrix inequality: take t times the identity, and the sum",
+}
 
 
 def _legend(program: Program, lines: Sequence[SolvedLine]) -> str:
     """The meaning of the multipliers of a convex program, in words: a subgradient of its optimum."""
-    kinds = {c.relation.op for c in program.constraints}
+    if program.problem_class != "convex" or not any(line.multipliers for line in lines):
+        return ""
+    kinds = {c.relation.op.replace("<<", ">>") for c in program.constraints}
     moves = "falls" if program.sense == "minimize" else "rises"
-    also = "; of an equation: let its right side grow by t" * ("==" in kinds)
-    also += "; of a matrix inequality: take t times the identity, and the sum" * bool(kinds & {"<<", ">>"})
+    also = "; ".join(RELAXED[op] for op in RELAXED if op in kinds)
     return (
-        f"A multiplier is a price. Relax a row by t{f' ({also[2:]})' if also else ''}: the optimum {moves} "
+        f"A multiplier is a price. Relax a row by t{f' ({also})' if also else ''}: the optimum {moves} "
         "by at most t times the multiplier, and for small t by about that, unless other multipliers would "
         "also do. A row whose multiplier is zero could be left out."
         + " A row that is not tight has the multiplier zero." * any(line.tight is not None for line in lines)

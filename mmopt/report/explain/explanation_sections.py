@@ -75,20 +75,24 @@ LEGEND = (
 def arranged(facts: Facts) -> Iterator[DocumentSection]:
     """The sections of an explanation, in the order in which one reads them."""
     is_blamed = any(line.blamed for line in facts.lines)
-    rows = [
+    rows = (
         ("program", facts.name),
         ("source", facts.cite),
         ("class", f"{facts.problem_class}, which a line is not" if is_blamed else facts.problem_class),
         ("formulation of", facts.formulation_of),
-    ]
-    heading = pairs_table(row for row in rows if row[1])
-    yield DocumentSection(
-        facts.title or facts.name, (heading, *((Prose(facts.about),) if facts.about else ())), 1
     )
-    written: list[Block] = [Listing(facts.statements)]
-    written += [givens_table(facts.givens)] * bool(facts.givens)
-    written.append(Excerpt(facts.file_text.rstrip(), "its text"))
-    yield DocumentSection("The program", tuple(written), 2)
+    heading: tuple[Block, ...] = (
+        pairs_table(row for row in rows if row[1]),
+        *[Prose(facts.about)] * bool(facts.about),
+    )
+    yield DocumentSection(facts.title or facts.name, heading, 1)
+    givens = [givens_table(facts.givens)] * bool(facts.givens)
+    written: tuple[Block, ...] = (
+        Listing(facts.statements),
+        *givens,
+        Excerpt(facts.file_text.rstrip(), "its text"),
+    )
+    yield DocumentSection("The program", written, 2)
     if facts.lines:
         fit = all(_fits(n, w) for line in facts.lines for n, w in zip(line.sides, line.wanted, strict=True))
         title = "Why it is convex" if fit and not is_blamed else "Curvature"
@@ -97,8 +101,7 @@ def arranged(facts: Facts) -> Iterator[DocumentSection]:
         yield DocumentSection("The repair", tuple(Paragraph(words) for words in facts.repair), 2)
     bound: list[Paragraph | Prose] = [Paragraph((facts.bound.formula,))] if facts.bound.formula else []
     bound += [Paragraph(words) for words in facts.bound.sentences]
-    if facts.bound.proof:
-        bound += [Paragraph(("Proof",), "strong"), Prose(facts.bound.proof)]
+    bound += [Paragraph(("Proof",), "strong"), Prose(facts.bound.proof)] if facts.bound.proof else []
     if not is_blamed:
         yield DocumentSection(
             "What its author claims" if facts.bound.is_claim else "What is proved", tuple(bound), 2
@@ -170,8 +173,9 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
         *[givens] * bool(c.givens),
     )
     if blocks or c.counts:
-        title = f"With the workload: {c.workload}" if c.counts else "With its numbers"
-        yield DocumentSection(title, blocks, level)
+        yield DocumentSection(
+            f"With the workload: {c.workload}" if c.counts else "With its numbers", blocks, level
+        )
     if c.reductions:
         yield DocumentSection("Reductions", tuple(Paragraph((text,)) for text in c.reductions), level)
     if c.refusal or c.sizes is None:
