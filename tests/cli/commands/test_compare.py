@@ -335,3 +335,13 @@ def test_ctrl_c_during_the_baselines(compared: Any, files: Path, monkeypatch: py
     text = " ".join(done.out.split())
     assert "Baselines left out: workload: interrupted " in text
     assert f"{', '.join(others)}: not evaluated: the comparison was interrupted" in text
+
+
+def test_programs_that_ask_nothing_of_a_workload_need_none(run: Any, here: Here, tmp_path: Path) -> None:
+    file = tmp_path / "own.program"
+    text = "program own\nchoose\n    x: vector[2] >= 0\nminimize sum(x)\nsubject to\n    c: x >= 1\n"
+    file.write_text(text, encoding="utf-8")
+    done = run("compare", "--programs", file, "--json")
+    assert (done.status, [one["objective"] for one in json.loads(done.out)]) == (0, [pytest.approx(2.0)])
+    shown = run("compare", "--programs", file).out
+    assert "gap reached" in shown and "mmopt baselines" not in shown

@@ -74,3 +74,14 @@ def test_a_program_without_a_solution_is_explained_all_the_same(run: Any, files:
     done = run("explain", "none.program", files / "total.yaml", "--solve")
     assert done.status == 2 and "'a' and 'b' cannot hold together" in done.err
     assert "Who can solve it" in done.out and "At the solution" not in done.out
+
+
+def test_a_program_that_asks_nothing_of_a_workload_needs_none(run: Any, tmp_path: Path) -> None:
+    file, given = tmp_path / "own.program", ("--given", "k=2")
+    text = "program own\ngiven\n    k: scalar\nchoose\n    x: vector[2] >= 0\nminimize sum(x)\nsubject to\n"
+    file.write_text(f"{text}    c: x >= k\n", encoding="utf-8")
+    alone, filled, solved = (run("explain", file, *more) for more in ((), given, (*given, "--solve")))
+    assert [one.status for one in (alone, filled, solved)] == [0, 0, 0]
+    assert "With its numbers" not in alone.out and "With its numbers" in filled.out
+    assert "Who can solve it" in filled.out and "At the solution" not in filled.out
+    assert "At the solution" in solved.out and "2 of 2" in solved.out
