@@ -189,7 +189,7 @@ OF_THE_COMMAND = {
     "compare": {"baseline", "no_baselines", "max_iterations", "threads"},  # baseline_factors; **options
     "explain": {"solve", "latex", "html", "formulas"},  # methods of an Explanation
     "release": {"solver", "tolerance", "time_limit", "max_iterations", "threads"},  # solved=
-    "solve": {"dry_run", "trace"},  # mmopt.explain, mmopt.trace
+    "solve": {"dry_run", "trace", "trace_page"},  # mmopt.explain, mmopt.trace
     "tune": {"noise", "solver", "tolerance", "time_limit"},  # **options
 }
 
