@@ -9,10 +9,11 @@ import functools
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "WorkloadError",
     "counted",
     "for_users",
+    "last_words",
     "placed",
     "suggest",
     "whole",
@@ -138,7 +140,17 @@ class NotFoundError(OptionError, KeyError):
 
 
 class SolverError(Error):
-    """A solver that is absent, lacks a cone, or returned no usable point."""
+    """A solver that is absent, lacks a cone, or returned no usable point.
+
+    multipliers : of lines that are proved to conflict, by name; ``terms`` add up to what they leave, which is
+    more than 0. direction : by variable, in which a program seems to have no end. stages : what was done
+    before, as in a solution.
+    """
+
+    multipliers: Mapping[str, Any] = MappingProxyType({})
+    direction: Mapping[str, Any] = MappingProxyType({})
+    terms: Sequence[Mapping[str, Any]] = ()
+    stages: Sequence[Mapping[str, Any]] = ()
 
 
 class UnsuitableError(SolverError):
@@ -173,6 +185,31 @@ class TimeLimitError(Error):
 
 class TooLargeError(Error):
     """A request beyond the memory budget; the message names the size."""
+
+
+#: What has to be said even where the process is ended at once, by the blocks of ``last_words`` that run.
+LAST_WORDS: list[list[str]] = []
+
+
+@contextmanager
+def last_words(*texts: str) -> Iterator[list[str]]:
+    """Within, whatever ends the block says these texts: an ``Error`` in its hint, all else in notes.
+
+    Yields their list, which the block may change.
+    """
+    words = list(texts)
+    LAST_WORDS.append(words)
+    try:
+        yield words
+    except BaseException as error:
+        for text in words:
+            if isinstance(error, Error) and text not in error.hint:
+                error.hint = "\n  ".join(filter(None, (error.hint, text)))
+            elif not isinstance(error, Error) and text not in getattr(error, "__notes__", ()):
+                error.add_note(text)
+        raise
+    finally:
+        LAST_WORDS[:] = [others for others in LAST_WORDS if others is not words]
 
 
 @contextmanager
@@ -238,8 +275,9 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise TypeError
             return function(*arguments, **options)
         except (Error, AttributeError, TypeError, ValueError) as raised:
-            error = raised if isinstance(raised, Error) else _misfit(function, arguments, options)
-            if error is None:
+            is_plain = isinstance(raised, Error) or hasattr(raised, "__notes__")  # which say what was spent
+            error = raised if is_plain else _misfit(function, arguments, options)
+            if not isinstance(error, Error):
                 raise
             error.add_note(f"in mmopt.{function.__name__}")
             raise error from error.__cause__

@@ -1,21 +1,19 @@
 """Warnings and remarks on a solve: why it ended early, and how certain its objective is."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from mmopt.compiler import Instance, cones, is_shipped, units_of
+from mmopt.driver.judge.assemble_solution import Ending
 from mmopt.driver.judge.score_and_meaning import upper_value
 from mmopt.driver.judge.violations_and_nearby_points import violations, worst_line
 from mmopt.language import evaluate
 from mmopt.language.evaluate.constraint_misses import excess_with_errors
 from mmopt.language.evaluate.number_systems import splits
-from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import plain
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
-from mmopt.solvers import SOLVERS, Claim, Options, SolverRow, missing_cones
+from mmopt.solvers import SOLVERS, Options, SolverRow, missing_cones
 
 # A violation of the solver's point below this is not reported: the repair charges it.
 VIOLATION_TO_TELL = 1e-4
@@ -33,21 +31,16 @@ def unscaled_warning(instance: Instance) -> tuple[str, ...]:
     )
 
 
-def stopped_early(
-    instance: Instance,
-    row: SolverRow | Claim,
-    options: Options,
-    stop: str,
-    gap: float,
-    values: Mapping[str, Array],
-) -> tuple[str, ...]:
+def stopped_early(instance: Instance, ending: Ending, gap: float) -> tuple[str, ...]:
     """In words, why the solve ended before its tolerance and what to change; nothing for other stops.
 
-    ``values`` is the solver's point before the repair.
+    gap : at the end, after all that was done for a bound.
     """
-    tolerance, others = f"{options.tolerance:.0e}", "another formulation"
+    options, (solver, _), stop = ending.options, ending.solver, ending.stop
+    assert isinstance(options, Options)
+    tolerance, others, values = f"{options.tolerance:.0e}", "another formulation", ending.unrepaired
     if stop == Stop.MISSED and not splits(instance.env):  # no other solver works by component
-        names = [able.name for able in able_solvers(instance) if able.name != row.name]
+        names = [able.name for able in able_solvers(instance) if able.name != solver]
         others = f"another solver ({', '.join(names)})" if names else others
     reached = (
         f"the gap is {rounded(gap, 2, up=True, layout='e')}, {tolerance} was asked for"
@@ -59,7 +52,7 @@ def stopped_early(
         Stop.TIME: f"stopped at the time limit of {options.time_limit:g} s: {reached}; allow more time",
         Stop.ITERATIONS: f"stopped at the iteration limit{limit}: {reached}; allow more",
         Stop.INTERRUPTED: f"interrupted: {reached}; let it run longer",
-        Stop.MISSED: f"{row.name} got no further: {reached}; try {others}",
+        Stop.MISSED: f"{solver} got no further: {reached}; try {others}",
     }
     if stop not in texts:
         return ()

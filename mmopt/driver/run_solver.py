@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from mmopt.driver.judge.score_and_meaning import (
     starts_from,
 )
 from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, lost, moved_inside
-from mmopt.driver.remarks import stopped_early, unscaled_warning
+from mmopt.driver.remarks import unscaled_warning
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure, refuse_far_point
 from mmopt.errors import Error, SolverError, UndecidedError
@@ -184,24 +184,32 @@ class Best:
 
     def ending(self, point: Candidate, **how: Any) -> Ending:
         """The ending with the best ``point``, a feasible one, and the best bound; ``how``: other fields."""
-        moved = self.moved or self._moves()
+        return Ending(
+            **self.scored(point),
+            bound=self.bound,
+            derived=self.derived,
+            multipliers=self.multipliers or {},
+            **how,
+        )
+
+    def scored(self, point: Candidate) -> dict[str, Any]:
+        """What an ending says of the best ``point``: its figures, and the stages with the repair as the last.
+
+        What was missed before is a figure of the point that was offered, wherever it was moved since.
+        """
         repair: Stage = {
             "stage": "repair",
             "missed before": self.missed,
             "missed after": point.after,
-            **moved,
+            **(self.moved or self._moves()),
         }
-        return Ending(
-            objective=point.objective,
-            proved=point.proved,
-            violation=point.before,
-            unrepaired=self.unrepaired,
-            bound=self.bound,
-            derived=self.derived,
-            multipliers=self.multipliers or {},
-            stages=[*self.stages, repair],
-            **how,
-        )
+        return {
+            "objective": point.objective,
+            "proved": point.proved,
+            "violation": self.missed,
+            "unrepaired": self.unrepaired,
+            "stages": [*self.stages, repair],
+        }
 
     def feasible_or_raise(
         self, clock: Clock, failure: Callable[[], SolverError], is_named: bool = True
@@ -224,11 +232,14 @@ class Best:
     def gap(self) -> float:
         """The gap between the best point and the best bound; infinite without both."""
         point = self.feasible_point
-        bounds = [self.bound, *([] if self.derived is None else [self.derived.bound])]
-        gaps = [
-            gap_of(self.instance.checked, point.objective, bound) for bound in bounds if point is not None
-        ]
-        return min((gap for gap in gaps if gap is not None), default=math.inf)
+        return math.inf if point is None else least_gap(self.instance, point.objective, self)
+
+
+def least_gap(instance: Instance, objective: float, bounds: Best | Ending) -> float:
+    """The gap between an objective and the nearest of the bounds; infinite without one."""
+    each = (bounds.bound, None if bounds.derived is None else bounds.derived.bound)
+    gaps = (gap_of(instance.checked, objective, bound) for bound in each)
+    return min((gap for gap in gaps if gap is not None), default=math.inf)
 
 
 # A solve that is predicted to take longer, in seconds, is announced before it begins.
@@ -315,11 +326,14 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         with Clock(options.time_limit - clock.elapsed) as more:
             best.move_inside(more, options.tolerance)
     is_short, solver_point = stop not in (Stop.REACHED, Stop.FINISHED), best.point
-    point = best.feasible_or_raise(
-        clock, lambda: explain_failure(best.instance, scaled, row.name, final, best.point), solver_is_named
-    )
-    if scaled and may_move(instance) and point is best.point:
-        refuse_far_point(instance, point, best.uncharged)
+    with with_stages(best.stages):
+        point = best.feasible_or_raise(
+            clock,
+            lambda: explain_failure(best.instance, scaled, row.name, final, best.point),
+            solver_is_named,
+        )
+        if scaled and may_move(instance) and point is best.point:
+            refuse_far_point(instance, point, best.uncharged)
     is_diagnosed = point is not solver_point
     if stop == Stop.REACHED:
         best.settle()
@@ -337,7 +351,6 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
     warnings = (
         *(unscaled_warning(best.instance) if scaled and is_short else ()),
         *(remark for remark, holds in remarks.items() if holds),
-        *(stopped_early(instance, row, options, stop, best.gap, best.unrepaired or {}) if is_short else ()),
     )
     return point, best.ending(
         point,
@@ -352,6 +365,16 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         history=history,
         warnings=warnings,
     )
+
+
+@contextmanager
+def with_stages(stages: Sequence[Stage]) -> Iterator[None]:
+    """Within, errors say what was done before."""
+    try:
+        yield
+    except SolverError as error:
+        error.stages = error.stages or tuple(stages)
+        raise
 
 
 def solver_stage(

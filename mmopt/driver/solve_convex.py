@@ -38,8 +38,8 @@ from mmopt.driver.judge.score_and_meaning import (
     refuted,
 )
 from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, unknown_errors
-from mmopt.driver.remarks import able_solvers
-from mmopt.driver.run_solver import DERIVE, Best, run_solver, shifted_rows
+from mmopt.driver.remarks import able_solvers, stopped_early
+from mmopt.driver.run_solver import DERIVE, Best, least_gap, run_solver, shifted_rows, with_stages
 from mmopt.driver.task_and_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.driver.why_no_solution import (
     SECONDS_IN_A_HURRY,
@@ -193,7 +193,8 @@ def _solve_whole(task: Task) -> Solution:
     solved = working()
     # A bound of 0 may follow from a sign alone: no point need come near it.
     if ending.derived is None or not ending.derived.bound:
-        _refuse_endless(task, point, ending.stop)
+        with with_stages(ending.stages):
+            _refuse_endless(task, point, ending.stop)
     ending = replace(ending, reductions=task.plan.lines)
     for rounds_left in reversed(range(MOST_ROUNDS)):
         points: list[Mapping[str, Any]] = []
@@ -206,14 +207,18 @@ def _solve_whole(task: Task) -> Solution:
         if better is None:
             break
         by: Stage = {"stage": "replaced", "name": "by a point of a problem for a bound"}
-        point, ending = (
-            better,
-            replace(ending, objective=better.objective, proved=better.proved, stages=[*ending.stages, by]),
-        )
+        point, best = better
+        best.stages = [*ending.stages, {**by, "objective": point.objective}]
+        ending = replace(ending, **best.scored(point))
+    if derived.stop != Stop.REACHED:
+        gap = least_gap(task.instance, derived.objective, derived)
+        why = stopped_early(task.instance, ending, gap)
+        derived = replace(derived, warnings=(*derived.warnings, *why))
     is_bounded = derived.bound is not None or (derived.derived or Derived(None)).bound is not None
     # Two more solves are for programs whose solver struggled.
     if not is_bounded and derived.word.lower() not in ("solved", "optimal"):
-        _refuse_endless(task, None, derived.stop)
+        with with_stages(ending.stages):
+            _refuse_endless(task, None, derived.stop)
     if task.derives:
         early = [stage for stage in derived.stages if stage["stage"] == "derive"]  # while the solver ran
         seconds = working() - solved + sum(float(stage["seconds"] or 0.0) for stage in early)
@@ -224,7 +229,7 @@ def _solve_whole(task: Task) -> Solution:
 
 def _better_point(
     task: Task, point: Candidate, points: Sequence[Mapping[str, Any]], started: float
-) -> Candidate | None:
+) -> tuple[Candidate, Best] | None:
     """The best of ``points`` (of a derived bound's problems), if better by more than rounding."""
     instance, best = task.instance, Best(task.instance, uncharged=point, point=point)
     # The point of a named solver is not replaced.
@@ -236,7 +241,7 @@ def _better_point(
         return None
     with Clock(task.overrides.get("time_limit", np.inf) - (time.monotonic() - started)) as clock:
         best.move_inside(clock, task.overrides.get("tolerance") or Options().tolerance)
-    return best.point
+    return best.point, best
 
 
 def _refuse_endless(task: Task, point: Candidate | None, stop: str) -> None:
@@ -288,8 +293,13 @@ def with_derived_bound(
     warnings, gap = ending.warnings, gap_of(task.instance.checked, ending.objective, derived.bound)
     doubt = f"the bound derived from the program's lines is an estimate: {derived.why}"
     doubts, stop = (doubt,) if derived.why else (), ending.stop
-    # The solver could not stop by the derived bound: where that is the only one, its gap is judged here.
-    if ending.bound is None and gap is not None and stop in (Stop.FINISHED, Stop.REACHED):
+    # The solver could not stop by the derived bound: where that is the only one, its gap is judged here, and
+    # may be reached after all by a solver that was stopped.
+    if (
+        ending.bound is None
+        and gap is not None
+        and (gap <= tolerance or stop in (Stop.FINISHED, Stop.REACHED))
+    ):
         stop = Stop.REACHED if gap <= tolerance else Stop.MISSED
         wider = f", or ask for a tolerance of {rounded(gap, 1, up=True, layout='e')}" if gap < 0.5 else ""
         if stop == Stop.MISSED:
@@ -406,11 +416,12 @@ class Parts:
             yield
         except SolverError as error:
             lines = "; ".join(self.whole.plan.lines)
-            raise SolverError(
-                f"{error.message} (cells and queries counted after: {lines})",
-                where=error.where,
-                hint="; or ".join(filter(None, [error.hint, UNREDUCED])),
-            ) from None
+            with with_stages(error.stages):
+                raise SolverError(
+                    f"{error.message} (cells and queries counted after: {lines})",
+                    where=error.where,
+                    hint="; or ".join(filter(None, [error.hint, UNREDUCED])),
+                ) from None
 
     def outcome(self, gap: float) -> tuple[str, tuple[str, ...]]:
         """The stop of the whole, and the warnings of the parts where it did not reach its gap.
@@ -435,7 +446,8 @@ class Parts:
             began = time.monotonic() - self.started
             point, ending = _run_solvers(replace(self.whole, plan=plan, overrides=overrides))
         self.endings.append(ending)
-        self.stops.append((ending.stop, ending.warnings))
+        early = stopped_early(plan.instance, ending, least_gap(plan.instance, ending.objective, ending))
+        self.stops.append((ending.stop, (*ending.warnings, *early)))
         self.stages += [{"part": len(self.endings), **stage} for stage in ending.stages]
         self.history += [
             {"part": len(self.endings), **row} for row in shifted_rows(ending.history, seconds=began)

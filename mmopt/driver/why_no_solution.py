@@ -42,7 +42,7 @@ from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
 from mmopt.compiler.duality.ranges import Range
 from mmopt.compiler.lines_and_cones import line
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names
-from mmopt.driver.judge.derived_bound import LineBounds, line_bounds
+from mmopt.driver.judge.derived_bound import Derived, LineBounds, line_bounds
 from mmopt.driver.judge.score_and_meaning import FEASIBLE, Candidate, candidate, may_move
 from mmopt.driver.judge.violations_and_nearby_points import undefined_part, violations, worst_line
 from mmopt.errors import Error, ProgramError, SolverError, TooLargeError, UndecidedError
@@ -53,6 +53,7 @@ from mmopt.language.syntax.syntax_tree import (
     Apply,
     Constraint,
     Declaration,
+    Expr,
     Meaning,
     Name,
     Number,
@@ -69,7 +70,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS
 from mmopt.numerics.float_functions import eigh
 from mmopt.numerics.linear_algebra import is_rank_at_most
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.outward import few_numbers, rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import Clock, Options, Point, conic_solver, run
 
@@ -77,6 +78,7 @@ HERE = Span(1, 1)
 SLACK, LEAST = Name("the slack", HERE), "least slack"  # names that no program can choose
 CHOSEN_SLACK = Declaration(SLACK.id, "scalar", (), HERE)
 NO_SLACK = Range(np.zeros(()), np.zeros(()))
+NO_PROOF = Derived(None)
 # A proof counts when it holds up to points so many times as large as the elastic one, or as the lines want
 # them; then larger ones are tried.
 REACHES = tuple(10.0**k for k in range(6, 13))
@@ -87,6 +89,7 @@ SHARES = (1e-7, 0.0)  # as ``lower_node_by_node`` has it
 MOST_TIGHTENED = 0.1
 ELASTIC_GAP = 1e-8  # handed over as the gap; an interior-point method starts at a hundredth of it
 LEAST_SLACK = 1e-9  # a slack below this is none
+SCALED = ("value", "residual's norm", "its largest entry")  # figures of a term, in units of multipliers
 LEAST_WEIGHT = 1e-5  # of the largest multiplier: below it a constraint is tried without
 
 
@@ -97,7 +100,8 @@ class Probe:
     names : of the constraints. reach : no point whose entries are below it keeps all of them, infinite where
     no point does at all; 0 where nothing is proved. weights : the largest multiplier of each constraint; inf
     where the solver gives none. is_minimal : leaving out any one of them was tried, and nothing was proved
-    then. reach_of_all : of all constraints together.
+    then. reach_of_all : of all constraints together. proof : the bound on the slack up to the reach, at its
+    multipliers; none where ranges alone leave a variable no value.
     """
 
     names: tuple[str, ...]
@@ -107,6 +111,7 @@ class Probe:
     weights: Mapping[str, float]
     is_minimal: bool = False
     reach_of_all: float = 0.0
+    proof: Derived = NO_PROOF
 
 
 def conflict(instance: Instance, clock: Clock) -> Probe | None:
@@ -148,39 +153,45 @@ def probe(instance: Instance, names: Collection[str], clock: Clock) -> Probe | N
             for n, pair in ((n, (n, f"{n} above")) for n in names)
         }
         largest = {name: max(each, default=np.inf) for name, each in weights.items()}
-        reach = proved_reach(elastic, values, point, clock) if slack > LEAST_SLACK else 0.0
-        best = Probe(tuple(names), slack, values, reach, largest)
+        reach, proof = 0.0, NO_PROOF
+        if slack > LEAST_SLACK:
+            reach, proof = proved_reach(elastic, values, point, clock)
+        best = Probe(tuple(names), slack, values, reach, largest, proof=proof)
         if slack <= LEAST_SLACK or reach:
             break
     return best
 
 
-def proved_reach(elastic: Instance, values: Mapping[str, Array], point: Point, clock: Clock) -> float:
-    """How far it is proved that no point without slack keeps the lines: see ``Probe.reach``.
+def proved_reach(
+    elastic: Instance, values: Mapping[str, Array], point: Point, clock: Clock
+) -> tuple[float, Derived]:
+    """How far it is proved that no point without slack keeps the lines, and the proof: see ``Probe``.
 
     values : of a point with the least slack, near which atoms are bounded. point : the same, as it came.
     """
-    reach = 0.0
+    reach, proof = 0.0, NO_PROOF
     with suppress(Error, ArithmeticError, np.linalg.LinAlgError), ended_after(clock.left):
         lines = lines_at_no_slack(elastic, values)
         if lines.grade != "proved":
-            return reach
-        if any((span.low > span.high).any() for span in lines.ranges.values()):
-            return np.inf  # the lines leave a variable no value
+            return reach, proof
+        is_empty = any((span.low > span.high).any() for span in lines.ranges.values())
+        if is_empty:  # the lines leave a variable no value; with some slack they leave one
+            reach, lines = np.inf, lines_at_no_slack(elastic, values, 2.0 * float(values[SLACK.id]))
         sizes = [np.abs(v) for v in values.values()]
         # No entry of a point that keeps the lines is nearer to 0 than its range.
         sizes += [np.maximum(span.low, -span.high) for span in lines.ranges.values()]
         size = max(float(each.max(initial=1.0)) for each in sizes)
-        for each in _multipliers(lines, point, clock):
-            if excludes(lines, np.inf, *each):
-                return np.inf
-            for far in (size * times for times in REACHES):
-                if far > reach and not excludes(lines, far, *each):
+        for each in itertools.islice(_multipliers(lines, point, clock), 1 if is_empty else None):
+            for far in (np.inf, *(size * times for times in REACHES)):
+                if far <= reach and not (is_empty and far == reach):
+                    continue
+                if (least := exclusion(lines, far, *each)) is not None:
+                    reach, proof = far, least
+                elif np.isfinite(far):
                     break
-                reach = max(reach, far)
             if reach > size * ENOUGH:
                 break
-    return reach
+    return reach, proof
 
 
 def _multipliers(lines: LineBounds, point: Point, clock: Clock) -> Iterator[tuple[Multipliers, Slopes]]:
@@ -196,16 +207,17 @@ def _multipliers(lines: LineBounds, point: Point, clock: Clock) -> Iterator[tupl
             yield duals, lines.corrected(duals, slopes)
 
 
-def lines_at_no_slack(elastic: Instance, values: Mapping[str, Array]) -> LineBounds:
-    """Bounds from the lines near a point, with the ranges of the variables where there is no slack."""
-    lines = line_bounds(elastic, values, 0.0)
+def lines_at_no_slack(elastic: Instance, values: Mapping[str, Array], most: float = 0.0) -> LineBounds:
+    """Bounds from the lines near a point, at no slack; the ranges of variables up to a slack of ``most``."""
+    lines = line_bounds(elastic, values, most)
     return replace(lines, level=np.inf, ranges={**lines.ranges, SLACK.id: NO_SLACK})
 
 
-def excludes(lines: LineBounds, far: float, multipliers: Multipliers, slopes: Slopes) -> bool:
-    """Whether it is proved that no point with entries up to ``far`` keeps the lines, slack at most 0."""
+def exclusion(lines: LineBounds, far: float, multipliers: Multipliers, slopes: Slopes) -> Derived | None:
+    """The proof that no point with entries up to ``far`` keeps the lines, slack at most 0; or None."""
     ranges = {name: span.intersection(-far, far) for name, span in lines.ranges.items()}
-    return (replace(lines, ranges=ranges).derived(multipliers, slopes).bound or 0.0) > 0.0
+    least = replace(lines, ranges=ranges).derived(multipliers, slopes)
+    return least if (least.bound or 0.0) > 0.0 else None
 
 
 def origin(instance: Instance) -> dict[str, Array]:
@@ -249,18 +261,53 @@ def relaxed(instance: Instance, c: Constraint) -> tuple[list[Constraint], dict[s
         return [Constraint(c.name, Relation(small, "<<", raised, HERE), HERE, c.family)], {
             unit: Declaration(unit, "psd", (dim, dim), HERE, dim_spans=(HERE, HERE))
         }
-    for limit in (small, large):
-        kind = infer(limit, scope)
-        is_limit = family is None and kind.is_constant and not kind.is_matrix
-        if is_limit and np.all(evaluate(limit, instance.env)):
-            size = Apply("abs", (limit,), HERE)
-            small, large = Apply("div", (small, size), HERE), Apply("div", (large, size), HERE)
-            break
+    if (size := _limit(instance, c)) is not None:
+        small, large = Apply("div", (small, size), HERE), Apply("div", (large, size), HERE)
     sides = [(c.name, small, large), (f"{c.name} above", large, small)][: 1 + (r.op == "==")]
     return [
         Constraint(name, Relation(one, "<=", Apply("add", (other, SLACK), HERE), HERE), HERE, family)
         for name, one, other in sides
     ], {}
+
+
+def _limit(instance: Instance, c: Constraint) -> Expr | None:
+    """The size of the side of a line that is constant, where no entry is 0; None for a line without one."""
+    decided = line(instance.checked, c)
+    for side in (decided.relation.left, decided.relation.right):
+        kind = infer(side, decided.scope)
+        is_limit = not decided.loop and kind.is_constant and not kind.is_matrix
+        if is_limit and np.all(evaluate(side, instance.env)):
+            return Apply("abs", (side,), HERE)
+    return None
+
+
+def with_proof(error: SolverError, instance: Instance, proof: Derived) -> SolverError:
+    """An error with the multipliers of its proof by line, the largest of the first line 1, in its hint too.
+
+    They are rounded. Each is of what is on the smaller side of its line less what is on the larger one, of an
+    equation of left less right: at a point that keeps the lines the sum is at most 0. ``terms`` add up to a
+    bound on it that is more than 0.
+    """
+    parts, each = proof.multipliers, dict[str, Array]()
+    for c in instance.program.constraints:
+        y = parts.get(c.name, np.zeros(())) - parts.get(f"{c.name} above", np.zeros(()))
+        size = None if c.relation.op in ("<<", ">>") else _limit(instance, c)
+        each |= {c.name: y if size is None else y / evaluate(size, instance.env)} if np.any(y) else {}
+    unit = next((float(np.abs(y).max()) for y in each.values()), 1.0)
+    error.multipliers = {name: np.asarray(y / unit) for name, y in each.items()}
+    error.terms = tuple(
+        {
+            name: float(value) / unit if name in SCALED else value
+            for name, value in term.items()
+            if name != "level"
+        }
+        for term in proof.terms
+        if term["name"] != f"term of {SLACK.id}"
+    )
+    if each and proof.bound is not None:
+        shown = ", ".join(f"{few_numbers(y)} of '{name}'" for name, y in error.multipliers.items())
+        error.hint += f": {shown} together leave {rounded(proof.bound / unit, 6, up=False)}, more than 0"
+    return error
 
 
 def changed(instance: Instance, constraints: Sequence[Constraint], **parts: Any) -> Instance | None:
@@ -324,12 +371,14 @@ class Growth:
     directions : by name, of the variables that have to move; in the program's own units.
     first, last : the objective at the shortest and at the longest step.
     reach : the largest entry FAR out: what lies beyond was not looked at.
+    is_straight : else entries grow with powers of the step, and the directions are those FAR out.
     """
 
     directions: Mapping[str, Array]
     first: float
     last: float
     reach: float
+    is_straight: bool = True
 
 
 def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: Clock) -> Growth | None:
@@ -359,9 +408,10 @@ def find_growth(instance: Instance, scaled: Instance, scaling: Scaling, clock: C
     growth = _growth_along(instance, _straight(start, direction), STEPS_FROM_BOX, ())
     if growth is None:
         powers = {d.name: _powers(d, ends[0][d.name], ends[1][d.name]) for d in instance.program.choose}
-        return _growth_along(
+        growth = _growth_along(
             instance, lambda step: {n: v * step ** powers[n] for n, v in start.items()}, STEPS_FROM_BOX, ()
         )
+        return None if growth is None else replace(growth, is_straight=False)
     for name in names:
         fewer = _straight(start, {n: v for n, v in direction.items() if n != name})
         if (shorter := _growth_along(instance, fewer, STEPS_FROM_BOX, ())) is not None:
@@ -515,10 +565,12 @@ def infeasible_error(instance: Instance, nearest: Probe) -> SolverError:
     one = "one of them or leave it" if nearest.is_minimal else "some of them or leave them"
     out = f"relax {'it or leave it' if len(lines) == 1 else one} out"
     out += "; other lines may conflict, too" * (len(lines) < len(instance.program.constraints))
-    return SolverError(
+    by = "multipliers" if nearest.proof.saved else "the ranges that the lines leave"
+    error = SolverError(
         f"'{instance.program.name}' has no feasible point{up_to}: {named} {says}{with_promised}",
-        hint=f"{out}{near}\n  proved by multipliers{alone}{for_points}",
+        hint=f"{out}{near}\n  proved by {by}{alone}{for_points}",
     )
+    return with_proof(error, instance, nearest.proof)
 
 
 def endless_error(instance: Instance, growth: Growth) -> SolverError:
@@ -535,15 +587,21 @@ def endless_error(instance: Instance, growth: Growth) -> SolverError:
     )
     bound = _bound_by_ranges(instance)
     end = "" if bound is None else f", and never {never} {rounded(bound, 6, up=never == 'above')}"
-    moving = _enumerated([f"'{name}' {way}" for name, way in ways.items()])
+    largest = max(float(np.abs(moved).max()) for moved in growth.directions.values())
+    along = {name: moved / largest for name, moved in growth.directions.items() if growth.is_straight}
+    is_one = sum(moved.size for moved in along.values()) == 1  # which way is said
+    by = {name: f" by {few_numbers(moved)} a step" for name, moved in along.items() if not is_one}
+    moving = _enumerated([f"'{name}' {way}{by.get(name, '')}" for name, way in ways.items()])
     caps = [_cap(instance, name, way) for name, way in ways.items()]
-    return SolverError(
+    error = SolverError(
         f"'{instance.program.name}' seems to have no optimum{' that is attained' * bool(end)}, or one with "
         f"entries beyond {rounded(growth.reach, 1, up=False, layout='e')}: every constraint holds with "
         f"{moving}, while the objective {falls} from {' to '.join(shown)}{end}",
         hint=f"add a constraint such as {_enumerated(caps, 'or')}, or check the sign of the objective and "
         "which way round the constraints are",
     )
+    error.direction = along
+    return error
 
 
 def _bound_by_ranges(instance: Instance) -> float | None:

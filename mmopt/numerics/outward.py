@@ -29,6 +29,17 @@ _COLUMNS_AT_A_TIME = 256
 _GRID = (1, 2, 3, 4, 6, 8, 12, 16, 25)  # bits tried for an exact sum
 
 
+def few_numbers(values: npt.ArrayLike, most: int = 6) -> str:
+    """Numbers to the nearest in six digits, ``[1, 2; 3, 4]``; of more than ``most`` count and range."""
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.size > most:
+        return f"{rows.size} entries from {rows.min():.6g} to {rows.max():.6g}"
+    if rows.size == 1:
+        return f"{rows.item() + 0.0:.6g}"
+    flat = rows.reshape(-1, rows.shape[-1] if rows.ndim else 1)
+    return f"[{'; '.join(', '.join(f'{y + 0.0:.6g}' for y in row) for row in flat.tolist())}]"
+
+
 def plus_up(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     """a + b, elementwise, rounded upwards; a, b >= 0."""
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)

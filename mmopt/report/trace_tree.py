@@ -6,7 +6,7 @@ solution and what ``explain`` knows: nothing is solved here.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
@@ -18,12 +18,13 @@ from rich.tree import Tree
 
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_and_meaning import multiplier_as_declared, named_multipliers
-from mmopt.errors import Error
+from mmopt.errors import Error, SolverError
 from mmopt.language import Program, check, evaluate, shipped
 from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import Number
 from mmopt.language.typeset import plain_words
 from mmopt.numerics.component_arrays import Level, as_value, each_array
+from mmopt.numerics.outward import few_numbers
 from mmopt.proof.recheck import Recheck
 from mmopt.report.explain import explain
 from mmopt.report.explain.explained_facts import QUADRATIC, Facts, NodeFacts, formula_of, plain_data
@@ -33,6 +34,7 @@ from mmopt.report.solution_recheck_and_history_tables import history_text
 from mmopt.report.table_style import bold, few, figure
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
+from mmopt.results.saved_fields import Value
 from mmopt.results.solution_rows_and_json import few_steps, finite, levels
 from mmopt.strategies import Strategy
 from mmopt.workloads import Workload
@@ -130,7 +132,7 @@ def trace(solution: Solution, workload: "WorkloadLike | None" = None) -> Trace:
     nodes = (
         *_before_solving(s.program_text, facts, rows, s.reductions, gets),
         *(Trace(f"step {name}", nodes=(step,)) for name, step in steps.items()),
-        *_stages(s),
+        *_stages(s.stages, s),
         judge,
     )
     return Trace(s.program, f"{s.title or 'no title'}; {s.status.stop}", s.seconds["total"], nodes)
@@ -143,7 +145,16 @@ def trace_to_failure(
 
     Of a program that cannot be read or whose names and shapes do not fit, the error alone.
     """
-    failed = Trace("error", str(error))
+    no_point = error if isinstance(error, SolverError) else SolverError("")
+    proof = (
+        *_figures(no_point.terms),
+        *(_multiplier(name, y) for name, y in no_point.multipliers.items()),
+        *(
+            Trace(f"direction of {name}", few_numbers(y), facts={"values": y.tolist()})
+            for name, y in no_point.direction.items()
+        ),
+    )
+    failed = Trace("error", str(error), None, proof)
     try:
         parsed = program if isinstance(program, Program) else Program.load(program)
         facts = explain(parsed, workload, givens)
@@ -169,7 +180,8 @@ def trace_to_failure(
     ]
     gets = "quadratic" * bool(solver and solver[0].nodes)
     reductions = facts.compiled.reductions if facts.compiled else ()
-    nodes = (*_before_solving(parsed.text, facts, {}, reductions, gets), *solver, failed)
+    done = tuple(_stages(no_point.stages)) or solver
+    nodes = (*_before_solving(parsed.text, facts, {}, reductions, gets), *done, failed)
     return Trace(parsed.name, f"{parsed.title or 'no title'}; no solution", None, nodes)
 
 
@@ -262,17 +274,7 @@ def _judged(
     is_bound = key in ("bound", "derived_bound") and facts.get(key) is not None and not solution.is_in_factors
     below: list[Trace] = []
     if is_bound and facts[key] == solution.derived_bound:  # kept with it
-        below = [
-            Trace(
-                str(row["name"]),
-                ", ".join(
-                    f"{name} {_shown(name, value)}" for name, value in row.items() if name not in UNNAMED
-                ),
-                facts={name: finite(value) for name, value in row.items()},
-            )
-            for row in solution.stages
-            if row["stage"] == "term"
-        ]
+        below = [*_figures(row for row in solution.stages if row["stage"] == "term")]
     elif is_bound:
         below = [*_certificate(solution, queries)]
     elif key == "gap":
@@ -281,6 +283,15 @@ def _judged(
         below = [Trace("is", solution.kind_of_gap or ratio), asked_for]
     below += _multipliers(solution, facts[key]) if is_bound else ()
     return Trace(name, text, None, tuple(below), facts)
+
+
+def _figures(terms: Iterable[Mapping[str, Any]]) -> Iterator[Trace]:
+    """The terms of a bound, a line each."""
+    for row in terms:
+        shown = (f"{name} {_shown(name, value)}" for name, value in row.items() if name not in UNNAMED)
+        yield Trace(
+            str(row["name"]), ", ".join(shown), facts={name: finite(value) for name, value in row.items()}
+        )
 
 
 def _certificate(solution: Solution, queries: Workload | None) -> Iterator[Trace]:
@@ -320,26 +331,30 @@ def _multipliers(solution: Solution, bound: float) -> Iterator[Trace]:
         if m.key in values
     }
     for name, value in (derived if bound == s.derived_bound and not is_shared else certified).items():
-        words, facts = "by component", dict[str, Any]()
-        if isinstance(value, np.ndarray) and value.size <= MULTIPLIERS_SHOWN:
-            words = few([figure(y) for y in value.ravel().tolist()], "  ")
-            facts = {"entries": value.size, "values": value.tolist()}
-        elif isinstance(value, np.ndarray | Level):
-            y, often = (np.ravel(part) for part in levels(value))
-            facts = {"entries": int(often.sum()), "norm": float(np.linalg.norm(y * np.sqrt(often)))}
-            facts |= {"least": float(y.min()), "largest": float(y.max())}
-            words = ", ".join(f"{what} {figure(number)}" for what, number in facts.items())
-        yield Trace(f"multiplier {name}{' of l2_strategy' * is_shared}", words, facts=facts)
+        yield _multiplier(f"{name}{' of l2_strategy' * is_shared}", value)
 
 
-def _stages(solution: Solution) -> Iterator[Trace]:
+def _multiplier(name: str, value: Value) -> Trace:
+    """A multiplier: its entries where they are few, else what is known of them."""
+    words, facts = "by component", dict[str, Any]()
+    if isinstance(value, np.ndarray) and value.size <= MULTIPLIERS_SHOWN:
+        words, facts = few_numbers(value), {"entries": value.size, "values": value.tolist()}
+    elif isinstance(value, np.ndarray | Level):
+        y, often = (np.ravel(part) for part in levels(value))
+        facts = {"entries": int(often.sum()), "norm": float(np.linalg.norm(y * np.sqrt(often)))}
+        facts |= {"least": float(y.min()), "largest": float(y.max())}
+        words = ", ".join(f"{what} {figure(number)}" for what, number in facts.items())
+    return Trace(f"multiplier {name}", words, facts=facts)
+
+
+def _stages(stages: Sequence[Mapping[str, Any]], solution: Solution | None = None) -> Iterator[Trace]:
     """Every solver with what it got, every point, round and repair, in their order."""
     scales = ", ".join(
         f"{name} ÷ {figure(value, 3)} ({SCALES[name]})"
-        for name, value in solution.scaling.items()
+        for name, value in (solution.scaling if solution else {}).items()
         if value != 1.0
     )
-    for row in solution.stages:
+    for row in stages:
         if (stage := row["stage"]) not in ("check", "plan", "figures", "term"):
             facts: dict[str, Any] = {name: finite(value) for name, value in row.items()}
             handed = {name[5:]: value for name, value in facts.items() if name.startswith("gets ")}
@@ -348,7 +363,9 @@ def _stages(solution: Solution) -> Iterator[Trace]:
                 for name, value in facts.items()
                 if name not in UNNAMED and name[5:] not in handed
             }
-            words = facts.get("name") or ", ".join(f"{name} {text}" for name, text in shown.items())
+            above = shown if stage not in ("solver", "kernel") else {}
+            named = [facts["name"]] if "name" in facts else []
+            words = ", ".join([*named, *(f"{name} {text}" for name, text in above.items())])
             below: list[Trace] = []
             if stage in ("solver", "kernel"):
                 scaled = {"scaling": scales} if stage == "solver" and scales else {}
@@ -357,7 +374,7 @@ def _stages(solution: Solution) -> Iterator[Trace]:
                         Trace(*pair, facts=handed if pair[0] == "gets" else {})
                         for pair in (scaled | shown).items()
                     ),
-                    *_rounds(solution),
+                    *(_rounds(solution) if solution else ()),
                 ]
             words += MISSED * (stage == "repair")
             yield Trace(str(stage), words, facts.get("seconds"), tuple(below), facts)

@@ -23,7 +23,7 @@ from mmopt.driver.why_no_solution import (
     relaxed,
     singular_error,
 )
-from mmopt.language import check, worst
+from mmopt.language import check, evaluate, worst
 from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import Clock, Point
 
@@ -71,7 +71,8 @@ HOLDS = "every constraint holds with"
 PREFIX = np.tri(4)
 WORKLOAD = Workload.from_matrix(PREFIX, targets=1.0)
 PROOF = re.compile(
-    r"  proved by multipliers((, of these lines alone)?, for points whose entries are at most \de\+\d\d)?"
+    r"  proved by multipliers((, of these lines alone)?, for points whose entries are at most \de\+\d\d)?: "
+    r".* of '.*' together leave \d.*, more than 0"
 )
 
 
@@ -162,6 +163,43 @@ def test_the_lines_that_cannot_hold_together(case: str, solver: str) -> None:
     assert PROOF.fullmatch(proof)
 
 
+@pytest.mark.parametrize("case", INFEASIBLE)
+def test_multipliers_of_a_conflict_leave_more_than_0_at_any_point(
+    case: str, rng: np.random.Generator
+) -> None:
+    """By plain evaluation; where it is least by no more than what is said. The first line's largest is 1."""
+    program = Program.parse(INFEASIBLE[case][0])
+    with pytest.raises(SolverError) as refused:
+        solve(WORKLOAD, program)
+    error, instance = refused.value, bind(program, WORKLOAD)
+    assert list(error.multipliers) == [c.name for c in program.constraints if f"'{c.name}'" in error.message]
+    assert np.abs(next(iter(error.multipliers.values()))).max() == 1.0
+    named = {c.name: c for c in program.constraints}
+    sizes, lefts = instance.sizes(), []
+    for scale_of_point in np.repeat([1e-2, 1.0, 30.0], 30):
+        point: dict[str, Any] = {}
+        for d in program.choose:
+            x = rng.normal(size=d.shape(sizes)) * scale_of_point
+            point[d.name] = x @ x.T / scale_of_point if d.kind == "psd" else np.abs(x) if d.sign else x
+        total = 0.0
+        for name, y in error.multipliers.items():
+            c = named[name]
+            indices = [{}] if c.family is None else [{c.family.index: i} for i in range(len(y))]
+            left, right = (
+                np.array([evaluate(side, {**instance.env, **point, **index}) for index in indices])
+                for side in (c.relation.left, c.relation.right)
+            )
+            missed = left - right if c.relation.op in ("<=", "<<", "==") else right - left
+            missed = (
+                missed * np.eye(len(instance.env["W"])) if np.size(missed) == 1 and y.ndim == 2 else missed
+            )
+            total += float((np.reshape(missed, y.shape) * y).sum())
+        lefts.append(total)
+    terms = {term["name"]: float(term["value"]) for term in error.terms}
+    assert min(lefts) >= terms["sum"] * (1 - 1e-6) > 0
+    assert sum(terms.values()) - terms["sum"] == pytest.approx(terms["sum"], rel=1e-9)
+
+
 @pytest.mark.some(1)
 @pytest.mark.parametrize("factor", [1e3, 1e-3])
 def test_the_scale_of_the_workload_changes_nothing(factor: float) -> None:
@@ -224,10 +262,10 @@ def test_unbounded(subtests: pytest.Subtests) -> None:
     amount = r"-?[\d.e+]+"
     above = vector("low: u >= 0", objective="sum(u)").replace("minimize", "maximize")
     for solver, text, names, moves, cap in [
-        ("clarabel", large, "'X' growing", "falls", "diag(X) <= 1"),
+        ("clarabel", large, r"'X' growing by 16 entries from 0 to 1 a step", "falls", "diag(X) <= 1"),
         ("scs", number, "'x' falling", "falls", "x >= 0"),
-        ("clarabel", two, "'x' growing and 'y' growing", "falls", "x <= 1 or y <= 1"),
-        ("scs", above, "'u' growing", "rises", "u <= 1"),
+        ("clarabel", two, "'x' growing by 1 a step and 'y' growing by 1 a step", "falls", "x <= 1 or y <= 1"),
+        ("scs", above, r"'u' growing by \[1, 1, 1, 1\] a step", "rises", "u <= 1"),
     ]:
         with subtests.test(names):
             first, hint = refusal(text, solver=solver)
@@ -401,7 +439,7 @@ def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
             nearest = Probe(("top",), 1.0, point, alone, {}, reach_of_all=of_all)
             assert str(infeasible_error(instance, nearest)).splitlines()[::2] == [
                 f"'own' has no feasible point{up_to}: 'top' cannot hold",
-                f"  proved by multipliers{for_points}",
+                f"  proved by the ranges that the lines leave{for_points}",
             ]
 
 

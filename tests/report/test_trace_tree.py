@@ -20,7 +20,7 @@ from mmopt.driver import solve_convex
 from mmopt.driver.judge.derived_bound import recomputed
 from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.errors import UndecidedError
-from mmopt.report.trace_tree import Trace
+from mmopt.report.trace_tree import Trace, trace_to_failure
 
 PREFIX = Workload.from_matrix(np.tri(5), targets=[1.0, 2.0, 3.0, 1.5, 1.0])
 OWN = """\
@@ -180,7 +180,7 @@ def test_of_many_rounds_the_first_and_last_are_shown_and_a_point_of_no_round_is_
     assert "no objective" in start.nodes[-1].words and "no objective" not in start.nodes[0].words
     assert len(start.facts["rounds"]) == 10
     (replaced,) = named(tree, "replaced")
-    assert replaced.words == "by the identity, which no round betters"
+    assert replaced.words.startswith("by the identity, which no round betters, objective ")
     assert replaced.facts["objective"] == pytest.approx(s.objective, rel=1e-9)
     assert {"replaced", "repair"} <= {node.name for node in tree.nodes}
 
@@ -251,6 +251,30 @@ def multipliers(tree: Trace, row: str = "bound") -> dict[str, Trace]:
     }
 
 
+LEAST_SQUARES = """\
+program ls
+let
+    A = [[1, 2, 0], [0, 1, -1], [3, 0, 1], [1, 1, 1]]
+    b = [[1], [2], [-1], [0.5]]
+choose
+    x: vector[3] >= 0
+minimize
+    sum((A @ x - b)**2)
+subject to
+    cap: sum(x) <= 0.7
+"""
+LYAPUNOV = """\
+program lyapunov
+let
+    A = [[-1, 2], [0, -0.5]]
+choose
+    P: psd[2, 2]
+minimize
+    trace(P)
+subject to
+    decay: [[A.T @ P + P @ A + eye(2)]] << 0
+    floor: [[P - eye(2)]] >> 0
+"""
 LP = """\
 program lp
 choose
@@ -348,7 +372,7 @@ def test_multipliers_below_a_bound_are_those_of_its_certificate(name: str, optio
     for worse in ({**values, first: values[first] ** 2}, {first: np.zeros_like(values[first])}):
         assert bound_of(instance, worse) != pytest.approx(s.bound, rel=1e-6)
     (node, *_) = shown.values()
-    assert node.words.split() == [f"{y:.6g}" for y in np.ravel(node.facts["values"])]
+    assert node.words.strip("[]").split(", ") == [f"{y:.6g}" for y in np.ravel(node.facts["values"])]
 
 
 def test_multipliers_below_a_derived_bound_are_those_that_it_was_derived_from() -> None:
@@ -396,6 +420,66 @@ def test_a_bound_by_a_sign_or_of_factors_has_no_multipliers_of_its_own() -> None
         ["of sensitivity"],
         ["of sensitivity"],
     ]
+
+
+def test_a_solver_that_was_stopped_may_reach_the_gap_after_all() -> None:
+    """Its points are replaced by one of a problem for the bound: no warning speaks of an earlier gap."""
+    program = Program.parse(LEAST_SQUARES)
+    s = solve(None, program, max_iterations=3)
+    tree = trace(s)
+    assert s.gap is not None and s.gap <= 1e-6 and s.status.stop == "gap reached" and not s.warnings
+    (point,), (replaced,) = named(tree, "point"), named(tree, "replaced")
+    assert point.facts["gap"] > 1e-3 and replaced.facts["objective"] == s.objective
+    assert [row.facts["missed before"] for row in named(tree, "repair")][-1] == s.status.violation
+    early = solve(None, program, max_iterations=3, derive=False)
+    assert early.status.stop == "iteration limit" and "iteration limit of 3" in early.warnings[0]
+
+
+def test_what_was_missed_before_a_move_inside_is_one_figure_everywhere() -> None:
+    s = solve(None, Program.parse(LYAPUNOV))
+    (repair,) = named(trace(s), "repair")
+    assert repair.facts["missed before"] == s.status.violation == s.summary()["status"]["violation"] > 0
+    assert repair.facts["missed after"] == 0 < repair.facts["P moved by part"]
+
+
+INFEASIBLE = """\
+program no_way
+choose
+    x: vector[2] >= 0
+minimize
+    x[0]**2 + x[1]**2
+subject to
+    low: x[0] + 2*x[1] >= 3
+    high: sum(x) <= 1
+"""
+
+
+def test_a_failure_has_the_solver_its_proof_and_its_direction() -> None:
+    """By hand: 1 * low + 2 * high is 1 + x0 <= 0."""
+    with pytest.raises(mmopt.SolverError) as refused:
+        solve(None, Program.parse(INFEASIBLE))
+    assert {name: float(y) for name, y in refused.value.multipliers.items()} == pytest.approx(
+        {"low": 1, "high": 2}, abs=1e-6
+    )
+    tree = trace_to_failure(Program.parse(INFEASIBLE), None, None, refused.value)
+    (solver,), (failed,) = named(tree, "solver"), named(tree, "error")
+    below = {node.name: node for node in (*solver.nodes, *failed.nodes)}
+    assert int(below["iterations"].words) > 0 and below["it says"].words and solver.seconds is not None
+    assert [below[f"multiplier {name}"].words for name in ("low", "high")] == ["1", "2"]
+    assert below["sum"].facts["value"] == pytest.approx(1, abs=1e-6)
+    assert below["term of x"].facts["its largest entry"] == pytest.approx(1, abs=1e-6)
+    endless = Program.parse(INFEASIBLE.replace("**2", "").replace("+ x[1]", "- 2*x[1]").replace("high", "# "))
+    with pytest.raises(mmopt.SolverError) as refused:
+        solve(None, endless)
+    direction = refused.value.direction["x"]
+    assert (
+        np.abs(direction).max() == 1
+        and direction @ [1, -2] < 0 <= direction @ [1, 2]
+        and direction.min() >= 0
+    )
+    tree = trace_to_failure(endless, None, None, refused.value)
+    assert named(tree, "direction of x")[0].facts["values"] == direction.tolist()
+    assert named(tree, "solver")[0].seconds is not None
 
 
 def test_every_program_has_its_way(subtests: pytest.Subtests) -> None:

@@ -18,7 +18,7 @@ from mmopt.driver.why_no_solution import (
     Probe,
     conflict,
     elastic_form,
-    excludes,
+    exclusion,
     lines_at_no_slack,
     origin,
     probe,
@@ -98,7 +98,7 @@ def test_how_far_multipliers_exclude_points(monkeypatch: pytest.MonkeyPatch) -> 
         multipliers = {"a": np.array([a]), "b": np.array([b])}
         if lines.nodes.shapes_of_multipliers()["a"] == ():
             multipliers = {name: y[0] for name, y in multipliers.items()}
-        assert excludes(lines, far, multipliers, {}) is is_excluded, (a, b, far)
+        assert (exclusion(lines, far, multipliers, {}) is not None) is is_excluded, (a, b, far)
 
 
 def test_no_multipliers_exclude_a_point(rng: np.random.Generator) -> None:
@@ -114,7 +114,7 @@ def test_no_multipliers_exclude_a_point(rng: np.random.Generator) -> None:
                 name: 10.0 ** rng.uniform(-3, 3) * (np.eye(2) if shape == (2, 2) else rng.normal(size=shape))
                 for name, shape in shapes.items()
             }
-            assert not excludes(lines, 10.0 ** rng.uniform(1, 9), multipliers, {})
+            assert exclusion(lines, 10.0 ** rng.uniform(1, 9), multipliers, {}) is None
 
 
 def test_ranges_make_a_proof_unconditional() -> None:
