@@ -143,12 +143,13 @@ class SolverError(Error):
     """A solver that is absent, lacks a cone, or returned no usable point.
 
     multipliers : of lines that are proved to conflict, by name; ``terms`` add up to what they leave, which is
-    more than 0. direction : by variable, in which a program seems to have no end. stages : what was done
-    before, as in a solution.
+    more than 0. near : a point that misses these lines by little. direction : by variable, in which a program
+    seems to have no end. stages : what was done before, as in a solution.
     """
 
     multipliers: Mapping[str, Any] = MappingProxyType({})
     direction: Mapping[str, Any] = MappingProxyType({})
+    near: Mapping[str, Any] = MappingProxyType({})
     terms: Sequence[Mapping[str, Any]] = ()
     stages: Sequence[Mapping[str, Any]] = ()
 

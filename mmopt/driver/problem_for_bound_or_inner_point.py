@@ -149,9 +149,9 @@ def _bounds_at_points(
 
     ``lines`` gives the bounds; ``ends`` collects the points.
     """
-    yield lines.derived({}, {})  # by the declarations alone
     if multipliers:
         yield lines.derived(multipliers, {})
+    yield lines.derived({}, {})  # by ranges alone
     threads, last = task.overrides.get("threads"), Derived(None)
     near: tuple[Multipliers, Slopes] = multipliers, {}
     tried = [(share, None) for share in SHARES] + [(SHARES[0], 1.0)] * (

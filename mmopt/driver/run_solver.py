@@ -64,6 +64,7 @@ class Best:
     stages: list[Stage] = field(default_factory=list)  # of all solvers that were run for it
     moved: Mapping[str, float] = field(default_factory=dict)  # as ``_moves``, once it is settled
     lost: float = 0.0  # by the move inside, of the objective
+    is_inside: bool = False  # whether the point was moved inside
 
     def offer(
         self, values: Mapping[str, Array], multipliers: Mapping[str, Array], polar: Any = None
@@ -118,6 +119,7 @@ class Best:
         if self.point is not None and may_move(self.instance) and not clock.is_over:
             moved = moved_inside(self.instance, self.point, clock, tolerance)
             self.lost = 0.0 if moved is self.point else lost(self.instance, self.point, moved)
+            self.is_inside = self.is_inside or moved is not self.point
             self.uncharged = self.uncharged if moved is self.point else moved
             self.point = moved
 
@@ -152,6 +154,12 @@ class Best:
             for n, v in after.items()
             if isinstance(before.get(n), np.ndarray)
         }
+
+    def _repair_words(self) -> str:
+        """How a point was repaired, in words."""
+        near = ", or near by where lines were missed by little" * may_move(self.instance)
+        moved = " and moved inside the lines" if self.is_inside else near
+        return "by the program's 'repair'" if self.instance.program.repair else f"made as declared{moved}"
 
     def stop(self, options: Options, clock: Clock, is_over: bool | None = None) -> Stop | None:
         """The reason for the end: the gap is reached, Ctrl-C, or the time is over; None for another one.
@@ -199,6 +207,7 @@ class Best:
         """
         repair: Stage = {
             "stage": "repair",
+            "name": self._repair_words(),
             "missed before": self.missed,
             "missed after": point.after,
             **(self.moved or self._moves()),

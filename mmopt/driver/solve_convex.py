@@ -16,6 +16,7 @@ scored over the cells: objective and bound of the whole are the products of thei
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -76,6 +77,7 @@ BETTER, MOST_ROUNDS = 1e-7, 4
 SECONDS_OF_ANOTHER = 1.0  # for a solver of another method, where the first gives no feasible point
 NEAR_THE_GAP = 100.0  # times the tolerance: at a larger gap a solver of lower precision is no help
 SECONDS_NEAR_THE_GAP = 1.0  # that it may take there; if the first took longer, as long as that
+LIFTED_POINT = "as a point of the whole, repaired and judged again, with the rounding of its own sums"
 SECONDS_UNASKED = 60.0  # the longest forecast at which a slower way is taken unasked
 UNREDUCED = "solve it as it is with reduce=False (--no-reduce)"
 
@@ -383,17 +385,32 @@ class Parts:
     stops: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # why each ended, and its warnings
     history: list[Mapping[str, float | bool]] = field(default_factory=list)  # each row with its part
     stages: list[Stage] = field(default_factory=list)  # likewise
+    numbers: dict[tuple[SolvePlan, float], int] = field(
+        default_factory=dict
+    )  # of parts that were run, from 1
     tolerance: float = 0.0  # of the whole: the caller's, or the largest default of the solvers
 
     def solved(self, plan: SolvePlan, share: float) -> SolvedPart:
         """The result of a plan, within its share of the gap: a solver's point, or the lift of its parts."""
         if plan.step is None:
             return self.run(plan, share)
-        share = share / len(plan.parts) if plan.step.multiplies else share
+        share = self.share_of_part(plan, share)
         for part in plan.parts:
             if (part, share) not in self.results:
                 self.results[part, share] = self.solved(part, share)
         return plan.step.lift([self.results[part, share] for part in plan.parts])
+
+    @staticmethod
+    def share_of_part(plan: SolvePlan, share: float) -> float:
+        """The share of the gap that each part of a plan has."""
+        return share / len(plan.parts) if plan.step is not None and plan.step.multiplies else share
+
+    def made_of(self, plan: SolvePlan, share: float) -> Counter[int]:
+        """The parts that were run for a plan, by their numbers, each as often as it stands in the plan."""
+        if plan.step is None:
+            return Counter([self.numbers[plan, share]])
+        each = (self.made_of(part, self.share_of_part(plan, share)) for part in plan.parts)
+        return sum(each, Counter())
 
     def options(self, plan: SolvePlan, share: float) -> dict[str, Any]:
         """The options of a part: its share of the gap, and the rest of the time."""
@@ -446,6 +463,7 @@ class Parts:
             began = time.monotonic() - self.started
             point, ending = _run_solvers(replace(self.whole, plan=plan, overrides=overrides))
         self.endings.append(ending)
+        self.numbers[plan, share] = len(self.endings)
         early = stopped_early(plan.instance, ending, least_gap(plan.instance, ending.objective, ending))
         self.stops.append((ending.stop, (*ending.warnings, *early)))
         self.stages += [{"part": len(self.endings), **stage} for stage in ending.stages]
@@ -470,7 +488,9 @@ def _solve_parts(task: Task) -> Solution:
     instance, parts, best = task.instance, Parts(task), Best(task.instance)
     lifted = parts.solved(task.plan, 1.0)
     seconds = time.monotonic() - parts.started
-    best.stages = parts.stages
+    made_of = ", ".join(f"{n} × part {number}" for number, n in sorted(parts.made_of(task.plan, 1.0).items()))
+    lift: Stage = {"stage": "put together", "name": f"{made_of}; {LIFTED_POINT}"}
+    best.stages = [*parts.stages, lift]
     best.offer(adopt(instance, as_dense(lifted.strategy)), lifted.multipliers)
     if (point := best.feasible_point) is None:
         lines = "; ".join(task.plan.lines)

@@ -42,7 +42,7 @@ from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
 from mmopt.compiler.duality.ranges import Range
 from mmopt.compiler.lines_and_cones import line
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names
-from mmopt.driver.judge.derived_bound import Derived, LineBounds, line_bounds
+from mmopt.driver.judge.derived_bound import Derived, LineBounds, line_bounds, shown_terms
 from mmopt.driver.judge.score_and_meaning import FEASIBLE, Candidate, candidate, may_move
 from mmopt.driver.judge.violations_and_nearby_points import undefined_part, violations, worst_line
 from mmopt.errors import Error, ProgramError, SolverError, TooLargeError, UndecidedError
@@ -70,7 +70,7 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import BOUNDS
 from mmopt.numerics.float_functions import eigh
 from mmopt.numerics.linear_algebra import is_rank_at_most
-from mmopt.numerics.outward import few_numbers, rounded
+from mmopt.numerics.outward import FEW, few_numbers, rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import Clock, Options, Point, conic_solver, run
 
@@ -89,7 +89,6 @@ SHARES = (1e-7, 0.0)  # as ``lower_node_by_node`` has it
 MOST_TIGHTENED = 0.1
 ELASTIC_GAP = 1e-8  # handed over as the gap; an interior-point method starts at a hundredth of it
 LEAST_SLACK = 1e-9  # a slack below this is none
-SCALED = ("value", "residual's norm", "its largest entry")  # figures of a term, in units of multipliers
 LEAST_WEIGHT = 1e-5  # of the largest multiplier: below it a constraint is tried without
 
 
@@ -295,15 +294,8 @@ def with_proof(error: SolverError, instance: Instance, proof: Derived) -> Solver
         each |= {c.name: y if size is None else y / evaluate(size, instance.env)} if np.any(y) else {}
     unit = next((float(np.abs(y).max()) for y in each.values()), 1.0)
     error.multipliers = {name: np.asarray(y / unit) for name, y in each.items()}
-    error.terms = tuple(
-        {
-            name: float(value) / unit if name in SCALED else value
-            for name, value in term.items()
-            if name != "level"
-        }
-        for term in proof.terms
-        if term["name"] != f"term of {SLACK.id}"
-    )
+    terms = [term for term in proof.terms if term["name"] != f"term of {SLACK.id}"]
+    error.terms = shown_terms(terms, unit)
     if each and proof.bound is not None:
         shown = ", ".join(f"{few_numbers(y)} of '{name}'" for name, y in error.multipliers.items())
         error.hint += f": {shown} together leave {rounded(proof.bound / unit, 6, up=False)}, more than 0"
@@ -561,7 +553,8 @@ def infeasible_error(instance: Instance, nearest: Probe) -> SolverError:
     )
     alone = ", of these lines alone" * bool(for_points and not up_to)
     line = worst_line(instance, nearest.point, nearest.names)
-    near = f" (the nearest point found {line.missed(instance)})" if line is not None else ""
+    no_more = ", and no other of them by more" if len(lines) > 1 else ""
+    near = f" (a point found near {line.missed(instance)}{no_more})" if line is not None else ""
     one = "one of them or leave it" if nearest.is_minimal else "some of them or leave them"
     out = f"relax {'it or leave it' if len(lines) == 1 else one} out"
     out += "; other lines may conflict, too" * (len(lines) < len(instance.program.constraints))
@@ -570,6 +563,7 @@ def infeasible_error(instance: Instance, nearest: Probe) -> SolverError:
         f"'{instance.program.name}' has no feasible point{up_to}: {named} {says}{with_promised}",
         hint=f"{out}{near}\n  proved by {by}{alone}{for_points}",
     )
+    error.near = {d.name: nearest.point[d.name] for d in instance.program.choose}
     return with_proof(error, instance, nearest.proof)
 
 
@@ -589,8 +583,9 @@ def endless_error(instance: Instance, growth: Growth) -> SolverError:
     end = "" if bound is None else f", and never {never} {rounded(bound, 6, up=never == 'above')}"
     largest = max(float(np.abs(moved).max()) for moved in growth.directions.values())
     along = {name: moved / largest for name, moved in growth.directions.items() if growth.is_straight}
-    is_one = sum(moved.size for moved in along.values()) == 1  # which way is said
-    by = {name: f" by {few_numbers(moved)} a step" for name, moved in along.items() if not is_one}
+    entries = [entry for moved in along.values() for entry in moved.ravel().tolist()]
+    is_shown = len(entries) <= FEW and len(set(entries)) > 1  # else which way says it
+    by = {name: f" by {few_numbers(moved)} a step" for name, moved in along.items() if is_shown}
     moving = _enumerated([f"'{name}' {way}{by.get(name, '')}" for name, way in ways.items()])
     caps = [_cap(instance, name, way) for name, way in ways.items()]
     error = SolverError(

@@ -26,13 +26,14 @@ _SPLIT = 2.0**27 + 1  # by Dekker's product, for halves of 26 bits
 _TINY, _HUGE = 2.0**-900, 2.0**900  # between these no step of Dekker's product leaves the range of doubles
 _MOST_DIRECT = 2**32  # operations up to which differences of columns are taken one by one
 _COLUMNS_AT_A_TIME = 256
+FEW = 6  # numbers that are shown one by one
 _GRID = (1, 2, 3, 4, 6, 8, 12, 16, 25)  # bits tried for an exact sum
 
 
-def few_numbers(values: npt.ArrayLike, most: int = 6) -> str:
-    """Numbers to the nearest in six digits, ``[1, 2; 3, 4]``; of more than ``most`` count and range."""
+def few_numbers(values: npt.ArrayLike) -> str:
+    """Numbers to the nearest in six digits, ``[1, 2; 3, 4]``; of more than ``FEW`` count and range."""
     rows = np.asarray(values, dtype=np.float64)
-    if rows.size > most:
+    if rows.size > FEW:
         return f"{rows.size} entries from {rows.min():.6g} to {rows.max():.6g}"
     if rows.size == 1:
         return f"{rows.item() + 0.0:.6g}"

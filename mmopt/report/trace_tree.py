@@ -17,14 +17,14 @@ import numpy as np
 from rich.tree import Tree
 
 from mmopt.driver.judge.derived_bound import Derived
-from mmopt.driver.judge.score_and_meaning import multiplier_as_declared, named_multipliers
+from mmopt.driver.judge.score_and_meaning import FEASIBLE, multiplier_as_declared, named_multipliers
 from mmopt.errors import Error, SolverError
 from mmopt.language import Program, check, evaluate, shipped
 from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import Number
 from mmopt.language.typeset import plain_words
 from mmopt.numerics.component_arrays import Level, as_value, each_array
-from mmopt.numerics.outward import few_numbers
+from mmopt.numerics.outward import FEW, few_numbers
 from mmopt.proof.recheck import Recheck
 from mmopt.report.explain import explain
 from mmopt.report.explain.explained_facts import QUADRATIC, Facts, NodeFacts, formula_of, plain_data
@@ -53,11 +53,17 @@ FIGURES = (  # the same as numbers, with how each is known
 )
 SCALES = {"queries": "the norm of W / √n", "targets": "a privacy cost near 1"}
 UNNAMED = ("stage", "name", "seconds", "certified")  # of a stage, what is no line below it
+SIZES_OF_RESIDUAL, ENDS = (
+    ("residual's norm", "its largest entry"),
+    ("range from", "to"),
+)  # where entries are shown
 ENTRIES_SHOWN = 16  # of eigenvalues or of a direction; of more the first and the last
-MULTIPLIERS_SHOWN = 6  # of a line, one by one
 NO_OBJECTIVE = "no objective: no repaired point is feasible and has the error that it says"
 ROUNDS_SHOWN = (3, 2)  # of the best start, the first and the last
-MISSED = " (missed: of the size of a line's terms; moved: in the Frobenius norm, of the variable's)"
+MISSED = (
+    f" (missed: of the size of a line's terms, where up to {FEASIBLE:.0e} counts as kept; moved: in the "
+    "Frobenius norm, of the variable's)"
+)
 ONE_CELL = Workload.from_matrix([[1.0]])  # of a program that is solved for no workload
 
 
@@ -128,14 +134,25 @@ def trace(solution: Solution, workload: "WorkloadLike | None" = None) -> Trace:
         name: trace(step, queries if queries and step.workload_hash == queries.hash else None)
         for name, step in few_steps(s).items()
     }
+    others = [step for name, step in s.steps.items() if name not in steps]
     gets = " ".join(str(row["gets"]) for row in s.stages if "gets" in row)
     nodes = (
         *_before_solving(s.program_text, facts, rows, s.reductions, gets),
+        *([_left_out(others, len(s.steps))] if others else []),
         *(Trace(f"step {name}", nodes=(step,)) for name, step in steps.items()),
         *_stages(s.stages, s),
         judge,
     )
     return Trace(s.program, f"{s.title or 'no title'}; {s.status.stop}", s.seconds["total"], nodes)
+
+
+def _left_out(steps: Sequence[Solution], count: int) -> Trace:
+    """Steps without a way of their own here: how many solves of which programs, and their seconds."""
+    solves = ", ".join(
+        f"{number:,} of {program}" for program, number in Counter(s.program for s in steps).items()
+    )
+    words = f"{count:,} solves in all, the last of each step shown below, these left out: {solves}"
+    return Trace("steps", words, sum(s.seconds["total"] for s in steps), facts={"left out": len(steps)})
 
 
 def trace_to_failure(
@@ -148,10 +165,14 @@ def trace_to_failure(
     no_point = error if isinstance(error, SolverError) else SolverError("")
     proof = (
         *_figures(no_point.terms),
-        *(_multiplier(name, y) for name, y in no_point.multipliers.items()),
         *(
-            Trace(f"direction of {name}", few_numbers(y), facts={"values": y.tolist()})
-            for name, y in no_point.direction.items()
+            _entries(f"{what} {name}", y)
+            for what, values in (
+                ("multiplier", no_point.multipliers),
+                ("a near point's", no_point.near),
+                ("direction of", no_point.direction),
+            )
+            for name, y in values.items()
         ),
     )
     failed = Trace("error", str(error), None, proof)
@@ -199,7 +220,9 @@ def _before_solving(
     yield Trace("text", "; ".join(filter(None, [size, facts.cite])), nodes=tuple(statements))
     yield Trace(
         "checked",
-        "before any number is known",
+        "before any number is known"
+        if facts.lines
+        else "no lines of its own: those of its steps are checked",
         rows.get("check", {}).get("seconds"),
         tuple(_lines(gets, facts)),
         {"lines": len(facts.lines), **_surveyed(*(side for line in facts.lines for side in line.sides))},
@@ -277,10 +300,15 @@ def _judged(
         below = [*_figures(row for row in solution.stages if row["stage"] == "term")]
     elif is_bound:
         below = [*_certificate(solution, queries)]
-    elif key == "gap":
-        ratio = "objective / bound - 1" if solution.sense == "minimize" else "bound / objective - 1"
-        asked_for = Trace("asked for", str(finite(solution.options.get("tolerance"))))
-        below = [Trace("is", solution.kind_of_gap or ratio), asked_for]
+    elif key == "objective":
+        below = [_entries(f"at {name}", value) for name, value in solution.variables.items()]
+    elif key == "gap" and solution.gap is not None:
+        worse, better = ("objective", "bound") if solution.sense == "minimize" else ("bound", "objective")
+        ratio = f"{worse} - {better}" if solution.is_logarithmic else f"{worse} / {better} - 1"
+        of_each = ", of each step" * bool(solution.steps and not solution.is_in_factors)
+        asked_for = Trace("asked for", f"{finite(solution.options.get('tolerance'))}{of_each}")
+        kind = "" if solution.is_logarithmic else solution.kind_of_gap
+        below = [Trace("is", f"{kind or ratio}, rounded up"), asked_for]
     below += _multipliers(solution, facts[key]) if is_bound else ()
     return Trace(name, text, None, tuple(below), facts)
 
@@ -288,10 +316,10 @@ def _judged(
 def _figures(terms: Iterable[Mapping[str, Any]]) -> Iterator[Trace]:
     """The terms of a bound, a line each."""
     for row in terms:
-        shown = (f"{name} {_shown(name, value)}" for name, value in row.items() if name not in UNNAMED)
-        yield Trace(
-            str(row["name"]), ", ".join(shown), facts={name: finite(value) for name, value in row.items()}
-        )
+        left_out = {*UNNAMED, *(SIZES_OF_RESIDUAL if "residual" in row else ()), *ENDS}
+        shown = (f"{name} {_shown(name, value)}" for name, value in row.items() if name not in left_out)
+        facts = {name: finite(value) for name, value in row.items()}
+        yield Trace(str(row["name"]), ", ".join(shown), facts=facts)
 
 
 def _certificate(solution: Solution, queries: Workload | None) -> Iterator[Trace]:
@@ -322,6 +350,10 @@ def _multipliers(solution: Solution, bound: float) -> Iterator[Trace]:
     if bound == 0 and objective is not None and objective.sign == (1 if s.sense == "minimize" else -1):
         return
     derived = {f"of {line}": y for line, y in Derived(None, saved=s.derived_from).multipliers.items()}
+    is_derived = bound == s.derived_bound and not is_shared
+    if is_derived:
+        for name in (c.name for c in program.constraints if f"of {c.name}" not in derived):
+            yield Trace(f"multiplier of {name}", "0: the line counts in the ranges alone")
     values = {"sensitivity": s.error_multipliers} if is_shared else s.multipliers
     certified = {
         f"of {m.key}" if m.dual_of else m.key: each_array(
@@ -330,21 +362,21 @@ def _multipliers(solution: Solution, bound: float) -> Iterator[Trace]:
         for m in (Program.load("l2_strategy") if is_shared else program).multipliers
         if m.key in values
     }
-    for name, value in (derived if bound == s.derived_bound and not is_shared else certified).items():
-        yield _multiplier(f"{name}{' of l2_strategy' * is_shared}", value)
+    for name, value in (derived if is_derived else certified).items():
+        yield _entries(f"multiplier {name}{' of l2_strategy' * is_shared}", value)
 
 
-def _multiplier(name: str, value: Value) -> Trace:
-    """A multiplier: its entries where they are few, else what is known of them."""
+def _entries(name: str, value: Value) -> Trace:
+    """A value, such as a multiplier: its entries where they are few, else what is known of them."""
     words, facts = "by component", dict[str, Any]()
-    if isinstance(value, np.ndarray) and value.size <= MULTIPLIERS_SHOWN:
+    if isinstance(value, np.ndarray) and value.size <= FEW:
         words, facts = few_numbers(value), {"entries": value.size, "values": value.tolist()}
     elif isinstance(value, np.ndarray | Level):
         y, often = (np.ravel(part) for part in levels(value))
         facts = {"entries": int(often.sum()), "norm": float(np.linalg.norm(y * np.sqrt(often)))}
         facts |= {"least": float(y.min()), "largest": float(y.max())}
         words = ", ".join(f"{what} {figure(number)}" for what, number in facts.items())
-    return Trace(f"multiplier {name}", words, facts=facts)
+    return Trace(name, words, facts=facts)
 
 
 def _stages(stages: Sequence[Mapping[str, Any]], solution: Solution | None = None) -> Iterator[Trace]:
@@ -354,6 +386,7 @@ def _stages(stages: Sequence[Mapping[str, Any]], solution: Solution | None = Non
         for name, value in (solution.scaling if solution else {}).items()
         if value != 1.0
     )
+    first_repair = next((row for row in stages if row["stage"] == "repair"), None)
     for row in stages:
         if (stage := row["stage"]) not in ("check", "plan", "figures", "term"):
             facts: dict[str, Any] = {name: finite(value) for name, value in row.items()}
@@ -376,7 +409,7 @@ def _stages(stages: Sequence[Mapping[str, Any]], solution: Solution | None = Non
                     ),
                     *(_rounds(solution) if solution else ()),
                 ]
-            words += MISSED * (stage == "repair")
+            words += MISSED * (stage == "repair" and row is first_repair)
             yield Trace(str(stage), words, facts.get("seconds"), tuple(below), facts)
 
 

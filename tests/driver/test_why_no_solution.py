@@ -158,7 +158,8 @@ def test_the_lines_that_cannot_hold_together(case: str, solver: str) -> None:
     out = "relax one of them or leave it out" if PAIR in conflict else "relax it or leave it out"
     lines = [f"'{c.name}'" for c in Program.parse(text).constraints]
     out += "" if all(line in conflict for line in lines) else "; other lines may conflict, too"
-    near = rf"\(the nearest point found misses {missed} by \d\.\de[+-]\d\d, relatively\)"
+    others = ", and no other of them by more" if PAIR in conflict else ""
+    near = rf"\(a point found near misses {missed} by \d\.\de[+-]\d\d, relatively{others}\)"
     assert re.fullmatch(f"  {out} {near}", hint)
     assert PROOF.fullmatch(proof)
 
@@ -262,10 +263,10 @@ def test_unbounded(subtests: pytest.Subtests) -> None:
     amount = r"-?[\d.e+]+"
     above = vector("low: u >= 0", objective="sum(u)").replace("minimize", "maximize")
     for solver, text, names, moves, cap in [
-        ("clarabel", large, r"'X' growing by 16 entries from 0 to 1 a step", "falls", "diag(X) <= 1"),
+        ("clarabel", large, "'X' growing", "falls", "diag(X) <= 1"),
         ("scs", number, "'x' falling", "falls", "x >= 0"),
-        ("clarabel", two, "'x' growing by 1 a step and 'y' growing by 1 a step", "falls", "x <= 1 or y <= 1"),
-        ("scs", above, r"'u' growing by \[1, 1, 1, 1\] a step", "rises", "u <= 1"),
+        ("clarabel", two, "'x' growing and 'y' growing", "falls", "x <= 1 or y <= 1"),
+        ("scs", above, "'u' growing", "rises", "u <= 1"),
     ]:
         with subtests.test(names):
             first, hint = refusal(text, solver=solver)

@@ -17,7 +17,7 @@ import mmopt
 from mmopt import Program, Solution, Workload, solve, trace
 from mmopt.compiler import bind, scale
 from mmopt.driver import solve_convex
-from mmopt.driver.judge.derived_bound import recomputed
+from mmopt.driver.judge.derived_bound import recomputed, shown_terms
 from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.errors import UndecidedError
 from mmopt.report.trace_tree import Trace, trace_to_failure
@@ -136,6 +136,19 @@ def test_parts_are_nodes() -> None:
         "columns of the largest matrix": 4,
     }
     assert "part" not in named(tree, "repair")[-1].facts  # of what the parts are lifted to
+    for weights, counts in (([1.0, 3.0, 3.0], {1: 1, 2: 2}), ([2.0, 2.0, 2.0], {1: 3})):
+        blocks = np.kron(np.eye(3), np.tri(4)) * np.repeat(weights, 4)[:, None]
+        tree = trace(solve(Workload.from_matrix(blocks), "l2_strategy"))
+        (together,) = named(tree, "put together")
+        assert together.words.startswith(
+            ", ".join(
+                f"{n} × part {part};" if part == len(counts) else f"{n} × part {part}"
+                for part, n in counts.items()
+            )
+        )
+        parts = {node.facts["part"]: node.facts["objective"] for node in named(tree, "point")}
+        (judge,) = named(tree, "judge")
+        assert judge.facts["objective"] == pytest.approx(sum(n * parts[part] for part, n in counts.items()))
 
 
 def test_rounds_and_starts_are_nodes() -> None:
@@ -328,7 +341,71 @@ def test_the_terms_of_a_linear_program_are_those_by_hand() -> None:
     assert "objective 12," in point.words + ",", "to the nearest"
     assert named(tree, "instance")[0].words == "no queries are used" and named(tree, "handed over")
     (gap,) = named(tree, "gap")
-    assert [node.words for node in gap.nodes] == ["bound / objective - 1", "1e-06"]
+    assert [node.words for node in gap.nodes] == ["bound / objective - 1, rounded up", "1e-06"]
+    (at,) = named(tree, "at x")
+    assert at.facts["values"] == s.variables["x"].tolist() and at.words.startswith("[4, ")
+
+
+def printed(numbers: str) -> np.ndarray[Any, Any]:
+    return np.array([float(number) for number in numbers.strip("[]").replace(";", ",").split(",")])
+
+
+CAPPED = """\
+program capped
+choose
+    {chosen}
+minimize
+    {objective}
+subject to
+    cap: {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "objective", "line"),
+    [
+        ("x: vector[3] >= 0", "sum((x - [[1], [2], [-1]])**2)", "sum(x) <= 0.7"),
+        ("x: vector[3]", "-sum((x - [[1], [2], [-1]])**2)", "sum(x) <= 0.7"),
+        ("x: psd[2, 2]", "trace([[2, 1], [1, 1]] @ x)", "x >> [[1, 0.5], [0.5, 1]]"),
+        ("x: symmetric[2, 2]", "trace([[2, 1], [1, 1]] @ x)", "x >> [[1, 0.5], [0.5, 1]]"),
+    ],
+)
+@pytest.mark.parametrize("by_hand", [{}, {"cap": 0.0}])
+def test_a_term_is_what_its_residual_and_its_range_give(
+    chosen: str, objective: str, line: str, by_hand: dict[str, float]
+) -> None:
+    """Entry by entry from the printed words, at the multipliers of the bound and at none."""
+    text = CAPPED.format(chosen=chosen, objective=objective, line=line)
+    text = text.replace("minimize", "maximize") if objective.startswith("-") else text
+    s = solve(None, Program.parse(text))
+    instance = bind(Program.parse(text), mmopt.Workload.from_matrix([[1.0]]))
+    saved = {**s.derived_from, **({"line cap": 0 * s.derived_from["line cap"]} if by_hand else {})}
+    derived = recomputed(instance, s.variables, saved)
+    sign = 1.0 if s.sense == "minimize" else -1.0
+    for row in shown_terms(derived.terms):
+        if row["name"] != "term of x":
+            continue
+        ends = [printed(end) for end in str(row["range"]).split(" to ")]
+        residual = sign * printed(str(row["residual"]))
+        if "entries" in str(row["as"]):  # else it is at least that
+            products = [
+                np.where(residual == 0, 0.0, residual * np.nan_to_num(end, posinf=1e99)) for end in ends
+            ]
+            largest = np.abs(products).max(initial=1e-9)
+            assert largest < 1e50, "a finite term has no infinite range"
+            least = float(np.minimum(*products).sum())
+            assert sign * float(row["value"]) == pytest.approx(least, abs=1e-5 * largest)
+        else:
+            assert float(row["value"]) == 0 or chosen.startswith("x: psd")
+
+
+def test_a_line_without_a_multiplier_is_said_to_count_in_the_ranges() -> None:
+    s = solve(None, Program.parse(LEAST_SQUARES))
+    (node,) = named(trace(s), "multiplier of cap")
+    assert float(node.words) == pytest.approx(0.6, abs=1e-6), "of the bound, which needs it"
+    without = {name: y for name, y in s.derived_from.items() if name != "line cap"}
+    (node,) = named(trace(replace(s, derived_from=without)), "multiplier of cap")
+    assert node.words.startswith("0: ")
 
 
 @pytest.mark.parametrize("name", ["l2_strategy", "eigen_design"])
@@ -440,6 +517,10 @@ def test_what_was_missed_before_a_move_inside_is_one_figure_everywhere() -> None
     (repair,) = named(trace(s), "repair")
     assert repair.facts["missed before"] == s.status.violation == s.summary()["status"]["violation"] > 0
     assert repair.facts["missed after"] == 0 < repair.facts["P moved by part"]
+    assert (
+        repair.facts["name"] == "made as declared and moved inside the lines"
+        and "up to 1e-10" in repair.words
+    )
 
 
 INFEASIBLE = """\

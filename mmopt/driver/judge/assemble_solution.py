@@ -15,7 +15,7 @@ import numpy as np
 from mmopt.compiler import Instance, is_shipped
 from mmopt.driver.judge.charge_rounded_queries import is_estimated
 from mmopt.driver.judge.check_claims import REPORT, RefutedError, try_to_refute
-from mmopt.driver.judge.derived_bound import Derived
+from mmopt.driver.judge.derived_bound import Derived, shown_terms
 from mmopt.driver.judge.score_and_meaning import (
     BOUND_ROUNDING,
     Candidate,
@@ -415,7 +415,7 @@ def assemble_solution(instance: Instance, env: Mapping[str, Any], ending: Ending
         derived_from={} if derived is None else derived.saved,
         stages=(
             *ending.stages,
-            *({"stage": "term", **term} for term in (derived.terms if derived else ())),
+            *({"stage": "term", **term} for term in shown_terms(derived.terms if derived else ())),
             {"stage": "figures", "seconds": time.monotonic() - started},
         ),
     )

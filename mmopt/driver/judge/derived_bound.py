@@ -9,7 +9,7 @@ the level up to which points count (``duality.ranges``).
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.numerics import ball_functions, balls
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import Ball
+from mmopt.numerics.outward import FEW, few_numbers
 from mmopt.results import Grade
 
 # The level is this far above the objective of the feasible point, relatively: the bound is below that anyhow.
@@ -41,8 +42,15 @@ ANY_SLOPE = frozenset({"logdet", "log", "exp", "pow", "entropy", "inv"})  # atom
 HUGE = 1e6  # a range that is wider costs more than the tolerance of a solver's multipliers
 CHARGED = 1e-7  # of the bound: where more is charged, the multipliers are moved
 MARGIN = 1e-9  # relative: the rounding of sums of charges
+ENTRIES = "a sum of entries times an end of their ranges"
 LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.saved``, before a name or places
-Term = Mapping[str, float | str]  # its name and value, and what it is the product of
+Term = Mapping[str, float | str | Array]  # its name and value, and what it is the product of
+SCALED = (
+    "value",
+    "residual",
+    "residual's norm",
+    "its largest entry",
+)  # figures of it in units of the objective
 
 
 @dataclass(frozen=True)
@@ -140,29 +148,40 @@ class LineBounds:
         range is by cuts. is_sum : else the bound is the level, or follows from ranges of terms.
         """
         sign = 1.0 if self.nodes.instance.program.sense == "minimize" else -1.0
+        up_to = f"of points with an objective {'up' if sign > 0 else 'down'} to"
         terms: list[Term] = [
             {
                 "name": "constant",
                 "value": sign * float(affine.constant.lower) if is_sum else bound,
                 "is": "the Lagrangian's affine minorant at 0" if is_sum else "ranges of terms, or the level",
-                "level": sign * self.level,
+                **({up_to: sign * self.level} if np.isfinite(self.level) else {}),
             },
             *(
                 {
                     "name": f"term of {name}",
-                    "value": sign * self.least_term(affine, name, self.ranges),
+                    "value": sign * self.least_term(affine, name, self.ranges) + 0.0,
+                    **cast(Term, {"residual": sign * residual.mid} if residual.mid.size <= FEW else {}),
+                    "that is": self._residual_words(name),
                     "residual's norm": float(np.linalg.norm(residual.mid)),
                     "its largest entry": float((np.abs(residual.mid) + residual.rad).max(initial=0.0)),
                     "range from": float(self.ranges[name].low.min(initial=np.inf)),
                     "to": float(self.ranges[name].high.max(initial=-np.inf)),
-                    "by": "cuts, of linear programs" if name in cut else "intervals through the lines",
+                    "range": _range_words(self.ranges[name]),
+                    "by": f"{'cuts, of linear programs' if name in cut else 'intervals'} through the lines",
+                    "as": _least_product(self.nodes.chosen[name], residual, self.ranges[name])[1],
                 }
                 for name, residual in affine.residuals.items()
                 if is_sum
             ),
         ]
-        rest = bound - math.fsum(float(term["value"]) for term in terms)
+        rest = bound - math.fsum(float(cast(float, term["value"])) for term in terms)
         return (*terms, {"name": "rounding", "value": rest}, {"name": "sum", "value": bound})
+
+    def _residual_words(self, name: str) -> str:
+        """The meaning of what is left of a variable."""
+        d, over = self.nodes.chosen[name], "the slope of the Lagrangian"
+        promise = f"{d.sign} 0" if d.sign else "psd" * (d.kind == "psd")
+        return f"{over}, the multiplier of '{name}' {promise} if in its cone" if promise else over
 
     def corrected(self, multipliers: Multipliers, slopes: Slopes) -> dict[tuple[int, int], Array]:
         """The slopes less what is left of them by a variable, where an atom of it alone has any slope.
@@ -204,7 +223,7 @@ class LineBounds:
 
     def least_term(self, affine: AffineBound, name: str, ranges: Mapping[str, Range]) -> float:
         """The least term of a variable in an affine bound; -inf where that is not bounded."""
-        return _least_product(self.nodes.chosen[name], affine.residuals[name], ranges[name])
+        return _least_product(self.nodes.chosen[name], affine.residuals[name], ranges[name])[0]
 
     def all_but(self, affine: AffineBound, names: Sequence[str]) -> float:
         """An affine bound with all but some variables at their least."""
@@ -213,8 +232,26 @@ class LineBounds:
         return value - EPS * (4 + len(each)) * (abs(float(affine.constant.lower)) + sum(map(abs, each)))
 
 
-def _least_product(d: Declaration, residual: Ball, span: Range) -> float:
-    """At most <R, x> for every x that the declaration and the range allow; -inf where that is not bounded."""
+def shown_terms(terms: Sequence[Term], unit: float = 1.0) -> tuple[Mapping[str, float | str], ...]:
+    """Terms in units of the objective, a residual of few entries in words."""
+    scaled = (
+        {name: cast(Array, value) / unit if name in SCALED else value for name, value in term.items()}
+        for term in terms
+    )
+    return tuple(
+        {
+            name: few_numbers(value) if name == "residual" else cast(float, value)
+            for name, value in term.items()
+        }
+        for term in scaled
+    )
+
+
+def _least_product(d: Declaration, residual: Ball, span: Range) -> tuple[float, str]:
+    """At most <R, x> for every x that the declaration and the range allow, and how, in words.
+
+    It is -inf where that is not bounded.
+    """
     if d.kind in ("psd", "symmetric") and residual.mid.ndim == 2:
         mid = (residual.mid + residual.mid.T) / 2
         residual = Ball(mid, ((residual.rad + residual.rad.T) / 2 + np.abs(mid) * EPS) * balls.GROW)
@@ -223,12 +260,28 @@ def _least_product(d: Declaration, residual: Ball, span: Range) -> float:
     ends = Range(np.where(is_known, low, -np.inf), np.where(is_known, high, np.inf))
     least = float(total(times(ends, span)).low)
     if d.kind != "psd" or least >= 0.0:
-        return least
+        return least, ENTRIES
     eigenvalue = ball_functions.eigenvalue_bound(residual)
     if eigenvalue >= 0.0:
-        return 0.0
+        return 0.0, "0 in the order of psd matrices"
     trace = float(np.diagonal(span.high).sum()) * (1.0 + MARGIN)
-    return max(least, eigenvalue * trace * (1.0 + MARGIN)) if np.isfinite(eigenvalue) else least
+    by_trace = eigenvalue * trace * (1.0 + MARGIN) if np.isfinite(eigenvalue) else -np.inf
+    return (by_trace, "an eigenvalue times the largest trace") if by_trace > least else (least, ENTRIES)
+
+
+def _range_words(span: Range) -> str:
+    """A range in words: of few entries each, of more the diagonal of a matrix apart, or all together."""
+
+    def ends(low: Array, high: Array) -> str:
+        return f"{low.min(initial=np.inf):.6g} to {high.max(initial=-np.inf):.6g}"
+
+    low, high = np.broadcast_arrays(span.low, span.high)
+    if low.size <= FEW and not (np.all(low == low.min()) and np.all(high == high.max())):
+        return f"{few_numbers(low)} to {few_numbers(high)}"
+    if low.ndim == 2 and low.shape[0] == low.shape[1]:
+        at = np.eye(len(low), dtype=bool)
+        return f"{ends(low[at], high[at])} on the diagonal, {ends(low[~at], high[~at])} off it"
+    return ends(low, high)
 
 
 def level_above(instance: Instance, objective: float) -> float:
