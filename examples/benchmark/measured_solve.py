@@ -265,7 +265,7 @@ class Unsolvable(Measured):
             text = str(error)
             claim = next((claim for words, claim in OWN_CLAIMS.items() if words in text), "")
         up_to = re.search(r"at most ([0-9.e+]+)", text)
-        is_proof = ("proved by multipliers" in text and not up_to) if claim == "infeasible" else None
+        is_proof = ("\n  proved by " in text and not up_to) if claim == "infeasible" else None
         report(
             Call(
                 self.program.name,

@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -234,6 +234,7 @@ class Best:
             if isinstance(error, UndecidedError) and isinstance(error.feasible, Candidate) and not is_named:
                 self.offer(error.feasible.variables, {})
             if self.feasible_point is None:
+                error.stages = self.stages
                 raise error
         return self.feasible_point
 
@@ -335,14 +336,11 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         with Clock(options.time_limit - clock.elapsed) as more:
             best.move_inside(more, options.tolerance)
     is_short, solver_point = stop not in (Stop.REACHED, Stop.FINISHED), best.point
-    with with_stages(best.stages):
-        point = best.feasible_or_raise(
-            clock,
-            lambda: explain_failure(best.instance, scaled, row.name, final, best.point),
-            solver_is_named,
-        )
-        if scaled and may_move(instance) and point is best.point:
-            refuse_far_point(instance, point, best.uncharged)
+    point = best.feasible_or_raise(
+        clock, lambda: explain_failure(best.instance, scaled, row.name, final, best.point), solver_is_named
+    )
+    if scaled and may_move(instance) and point is best.point:
+        refuse_far_point(instance, point, best.uncharged)
     is_diagnosed = point is not solver_point
     if stop == Stop.REACHED:
         best.settle()
@@ -374,16 +372,6 @@ def run_solver(task: Task, row: SolverRow | Claim, best: Best, started: float) -
         history=history,
         warnings=warnings,
     )
-
-
-@contextmanager
-def with_stages(stages: Sequence[Stage]) -> Iterator[None]:
-    """Within, errors say what was done before."""
-    try:
-        yield
-    except SolverError as error:
-        error.stages = error.stages or tuple(stages)
-        raise
 
 
 def solver_stage(

@@ -40,7 +40,7 @@ from mmopt.driver.judge.score_and_meaning import (
 )
 from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, unknown_errors
 from mmopt.driver.remarks import able_solvers, stopped_early
-from mmopt.driver.run_solver import DERIVE, Best, least_gap, run_solver, shifted_rows, with_stages
+from mmopt.driver.run_solver import DERIVE, Best, least_gap, run_solver, shifted_rows
 from mmopt.driver.task_and_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.driver.why_no_solution import (
     SECONDS_IN_A_HURRY,
@@ -195,8 +195,7 @@ def _solve_whole(task: Task) -> Solution:
     solved = working()
     # A bound of 0 may follow from a sign alone: no point need come near it.
     if ending.derived is None or not ending.derived.bound:
-        with with_stages(ending.stages):
-            _refuse_endless(task, point, ending.stop)
+        _refuse_endless(task, point, ending)
     ending = replace(ending, reductions=task.plan.lines)
     for rounds_left in reversed(range(MOST_ROUNDS)):
         points: list[Mapping[str, Any]] = []
@@ -219,8 +218,7 @@ def _solve_whole(task: Task) -> Solution:
     is_bounded = derived.bound is not None or (derived.derived or Derived(None)).bound is not None
     # Two more solves are for programs whose solver struggled.
     if not is_bounded and derived.word.lower() not in ("solved", "optimal"):
-        with with_stages(ending.stages):
-            _refuse_endless(task, None, derived.stop)
+        _refuse_endless(task, None, derived)
     if task.derives:
         early = [stage for stage in derived.stages if stage["stage"] == "derive"]  # while the solver ran
         seconds = working() - solved + sum(float(stage["seconds"] or 0.0) for stage in early)
@@ -246,12 +244,12 @@ def _better_point(
     return best.point, best
 
 
-def _refuse_endless(task: Task, point: Candidate | None, stop: str) -> None:
+def _refuse_endless(task: Task, point: Candidate | None, ending: Ending) -> None:
     """Raise SolverError for a user's program whose objective improves without end, as seen from a point.
 
     Without a point, as seen from solutions within two boxes.
     """
-    if task.plan.split or stop == Stop.INTERRUPTED or is_shipped(task.instance.checked):
+    if task.plan.split or ending.stop == Stop.INTERRUPTED or is_shipped(task.instance.checked):
         return
     with Clock(SECONDS_IN_A_HURRY) as clock:
         growth = (
@@ -260,7 +258,9 @@ def _refuse_endless(task: Task, point: Candidate | None, stop: str) -> None:
             else find_endless(task.instance, point.variables)
         )
     if growth is not None:
-        raise endless_error(task.instance, growth)
+        error = endless_error(task.instance, growth)
+        error.stages = ending.stages
+        raise error
 
 
 def with_derived_bound(
@@ -385,32 +385,19 @@ class Parts:
     stops: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # why each ended, and its warnings
     history: list[Mapping[str, float | bool]] = field(default_factory=list)  # each row with its part
     stages: list[Stage] = field(default_factory=list)  # likewise
-    numbers: dict[tuple[SolvePlan, float], int] = field(
-        default_factory=dict
-    )  # of parts that were run, from 1
+    made_of: dict[tuple[SolvePlan, float], Counter[int]] = field(default_factory=dict)  # how often which part
     tolerance: float = 0.0  # of the whole: the caller's, or the largest default of the solvers
 
     def solved(self, plan: SolvePlan, share: float) -> SolvedPart:
         """The result of a plan, within its share of the gap: a solver's point, or the lift of its parts."""
         if plan.step is None:
             return self.run(plan, share)
-        share = self.share_of_part(plan, share)
+        of_part = share / len(plan.parts) if plan.step.multiplies else share
         for part in plan.parts:
-            if (part, share) not in self.results:
-                self.results[part, share] = self.solved(part, share)
-        return plan.step.lift([self.results[part, share] for part in plan.parts])
-
-    @staticmethod
-    def share_of_part(plan: SolvePlan, share: float) -> float:
-        """The share of the gap that each part of a plan has."""
-        return share / len(plan.parts) if plan.step is not None and plan.step.multiplies else share
-
-    def made_of(self, plan: SolvePlan, share: float) -> Counter[int]:
-        """The parts that were run for a plan, by their numbers, each as often as it stands in the plan."""
-        if plan.step is None:
-            return Counter([self.numbers[plan, share]])
-        each = (self.made_of(part, self.share_of_part(plan, share)) for part in plan.parts)
-        return sum(each, Counter())
+            if (part, of_part) not in self.results:
+                self.results[part, of_part] = self.solved(part, of_part)
+        self.made_of[plan, share] = sum((self.made_of[part, of_part] for part in plan.parts), Counter())
+        return plan.step.lift([self.results[part, of_part] for part in plan.parts])
 
     def options(self, plan: SolvePlan, share: float) -> dict[str, Any]:
         """The options of a part: its share of the gap, and the rest of the time."""
@@ -433,12 +420,13 @@ class Parts:
             yield
         except SolverError as error:
             lines = "; ".join(self.whole.plan.lines)
-            with with_stages(error.stages):
-                raise SolverError(
-                    f"{error.message} (cells and queries counted after: {lines})",
-                    where=error.where,
-                    hint="; or ".join(filter(None, [error.hint, UNREDUCED])),
-                ) from None
+            whole = SolverError(
+                f"{error.message} (cells and queries counted after: {lines})",
+                where=error.where,
+                hint="; or ".join(filter(None, [error.hint, UNREDUCED])),
+            )
+            whole.stages = error.stages
+            raise whole from None
 
     def outcome(self, gap: float) -> tuple[str, tuple[str, ...]]:
         """The stop of the whole, and the warnings of the parts where it did not reach its gap.
@@ -463,7 +451,7 @@ class Parts:
             began = time.monotonic() - self.started
             point, ending = _run_solvers(replace(self.whole, plan=plan, overrides=overrides))
         self.endings.append(ending)
-        self.numbers[plan, share] = len(self.endings)
+        self.made_of[plan, share] = Counter([len(self.endings)])
         early = stopped_early(plan.instance, ending, least_gap(plan.instance, ending.objective, ending))
         self.stops.append((ending.stop, (*ending.warnings, *early)))
         self.stages += [{"part": len(self.endings), **stage} for stage in ending.stages]
@@ -488,7 +476,7 @@ def _solve_parts(task: Task) -> Solution:
     instance, parts, best = task.instance, Parts(task), Best(task.instance)
     lifted = parts.solved(task.plan, 1.0)
     seconds = time.monotonic() - parts.started
-    made_of = ", ".join(f"{n} × part {number}" for number, n in sorted(parts.made_of(task.plan, 1.0).items()))
+    made_of = ", ".join(f"{n} × part {part}" for part, n in sorted(parts.made_of[task.plan, 1.0].items()))
     lift: Stage = {"stage": "put together", "name": f"{made_of}; {LIFTED_POINT}"}
     best.stages = [*parts.stages, lift]
     best.offer(adopt(instance, as_dense(lifted.strategy)), lifted.multipliers)
@@ -509,7 +497,6 @@ def _solve_parts(task: Task) -> Solution:
             hint=UNREDUCED,
         )
     (stop, warnings), endings = parts.outcome(best.gap), parts.endings
-    _refuse_endless(task, point, stop)
     name, version = map(" and ".join, zip(*dict.fromkeys(one.solver for one in endings), strict=True))
     iterations, solving = total(one.iterations for one in endings), sum(one.solve for one in endings)
     best.tell(task, name, seconds, iterations)
@@ -528,6 +515,7 @@ def _solve_parts(task: Task) -> Solution:
         history=[*parts.history, whole],
         reductions=task.plan.lines,
     )
+    _refuse_endless(task, point, ending)
     return assemble_solution(instance, point.env, with_derived_bound(task, point, ending, parts.started))
 
 

@@ -18,7 +18,7 @@ from rich.tree import Tree
 
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_and_meaning import FEASIBLE, multiplier_as_declared, named_multipliers
-from mmopt.errors import Error, SolverError
+from mmopt.errors import Error, SolverError, counted
 from mmopt.language import Program, check, evaluate, shipped
 from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import Number
@@ -424,7 +424,7 @@ def _rounds(solution: Solution) -> Iterator[Trace]:
     for rows, value in zip(starts, reached, strict=True):
         below = [_round(row) for row in rows]
         best = f"objective {figure(sign * value)} at best" if abs(value) < np.inf else NO_OBJECTIVE
-        words = f"{len(rows)} rounds, {best}; the last: {below[-1].words}"
+        words = f"{counted(len(rows), 'round')}, {best}; the last: {below[-1].words}"
         if len(rows) > sum(ROUNDS_SHOWN):
             below[ROUNDS_SHOWN[0] : -ROUNDS_SHOWN[1]] = [Trace("…", f"{len(rows) - sum(ROUNDS_SHOWN)} more")]
         shown = tuple(below) * (value == min(reached))
@@ -433,7 +433,8 @@ def _rounds(solution: Solution) -> Iterator[Trace]:
 
 def _round(row: Mapping[str, float | bool]) -> Trace:
     """A round of a search, with the direction and the eigenvalues that came of it where it has these."""
-    words = ", ".join(f"{name} {figure(value, 3)}" for name, value in row.items() if not name[-1].isdigit())
+    named = {name: value for name, value in row.items() if not (name[-1].isdigit() or name == "start")}
+    words = ", ".join(f"{name} {figure(value, 3)}" for name, value in named.items())
     words += f", {NO_OBJECTIVE}" * ("residual" in row and "objective" not in row)
     names = {"direction": "direction D, its upper triangle by rows", "eigenvalue": "eigenvalue"}
     entries = {

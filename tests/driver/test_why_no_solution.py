@@ -197,6 +197,8 @@ def test_multipliers_of_a_conflict_leave_more_than_0_at_any_point(
             total += float((np.reshape(missed, y.shape) * y).sum())
         lefts.append(total)
     terms = {term["name"]: float(term["value"]) for term in error.terms}
+    said = re.findall(r"together leave (\S+), more than 0", error.hint)
+    assert [float(left) for left in said] == pytest.approx([terms["sum"]], rel=1e-4)
     assert min(lefts) >= terms["sum"] * (1 - 1e-6) > 0
     assert sum(terms.values()) - terms["sum"] == pytest.approx(terms["sum"], rel=1e-9)
 
@@ -233,9 +235,7 @@ def test_a_named_conflict_has_no_line_of_another() -> None:
             == f"'own' has no feasible point: {', '.join(names[:-1])}{',' * (len(names) > 2)} and "
             + (f"{names[-1]} {PAIR}")
         )
-        assert hint.startswith(
-            "  relax one of them or leave it out; other lines may conflict, too (the nearest"
-        )
+        assert hint.startswith("  relax one of them or leave it out; other lines may conflict, too (a point")
     for kept, is_one in ((lines[:2], False), (lines[1:3], False), (lines[:3:2], False), (lines[:3], True)):
         instance = bind(Program.parse(vector(*kept)), WORKLOAD)
         nearest = conflict(instance, Clock(60.0))
