@@ -31,7 +31,11 @@ _GRID = (1, 2, 3, 4, 6, 8, 12, 16, 25)  # bits tried for an exact sum
 
 
 def few_numbers(values: npt.ArrayLike) -> str:
-    """Numbers to the nearest in six digits, ``[1, 2; 3, 4]``; of more than ``FEW`` count and range."""
+    """Numbers to the nearest in six digits, ``[1, 2; 3, 4]``; of more than ``FEW`` count and range.
+
+    >>> few_numbers([[1, 2], [3, -0.0]])
+    '[1, 2; 3, 0]'
+    """
     rows = np.asarray(values, dtype=np.float64)
     if rows.size > FEW:
         return f"{rows.size} entries from {rows.min():.6g} to {rows.max():.6g}"
