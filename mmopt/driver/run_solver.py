@@ -201,7 +201,7 @@ class Best:
         )
 
     def scored(self, point: Candidate) -> dict[str, Any]:
-        """What an ending says of the best ``point``: its figures, and the stages with the repair as the last.
+        """The figures of the best ``point`` that an ending has, and the stages with the repair as the last.
 
         What was missed before is a figure of the point that was offered, wherever it was moved since.
         """
