@@ -242,7 +242,7 @@ def test_a_named_conflict_has_no_line_of_another() -> None:
         assert nearest is not None and (nearest.reach > 0, nearest.is_minimal) == (is_one, is_one)
     assert nearest is not None
     early = infeasible_error(instance, replace(nearest, is_minimal=False))
-    assert "\n  relax some of them or leave them out (the nearest" in str(early)
+    assert "\n  relax some of them or leave them out (a point" in str(early)
 
 
 def test_queries_go_by_their_labels(tmp_path: Any) -> None:
