@@ -13,6 +13,7 @@ changes is the largest norm of Σ s_c a_c over them, a_c its columns:
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
@@ -296,14 +297,17 @@ def unit_of(value: object) -> Neighbours:
     return Neighbours("rows", value["rows"], column=column)
 
 
+_is_count = re.compile("[0-9]{1,18}").fullmatch
+
+
 def _of_words(words: list[str], wrong: OptionError) -> Neighbours:
     """The set that these words name, but for a column; ``wrong`` is raised for others."""
     match words:
         case [("add-remove" | "replace-one") as kind]:
             return Neighbours(kind)
-        case ["rows", k] if k.isdigit():
+        case ["rows", k] if _is_count(k):
             return Neighbours("rows", int(k))
-        case ["participation", "separation", b, "at", "most", k] if b.isdigit() and k.isdigit():
+        case ["participation", "separation", b, "at", "most", k] if _is_count(b) and _is_count(k):
             return Neighbours("participation", int(k), int(b))
     raise wrong
 

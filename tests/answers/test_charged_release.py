@@ -19,6 +19,7 @@ from mmopt.answers import private_release
 from mmopt.answers.accuracy_and_budget import at_privacy
 from mmopt.answers.private_release import data_set_name
 from mmopt.errors import LAST_WORDS, DataError, LedgerError, OptionError, PrivacyError
+from mmopt.ledger import Bill
 from mmopt.mechanism import measurement, release_writing
 from mmopt.results import Frame
 
@@ -236,6 +237,25 @@ def test_an_error_between_noise_and_folder_says_what_was_spent(ledger: Path) -> 
         assert [[release.charge.words]] == LAST_WORDS
         raise OptionError("no folder", hint="make one")
     assert caught.value.hint == f"make one\n  {release.charge.words}" and LAST_WORDS == []
+
+
+def test_only_what_may_be_charged_is_doubted(ledger: Path, monkeypatch: Any) -> None:
+    """A ledger that refuses says what is so; between its commit and its answer nobody knows."""
+
+    def end(error: BaseException) -> BaseException:
+        def spend(*_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(Bill, "spend", spend)
+        with pytest.raises(type(error)) as caught:
+            released(ledger)
+        return caught.value
+
+    assert str(end(LedgerError("replaced meanwhile"))) == "replaced meanwhile"
+    for doubtful in (KeyboardInterrupt(), MemoryError()):
+        assert end(doubtful).__notes__ == [
+            f"it may be that the release was charged: 'mmopt ledger show {ledger}' says what is spent"
+        ]
 
 
 def test_nothing_of_the_data_is_in_the_ledger(ledger: Path, tmp_path: Path) -> None:
