@@ -78,7 +78,7 @@ class TableColumns:
     is_stored: bool = False
 
     def rows(self) -> tuple[Any, dict[str, Any]]:
-        """The table and its wanted columns; to be called once."""
+        """The table and its wanted columns; to be called again only where ``is_stored``."""
         table = self.select(list(self.places.values()))
         return table, {name: table[i] for i, name in enumerate(self.places)}
 

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, assert_never, get_args
 
 import numpy as np
 
-from mmopt.errors import OptionError, PrivacyError, counted
+from mmopt.errors import Error, OptionError, PrivacyError, counted
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import column_norms, largest_column_distance, times_up
 from mmopt.numerics.participation import most_steps, participation_norm
@@ -271,6 +271,15 @@ class Neighbours:
                 return max(1.0, float(np.sum(d)) / total * (1.0 - 1e-12)) if total > 0 else 1.0
             case _:
                 assert_never(self.kind)
+
+    def refuse_weight(self, weight: str | None, kind: type[Error]) -> None:
+        """Raise an error of this kind where the rows of a person cannot be told apart: a line has several."""
+        if self.column and weight is not None:
+            raise kind(
+                f"unit has the column '{self.column}' of persons, and data the weight '{weight}': the rows "
+                "of a line are not told apart",
+                hint="use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more",
+            )
 
     def fields(self) -> dict[str, Any]:
         """The numbers of the set, to be saved."""
