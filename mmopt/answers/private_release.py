@@ -29,6 +29,7 @@ from mmopt.answers.recheck_folder import plan_and_unchecked
 from mmopt.data import DataVector, MarginalCounts, Part, check_columns, data_vector, marginal_counts
 from mmopt.data.connections import is_connection
 from mmopt.driver import solve
+from mmopt.driver.accepted_options_and_inputs import as_program
 from mmopt.errors import Error, OptionError, last_words
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge
@@ -459,9 +460,8 @@ def release(
         """The plan: solved first, where no solution is given; a given one is computed again."""
         chosen = strategy
         if chosen is None and program is not None:
-            written = program if isinstance(program, Program) else Program.load(program)
             passed = dict[str, Any](givens=givens) if givens else {}
-            chosen = (solved or solve)(request.workload, written, **passed)
+            chosen = (solved or solve)(request.workload, as_program(program), **passed)
         elif givens:
             raise OptionError("givens are of a program, and none is solved here", hint="name it: program=…")
         planned = accuracy(

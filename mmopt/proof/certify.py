@@ -242,10 +242,7 @@ def certify(
             f"the strategy has norm {given_norm}, and norm {norm} is asked for", hint="pass its matrix alone"
         )
     norm = given_norm if norm is None else norm
-    if program is None:
-        program = program_for(workload, norm)[0]
-    program = as_program(program)
-    parsed = program if isinstance(program, Program) else Program.load(program)
+    parsed = as_program(program_for(workload, norm)[0] if program is None else program)
     until = TOLERANCE if tolerance is None else tolerance
     passed = dict(multipliers or {})
     if point is None:
