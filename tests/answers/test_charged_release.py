@@ -210,7 +210,7 @@ def test_a_failure_after_spending_says_what_was_spent(ledger: Path, tmp_path: Pa
 def test_a_failure_of_say_spends_nothing_or_says_what_was_spent(
     ledger: Path, monkeypatch: Any, wrong: dict[str, Any]
 ) -> None:
-    """What is said of the rows is said before the charge; no error loses what is noted after it."""
+    """The rows left out are named before the charge; no error loses what is noted after it."""
 
     def fail(text: str = "confidential") -> None:
         if text.startswith("confidential"):
