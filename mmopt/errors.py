@@ -35,6 +35,7 @@ __all__ = [
     "WorkloadError",
     "counted",
     "for_users",
+    "last_words",
     "placed",
     "suggest",
     "whole",
@@ -187,6 +188,31 @@ class TooLargeError(Error):
     """A request beyond the memory budget; the message names the size."""
 
 
+#: What has to be said even where the process is ended at once, by the blocks of ``last_words`` that run.
+LAST_WORDS: list[list[str]] = []
+
+
+@contextmanager
+def last_words(*texts: str) -> Iterator[list[str]]:
+    """Within, whatever ends the block says these texts: an ``Error`` in its hint, all else in notes.
+
+    Yields their list, which the block may change.
+    """
+    words = list(texts)
+    LAST_WORDS.append(words)
+    try:
+        yield words
+    except BaseException as error:
+        for text in words:
+            if isinstance(error, Error) and text not in error.hint:
+                error.hint = "\n  ".join(filter(None, (error.hint, text)))
+            elif not isinstance(error, Error) and text not in getattr(error, "__notes__", ()):
+                error.add_note(text)
+        raise
+    finally:
+        LAST_WORDS[:] = [others for others in LAST_WORDS if others is not words]
+
+
 @contextmanager
 def placed(where: Location) -> Iterator[None]:
     """Give a place to errors without one, such as an exceeded limit."""
@@ -250,8 +276,9 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise TypeError
             return function(*arguments, **options)
         except (Error, AttributeError, TypeError, ValueError) as raised:
-            error = raised if isinstance(raised, Error) else _misfit(function, arguments, options)
-            if error is None:
+            is_plain = isinstance(raised, Error) or hasattr(raised, "__notes__")  # which say what was spent
+            error = raised if is_plain else _misfit(function, arguments, options)
+            if not isinstance(error, Error):
                 raise
             error.add_note(f"in mmopt.{function.__name__}")
             raise error from error.__cause__

@@ -1,6 +1,6 @@
 """``mmopt.release`` and its result: counts, charge and noise in their order; answers, charts, folder.
 
-``prepare`` has the order of every release up to the rows of its table, ``PreparedRelease.measure`` the rest:
+``prepare`` has the order of every release up to the rows of its table, ``PreparedRelease.measured`` the rest:
 rows are counted by cells, or by few attributes where that is all that the strategy measures; a ledger is
 charged; noise is drawn. A ``Release`` gives the answers as a frame, a chart, a page and a folder.
 """
@@ -29,9 +29,10 @@ from mmopt.answers.recheck_folder import plan_and_unchecked
 from mmopt.data import DataVector, MarginalCounts, Part, check_columns, data_vector, marginal_counts
 from mmopt.data.connections import is_connection
 from mmopt.driver import solve
-from mmopt.errors import OptionError
+from mmopt.driver.accepted_options_and_inputs import as_program
+from mmopt.errors import Error, OptionError, last_words
 from mmopt.language import Program
-from mmopt.ledger import Bill, Charge, charge_in_errors
+from mmopt.ledger import Bill, Charge
 from mmopt.mechanism.measurement import Answers, counted_exactly
 from mmopt.mechanism.release_plan import Plan, covariance
 from mmopt.mechanism.release_writing import (
@@ -160,17 +161,16 @@ def charged(bill: Bill | None, plan: Plan, origin: Mapping[str, Any]) -> Iterato
         yield None
         return
     file = str(origin.get("workload_file", {}).get("name", ""))
-    charge: Charge | None = None
-    try:
-        charge = bill.spend(str(plan.neighbours), plan.rho, plan.epsilon, file, plan.workload.hash)
-        with charge_in_errors(charge):
-            yield charge
-    except KeyboardInterrupt as stopped:  # also between the ledger's commit and here
-        if not getattr(stopped, "__notes__", ()):
-            stopped.add_note(
-                f"it may be that the release was charged: 'mmopt ledger show {bill.path}' says what is spent"
-            )
-        raise
+    # Until it is known here what the ledger committed.
+    doubt = f"it may be that the release was charged: 'mmopt ledger show {bill.path}' says what is spent"
+    with last_words(doubt) as words:
+        try:
+            charge = bill.spend(str(plan.neighbours), plan.rho, plan.epsilon, file, plan.workload.hash)
+        except Error:
+            words.clear()  # it says itself what the ledger refused
+            raise
+        words[:] = [charge.words]
+        yield charge
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -317,7 +317,7 @@ class Release(Answered):
         OptionError : the folder exists already, or its parent cannot be written.
         LedgerError : the ledger cannot be written; the folder is complete.
         """
-        with charge_in_errors(self.charge):
+        with last_words(*([] if self.charge is None else [self.charge.words])):
             written = self._written(folder)
         if self.charge is not None:
             self.charge.confirm(written, (written / MANIFEST_FILE).read_bytes())
@@ -460,9 +460,8 @@ def release(
         """The plan: solved first, where no solution is given; a given one is computed again."""
         chosen = strategy
         if chosen is None and program is not None:
-            written = program if isinstance(program, Program) else Program.load(program)
             passed = dict[str, Any](givens=givens) if givens else {}
-            chosen = (solved or solve)(request.workload, written, **passed)
+            chosen = (solved or solve)(request.workload, as_program(program), **passed)
         elif givens:
             raise OptionError("givens are of a program, and none is solved here", hint="name it: program=…")
         planned = accuracy(
@@ -490,15 +489,13 @@ def release(
         data_set=data_set,
         part=part,
     )
-    released, words = prepared.measure(simulate)
-    if say is not None:
-        say(words)
-    return released
+    with prepared.measured(simulate, say=say) as released:
+        return released
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedRelease:
-    """A planned release that its columns, plan and ledger did not refuse; ``measure`` reads the rows.
+    """A planned release that its columns, plan and ledger did not refuse; ``measured`` reads the rows.
 
     origin : the strategy's and the workload file's part of the manifest; independent of the data.
     """
@@ -509,17 +506,24 @@ class PreparedRelease:
     origin: Mapping[str, Any]
     bill: Bill | None
 
-    def measure(
-        self, simulate_seed: int | None, progress: Callable[[str], None] | None = None
-    ) -> tuple[Release, str]:
-        """Count, charge, add noise: the release, and in confidence how many rows were read and left out.
+    @contextmanager
+    def measured(
+        self,
+        simulate_seed: int | None,
+        progress: Callable[[str], None] | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> Iterator[Release]:
+        """Count, charge, add noise; within, whatever goes wrong says what was spent.
 
-        progress : as of ``data_vector``.
+        progress : as of ``data_vector``. say : called, before the charge, in confidence with how many rows
+            were read and left out.
         """
         part = None if self.bill is None else self.bill.selection
         counts = counted_data(self.data, self.planned.plan, part=part, progress=progress, **self.options)
-        release = measured(self.planned, counts, self.origin, simulate_seed, self.bill)
-        return release, confidential_words(counts, self.planned.plan, part)
+        if say is not None:
+            say(confidential_words(counts, self.planned.plan, part))
+        with measured(self.planned, counts, self.origin, simulate_seed, self.bill) as release:
+            yield release
 
 
 def prepare(
@@ -567,13 +571,14 @@ def _table_options(data: object, table: TableOptions) -> dict[str, Any]:
     return asdict(replace(table, table=table.table if is_connection(data) else None, delimiter=None))
 
 
+@contextmanager
 def measured(
     planned: Accuracy,
     counts: DataVector | MarginalCounts,
     origin: Mapping[str, Any],
     simulate_seed: int | None,
     bill: Bill | None = None,
-) -> Release:
+) -> Iterator[Release]:
     """The release of what was planned. ``origin``: of the strategy, for the manifest, nothing of the data.
 
     bill : what is charged before noise is drawn, after every refusal but its own; nothing if simulated.
@@ -586,4 +591,4 @@ def measured(
         entry = {} if charge is None else {"ledger": charge.section()}
         about = {**origin, **planned.solution.about_program()}
         manifest = build_manifest(planned.plan, answers, **about, chosen=planned.words, **seed, **entry)
-        return Release.of(planned.plan, answers, manifest, planned.solution, charge)
+        yield Release.of(planned.plan, answers, manifest, planned.solution, charge)

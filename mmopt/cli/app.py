@@ -18,8 +18,9 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any, ParamSpec, get_args
 
 import typer
@@ -27,7 +28,7 @@ from typer.core import TyperGroup
 
 from mmopt.cli.command_output import BUG, INTERRUPTED, MISTAKE, note
 from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS, PANELS, Command
-from mmopt.errors import Error
+from mmopt.errors import LAST_WORDS, Error
 from mmopt.limits import deadline, hard_limit
 
 EPILOG = (
@@ -181,7 +182,7 @@ class Watch:
             self.pressed += inlet.recv(64).count(signal.SIGINT)
             time.sleep(GRACE_SECONDS / 2)  # usually the main thread ends meanwhile, and this one with it
             if self.pressed > 1:
-                note("interrupted, nothing written")
+                _note_interrupted(chain.from_iterable(LAST_WORDS))
                 os._exit(INTERRUPTED)
             if self.pressed:
                 note("interrupted: ending with what there is; Ctrl-C again ends at once")
@@ -219,8 +220,7 @@ def guarded(function: Callable[P, None]) -> Callable[P, None]:
             note(f"error: {error}")
             raise typer.Exit(MISTAKE) from None
         except KeyboardInterrupt as error:
-            note("interrupted, nothing written")
-            _note_added(error)
+            _note_interrupted(getattr(error, "__notes__", ()))
             raise typer.Exit(INTERRUPTED) from None
         except MemoryError as error:
             note("error: not enough memory\n  'mmopt solve WORKLOAD --dry-run' says what a problem needs")
@@ -250,6 +250,12 @@ def _note_added(error: BaseException) -> None:
     """Print the notes that were added to an exception on its way (PEP 678): what had been spent by then."""
     for text in getattr(error, "__notes__", ()):
         note(f"  {text}")
+
+
+def _note_interrupted(words: Iterable[str]) -> None:
+    """Say that Ctrl-C ended the command, and what is to be said of a release even so."""
+    texts = list(dict.fromkeys(words))
+    note("\n  ".join(["interrupted", *texts]) if texts else "interrupted, nothing written")
 
 
 def _bug(error: Exception) -> str:

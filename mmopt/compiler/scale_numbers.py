@@ -54,12 +54,6 @@ class Scaling:
     objective: float
     scales: Mapping[str, float]
 
-    @property
-    def smallest_unit(self) -> float:
-        """The smallest unit of a variable or a line, at most 1: the size of a scaled 1 before scaling."""
-        lines = (self.objective / factor for factor in self.multipliers.values())
-        return min([1.0, *self.variables.values(), *lines])
-
     def undone(
         self, variables: Mapping[str, Array], multipliers: Mapping[str, Array]
     ) -> tuple[dict[str, Array], dict[str, Array]]:

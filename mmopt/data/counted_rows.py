@@ -188,12 +188,8 @@ def wanted_columns(
             hint="write Neighbours.of({'column': 'person', 'rows': 3}), from mmopt.strategies",
         )
     persons = unit if unit is not None and unit.column else None
-    if persons is not None and weight is not None:
-        raise DataError(
-            f"unit has the column '{persons.column}' of persons, and data the weight '{weight}': the rows of "
-            "a line are not told apart",
-            hint="use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more",
-        )
+    if persons is not None:
+        persons.refuse_weight(weight, DataError)
     if not (is_table(data) and isinstance(domain, Domain)):
         raise DataError(
             f"a {type(data).__name__} and a {type(domain).__name__} are given, expected a table (path, data "
@@ -423,12 +419,12 @@ def coded_rows(
     spelling: str = "exact",
     share: tuple[int, int] | None = None,
 ) -> Any:
-    """An Ibis table with the code of each attribute, named by ``code_name``; to be called once.
+    """An Ibis table with the code of each attribute, named by ``code_name``; called as ``TableColumns.rows``.
 
     With a weight also ``fault`` and ``weight``, of ``weight_fault`` and ``weight_of``; with a unit whose
     column names persons ``person``, for ``kept_rows``. Without these and without attributes only its number
     of rows has a meaning. With a part it has that part's rows alone, with a share of the unit's persons
-    theirs; for each share of a table that ``is_stored`` it is called again.
+    theirs.
     """
     rows, columns = opened.rows()
     if share is not None and unit is not None:  # before anything is computed: DuckDB does not move it here

@@ -416,7 +416,7 @@ def marginal_counts(
                 refuse_weights(opened.name, weight, faults, integers(lines, "lines"), rows_by_fault)
         misfits, rows, nobody = _misfits(coded, attributes, weight)
         refuse_rows(opened.name, attributes, misfits, rows, unit, nobody)
-        inside = _in_cells(coded, attributes, misfits)
+        inside = _in_cells(coded, attributes)
         beyond = 0
         if unit is not None:
             beyond = int(inside.filter(inside[KEPT] == 0).count().to_pyarrow().as_py())
@@ -512,10 +512,10 @@ def _misfits(
     return misfits, int(integers(row, "rows")[0]), int(integers(row, NOBODY)[0]) if nobody else 0
 
 
-def _in_cells(coded: Any, attributes: Sequence[Attribute], misfits: Sequence[Sequence[int]]) -> Any:
-    """The rows that no attribute drops."""
-    for i, (a, numbers) in enumerate(zip(attributes, misfits, strict=True)):
-        if out := [code for code in dropped_codes(a) if numbers[code - a.size]]:
+def _in_cells(coded: Any, attributes: Sequence[Attribute]) -> Any:
+    """The lines that no attribute drops, also of those that stand for no row."""
+    for i, a in enumerate(attributes):
+        if out := dropped_codes(a):
             coded = coded.filter(coded[code_name(i)].notin(out))
     return coded
 

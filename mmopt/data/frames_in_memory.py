@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass
 from typing import Any
 
-from mmopt.errors import DataError
+from mmopt.errors import DataError, counted
 
 #: Arrow's schema, and record batches of it: the columns ``c0`` and on.
 Batches = tuple[Any, Iterator[Any]]
@@ -83,7 +83,10 @@ def dictionary_columns(data: Mapping[Any, Any]) -> ColumnStream:
         lengths.setdefault(len(column), name)
     if len(lengths) > 1:
         (one, first), (other, second) = list(lengths.items())[:2]
-        raise DataError(f"{what}: column '{first}' has {one} values, column '{second}' {other}")
+        raise DataError(
+            f"{what}: column '{first}' has {counted(one, 'value')}, column '{second}' {other} (confidential, "
+            "for you alone)"
+        )
     names = tuple(data)
 
     def batches(places: Sequence[int]) -> Batches:

@@ -5,6 +5,7 @@
 
 import glob
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -50,6 +51,9 @@ from mmopt.data.table_file import (
 )
 from mmopt.errors import DataError, suggest
 
+VALUE = re.compile(r"[-+]?[0-9][0-9.,:/ -]*")
+"""Texts that are more often a value than the name of a column."""
+
 OF_PERSONS = "of persons, named under 'unit'"
 """The purpose of the column of persons."""
 
@@ -74,7 +78,7 @@ class TableColumns:
     is_stored: bool = False
 
     def rows(self) -> tuple[Any, dict[str, Any]]:
-        """The table and its wanted columns; to be called once."""
+        """The table and its wanted columns; to be called again only where ``is_stored``."""
         table = self.select(list(self.places.values()))
         return table, {name: table[i] for i, name in enumerate(self.places)}
 
@@ -147,7 +151,7 @@ def _file(
         note = "the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'"
     return TableColumns(
         file.path,
-        _places(file.path, names, wanted, note),
+        _places(file.path, names, wanted, note, is_text=file.kind == "csv"),
         select,
         names,
         next(iter(more), {}),
@@ -329,13 +333,25 @@ def _ibis_table(
 # -- columns by name
 
 
-def _places(table: str, names: Sequence[str], wanted: Mapping[str, str], note: str = "") -> dict[str, int]:
-    """The places of the wanted columns among the names; DataError for one that is missing, or there twice."""
+def _places(
+    table: str, names: Sequence[str], wanted: Mapping[str, str], note: str = "", *, is_text: bool = False
+) -> dict[str, int]:
+    """The places of the wanted columns among the names; DataError for one that is missing, or there twice.
+
+    is_text : whether the names are the first line of a text, which may as well be a row: it is confidential.
+    """
     for column, purpose in wanted.items():
         if column not in names:
             same = [name for name in names if name.casefold().strip() == column.casefold().strip()]
             near = note or (f"did you mean '{same[0]}'?" if same else suggest(column, names))
-            listed = f"the table has: {', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
+            may_be_row = is_text and not same and not any(name in wanted for name in names)
+            if may_be_row and any(VALUE.fullmatch(name.strip()) for name in names):
+                raise DataError(
+                    f"{table}: no column '{column}' ({purpose}), and the first line reads like a row",
+                    hint="add a line of names above it",
+                )
+            mark = " (confidential, for you alone, if its first line is a row)" if may_be_row else ""
+            listed = f"the table has{mark}: {', '.join(names[:40])}{', …' if len(names) > 40 else ''}"
             hint = f"{near}\n  {listed}" if near and not near.startswith("known") else listed
             raise DataError(f"{table}: no column '{column}' ({purpose})", hint=hint)
         if (count := list(names).count(column)) > 1:

@@ -178,14 +178,16 @@ def within_range() -> Iterator[None]:
         ) from error
 
 
-def as_program(value: object) -> str | Path | Program:
-    """The value, if it is a name, a path or a Program.
+def as_program(value: object) -> Program:
+    """The program of this name or path, or the Program itself; errors also as ``Program.load``.
 
     Raises
     ------
     OptionError : anything else, with a hint.
     """
-    if isinstance(value, str | Path | Program):
+    if isinstance(value, str | Path):
+        return Program.load(value)
+    if isinstance(value, Program):
         return value
     kind = type(value).__name__
     hints = {
@@ -214,8 +216,7 @@ def workload_for(value: WorkloadLike | None, *programs: str | Path | Program | N
             "neither a workload nor a program is given",
             hint="write solve(workload, program), or mmopt solve WORKLOAD",
         )
-    for program in map(as_program, programs):
-        parsed = program if isinstance(program, Program) else Program.load(program)
+    for parsed in map(as_program, programs):
         if why := why_workload(parsed):
             raise WorkloadError(
                 f"'{parsed.name}' is solved for a workload, and none is given: {why}",

@@ -130,7 +130,7 @@ def solve(
     for name, flag in (("reduce", reduce), ("derive", False if derive is None else derive)):
         if not isinstance(flag, bool):
             raise OptionError(f"'{name}' is True or False, not {flag!r}")
-    program = as_program(default_program(workload)[0] if program is None else program)
+    program = default_program(workload)[0] if program is None else program
     given_options: dict[str, Any] = {
         "tolerance": tolerance,
         "time_limit": time_limit,
@@ -144,10 +144,9 @@ def solve(
     overrides |= {"verbose": verbose, "history": history}
     Options(**overrides)  # a bad option is refused before any work
     row, started = as_solver(solver), time.monotonic()
-    if program in program_names():  # read once: part of the package
-        checked = shipped(str(program))
-    else:
-        checked = check(program if isinstance(program, Program) else Program.load(program))
+    # A shipped one is read once: it is part of the package.
+    is_shipped = isinstance(program, str) and program in program_names()
+    checked = shipped(str(program)) if is_shipped else check(as_program(program))
     refuse_unread(checked, row, {**given_options, "start": start, "derive": derive})
     began = time.monotonic()
     with deadline(time_limit), blas_threads(workload.n, threads):
@@ -453,7 +452,7 @@ def tune(
             raise KeyboardInterrupt
         return solution.strategy, solution.error, solution.error_bound
 
-    program = as_program(program)  # refused before the first solve
+    as_program(program)  # refused before the first solve
     return tuned(as_workload(workload), subworkload, factors, solved)
 
 

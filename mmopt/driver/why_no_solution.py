@@ -686,11 +686,14 @@ def explain_failure(
         return _missed_error(instance, solver, last, point)
     is_hurried = last.stop in (Stop.STOPPED, Stop.ITERATIONS)
     with Clock(SECONDS_IN_A_HURRY if is_hurried else SECONDS_OF_DIAGNOSIS) as clock:
-        if last.stop == Stop.UNBOUNDED and (growth := find_growth(instance, *handed, clock)) is not None:
-            return endless_error(instance, growth)
-        nearest = conflict(instance, clock)
-    if nearest is not None and nearest.reach:
-        return infeasible_error(instance, nearest)
+        growth = find_growth(instance, *handed, clock) if last.stop == Stop.UNBOUNDED else None
+        nearest = conflict(instance, clock) if growth is None else None
+        if nearest is not None and nearest.reach:
+            return infeasible_error(instance, nearest)
+        if last.stop not in (Stop.UNBOUNDED, Stop.INFEASIBLE):
+            growth = find_growth(instance, *handed, clock)
+    if growth is not None:
+        return endless_error(instance, growth)
     if last.stop == Stop.INFEASIBLE:
         return _unproved_error(instance, solver, last, nearest)
     if last.stop == Stop.UNBOUNDED:
@@ -699,8 +702,6 @@ def explain_failure(
             "point that keeps every line was found from which the objective gets better without end",
             hint="bound what is chosen, check the sign of the objective, or try another solver",
         )
-    if (growth := find_growth(instance, *handed, clock)) is not None:
-        return endless_error(instance, growth)
     return _missed_error(instance, solver, last, point)
 
 

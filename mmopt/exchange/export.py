@@ -413,8 +413,7 @@ def _instance(
 ) -> Instance:
     """The instance, convex and small enough; errors as ``export``."""
     workload = workload_for(workload, program)
-    named = as_program(default_program(workload)[0] if program is None else program)
-    checked = check(named if isinstance(named, Program) else Program.load(named))
+    checked = check(as_program(default_program(workload)[0] if program is None else program))
     written = checked.written
     if written.problem_class != "convex":
         raise OptionError(

@@ -7,6 +7,6 @@
 """
 
 from mmopt.ledger.account import Account, Entry, Terms
-from mmopt.ledger.privacy_ledger import Bill, Charge, Ledger, charge_in_errors
+from mmopt.ledger.privacy_ledger import Bill, Charge, Ledger
 
-__all__ = ["Account", "Bill", "Charge", "Entry", "Ledger", "Terms", "charge_in_errors"]
+__all__ = ["Account", "Bill", "Charge", "Entry", "Ledger", "Terms"]

@@ -10,8 +10,6 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.display_base_classes import Tabular
-from mmopt.errors import Error, LedgerError, OptionError, PrivacyError, counted
+from mmopt.errors import LedgerError, OptionError, PrivacyError, counted
 from mmopt.installation_and_files import write_whole
 from mmopt.ledger import ledger_file
 from mmopt.ledger.account import (
@@ -210,19 +208,6 @@ class Charge:
                 f"not say so: {error.message}",
                 hint="it counts as spent, and the folder is whole: 'mmopt show' reads it",
             ) from None
-
-
-@contextmanager
-def charge_in_errors(charge: Charge | None) -> Iterator[None]:
-    """Within, every error also says what was spent: an ``Error`` in its hint, others in a note."""
-    try:
-        yield
-    except BaseException as error:
-        if charge is not None and isinstance(error, Error):
-            error.hint = "\n  ".join(text for text in (error.hint, charge.words) if text)
-        elif charge is not None:
-            error.add_note(charge.words)
-        raise
 
 
 DELTAS = (1e-6, 1e-9)

@@ -240,7 +240,8 @@ def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
     negative = np.flatnonzero(counts < 0)
     if negative.size:
         raise DataError(
-            f"cell {negative[0]} of the data vector is {int(counts[negative[0]])}, expected 0 or above"
+            f"cell {negative[0]} of the data vector is {int(counts[negative[0]])} (confidential, for you "
+            "alone), expected 0 or above"
         )
     if sum(int(v) for v in counts) > MAX_ROWS:
         raise DataError(

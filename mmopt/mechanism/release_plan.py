@@ -143,7 +143,10 @@ class Plan(Tabular):
         )
         refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
         person = "; whether a row names no person" if self.neighbours.column else ""
-        return f"whether the table can be read, and has at most {MAX_ROWS} rows{refused}{person}"
+        return (
+            "whether the table can be read, its weights (if it has any) are counts, and it has at most "
+            f"{MAX_ROWS} rows{refused}{person}"
+        )
 
     @property
     def warning(self) -> str:

@@ -263,11 +263,13 @@ def guarantee(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove folders that dead processes began for this target: their locks are free."""
+    """Remove folders with files that dead processes began for this target: their locks are free."""
     name = re.compile(rf"\.{re.escape(target.name[:_NAME_LENGTH])}\.\w{{8}}\.partial")
     with contextlib.suppress(OSError):
         for sibling in target.parent.iterdir():
-            if name.fullmatch(sibling.name) and (lock := _lock(sibling)) is not None:
+            # One that is empty may have been made just now, by a process that has not locked it yet.
+            is_begun = name.fullmatch(sibling.name) and any(sibling.iterdir())
+            if is_begun and (lock := _lock(sibling)) is not None:
                 shutil.rmtree(sibling, ignore_errors=True)
                 os.close(lock)
 

@@ -301,6 +301,13 @@ def rank(matrix: Array) -> int:
     return min(matrix.shape) if has_full_rank(matrix) else int(np.linalg.matrix_rank(matrix))
 
 
+def gram_rows(gram: Array, least: float) -> Array:
+    """Rows (k, n) with this Gram matrix, without directions of at most ``least`` of the largest value."""
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > least * values[-1]
+    return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
+
+
 def has_full_rank(matrix: Array) -> bool:
     """Whether the rank is clearly ``min(shape)``; False: undecided."""
     wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T

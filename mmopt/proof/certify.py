@@ -242,18 +242,14 @@ def certify(
             f"the strategy has norm {given_norm}, and norm {norm} is asked for", hint="pass its matrix alone"
         )
     norm = given_norm if norm is None else norm
-    if program is None:
-        program = program_for(workload, norm)[0]
-    program = as_program(program)
-    parsed = program if isinstance(program, Program) else Program.load(program)
-    word = "strategy" if point is None else "point"
-    passed, given_strategy, is_kept = dict(multipliers or {}), None, point is not None
+    parsed = as_program(program_for(workload, norm)[0] if program is None else program)
+    until = TOLERANCE if tolerance is None else tolerance
+    passed = dict(multipliers or {})
     if point is None:
         check_adopts(parsed, norm)
         named = named_givens(givens, parsed, workload)
         plan = plan_of_product(check(parsed), workload, given, passed, named)
         if plan is not None:
-            least = (overrides.get("tolerance", TOLERANCE) / len(plan.parts)) if solve else None
             each = partial(
                 certify,
                 program=parsed,
@@ -261,7 +257,7 @@ def certify(
                 givens=givens,
                 solve=solve,
                 solver=solver,
-                tolerance=least,
+                tolerance=until / len(plan.parts) if solve else None,
                 time_limit=time_limit,
                 progress=progress,
             )
@@ -269,15 +265,15 @@ def certify(
                 replace(certified_product(plan, given, passed, each), options=overrides), started
             )
         given_strategy = checked_strategy(workload, given, covariance, basis, parsed.meaning.norm)
-        named = {**row_parameter(parsed, given_strategy), **named_givens(givens, parsed, workload)}
-        instance = bind(parsed, workload, named)
+        instance = bind(parsed, workload, {**row_parameter(parsed, given_strategy), **named})
         given_strategy = replace(given_strategy, neighbours=instance.neighbours)
-        is_kept = parsed.meaning.kind == "strategy"
-        values = adopt(instance, normalise(given_strategy) if is_kept else given_strategy)
+        is_scaled = parsed.meaning.kind == "strategy"
+        values = adopt(instance, normalise(given_strategy) if is_scaled else given_strategy)
+        offered = _Offered(instance, values, passed, given_strategy)
     else:
         instance = bind(parsed, workload, named_givens(givens, parsed, workload))
-        values, multipliers_along = given_point(instance, point)
-        passed = {**multipliers_along, **passed}
+        values, along = given_point(instance, point)
+        offered = _Offered(instance, values, {**along, **passed})
     judge = instance  # whose certificate bounds the program
     if instance.program.certificate is None and instance.program.bound == "l2_strategy":
         judge = bind(Program.load("l2_strategy"), instance.workload)
@@ -291,50 +287,25 @@ def certify(
             + (f", as '{judge.program.name}' is not convex" if solve else " with --no-solve")
         )
     refuse_unread(judge.checked, as_solver(solver), {})
-    try:
-        best = repaired = candidate(instance, values)
-        if given_strategy is None and FEASIBLE < best.after <= SLIGHT and may_move(instance):
-            best = repaired = moved_inside(instance, best, Clock(np.inf), TOLERANCE)
-        if is_kept and (as_given := scored(instance, values)).is_feasible:
-            best = as_given
-    except np.linalg.LinAlgError:
-        raise OptionError(
-            f"the {word} gives no point of '{parsed.name}' that can be repaired",
-            hint="is it very badly scaled?",
-        ) from None
-    check_feasible(instance, best, word)
-    strategy = meant_by(instance, best, passed) if given_strategy is None else given_strategy
-    evaluated = time.monotonic()
-    proof = _Proof(judge)
     task_for = (
         (lambda judge: Task(SolvePlan(judge), as_solver(solver), overrides, progress)) if solve else None
     )
+    best, repaired = offered.points()
+    strategy = offered.strategy or meant_by(instance, best, offered.multipliers)
+    evaluated = time.monotonic()
+    proof = _Proof(judge)
     with deadline(time_limit):
-        proof.seek(instance, best, strategy, passed, task_for, overrides.get("tolerance", TOLERANCE))
+        proof.seek(instance, best, strategy, offered.multipliers, task_for, until)
     bounded = time.monotonic()
-    is_direct = proof.judge is instance
-    multipliers = proof.multipliers if is_direct else {}
-    scaled = (
-        None if given_strategy is None else scaled_as_given(given_strategy, instance, best.env, multipliers)
-    )
-    if given_strategy is None:
-        remarks = [] if best is not repaired else missed_as_given(instance, values)
-        if meant_by(instance, best, multipliers) is None:
-            raise OptionError(
-                f"the strategy of '{parsed.name}' is made of multipliers, and the point comes without",
-                hint=f"add them to the point, by their names or as '{ROWS}'",
-            )
-    else:
-        remarks = changes(instance, given_strategy, values, best, None if scaled is None else scaled[1])
-    much = SAME * abs(best.objective) * (1.0 if parsed.sense == "minimize" else -1.0)
-    if improves(repaired.objective, best.objective - much, parsed.sense):
-        remarks.append(f"completed by the program's repair its objective would be {repaired.objective:.10g}")
+    is_direct = judge is instance
+    kept = proof.multipliers if is_direct else {}
+    measured, remarks = offered.measured(best, repaired, kept)
     if proof.bound is not None:
         remarks.append(f"the bound's multipliers come from {proof.origin}")
     ending = Ending(
         objective=best.objective,
         proved=best.proved,
-        unrepaired=values,
+        unrepaired=offered.values,
         bound=proof.bound if is_direct else None,
         stop=Stop.CERTIFIED,
         solver=("given", ""),
@@ -343,24 +314,79 @@ def certify(
         options=overrides,
         compile=evaluated - started,
         solve=bounded - evaluated,
-        multipliers=multipliers,
+        multipliers=kept,
         warnings=(*remarks, *proof.remarks),
-        measured=None if scaled is None else scaled[0],
+        measured=measured,
         starts=() if is_direct else tuple(proof.multipliers.values()),
     )
-    if passed and instance.program.certificate is None and is_direct:
-        ending = with_given(instance, best, ending, passed, is_last=task_for is None)
-        gap = gap_of(
-            instance.checked, ending.objective, None if ending.derived is None else ending.derived.bound
-        )
-        task_for = None if gap is not None and gap <= overrides.get("tolerance", TOLERANCE) else task_for
-    if task_for is not None:
-        read = ending.derived
+    if is_direct and instance.program.certificate is None and offered.multipliers:
+        ending = with_given(instance, best, ending, offered.multipliers, is_last=task_for is None)
+    read = ending.derived
+    gap = gap_of(instance.checked, ending.objective, None if read is None else read.bound)
+    if task_for is not None and not (gap is not None and gap <= until):
         ending = with_derived_bound(task_for(instance), best, ending, started)
         ending = replace(ending, derived=better_of(instance, read, ending.derived))
     solution = assemble_solution(instance, best.env, ending)
     solution = replace(solution, warnings=(*objective_remarks(instance, solution), *solution.warnings))
     return with_total(solution, started)
+
+
+@dataclass(frozen=True)
+class _Offered:
+    """A point, as values of the program's variables, or a strategy that became one; ``multipliers`` with it.
+
+    The point as given is certified where it is feasible, if it is the caller's, or if the program means a
+    strategy: else its repair sets the scale of the noise.
+    """
+
+    instance: Instance
+    values: Mapping[str, Array]
+    multipliers: Mapping[str, Any]
+    strategy: Strategy | None = None
+
+    def points(self) -> tuple[Candidate, Candidate]:
+        """The point that is certified, and the repaired one; OptionError where neither is feasible."""
+        instance, is_point = self.instance, self.strategy is None
+        word = "point" if is_point else "strategy"
+        try:
+            best = repaired = candidate(instance, self.values)
+            if is_point and FEASIBLE < best.after <= SLIGHT and may_move(instance):
+                best = repaired = moved_inside(instance, best, Clock(np.inf), TOLERANCE)
+            if is_point or instance.program.meaning.kind == "strategy":
+                as_given = scored(instance, self.values)
+                best = as_given if as_given.is_feasible else best
+        except np.linalg.LinAlgError:
+            raise OptionError(
+                f"the {word} gives no point of '{instance.program.name}' that can be repaired",
+                hint="is it very badly scaled?",
+            ) from None
+        check_feasible(instance, best, word)
+        return best, repaired
+
+    def measured(
+        self, best: Candidate, repaired: Candidate, multipliers: Mapping[str, Any]
+    ) -> tuple[Strategy | None, list[str]]:
+        """The strategy as given, scaled, where the point means it; and in words what its repair changed."""
+        instance, scaled = self.instance, None
+        if self.strategy is not None:
+            scaled = scaled_as_given(self.strategy, instance, best.env, multipliers)
+            factor = None if scaled is None else scaled[1]
+            remarks = changes(instance, self.strategy, self.values, best, factor)
+        else:
+            remarks = [] if best is not repaired else missed_as_given(instance, self.values)
+            if meant_by(instance, best, multipliers) is None:
+                raise OptionError(
+                    f"the strategy of '{instance.program.name}' is made of multipliers, and the point comes "
+                    "without",
+                    hint=f"add them to the point, by their names or as '{ROWS}'",
+                )
+        sense = instance.program.sense
+        much = SAME * abs(best.objective) * (1.0 if sense == "minimize" else -1.0)
+        if improves(repaired.objective, best.objective - much, sense):
+            remarks.append(
+                f"completed by the program's repair its objective would be {repaired.objective:.10g}"
+            )
+        return None if scaled is None else scaled[0], remarks
 
 
 @dataclass
@@ -500,11 +526,14 @@ def with_given(
     return replace(ending, derived=best)
 
 
-def better_of(instance: Instance, one: Derived | None, other: Derived | None) -> Derived | None:
-    """The better of two bounds, or the one that there is."""
-    if one is None or one.bound is None or other is None or other.bound is None:
-        return one if one is not None and (one.bound is not None or other is None) else other
-    return other if improves(one.bound, other.bound, instance.program.sense) else one
+def better_of(instance: Instance, *bounds: Derived | None) -> Derived | None:
+    """The best of the bounds that there are; where none is proved, the first that says why."""
+    sign = 1.0 if instance.program.sense == "minimize" else -1.0
+    return max(
+        (one for one in bounds if one is not None),
+        key=lambda one: -np.inf if one.bound is None else sign * one.bound,
+        default=None,
+    )
 
 
 def _unproved(ending: Ending, why: str) -> Ending:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeGuard
 
 from mmopt.errors import placed, suggest
 from mmopt.request.yaml_tree import (
@@ -127,7 +128,7 @@ def _are_dates(nodes: Sequence[YamlNode], what: str) -> bool:
     for node in nodes:
         value = node.value if isinstance(node, Scalar) else None
         is_date = isinstance(value, str) and bool(_LIKE_A_DATE.fullmatch(value))
-        if is_date or (isinstance(value, int | float) and not isinstance(value, bool)):
+        if is_date or _numeric(value):
             first.setdefault(is_date, node)
     if len(first) == 2:
         earlier, other = first.values()
@@ -482,7 +483,7 @@ class CellWords:
             for i, members in enumerate(encoding.members):
                 if value in members:
                     return f"it belongs to the category '{self.labels[i]}': name the category"
-        if isinstance(encoding, Bins) and isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(encoding, Bins) and _numeric(value):
             for i, (low, high) in enumerate(itertools.pairwise(encoding.edges)):
                 if low <= value < high:
                     return f"it lies inside the cell '{self.labels[i]}'"
@@ -498,7 +499,7 @@ class CellWords:
         return hint
 
 
-def _numeric(value: object) -> bool:
+def _numeric(value: object) -> TypeGuard[int | float]:
     """Whether the value is a number; True and False are none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 

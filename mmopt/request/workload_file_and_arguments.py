@@ -144,13 +144,8 @@ def read_request(node: YamlNode, file: str, text_hash: str) -> Request:
             neighbours.over(workload)
     elif (statement := root.get("unit")) is not None:
         neighbours = _unit(statement)
-        if neighbours.column and table.weight is not None:
-            fail(
-                statement,
-                f"unit has the column '{neighbours.column}' of persons, and data the weight "
-                f"'{table.weight}': the rows of a line are not told apart",
-                "use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more",
-            )
+        with placed(statement.where):
+            neighbours.refuse_weight(table.weight, WorkloadError)
     return Request(workload, root.read("privacy", _privacy, None), neighbours, file, text_hash, table)
 
 

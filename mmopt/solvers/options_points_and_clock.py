@@ -162,11 +162,6 @@ class Point:
     counted: Sequence[Iteration] = ()
     run: int = 0
 
-    @property
-    def final(self) -> bool:
-        """Whether it is the solver's last."""
-        return self.stop is not None
-
 
 @dataclass
 class Clock:

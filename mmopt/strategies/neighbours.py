@@ -13,6 +13,7 @@ changes is the largest norm of Σ s_c a_c over them, a_c its columns:
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
@@ -20,7 +21,7 @@ from typing import Any, Literal, NamedTuple, assert_never, get_args
 
 import numpy as np
 
-from mmopt.errors import OptionError, PrivacyError, counted
+from mmopt.errors import Error, OptionError, PrivacyError, counted
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.outward import column_norms, largest_column_distance, times_up
 from mmopt.numerics.participation import most_steps, participation_norm
@@ -271,6 +272,15 @@ class Neighbours:
             case _:
                 assert_never(self.kind)
 
+    def refuse_weight(self, weight: str | None, kind: type[Error]) -> None:
+        """Raise an error of this kind where the rows of a person cannot be told apart: a line has several."""
+        if self.column and weight is not None:
+            raise kind(
+                f"unit has the column '{self.column}' of persons, and data the weight '{weight}': the rows "
+                "of a line are not told apart",
+                hint="use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more",
+            )
+
     def fields(self) -> dict[str, Any]:
         """The numbers of the set, to be saved."""
         return asdict(self)
@@ -296,14 +306,17 @@ def unit_of(value: object) -> Neighbours:
     return Neighbours("rows", value["rows"], column=column)
 
 
+_is_count = re.compile("[0-9]{1,18}").fullmatch
+
+
 def _of_words(words: list[str], wrong: OptionError) -> Neighbours:
     """The set that these words name, but for a column; ``wrong`` is raised for others."""
     match words:
         case [("add-remove" | "replace-one") as kind]:
             return Neighbours(kind)
-        case ["rows", k] if k.isdigit():
+        case ["rows", k] if _is_count(k):
             return Neighbours("rows", int(k))
-        case ["participation", "separation", b, "at", "most", k] if b.isdigit() and k.isdigit():
+        case ["participation", "separation", b, "at", "most", k] if _is_count(b) and _is_count(k):
             return Neighbours("participation", int(k), int(b))
     raise wrong
 

@@ -5,6 +5,7 @@ Guards private_release.py, mechanism/measurement.py.
 
 import json
 import os
+from fractions import Fraction
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -15,8 +16,10 @@ import pytest
 import mmopt
 from mmopt import Ledger
 from mmopt.answers import private_release
+from mmopt.answers.accuracy_and_budget import at_privacy
 from mmopt.answers.private_release import data_set_name
-from mmopt.errors import DataError, LedgerError, OptionError, PrivacyError
+from mmopt.errors import LAST_WORDS, DataError, LedgerError, OptionError, PrivacyError
+from mmopt.ledger import Bill
 from mmopt.mechanism import measurement, release_writing
 from mmopt.results import Frame
 
@@ -201,6 +204,58 @@ def test_a_failure_after_spending_says_what_was_spent(ledger: Path, tmp_path: Pa
     assert states(ledger) == ["spent", "spent"] and not (tmp_path / "out2").exists()
     release.save(tmp_path / "out3")
     assert states(ledger) == ["spent", "released"]
+
+
+@pytest.mark.parametrize("wrong", [{}, {"confidence": Fraction(19, 20)}], ids=["right", "another type"])
+def test_a_failure_of_say_spends_nothing_or_says_what_was_spent(
+    ledger: Path, monkeypatch: Any, wrong: dict[str, Any]
+) -> None:
+    """The rows left out are named before the charge; no error loses what is noted after it."""
+
+    def fail(text: str = "confidential") -> None:
+        if text.startswith("confidential"):
+            raise TypeError("the log is closed")
+
+    with pytest.raises(TypeError, match="the log is closed") as caught:
+        released(ledger, say=fail)
+    assert states(ledger) == [] and not hasattr(caught.value, "__notes__")
+    monkeypatch.setattr(measurement, "add_noise", lambda *_: fail())
+    with pytest.raises(TypeError, match="the log is closed") as later:
+        released(ledger, **wrong)
+    assert later.value.__notes__ == [
+        f"rho 0.125 was spent before: entry 1 of the ledger '{ledger}' counts, whatever became of the release"
+    ]
+
+
+def test_an_error_between_noise_and_folder_says_what_was_spent(ledger: Path) -> None:
+    """The caller's own work as well: the folder may be written there."""
+    asked = at_privacy(ASKED, {"rho": 0.125})
+    options: dict[str, Any] = {"options": {}, "is_given": True, "data_set": "people", "part": None}
+    planned = partial(mmopt.accuracy, ASKED, {"rho": 0.125}, strategy=SOLUTION)
+    prepared = private_release.prepare(PEOPLE, asked, planned, ledger=ledger, **options)
+    with pytest.raises(OptionError) as caught, prepared.measured(None) as release:
+        assert [[release.charge.words]] == LAST_WORDS
+        raise OptionError("no folder", hint="make one")
+    assert caught.value.hint == f"make one\n  {release.charge.words}" and LAST_WORDS == []
+
+
+def test_only_what_may_be_charged_is_doubted(ledger: Path, monkeypatch: Any) -> None:
+    """A ledger that refuses says what is so; between its commit and its answer nobody knows."""
+
+    def end(error: BaseException) -> BaseException:
+        def spend(*_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(Bill, "spend", spend)
+        with pytest.raises(type(error)) as caught:
+            released(ledger)
+        return caught.value
+
+    assert str(end(LedgerError("replaced meanwhile"))) == "replaced meanwhile"
+    for doubtful in (KeyboardInterrupt(), MemoryError()):
+        assert end(doubtful).__notes__ == [
+            f"it may be that the release was charged: 'mmopt ledger show {ledger}' says what is spent"
+        ]
 
 
 def test_nothing_of_the_data_is_in_the_ledger(ledger: Path, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ import mmopt
 from mmopt.cli import app, command_output
 from mmopt.cli.app import guarded
 from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS, PANELS
-from mmopt.errors import Location, OptionError
+from mmopt.errors import Location, OptionError, last_words
 from mmopt.language import program_names
 from mmopt.solvers import Options
 from tests.cli.tasks_here import heed_ctrl_c
@@ -200,6 +200,9 @@ def test_the_watch_counts_ctrl_c_and_ends_what_does_not_end_itself(monkeypatch: 
     assert said == ["interrupted: ending with what there is; Ctrl-C again ends at once", limit]
     assert watched(signal.SIGINT, signal.SIGINT, end=math.inf) == command_output.INTERRUPTED
     assert said == ["interrupted, nothing written"]
+    with last_words("it was charged"), last_words("so", "it was charged"):
+        assert watched(signal.SIGINT, signal.SIGINT, end=math.inf) == command_output.INTERRUPTED
+    assert said == ["interrupted\n  it was charged\n  so"]
 
 
 @pytest.mark.slow

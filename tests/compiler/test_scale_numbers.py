@@ -96,17 +96,6 @@ def test_the_scaled_program_does_not_see_the_scale(rng: np.random.Generator) -> 
                 assert np.abs(other.env[d.name]) == pytest.approx(np.abs(one.env[d.name]), rel=1e-6, abs=1e-9)
 
 
-def test_the_smallest_unit_is_the_least_of_variables_and_lines() -> None:
-    for factor in (1e-6, 1e6):
-        w = Workload.from_matrix(factor * np.tri(3), targets=1.0)
-        scaling = scale(bind(Program.load("fitness_for_use"), w))[1]
-        units = [*scaling.variables.values(), *(scaling.objective / m for m in scaling.multipliers.values())]
-        assert scaling.smallest_unit == min(1.0, *units) and max(units) != min(units)
-    text = "program own\ngiven\n    W: matrix[m, n] = workload.matrix\nchoose\n    x: vector[n]\n"
-    text += "minimize\n    sum(x)\nsubject to\n    low: x >= 1\n    far: W @ x >= W @ ones(n)\n"
-    assert scale(bind(Program.parse(text), Workload.from_matrix(1e-6 * np.tri(3))))[1].smallest_unit < 1e-3
-
-
 def test_givens_are_not_scaled_where_they_are_near_one_or_the_workload_is_read() -> None:
     w = Workload.from_matrix(100.0 * np.tri(4))
     for size in (7.0, 7e5):

@@ -73,16 +73,38 @@ def test_headers_that_are_none() -> None:
         assert refusal(text("t.csv", f"{header}\r\n1,2\r\n")) == f"t.csv:1:1: {said}"
 
 
+MAYBE_ROW = " (confidential, for you alone, if its first line is a row)"
+
+
+def test_a_row_in_place_of_a_header_is_not_quoted() -> None:
+    """One that reads like values is not shown; what is done as the message says is read."""
+    row = "39,State-gov,Ann Smith\n"
+    said = "t.csv: no column 'Age' (attribute 'Age'), and the first line reads like a row\n"
+    assert refusal(text("t.csv", row), values("Age", 39)) == f"{said}  add a line of names above it"
+    named = text("t.csv", f"Age,job,name\n{row}")
+    assert data_vector(named, Domain((values("Age", 39),))).counts.tolist() == [1]
+    assert refusal(text("t.csv", "State-gov,Ann Smith\n"), values("Age", 39)).endswith(
+        f"\n  the table has{MAYBE_ROW}: State-gov, Ann Smith"
+    )
+    assert refusal(text("t.csv", "2020,2021,age\n"), values("Age", 39)).endswith(
+        "\n  did you mean 'age'?\n  the table has: 2020, 2021, age"
+    )
+    assert refusal(parquet(**{"2020": [1]}), values("Age", 39)).endswith("\n  the table has: 2020")
+
+
 def test_missing_column() -> None:
     file = text("t.csv", "state,Educ,exper\nOhio,12,3\n")
     table = "\n  the table has: state, Educ, exper"
+    unnamed = table.replace(" has", f" has{MAYBE_ROW}")
     assert refusal(file, values("educ", 12)) == (
         f"t.csv: no column 'educ' (attribute 'educ')\n  did you mean 'Educ'?{table}"
     )
     assert refusal(file, values("years", 12, column="expr")) == (
-        f"t.csv: no column 'expr' (attribute 'years')\n  did you mean 'exper'?{table}"
+        f"t.csv: no column 'expr' (attribute 'years')\n  did you mean 'exper'?{unnamed}"
     )
-    assert refusal(file, values("wage", 12)) == f"t.csv: no column 'wage' (attribute 'wage'){table}"
+    assert refusal(file, values("wage", 12)) == f"t.csv: no column 'wage' (attribute 'wage'){unnamed}"
+    both = {"state": {"values": ["Ohio"]}, "wage": {"values": [12]}}
+    assert refusal(file, Domain.of(**both)) == f"t.csv: no column 'wage' (attribute 'wage'){table}"
     assert refusal(parquet(x=[1], y=[2]), values("z", 12)) == (
         "t.parquet: no column 'z' (attribute 'z')\n  the table has: x, y"
     )
@@ -91,7 +113,7 @@ def test_missing_column() -> None:
     assert refusal(text("t.csv", "a~b\n1~2\n")) == (
         "t.csv: no column 'a' (attribute 'a')\n"
         "  the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'\n"
-        "  the table has: a~b"
+        f"  the table has{MAYBE_ROW}: a~b"
     )
     assert refusal(text("t.csv", "a,b,a\n1,2,3\n")) == (
         "t.csv: column 'a' stands in the header 2 times, not once\n"
@@ -308,7 +330,7 @@ def test_a_delimiter_that_is_said(subtests: pytest.Subtests) -> None:
 
 def test_a_delimiter_that_is_said_is_the_only_one() -> None:
     assert refusal(text("t.csv", "a;b\n1;2\n"), delimiter=",") == (
-        "t.csv: no column 'a' (attribute 'a')\n  the table has: a;b"
+        f"t.csv: no column 'a' (attribute 'a')\n  the table has{MAYBE_ROW}: a;b"
     )
 
 

@@ -32,7 +32,9 @@ def drawn(rng: np.random.Generator, weights: bool) -> tuple[dict[str, list[objec
         table[f"a{i}"] = [None if rng.random() < 0.05 else v for v in column]
         attributes[f"a{i}"] = {"values": list(range(size)), "outside": str(outside), "missing": str(missing)}
     if weights:
-        table["n"] = [int(v) for v in rng.integers(0, 5, size=rows)]
+        # The last line stands for no row, and its values are in no cell.
+        table = {name: [*column, 9] for name, column in table.items()}
+        table["n"] = [*(int(v) for v in rng.integers(0, 5, size=rows)), 0]
     domain = Workload.of(domain=attributes, workload=[{"product": {}}]).domain
     products = []
     for _ in range(int(rng.integers(1, 5))):
@@ -56,6 +58,16 @@ def test_tables_are_the_sums_of_the_data_vector(rng: np.random.Generator, weight
             for own in itertools.combinations(product.looked_at, r):
                 np.testing.assert_array_equal(found.of(own), whole.of(own))
                 assert found.of(own).dtype == np.int64
+
+
+def test_lines_for_no_row_have_no_cell(subtests: pytest.Subtests) -> None:
+    """Whatever the rule of their values is; the index of a cell that is none may be far below the first."""
+    table = {"a": ["x", "zz"], "b": ["u", "zz"], "n": [3, 0]}
+    for rule in ("drop", "refuse"):
+        with subtests.test(rule):
+            a, b = ({"values": values, "outside": rule} for values in (["x"], ["u", "v"]))
+            counts = marginal_counts(table, Domain.of(a=a, b=b).marginal("a", "b"), weight="n")
+            assert counts.of((0, 1)).tolist() == [[3, 0]]
 
 
 def test_other_sets_than_the_products_are_counted() -> None:

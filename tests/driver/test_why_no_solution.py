@@ -5,6 +5,7 @@ Guards why_no_solution.py.
 
 import itertools
 import re
+import signal
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from edited_programs import without_reach
 
 from mmopt import Program, SolverError, Workload, solve
 from mmopt.compiler import bind, scale
+from mmopt.driver import why_no_solution
 from mmopt.driver.why_no_solution import (
     Probe,
     conflict,
@@ -307,6 +309,20 @@ def test_a_solver_that_is_wrong_is_not_believed() -> None:
         "not decided: solver says that 'own' is unbounded (Whatever), and no point that keeps every line was "
         "found from which the objective gets better without end"
     )
+
+
+def test_ctrl_c_is_kept_while_a_growth_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever word of the solver leads there: an error after a minute is better than none."""
+    looked: list[bool] = []
+
+    def press(instance: object, scaled: object, scaling: object, clock: Clock) -> None:
+        signal.raise_signal(signal.SIGINT)
+        looked.append(clock.interrupted)
+
+    monkeypatch.setattr(why_no_solution, "find_growth", press)
+    for word in ("unbounded", "iteration limit"):
+        told(vector("low: u >= 1", "high: u <= 2"), word)
+    assert looked == [True, True]
 
 
 BADLY_SCALED = [

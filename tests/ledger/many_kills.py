@@ -53,7 +53,8 @@ def release(ledger: Path, folder: Path) -> int:
     try:
         bill = Bill.to(ledger, "people")
         bill.check("add-remove", PLANNED.plan.rho, None)
-        measured(PLANNED, COUNTS, {}, None, bill).save(folder)
+        with measured(PLANNED, COUNTS, {}, None, bill) as release:
+            release.save(folder)
     except mmopt.PrivacyError:
         return REFUSED
     return DONE

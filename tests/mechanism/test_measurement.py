@@ -117,7 +117,10 @@ def test_bad_data_vectors(subtests):
             "the data vector has type float64, expected integer counts\n"
             "  counts of rows are integers: convert with .astype('int64') after checking for NaN",
         ),
-        (np.array([0, 0, -1, 0, 0, 0]), "cell 2 of the data vector is -1, expected 0 or above"),
+        (
+            np.array([0, 0, -1, 0, 0, 0]),
+            "cell 2 of the data vector is -1 (confidential, for you alone), expected 0 or above",
+        ),
         (np.full(6, MAX_ROWS), TOO_MANY),
         (np.full(6, 2**62), TOO_MANY),
     ]:

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from mmopt.errors import OptionError
-from mmopt.mechanism import Answers, build_manifest, measure, plan, write_release
+from mmopt.mechanism import Answers, build_manifest, measure, plan, release_writing, write_release
 from mmopt.privacy import Privacy
 from mmopt.report import privacy_rows
 from mmopt.strategies import Strategy
@@ -73,8 +73,8 @@ def test_answers_and_manifest_are_written(tmp_path):
         "delta": 1e-6,
         "theorem": PLAN.theorem,
         "sensitivity": "largest L2 norm of a column",
-        "not_covered": "whether the table can be read, and has at most 2147483648 rows; "
-        "whether a row is refused, for cell, and the message that says so",
+        "not_covered": "whether the table can be read, its weights (if it has any) are counts, and it has "
+        "at most 2147483648 rows; whether a row is refused, for cell, and the message that says so",
         "set_by": "privacy parameters",
     }
     assert manifest["noise"] == {
@@ -225,6 +225,19 @@ def test_any_name_that_a_folder_can_have_will_do(tmp_path):
         assert write_release(ANSWERS, {}, tmp_path / name).is_dir()
 
 
+def test_a_folder_that_another_process_made_just_now_is_left_alone(tmp_path, monkeypatch):
+    """It has no lock yet; a folder with files has, as long as its process is alive."""
+    target, locked = tmp_path / "release", release_writing._lock
+
+    def other_begins(folder):
+        monkeypatch.setattr(release_writing, "_lock", locked)
+        release_writing._remove_abandoned(target)
+        return locked(folder)
+
+    monkeypatch.setattr(release_writing, "_lock", other_begins)
+    assert os.listdir(write_release(ANSWERS, {}, target)) and os.listdir(tmp_path) == ["release"]
+
+
 def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path, monkeypatch):
     target = tmp_path / "release"
 
@@ -240,7 +253,9 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path, monkey
     other = tmp_path / ".other.0123abcd.partial"  # of another release
     held = tmp_path / ".release.0123abcd.partial"  # of one that is being written
     other.mkdir()
+    (other / "answers.csv").touch()
     held.mkdir()
+    (held / "answers.csv").touch()
     lock = os.open(held, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     write_release(ANSWERS, {}, target)

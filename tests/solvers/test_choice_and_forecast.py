@@ -201,7 +201,7 @@ def test_ctrl_c_while_it_sets_up_is_not_forgotten(monkeypatch: pytest.MonkeyPatc
     with Clock(60.0) as clock:
         (point,) = run(row, lowered, Options(), clock)
         assert clock.interrupted
-    assert (point.stop, point.final, point.variables) == ("stopped", True, {})
+    assert (point.stop, point.variables) == ("stopped", {})
 
 
 TARGETS = Workload.from_matrix(np.tri(3), targets=[1.0, 2.0, 1.0])

@@ -192,7 +192,10 @@ def test_what_is_no_set_is_refused(subtests: pytest.Subtests) -> None:
     apart = {"participation": {"separation": 0, "at_most": 2}}
     many = {"participation": {"separation": 1, "at_most": 2**21}}
     for value, message in [
-        *((own, f"neighbours is {own!r}, {WANTED}") for own in ("rows", "rows many", 3)),
+        *(
+            (own, f"neighbours is {own!r}, {WANTED}")
+            for own in ("rows", "rows many", "rows ²", "rows " + 19 * "9", 3)
+        ),
         ({"rows": 3, "participation": 2}, f"neighbours is {{'rows': 3, 'participation': 2}}, {WANTED}"),
         ({"participation": {"at_most": 2}}, f"neighbours is {{'participation': {{'at_most': 2}}}}, {WANTED}"),
         ({"rows": 2.5}, "'rows' of neighbours is 2.5, expected a whole number"),

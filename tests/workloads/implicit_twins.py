@@ -10,7 +10,7 @@ from tolerances import ROUNDING
 
 from mmopt.workloads import Attribute, Factor, factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import RowWeighted
-from mmopt.workloads.blocks.implicit_matrix import Implicit
+from mmopt.workloads.blocks.implicit_matrix import Implicit, rooted
 
 BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "identity": lambda rng, n: f.identity(n),
@@ -163,7 +163,7 @@ def _check_norms(matrix: Implicit, norm: int) -> None:
     """At least the exact norms of the entries, and no more than rounding above; exact for integers."""
     entries = np.vectorize(Fraction, otypes=[object])(matrix.matrix())
     powers = (abs(entries) ** norm).sum(axis=0)
-    found = [Fraction(float(value)) for value in matrix.column_norms(norm)]
+    found = [Fraction(float(value)) for value in rooted(matrix.column_powers(norm), norm)]
     # A scaled matrix is the product of exact numbers, of which the dense twin has rounded each entry.
     slack = Fraction(0) if all(v.denominator == 1 for v in entries.ravel()) else Fraction(1, 2**46)
     for value, power in zip(found, powers, strict=True):

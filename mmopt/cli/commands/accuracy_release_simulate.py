@@ -2,17 +2,16 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from mmopt.answers.accuracy_and_budget import at_privacy, budget as least_budget
 from mmopt.answers.private_release import load_release, prepare
 from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
-from mmopt.cli.command_output import INTERRUPTED, answer, live, note
+from mmopt.cli.command_output import answer, live, note
 from mmopt.cli.solve_and_plan import (
     check_files,
     check_folder,
@@ -24,7 +23,7 @@ from mmopt.cli.solve_and_plan import (
     write_files,
 )
 from mmopt.data import check_columns, data_vector
-from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted
+from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted, last_words
 from mmopt.limits import fits_memory
 from mmopt.mechanism import plan
 from mmopt.mechanism.release_writing import (
@@ -173,11 +172,13 @@ def release(
         part=part,
     )
     note_request(request)
-    with live("counting rows", awaited="") as display:
-        release, words = prepared.measure(simulate, display.part)
-    folder = release.save(out)
-    try:
-        note(words)
+    words: list[str] = []
+    with ExitStack() as ending:
+        with live("counting rows", awaited="") as display:
+            release = ending.enter_context(prepared.measured(simulate, display.part, words.append))
+        folder = release.save(out)
+        ending.enter_context(last_words(f"the release is complete in '{folder}'"))
+        note(words[0])
         names = {
             "answers": ANSWERS_FILE,
             "parquet": PARQUET_FILE,
@@ -202,9 +203,6 @@ def release(
             f"read it back:   mmopt show {folder}",
         ]
         answer(as_json, {"out": str(folder), "files": files, **release.manifest}, parts)
-    except KeyboardInterrupt:
-        note(f"interrupted; the release is complete in '{folder}'")
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def refine(

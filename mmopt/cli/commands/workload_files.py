@@ -1,7 +1,6 @@
 """``mmopt init DATA``, and ``mmopt check`` of a workload file or a program, before anything is solved."""
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -19,6 +18,7 @@ from mmopt.cli.command_inputs import (
 from mmopt.cli.command_output import escaped, note, say, show
 from mmopt.data import check_columns, counting_words, public_forms, schema_columns, shown_source
 from mmopt.data.draft_workload import FORMS_BY_KIND, Draft, check_form, mapping_text
+from mmopt.data.open_table import VALUE
 from mmopt.errors import (
     Error,
     OptionError,
@@ -38,7 +38,6 @@ from mmopt.workloads import attribute_uses
 
 MOST_CELLS_LISTED = 10**9
 SKIP = "skip"  # the form of a column that is left out
-VALUE = re.compile(r"[-+]?[0-9][0-9.,:/ -]*")  # such a text is more often a value than a name
 # By kind of column the question that is asked, and the form made of the answer.
 QUESTIONS = {
     "values": ("every value that may occur, such as Female, Male", "{{values: [{}]}}"),

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.limits import time_left
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.linear_algebra import pseudo_factors
+from mmopt.numerics.linear_algebra import gram_rows, pseudo_factors
 from mmopt.numerics.outward import check_norm
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
 from mmopt.solvers import Clock, Options, nuclear, p_identity_kernel
@@ -179,23 +179,18 @@ class AttributeStrategy:
             )
             return replace(self, rows=best.rows)
         with Clock(math.inf) as clock:
-            points = nuclear.points("l2_strategy", {"W": _rows_of_gram(gram)}, Options(tolerance=GAP), clock)
+            points = nuclear.points(
+                "l2_strategy", {"W": gram_rows(gram, 8 * len(gram) * EPS)}, Options(tolerance=GAP), clock
+            )
             x = next(np.asarray(point.variables["X"]) for point in points if point.variables)
         x = x / np.diag(x).max()
         x[np.diag_indices(len(x))] = 1.0
-        return replace(self, rows=_rows_of_gram(x))
+        return replace(self, rows=gram_rows(x, 8 * len(x) * EPS))
 
     def errors(self, side: Side) -> Array:
         """tr(G (AᵀA)⁻¹) for every product, (products,)."""
         inverse, _ = pseudo_factors(self.matrix())
         return np.array([float(np.sum((gram @ inverse) * inverse)) for gram in side.grams])[side.used]
-
-
-def _rows_of_gram(gram: Array) -> Array:
-    """Rows (k, r) with this Gram matrix, without directions that are rounding."""
-    values, vectors = np.linalg.eigh(gram)
-    above_rounding = values > 8 * len(gram) * EPS * values[-1]
-    return np.asarray((vectors[:, above_rounding] * np.sqrt(values[above_rounding])).T)
 
 
 STARTS_OF_PRODUCT = 5  # of the search of one product

@@ -103,8 +103,7 @@ def explain(
     OptionError, WorkloadError : the givens do not fit the program.
     ResultError : the solution is one of another program or workload.
     """
-    program = as_program(program)
-    parsed = program if isinstance(program, Program) else Program.load(program)
+    parsed = as_program(program)
     queries = None if workload is None else as_workload(workload)
     surveyed = survey(parsed)
     is_filled = givens or ((solution or not parsed.givens) and not why_workload(parsed))

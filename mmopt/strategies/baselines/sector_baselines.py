@@ -20,6 +20,7 @@ import numpy as np
 
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array
+from mmopt.numerics.linear_algebra import gram_rows
 from mmopt.numerics.outward import not_below, plus_up
 from mmopt.sectors.functions_of_few import Sector, all_subsets
 from mmopt.sectors.residual_strategies import (
@@ -78,7 +79,7 @@ def query_smasher(workload: Workload, norm: int) -> BaselineDesign:
         """The rows of a design, and D (d, k) with D Dᵀ the covariance of its estimates on contrasts."""
         centred = design.inverse - design.inverse.mean(axis=0)
         centred -= centred.mean(axis=1)[:, None]
-        return _root(design.strategy), _root(centred).T
+        return gram_rows(design.strategy, RANK), gram_rows(centred, RANK).T
 
     def measured(space: ResidualSpace) -> "_Measured":
         """A sector with the rows of its designs."""
@@ -131,13 +132,6 @@ def _block(rows: Mapping[int, Implicit], workload: Workload) -> Implicit:
     totals = {size: Total(size) for size in workload.domain.shape}
     parts = [rows.get(i, totals[size]) for i, size in enumerate(workload.domain.shape)]
     return parts[0] if len(parts) == 1 else Kron(parts)
-
-
-def _root(matrix: Array) -> Array:
-    """R (k, d) with RᵀR = ``matrix``, symmetric and psd, without directions that are only rounding."""
-    values, vectors = np.linalg.eigh(matrix)
-    kept = values > RANK * values[-1]
-    return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
 
 
 class _Sectors(Stack):

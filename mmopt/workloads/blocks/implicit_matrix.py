@@ -160,16 +160,6 @@ class Implicit(ABC):
     def column_powers(self, norm: int) -> Array:
         """Σᵢ |mᵢⱼ|^norm of each column, rounded upwards, (size,); exact for small integers."""
 
-    def column_norms(self, norm: int) -> Array:
-        """L1 (norm 1) or L2 (norm 2) norm of each column, (size,), rounded upwards.
-
-        For small integers the L1 norm is exact, and the L2 norm is exact or the least float above.
-        TooLargeError when one number per column is beyond the memory limit; OptionError for another norm.
-        """
-        check_norm(norm)
-        require_memory(self.shape[1:], f"column norms of {self!r}", "ask for the largest one")
-        return _rooted(self.column_powers(norm), norm)
-
     def largest_column_norm(self, norm: int) -> float:
         """The largest column norm, rounded upwards, without a number per column where the kind allows it.
 
@@ -179,7 +169,7 @@ class Implicit(ABC):
         OptionError for a norm other than 1 and 2.
         """
         check_norm(norm)
-        return float(_rooted(np.array(self.largest_power(norm)), norm))
+        return float(rooted(np.array(self.largest_power(norm)), norm))
 
     def largest_power(self, norm: int) -> float:
         """The largest of ``column_powers``, or an upper bound as ``largest_column_norm``."""
@@ -283,7 +273,7 @@ class Implicit(ABC):
         return f"{self.kind}({', '.join(map(str, (self.size, *self.parameters)))})"
 
 
-def _rooted(powers: Array, norm: int) -> Array:
+def rooted(powers: Array, norm: int) -> Array:
     """Norms from their powers, rounded upwards."""
     return root_up(powers) if norm == 2 else powers
 

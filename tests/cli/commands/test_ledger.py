@@ -5,6 +5,8 @@ Guards ledgers.py.
 
 import json
 import os
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from mmopt import Ledger
 from mmopt.errors import PrivacyError
 from mmopt.ledger import Bill
 from mmopt.ledger.account import shown
+from tests.cli.tasks_here import heed_ctrl_c
 
 
 @pytest.fixture
@@ -126,7 +129,7 @@ def test_an_interruption_after_spending_says_what_was_spent(
     rename = os.rename
     for number, (stop, status, said) in enumerate(
         (
-            (KeyboardInterrupt(), 130, "interrupted, nothing written\n"),
+            (KeyboardInterrupt(), 130, "interrupted\n"),
             (MemoryError(), 2, "error: not enough memory\n  'mmopt solve WORKLOAD --dry-run' says what a "),
             (ZeroDivisionError("x"), 70, "error: a bug in mmopt (ZeroDivisionError: x)\n"),
             (OSError(28, "No space left on device"), 2, "error: cannot write 'out': No space left on device"),
@@ -146,6 +149,45 @@ def test_an_interruption_after_spending_says_what_was_spent(
         assert done.err.endswith(words.format(1)), done
         assert not (files / "out").exists()
         assert [entry.state for entry in Ledger.load(ledger).account.entries] == ["spent"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize(
+    "module, name", [("measurement", "add_noise"), ("release_writing", "_sync")], ids=["noise", "folder"]
+)
+def test_ctrl_c_twice_says_what_was_spent(
+    files: Path, saved: Path, ledger: Path, module: str, name: str
+) -> None:
+    """Native code that Ctrl-C cannot stop, after the charge: nothing is drawn yet, or all is written."""
+    code = (
+        "import hashlib, os, signal, threading, time\n"
+        f"from mmopt.mechanism import {module}\n"
+        f"before = {module}.{name}\n"
+        "def press():\n"
+        "    for wait in (0.5, 0.1):\n"
+        "        time.sleep(wait); os.kill(os.getpid(), signal.SIGINT)\n"
+        "def slow(*arguments, **more):\n"
+        "    threading.Thread(target=press, daemon=True).start()\n"
+        "    hashlib.pbkdf2_hmac('sha256', b'a', b'b', 60_000_000)\n"
+        "    return before(*arguments, **more)\n"
+        f"{module}.{name} = slow\n"
+        "from mmopt.cli import main\n"
+        "main()\n"
+    )
+    words = ("release", "rho.yaml", "people.csv", "--strategy", saved, "--ledger", ledger, "--out", "o")
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=files,
+        preexec_fn=heed_ctrl_c,
+    )
+    assert done.returncode == 130
+    assert done.stderr.endswith(
+        f"interrupted\n  rho 0.25 was spent before: entry 1 of the ledger '{ledger}' counts, whatever became "
+        "of the release\n"
+    )
 
 
 def test_a_name_under_which_nothing_can_be_written_spends_nothing(

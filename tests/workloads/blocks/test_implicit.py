@@ -12,7 +12,7 @@ from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.workloads import factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import Kron, Scaled, Stack
-from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine
+from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine, rooted
 from mmopt.workloads.blocks.query_matrices import Dense, Sparse, column_classes
 from tests.workloads.implicit_twins import BLOCKS, random_block
 
@@ -75,10 +75,9 @@ def test_errors(subtests):
 
 
 def test_another_norm_is_refused():
-    for name in ("column_norms", "largest_column_norm"):
-        with pytest.raises(OptionError) as caught:
-            getattr(f.prefix(3), name)(3)
-        assert str(caught.value) == "the norm of columns is 3, expected 1 (Laplace) or 2 (Gaussian)"
+    with pytest.raises(OptionError) as caught:
+        f.prefix(3).largest_column_norm(3)
+    assert str(caught.value) == "the norm of columns is 3, expected 1 (Laplace) or 2 (Gaussian)"
 
 
 N = 64
@@ -102,7 +101,6 @@ def test_what_passes_the_limit_is_refused_by_its_size(subtests, monkeypatch):
             "matrix of": (matrix.matrix, (m, n)),
             "Gram matrix of": (matrix.gram, (n, n)),
             "product with": (partial(matrix.apply, np.zeros((n, n))), (n, m)),
-            "column norms of": (partial(matrix.column_norms, 2), (n,)),
             "vector for the operator of": (matrix.operator, (m,)),
         }
         if kind in BLOCKS:
@@ -131,10 +129,6 @@ def test_sizes_are_no_limit_for_what_stays_implicit():
     assert matrix.sizes().explicit == 16 * 2**200
     assert matrix.sizes().implicit == 3 * 8
     assert matrix.largest_column_norm(1) == np.nextafter(2.0**99, np.inf)  # 2⁹⁹ + 1, rounded up
-    with pytest.raises(TooLargeError) as caught:
-        matrix.column_norms(1)
-    assert caught.value.message.startswith("the column norms of Stack(2 blocks, ")
-    assert caught.value.hint == "ask for the largest one"
 
 
 def products(rng: np.random.Generator) -> list[Implicit]:
@@ -151,7 +145,7 @@ def products(rng: np.random.Generator) -> list[Implicit]:
 def test_the_largest_norm_of_products_needs_no_number_per_cell(rng, monkeypatch):
     for norm in (1, 2) * 5:
         stack = Stack(products(rng))
-        largest = float(stack.column_norms(norm).max())
+        largest = float(rooted(stack.column_powers(norm), norm).max())
         with monkeypatch.context() as patch:
             patch.setattr(Stack, "column_powers", None)
             assert stack.largest_column_norm(norm) == largest
