@@ -18,7 +18,7 @@ from mmopt.language import Checked, Program, program_names
 from mmopt.numerics.component_arrays import Kronecker
 from mmopt.numerics.linear_algebra import blas_threads
 from mmopt.proof.recheck import CheckRows, Recheck, feasible_or_not, recheck_template, same_arrays
-from mmopt.request import WorkloadLike
+from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Check, Solution, Verification, shown
 from mmopt.workloads import Workload
 
@@ -132,6 +132,8 @@ def verify(
     OptionError, ProgramError : ``solution`` is no solution; ``program`` is unknown, cannot be read, or is
         given for a strategy in factors.
     """
+    if workload is not None:
+        workload = as_workload(workload)
     if isinstance(solution, str | Path):
         solution = Solution.load(solution)
     if not isinstance(solution, Solution):
