@@ -64,10 +64,10 @@ def test_ends_and_texts_are_those_of_the_cells_that_are_counted(rng):
         texts = found[attribute.name]
         assert ([text is None for text in texts] == expected).all()
         low, high = found[f"{attribute.name}_low"], found[f"{attribute.name}_high"]
-        for row, a, b in zip(rows, low, high, strict=True):
+        for row, text, a, b in zip(rows, texts, low, high, strict=True):
             if not math.isnan(a):
                 inside = (edges[i][:-1] >= a) & (edges[i][1:] <= b)
-                assert ((row > 0) == inside).all() and inside.any()
+                assert ((row > 0) == inside).all() and inside.any() and text is not None
 
 
 def _is_prefix(factor) -> np.ndarray:
