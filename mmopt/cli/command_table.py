@@ -710,6 +710,9 @@ COMMANDS: Mapping[str, Command] = {
                 metavar="VALUE", help="Count only the rows with this value of the ledger's partition."
             ),
         ],
+        anyway=Annotated[
+            bool, typer.Option(help="Release though an accuracy wish ('within', 'max_variance') is missed.")
+        ],
         as_json=Json,
         verbose=Verbose,
     ),

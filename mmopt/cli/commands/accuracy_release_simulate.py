@@ -145,6 +145,7 @@ def release(
     ledger: Path | None,
     data_set: str | None,
     part: str | None,
+    anyway: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -171,6 +172,7 @@ def release(
         ledger=ledger,
         data_set=data_set,
         part=part,
+        anyway=anyway or simulate is not None,
     )
     note_request(request)
     with live("counting rows", awaited="") as display:
@@ -229,7 +231,7 @@ def refine(
     if as_json and not refined.private:
         note(refined.answers.metadata["warning"])
     parts = [
-        answers_table(refined.answers),
+        answers_table(refined.answers, unit=refined.manifest["privacy"]["neighbours"]),
         "",
         pairs_table(row for row in refined.rows() if row[0] in REFINED_ROWS),
         "",
