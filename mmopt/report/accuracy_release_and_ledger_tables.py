@@ -63,8 +63,8 @@ def accuracy_of_answers(answers: Frame, accuracy: Mapping[str, Any]) -> Table:
     """``accuracy_by_group`` of answers, with what their manifest says of the accuracy."""
     groups, wanted = answer_groups(answers), accuracy.get("asked", {})
     widths = (answers["high"] - answers["low"]) / 2 * (1 - ROUNDED)
-    each = [wanted.get(name, {}) for name, _ in groups]
-    return _accuracy(groups, answers["standard_error"], widths, each, float(accuracy["confidence"]))
+    wishes = [wanted.get(name, {}) for name, _ in groups]
+    return _accuracy(groups, answers["standard_error"], widths, wishes, float(accuracy["confidence"]))
 
 
 def _accuracy(
@@ -107,8 +107,8 @@ def accuracy_by_query(plan: Plan, confidence: float) -> Table:
     for block, (name, part) in zip(plan.workload.blocks, plan.workload.groups(), strict=True):
         rows.append((bold(name),))
         for i, label in enumerate(block.labels(plan.workload.domain, QUERIES_SHOWN), part.start):
-            values = (plan.standard_errors[i], widths[i] * EXACT)
-            rows.append((f"  {label}", *(figure(value, 4, up=True) for value in values)))
+            values = (figure(value, 4, up=True) for value in (plan.standard_errors[i], widths[i] * EXACT))
+            rows.append((f"  {label}", *values))
         rows += more_rows(part.stop - part.start - QUERIES_SHOWN, "  ")
     numbers = ("standard error", f"± {percent(confidence)}")
     return rows_table(("query", *numbers), rows, numbers)
@@ -121,7 +121,7 @@ def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
             bold(name),
             f"{part.stop - part.start:,}",
             wish_words(wanted),
-            _percents(shares[part].sum()),
+            f"{100 * shares[part].sum():.1f} %",
             _at_most(saved),
         )
         for (name, part), wanted, saved in zip(
@@ -136,14 +136,9 @@ def shares_by_query(plan: Plan, shares: Array, savings: Array) -> Table:
     """The queries with the largest shares of the cost."""
     order = np.argsort(-shares, kind="stable")[:SHARES_SHOWN]
     labels = plan.workload.labels()
-    rows = [(labels[i], _percents(shares[i]), _at_most(savings[i])) for i in order if shares[i] > 0]
+    rows = [(labels[i], f"{100 * shares[i]:.1f} %", _at_most(savings[i])) for i in order if shares[i] > 0]
     numbers = ("share of cost", "10 % wider saves")
     return rows_table(("query that binds", *numbers), rows, numbers)
-
-
-def _percents(part: float) -> str:
-    """A part of 1 in per cent, to the nearest tenth."""
-    return f"{100 * part:.1f} %"
 
 
 def _at_most(part: float) -> str:
@@ -151,7 +146,6 @@ def _at_most(part: float) -> str:
     return f"≤ {math.ceil(1000 * part) / 10:.1f} %"
 
 
-STATES = {"spent": "no folder was confirmed"}  # shown in place of an entry's folder
 DIGITS = 12  # shown of a hash
 
 
@@ -168,7 +162,7 @@ def entries_table(ledger: Ledger) -> Table:
             entry.workload or "-",
             entry.workload_hash[:DIGITS],
             entry.time.partition("+")[0],
-            STATES.get(entry.state, entry.folder),
+            "no folder was confirmed" if entry.state == "spent" else entry.folder,
         ]
         for entry in entries
     ]
@@ -181,9 +175,6 @@ GROUPS_SHOWN = 12  # in a table of answers or of simulated errors
 
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     """The cost of a release, the theorem for it, and its noise, as (name, text)."""
-    limit = "set by the targets (max_variance)"
-    if plan.privacy is not None:
-        limit = f"{plan.privacy}{'; less is used, as the targets ask' * plan.absolute}"
     remarks = (
         ("counted", _counted(plan.neighbours)),
         ("scaled", plan.scaled_from),
@@ -194,7 +185,12 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     )
     return [
         ("privacy cost", cost_words(plan.rho, plan.epsilon, plan.delta)),
-        ("allowed", limit),
+        (
+            "allowed",
+            f"{plan.privacy}{'; less is used, as the targets ask' * plan.absolute}"
+            if plan.privacy is not None
+            else "set by the targets (max_variance)",
+        ),
         ("neighbours", plan.neighbours.words),
         ("sensitivity", plan.sensitivity_of),
         *((name, text) for name, text in remarks if text),
@@ -366,19 +362,21 @@ def _rows_words(rows: Mapping[str, Any] | None) -> str:
     """What was declared of rows, in words: where those without a cell go, and how values are read."""
     if rows is None:
         return ""
-    rules, words = rows["rules"], []
+    rules, parts = rows["rules"], []
     for key, values in (("outside", "values outside the domain"), ("missing", "missing values")):
-        to_names = by_reason(
+        by_rule = by_reason(
             (RULES.get(one[key], f"counted as '{one[key]}'"), name) for name, one in rules.items()
         )
-        each = [rule + f" ({few(names, most=4)})" * (len(to_names) > 1) for rule, names in to_names]
-        words += [f"{values} {', '.join(each)}"] if each else []
-    null, weight = ", ".join(f"'{word}'" for word in rows["null"] or ()), rows["weight"]
-    filters = ", ".join(name for name, one in rules.items() if one["use"] == "filter")
-    words += [f"missing are also {null}"] if null else []
-    words += [f"spelling {rows['spelling']}"] if rows["spelling"] not in (None, "exact") else []
-    words += [f"a line stands for as many rows as its '{weight}' says"] if weight else []
-    return "; ".join([*words, *([f"only filters: {filters}"] if filters else [])])
+        each = (rule + f" ({few(names, most=4)})" * (len(by_rule) > 1) for rule, names in by_rule)
+        parts.append((by_rule, f"{values} {', '.join(each)}"))
+    filters = [name for name, one in rules.items() if one["use"] == "filter"]
+    parts += [
+        (rows["null"], f"missing are also {', '.join(map(repr, rows['null'] or ()))}"),
+        (rows["spelling"] != "exact", f"spelling {rows['spelling']}"),
+        (rows["weight"], f"a line stands for as many rows as its '{rows['weight']}' says"),
+        (filters, f"only filters: {few(filters)}"),
+    ]
+    return "; ".join(text for is_declared, text in parts if is_declared)
 
 
 def _entry(ledger: Mapping[str, Any] | None) -> str:
