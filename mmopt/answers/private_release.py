@@ -99,12 +99,15 @@ def confidential_words(rows: DataVector | MarginalCounts, plan: Plan, part: Part
     """A sentence, in confidence: how many rows are counted, dropped, and beyond what a person may have."""
     kept = int((rows.counts if isinstance(rows, DataVector) else rows.of(())).sum())
     by = ", ".join(f"{count:,} by '{name}'" for name, count in rows.dropped.items() if count)
-    unit = plan.neighbours
     return (
         f"confidential, for you alone: {kept:,} of {rows.rows:,} rows in the "
         f"{'table' if part is None else 'part'} are counted, "
         + (f"{rows.rows - kept - rows.beyond:,} dropped ({by})" if by else "none dropped")
-        + (f", {rows.beyond:,} beyond {unit.at_most:,} of each {unit.column}" if unit.column else "")
+        + (
+            f", {rows.beyond:,} beyond {str(plan.neighbours).removeprefix('rows ')}"
+            if plan.neighbours.column
+            else ""
+        )
     )
 
 
@@ -559,20 +562,23 @@ def prepare(
     if not (anyway or planned.plan.absolute) and (missed := unmet_words(planned.plan)):
         raise PrivacyError(
             f"this privacy is too little for what is asked of accuracy: missed by {missed}",
-            hint="nothing was read or spent. 'mmopt accuracy' shows by how much: ask for less, allow more, "
-            "or release all the same with --anyway (anyway=True in Python)",
+            hint="no row was read, nothing is spent. 'mmopt accuracy' shows by how much: ask for less, "
+            "allow more, or release all the same with --anyway (anyway=True in Python)",
         )
     if bill is not None:
         bill.check(str(planned.plan.neighbours), planned.plan.rho, planned.plan.epsilon)
     file = {} if request.file is None else {"workload_file": dict(request.file)}
     about = planned.solution.summary()
     declared = {name: options.get(name) for name in ("null", "spelling", "weight")}
-    rows = {"rows": {"rules": row_rules(request.workload), **declared}}
     return PreparedRelease(
         data,
         options,
         planned,
-        {**file, **rows, "solution": checked_summary(about) if is_given else about},
+        {
+            **file,
+            "rows": {"rules": row_rules(request.workload), **declared},
+            "solution": checked_summary(about) if is_given else about,
+        },
         bill,
     )
 

@@ -204,8 +204,8 @@ def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _Ro
 
 def _without_name(label: str, name: str) -> str:
     """The label of a prefix without the attribute's name, which is its first or its last word."""
-    start = f"{name} "
-    return label.removeprefix(start) if label.startswith(start) else label.removesuffix(f" {name}")
+    is_first = label.startswith(f"{name} ")
+    return label.removeprefix(f"{name} ") if is_first else label.removesuffix(f" {name}")
 
 
 def _range_text(attribute: Attribute, low: int, high: int) -> str | None:

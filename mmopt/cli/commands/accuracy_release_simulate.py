@@ -192,9 +192,8 @@ def release(
             note("no chart: matplotlib is not installed (pip install mmopt[chart])")
         if as_json and not release.private:
             note(SIMULATED)
-        planned = prepared.planned
-        certificate = [row for row in planned.solution.rows() if row[0] in CERTIFICATE]
-        about = [*certificate, *privacy_rows(planned.plan)]
+        certificate = [row for row in prepared.planned.solution.rows() if row[0] in CERTIFICATE]
+        about = [*certificate, *privacy_rows(prepared.planned.plan)]
         tables = release_tables(release.manifest, release.answers, about)
         parts = [
             *(part for table in tables for part in (table, "")),

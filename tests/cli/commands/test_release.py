@@ -46,7 +46,7 @@ def test_a_wish_that_will_be_missed_is_refused_unless_it_is_meant(
     (files / "wished.yaml").write_text(asked, encoding="utf-8")
     arguments = ("release", "wished.yaml", "people.csv", "--program", "l2_strategy")
     said = refused(*arguments, "--out", "out")
-    assert "missed by 1 of 1 in 'everyone' (± 0.001 at 95%)\n  nothing was read or spent" in said
+    assert "missed by 1 of 1 in 'everyone' (± 0.001 at 95%)\n  no row was read, nothing is spent" in said
     assert not (files / "out").exists()
     done = run(*arguments, "--anyway", "--out", "out")
     assert done.status == 0 and "wishes unmet" in done.out and "1 missed" in done.out
