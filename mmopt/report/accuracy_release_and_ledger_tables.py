@@ -359,7 +359,7 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _rows_words(rows: Mapping[str, Any] | None) -> str:
-    """What was declared of rows, in words: where those without a cell go, and how values are read."""
+    """The declared treatment of rows, in words: where those without a cell go, how values are read."""
     if rows is None:
         return ""
     rules, parts = rows["rules"], []
