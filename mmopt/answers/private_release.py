@@ -30,11 +30,11 @@ from mmopt.data import DataVector, MarginalCounts, Part, check_columns, data_vec
 from mmopt.data.connections import is_connection
 from mmopt.driver import solve
 from mmopt.driver.accepted_options_and_inputs import as_program
-from mmopt.errors import Error, OptionError, last_words
+from mmopt.errors import Error, OptionError, PrivacyError, last_words
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge
 from mmopt.mechanism.measurement import Answers, counted_exactly
-from mmopt.mechanism.release_plan import Plan, covariance
+from mmopt.mechanism.release_plan import Plan, covariance, row_rules
 from mmopt.mechanism.release_writing import (
     CHART_FILE,
     MANIFEST_FILE,
@@ -51,7 +51,7 @@ from mmopt.privacy import PrivacyLike
 from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.report import Contents, display, release_tables, write_page
 from mmopt.report.accuracy_and_release_charts import release_figure
-from mmopt.report.accuracy_release_and_ledger_tables import release_rows
+from mmopt.report.accuracy_release_and_ledger_tables import release_rows, unmet_words
 from mmopt.report.chart_parts import has_matplotlib, save
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
 from mmopt.results import Answered, Frame, Solution
@@ -97,12 +97,18 @@ def counted_data(
 
 
 def confidential_words(rows: DataVector | MarginalCounts, plan: Plan, part: Part | None) -> str:
-    """A sentence, in confidence: how many rows were read, dropped by rules, and of a person not counted."""
-    dropped = ", ".join(f"{count:,} by '{name}'" for name, count in rows.dropped.items() if count)
-    beyond = f", {rows.beyond:,} beyond what is counted of a person" if plan.neighbours.column else ""
+    """A sentence, in confidence: how many rows are counted, dropped, and beyond what a person may have."""
+    kept = int((rows.counts if isinstance(rows, DataVector) else rows.of(())).sum())
+    by = ", ".join(f"{count:,} by '{name}'" for name, count in rows.dropped.items() if count)
     return (
-        f"confidential, for you alone: {rows.rows:,} rows in the {'table' if part is None else 'part'}, "
-        f"{f'dropped {dropped}' if dropped else 'none dropped'}{beyond}"
+        f"confidential, for you alone: {kept:,} of {rows.rows:,} rows in the "
+        f"{'table' if part is None else 'part'} are counted, "
+        + (f"{rows.rows - kept - rows.beyond:,} dropped ({by})" if by else "none dropped")
+        + (
+            f", {rows.beyond:,} beyond {str(plan.neighbours).removeprefix('rows ')}"
+            if plan.neighbours.column
+            else ""
+        )
     )
 
 
@@ -407,6 +413,7 @@ def release(
     ledger: str | Path | None = None,
     data_set: str | None = None,
     part: str | None = None,
+    anyway: bool = False,
     solved: Solve | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Release:
@@ -438,6 +445,8 @@ def release(
     ledger : the file of a ``Ledger``; simulated noise is checked against it and spends nothing.
     data_set : its name in the ledger; by default that of the table asked for, or of the file up to its first
         dot. part : a value of the ledger's partition: its rows alone are counted, and its account is charged.
+    anyway : whether to release where an accuracy wish will be missed; else that is refused before a row is
+        read, unless the noise is simulated.
 
     Raises
     ------
@@ -488,6 +497,7 @@ def release(
         ledger=ledger,
         data_set=data_set,
         part=part,
+        anyway=anyway or simulate is not None,
     )
     with prepared.measured(simulate, say=say) as released:
         return released
@@ -536,8 +546,9 @@ def prepare(
     ledger: str | Path | None,
     data_set: str | None,
     part: str | None,
+    anyway: bool,
 ) -> PreparedRelease:
-    """The order of every release up to its rows: bill, columns, plan, and what the ledger would refuse.
+    """The order of every release up to its rows: bill, columns, plan, wishes, what the ledger would refuse.
 
     options : as ``data_vector`` takes them. is_given : whether the solution comes from elsewhere, and its
     claims stay out of the manifest. Errors as ``release``.
@@ -552,12 +563,27 @@ def prepare(
         **options,
     )
     planned = make_planned()
+    if not (anyway or planned.plan.absolute) and (missed := unmet_words(planned.plan)):
+        raise PrivacyError(
+            f"this privacy is too little for what is asked of accuracy: missed by {missed}",
+            hint="no row was read, nothing is spent. 'mmopt accuracy' shows by how much: ask for less, "
+            "allow more, or release all the same with --anyway (anyway=True in Python)",
+        )
     if bill is not None:
         bill.check(str(planned.plan.neighbours), planned.plan.rho, planned.plan.epsilon)
     file = {} if request.file is None else {"workload_file": dict(request.file)}
     about = planned.solution.summary()
+    declared = {name: options.get(name) for name in ("null", "spelling", "weight")}
     return PreparedRelease(
-        data, options, planned, {**file, "solution": checked_summary(about) if is_given else about}, bill
+        data,
+        options,
+        planned,
+        {
+            **file,
+            "rows": {"rules": row_rules(request.workload), **declared},
+            "solution": checked_summary(about) if is_given else about,
+        },
+        bill,
     )
 
 

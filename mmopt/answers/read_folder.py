@@ -19,6 +19,7 @@ from mmopt.installation_and_files import parse_json
 from mmopt.mechanism.measurement import FIGURES
 from mmopt.mechanism.release_writing import (
     ANSWERS_FILE,
+    FORMAT,
     GUARANTEE,
     MANIFEST_FILE,
     PARQUET_FILE,
@@ -32,7 +33,8 @@ from mmopt.results.saved_fields import UNREADABLE
 
 CHANGED = "it was changed since; copy it again from where it was released"
 HINT = "name a folder that 'mmopt release --out' or Release.save wrote"
-FORMATS = ("mmopt release 1", "mmopt release 2")  # the first is that of version 0.1.0: CSV and manifest alone
+# The first is that of version 0.1.0: CSV and manifest alone. The second had other words for units.
+FORMATS = ("mmopt release 1", "mmopt release 2", FORMAT)
 SECTIONS = ("private", "workload", "strategy", "privacy", "noise", "accuracy", "versions", "time")
 
 
@@ -54,7 +56,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     kind = manifest.get("format") if isinstance(manifest, dict) else None
     if kind not in FORMATS:
         raise ResultError(
-            f"'{folder / MANIFEST_FILE}' has format {kind!r}, this version reads {' and '.join(FORMATS)}",
+            f"'{folder / MANIFEST_FILE}' has format {kind!r}, this version reads {', '.join(FORMATS)}",
             hint=HINT,
         )
     if lacks := [key for key in SECTIONS if key not in manifest]:

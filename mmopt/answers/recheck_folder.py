@@ -20,7 +20,7 @@ from mmopt.answers.read_folder import CHANGED, FORMATS, HINT
 from mmopt.errors import Error, PrivacyError, ResultError
 from mmopt.ledger.account import MEASURES, Measure, above, cost_in
 from mmopt.mechanism.measurement import check_claim, described
-from mmopt.mechanism.release_plan import Plan, claim_again, composed, guarantee_of
+from mmopt.mechanism.release_plan import Plan, claim_again, composed, guarantee_of, row_rules
 from mmopt.mechanism.release_writing import (
     GUARANTEE,
     MANIFEST_FILE,
@@ -95,11 +95,17 @@ def plan_and_unchecked(
         by_plan = plan_sections(
             replace(plan, theorem=composed(theorem, plan.integer.parts)), manifest["private"]
         )
+        is_newest = manifest["format"] == FORMATS[-1]
+        if not is_newest:  # whose words were others
+            del by_plan["privacy"]["unit"], by_plan["privacy"]["not_covered"]
+        if "rows" in manifest:
+            facts["rows"] = {"rules": row_rules(workload)}
+            _compare(folder, manifest, {"rows": {**manifest["rows"], **facts["rows"]}}, "its workload")
         if "asked" in manifest["accuracy"]:
             facts["accuracy"]["asked"] = wishes_by_name(plan)
         if manifest["format"] != FORMATS[0]:  # whose labels were others
-            facts["accuracy"]["coverage"]["kind"] = _kind_of_coverage(folder, plan, answers)
-        _compare(folder, manifest, by_plan, "its strategy and noise", _NEAR)
+            facts["accuracy"]["coverage"]["kind"] = _kind_of_coverage(folder, plan, answers, is_newest)
+        _compare(folder, manifest, by_plan, "its strategy and noise", _NEAR, is_newest)
         _compare(folder, manifest, {"accuracy": facts["accuracy"]}, "its strategy and noise", is_all=False)
         del by_plan["privacy"]["set_by"]  # which the plan was made from
         facts |= by_plan
@@ -159,7 +165,6 @@ def _facts_of_answers(manifest: Facts, answers: Frame) -> Facts:
         "workload": {"queries": len(answers)},
         "strategy": {"norm": f"L{law.norm}"},
         "privacy": {
-            "unit": Neighbours.of(privacy["neighbours"]).unit,
             **{name: privacy[name] for name in GUARANTEE},
             "guarantee": guarantee_of(rho, delta),
         },
@@ -173,6 +178,8 @@ def _facts_of_answers(manifest: Facts, answers: Frame) -> Facts:
             },
         },
     }
+    if manifest["format"] == FORMATS[-1]:
+        facts["privacy"]["unit"] = Neighbours.of(privacy["neighbours"]).unit
     if rho is None or delta is None:
         facts["privacy"]["theorem"] = composed(law.theorem, strategy["parts"])
     if "ledger" in manifest and rho is not None:
@@ -394,11 +401,15 @@ def _plan_again(
     return plan
 
 
-def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame) -> str:
-    """The kind of the intervals; ResultError unless these, labels and columns are those of the plan."""
+def _kind_of_coverage(folder: Path, plan: Plan, answers: Frame, is_newest: bool) -> str:
+    """The kind of the intervals; ResultError unless these, labels and columns are those of the plan.
+
+    is_newest : whether the columns have the words of this version.
+    """
     intervals, estimates = plan.intervals(float(answers.metadata["confidence"])), answers["estimate"]
     room, description = _SHOWN * plan.standard_errors, described(plan.workload)
-    texts = {"query": description["groups"], "label": description["labels"], **description["columns"]}
+    texts = {"query": description["groups"], "label": description["labels"]}
+    texts |= description["columns"] if is_newest else {}
     other = [
         name
         for name, values in texts.items()

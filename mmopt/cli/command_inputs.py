@@ -51,8 +51,9 @@ def note_request(request: Request, *, is_planned: bool = False) -> None:
     """
     if not is_planned and request.neighbours is not None and str(request.neighbours) != "add-remove":
         note(
-            "neighbours: objective, bound and sensitivity are for those of the program (add-remove, where it "
-            f"names none); a release is calibrated for {request.neighbours}, as the workload file says"
+            f"neighbours: the noise of a release is for {request.neighbours}, as the workload file says; "
+            "objective, bound and gap judge the strategy alone, by the neighbours of its program (one row, "
+            "where it names none)"
         )
     if request.workload.is_normalised:
         note(

@@ -710,6 +710,9 @@ COMMANDS: Mapping[str, Command] = {
                 metavar="VALUE", help="Count only the rows with this value of the ledger's partition."
             ),
         ],
+        anyway=Annotated[
+            bool, typer.Option("--anyway", help="Release though an accuracy wish will be missed.")
+        ],
         as_json=Json,
         verbose=Verbose,
     ),
@@ -720,7 +723,8 @@ COMMANDS: Mapping[str, Command] = {
         Answers that counts can have stand beside the unbiased ones. They are the answers of counts, so
         that they add up, and as near to the released ones as can be, each distance in standard errors;
         how near is proved. It reads published numbers alone and spends no privacy. Refined answers are
-        biased: standard errors and intervals stay those of the released estimates.
+        biased: standard errors and intervals stay those of the released estimates. Queries that tell
+        more than 1,024 cells apart are not refined.
         """,
         folder=Annotated[Path, typer.Argument(metavar="FOLDER", help="Written by --out of 'mmopt release'.")],
         workload=WorkloadFile,

@@ -135,18 +135,7 @@ class Plan(Tabular):
     @property
     def not_covered(self) -> str:
         """In words, facts about the data that a release may reveal and the claim does not cover."""
-        uses = attribute_uses(self.workload)
-        names = ", ".join(
-            a.name
-            for a in self.workload.domain.attributes
-            if uses[a.name] != "none" and {"", "refuse"} & {a.outside, a.missing}
-        )
-        refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
-        person = "; whether a row names no person" if self.neighbours.column else ""
-        return (
-            "whether the table can be read, its weights (if it has any) are counts, and it has at most "
-            f"{MAX_ROWS} rows{refused}{person}"
-        )
+        return not_covered(self.workload, self.neighbours)
 
     @property
     def warning(self) -> str:
@@ -243,6 +232,36 @@ class Plan(Tabular):
             words.append(f"epsilon {rounded(str(self.epsilon), 6, up=True)} at delta {self.delta!r}")
         words.append(str(self.neighbours))
         return f"Plan({self.workload.m} queries, {', '.join(words)}, rmse {rounded(self.rmse, 6, up=True)})"
+
+
+def not_covered(workload: Workload, neighbours: Neighbours) -> str:
+    """In words, facts about the data that a release of these queries may reveal, whatever is claimed."""
+    names = ", ".join(
+        name
+        for name, rules in row_rules(workload).items()
+        if "refuse" in (rules["outside"], rules["missing"])
+    )
+    refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
+    unit = f"; whether a row has no '{neighbours.column}'" if neighbours.column else ""
+    return (
+        "whether the table can be read, its weights (if it has any) are counts, and it has at most "
+        f"{MAX_ROWS} rows{refused}{unit}"
+    )
+
+
+def row_rules(workload: Workload) -> dict[str, dict[str, str]]:
+    """By attribute whose column is read: that column, its use, and the rules for rows without a cell."""
+    uses = attribute_uses(workload)
+    return {
+        a.name: {
+            "column": a.column,
+            "use": uses[a.name],
+            "outside": a.outside or "refuse",
+            "missing": a.missing or "refuse",
+        }
+        for a in workload.domain.attributes
+        if uses[a.name] != "none"
+    }
 
 
 NAMES = (

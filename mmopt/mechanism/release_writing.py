@@ -90,6 +90,7 @@ MANIFEST_FILE = "manifest.json"
 CHART_FILE = "answers.svg"
 STRATEGY_FILE = "strategy.npz"
 _NAME_LENGTH = 40  # characters of a folder's name in its sibling's: 255 bytes have room for no more
+FORMAT = "mmopt release 3"
 GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")
 
 
@@ -157,7 +158,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
     intervals = plan.intervals(answers.confidence)
     wanted = wishes_by_name(plan)
     manifest: dict[str, Any] = {
-        "format": "mmopt release 2",
+        "format": FORMAT,
         "private": answers.private,
         **plan_sections(plan, answers.private),
         "accuracy": {

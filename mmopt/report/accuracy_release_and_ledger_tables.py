@@ -8,6 +8,7 @@ release by release.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from mmopt.errors import counted, whole
 from mmopt.ledger import Ledger
 from mmopt.ledger.account import shown
-from mmopt.mechanism.release_plan import Plan, accuracy_figures, wishes_and_missed
+from mmopt.mechanism.release_plan import Plan, wishes_and_missed
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.mechanism.standard_errors_and_intervals import BEYOND
@@ -28,7 +29,9 @@ from mmopt.report.table_style import (
     Row,
     Table,
     bold,
+    by_reason,
     cell,
+    few,
     figure,
     in_order,
     more_rows,
@@ -42,6 +45,8 @@ from mmopt.strategies import Neighbours
 
 ROUNDED = 1e-6  # of a half width: more than the rounding of both ends of an interval
 EXACT = 1 - 2 * BEYOND  # takes away the margin that is added to half widths: 15, not 15.01
+RULES = {"refuse": "refused", "drop": "dropped"}  # in words; any other rule is the label of a cell
+NOISE_ALONE = "errors and intervals: of the noise alone, not of sampling"
 QUERIES_SHOWN = 10  # of a group
 SHARES_SHOWN = 10  # queries on which a budget is spent
 
@@ -50,15 +55,16 @@ def accuracy_by_group(plan: Plan, confidence: float) -> Table:
     """Standard errors of each group, its largest half width, its wish, and whether the wish is met."""
     widths = plan.intervals(confidence).widths * EXACT
     wanted = wishes_and_missed(plan)
-    return _accuracy(plan.workload.groups(), plan.standard_errors, widths, wanted, confidence)
+    table = _accuracy(plan.workload.groups(), plan.standard_errors, widths, wanted, confidence)
+    return replace(table, title=NOISE_ALONE)
 
 
 def accuracy_of_answers(answers: Frame, accuracy: Mapping[str, Any]) -> Table:
     """``accuracy_by_group`` of answers, with what their manifest says of the accuracy."""
     groups, wanted = answer_groups(answers), accuracy.get("asked", {})
     widths = (answers["high"] - answers["low"]) / 2 * (1 - ROUNDED)
-    each = [wanted.get(name, {}) for name, _ in groups]
-    return _accuracy(groups, answers["standard_error"], widths, each, float(accuracy["confidence"]))
+    wishes = [wanted.get(name, {}) for name, _ in groups]
+    return _accuracy(groups, answers["standard_error"], widths, wishes, float(accuracy["confidence"]))
 
 
 def _accuracy(
@@ -84,12 +90,14 @@ def _accuracy(
 
 
 def unmet_words(plan: Plan) -> str:
-    """The number of queries that miss their wish, in words; "" where none does."""
-    if not np.isfinite(plan.workload.targets).any():
-        return ""
-    meets = accuracy_figures(plan, 0.95)["meets"]  # independent of the confidence that is shown
-    missed, wished = int((meets == 0).sum()), int(np.isfinite(meets).sum())
-    return f"{missed:,} of the {counted(wished, 'query')} with a wish" if missed else ""
+    """The number of queries that miss their wish, in words, by group; "" where none does."""
+    groups = zip(plan.workload.groups(), wishes_and_missed(plan), strict=True)
+    missed = [
+        f"{wish['missed']:,} of {part.stop - part.start:,} in '{name}' ({wish_words(wish)})"
+        for (name, part), wish in groups
+        if wish.get("missed")
+    ]
+    return few(missed, most=6)
 
 
 def accuracy_by_query(plan: Plan, confidence: float) -> Table:
@@ -99,8 +107,8 @@ def accuracy_by_query(plan: Plan, confidence: float) -> Table:
     for block, (name, part) in zip(plan.workload.blocks, plan.workload.groups(), strict=True):
         rows.append((bold(name),))
         for i, label in enumerate(block.labels(plan.workload.domain, QUERIES_SHOWN), part.start):
-            values = (plan.standard_errors[i], widths[i] * EXACT)
-            rows.append((f"  {label}", *(figure(value, 4, up=True) for value in values)))
+            values = (figure(value, 4, up=True) for value in (plan.standard_errors[i], widths[i] * EXACT))
+            rows.append((f"  {label}", *values))
         rows += more_rows(part.stop - part.start - QUERIES_SHOWN, "  ")
     numbers = ("standard error", f"± {percent(confidence)}")
     return rows_table(("query", *numbers), rows, numbers)
@@ -113,7 +121,7 @@ def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
             bold(name),
             f"{part.stop - part.start:,}",
             wish_words(wanted),
-            _percents(shares[part].sum()),
+            f"{100 * shares[part].sum():.1f} %",
             _at_most(saved),
         )
         for (name, part), wanted, saved in zip(
@@ -128,14 +136,9 @@ def shares_by_query(plan: Plan, shares: Array, savings: Array) -> Table:
     """The queries with the largest shares of the cost."""
     order = np.argsort(-shares, kind="stable")[:SHARES_SHOWN]
     labels = plan.workload.labels()
-    rows = [(labels[i], _percents(shares[i]), _at_most(savings[i])) for i in order if shares[i] > 0]
+    rows = [(labels[i], f"{100 * shares[i]:.1f} %", _at_most(savings[i])) for i in order if shares[i] > 0]
     numbers = ("share of cost", "10 % wider saves")
     return rows_table(("query that binds", *numbers), rows, numbers)
-
-
-def _percents(part: float) -> str:
-    """A part of 1 in per cent, to the nearest tenth."""
-    return f"{100 * part:.1f} %"
 
 
 def _at_most(part: float) -> str:
@@ -143,7 +146,6 @@ def _at_most(part: float) -> str:
     return f"≤ {math.ceil(1000 * part) / 10:.1f} %"
 
 
-STATES = {"spent": "no folder was confirmed"}  # shown in place of an entry's folder
 DIGITS = 12  # shown of a hash
 
 
@@ -160,7 +162,7 @@ def entries_table(ledger: Ledger) -> Table:
             entry.workload or "-",
             entry.workload_hash[:DIGITS],
             entry.time.partition("+")[0],
-            STATES.get(entry.state, entry.folder),
+            "no folder was confirmed" if entry.state == "spent" else entry.folder,
         ]
         for entry in entries
     ]
@@ -173,9 +175,6 @@ GROUPS_SHOWN = 12  # in a table of answers or of simulated errors
 
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     """The cost of a release, the theorem for it, and its noise, as (name, text)."""
-    limit = "set by the targets (max_variance)"
-    if plan.privacy is not None:
-        limit = f"{plan.privacy}{'; less is used, as the targets ask' * plan.absolute}"
     remarks = (
         ("counted", _counted(plan.neighbours)),
         ("scaled", plan.scaled_from),
@@ -186,7 +185,12 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     )
     return [
         ("privacy cost", cost_words(plan.rho, plan.epsilon, plan.delta)),
-        ("allowed", limit),
+        (
+            "allowed",
+            f"{plan.privacy}{'; less is used, as the targets ask' * plan.absolute}"
+            if plan.privacy is not None
+            else "set by the targets (max_variance)",
+        ),
         ("neighbours", plan.neighbours.words),
         ("sensitivity", plan.sensitivity_of),
         *((name, text) for name, text in remarks if text),
@@ -217,34 +221,45 @@ def answer_groups(frame: Frame) -> list[tuple[str, slice]]:
     return [(names[a], slice(a, b)) for a, b in zip(starts, [*starts[1:], len(names)], strict=True)]
 
 
-def answers_table(frame: Frame, first: int = 3) -> Table:
-    """The first few answers of each group, with standard error and interval, of an ``answers_frame``."""
+def answers_table(
+    frame: Frame, first: int = 3, groups: int = GROUPS_SHOWN, unit: str = "add-remove"
+) -> Table:
+    """The first few answers of the first groups, with standard error and interval, of an ``answers_frame``.
+
+    unit : the neighbours of the release, which say what is counted.
+    """
     interval = f"{percent(frame.metadata['confidence'])} interval"
-    groups = answer_groups(frame)
+    parts = answer_groups(frame)
     rows: list[Row] = []
-    for name, part in groups[:GROUPS_SHOWN]:
+    for name, part in parts[:groups]:
         rows.append((bold(name),))
         rows += [_answer(frame, i) for i in range(part.start, min(part.stop, part.start + first))]
         rows += more_rows(part.stop - part.start - first, "  ")
-    if len(groups) > GROUPS_SHOWN:
-        rows.append((cell(f"… {counted(len(groups) - GROUPS_SHOWN, 'group')} more", "dim"),))
+    if len(parts) > groups:
+        rows.append((cell(f"… {counted(len(parts) - groups, 'group')} more", "dim"),))
     numbers = ("answer", "standard error", interval, *(("refined",) if "refined" in frame.metadata else ()))
-    return rows_table(("query", *numbers), rows, numbers)
+    title = "\n".join(filter(None, (NOISE_ALONE, _counted(Neighbours.of(unit)))))
+    return rows_table(("query", *numbers), rows, numbers, title)
 
 
 def release_tables(
-    manifest: Mapping[str, Any], answers: Frame, more: Iterable[tuple[str, str]] = (), first: int = 3
+    manifest: Mapping[str, Any],
+    answers: Frame,
+    more: Iterable[tuple[str, str]] = (),
+    first: int = 3,
+    groups: int = GROUPS_SHOWN,
 ) -> list[Table]:
     """A release in the order of reading: warnings, its answers, their accuracy, and the rows about it.
 
-    more : further rows; those of the manifest have priority. first : answers that are shown of each group.
+    more : further rows; those of the manifest have priority. first : answers shown of each of so many groups.
     """
     rows = release_rows(manifest)
     rows = in_order([*rows, *more, *rows])
     loud = [row for row in rows if row[0] in WARNING_ROWS]
+    shown = answers_table(answers, first, groups, manifest["privacy"]["neighbours"])
     errors = accuracy_of_answers(answers, manifest["accuracy"])
     about = pairs_table(rows[len(loud) :])
-    return [*[pairs_table(loud)] * bool(loud), answers_table(answers, first), errors, about]
+    return [*[pairs_table(loud)] * bool(loud), shown, errors, about]
 
 
 def _answer(frame: Frame, i: int) -> Row:
@@ -305,7 +320,8 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     accuracy, versions = manifest["accuracy"], manifest["versions"]
     file = manifest.get("workload_file", {}).get("name")
     covered = accuracy["coverage"]
-    least = f"at least {rounded(float(covered['least']), 6, up=False)} ({covered['kind']})"
+    least = rounded(float(covered["least"]), 6, up=False)
+    kind = "a lower bound" if covered["kind"] == "lower bound" else "by the law of the noise as it is drawn"
     rows = [
         ("not private", "" if manifest["private"] else SIMULATED),
         ("warning", manifest.get("warning", "")),
@@ -314,6 +330,7 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{workload['queries']:,} queries over {whole(workload['cells'])} cells"
             + (f", '{file}'" if file else ""),
         ),
+        ("rows", _rows_words(manifest.get("rows"))),
         ("chosen", manifest.get("chosen", "")),
         ("strategy", _strategy(manifest)),
         ("privacy cost", cost_words(privacy["rho"], privacy["epsilon"], privacy["delta"])),
@@ -330,11 +347,36 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("rmse", f"{rounded(float(accuracy['rmse']), 6, up=True)} per query"),
         ("refined", _refined_words(manifest)),
         ("optimum", _optimum(manifest)),
-        ("intervals", f"{percent(float(accuracy['confidence']))}, each alone; coverage {least}"),
+        (
+            "intervals",
+            f"{percent(float(accuracy['confidence']))}, each alone; each holds its count with "
+            f"probability {least} or more ({kind})",
+        ),
         ("ledger", _entry(manifest.get("ledger"))),
         ("released", f"{manifest['time']}, by mmopt {versions['mmopt']}"),
     ]
     return [(name, text) for name, text in rows if text]
+
+
+def _rows_words(rows: Mapping[str, Any] | None) -> str:
+    """The declared treatment of rows, in words: where those without a cell go, how values are read."""
+    if rows is None:
+        return ""
+    rules, parts = rows["rules"], []
+    for key, values in (("outside", "values outside the domain"), ("missing", "missing values")):
+        by_rule = by_reason(
+            (RULES.get(one[key], f"counted as '{one[key]}'"), name) for name, one in rules.items()
+        )
+        each = (rule + f" ({few(names, most=4)})" * (len(by_rule) > 1) for rule, names in by_rule)
+        parts.append((by_rule, f"{values} {', '.join(each)}"))
+    filters = [name for name, one in rules.items() if one["use"] == "filter"]
+    parts += [
+        (rows["null"], f"missing are also {', '.join(map(repr, rows['null'] or ()))}"),
+        (rows["spelling"] != "exact", f"spelling {rows['spelling']}"),
+        (rows["weight"], f"a line stands for as many rows as its '{rows['weight']}' says"),
+        (filters, f"only filters: {few(filters)}"),
+    ]
+    return "; ".join(text for is_declared, text in parts if is_declared)
 
 
 def _entry(ledger: Mapping[str, Any] | None) -> str:

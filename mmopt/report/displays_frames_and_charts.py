@@ -326,7 +326,7 @@ def _strategy(strategy: StrategyForm) -> Iterator[Block]:
         ("form", type(strategy).__name__),
         ("noise", NOISE_WORDS[strategy.norm]),
         ("sensitivity", f"{rounded(strategy.sensitivity, 10, up=True)}   (rounded up)"),
-        ("neighbours", strategy.neighbours.words),
+        ("chosen for", f"neighbours {strategy.neighbours.words}"),
     ]
     with suppress(TooLargeError):  # too many cells for a list
         squared, _ = levels(strategy.profile)

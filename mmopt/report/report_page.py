@@ -26,7 +26,7 @@ from mmopt.request import WorkloadLike
 from mmopt.results import Frame, Solution
 from mmopt.workloads import Workload
 
-ANSWERS_SHOWN = 20  # of a group, in the table; the chart has all
+GROUPS_SHOWN, ANSWERS_SHOWN = 100, 200  # answers of each group, in the table; the chart has all
 # The style of charts and columns. A chart is drawn on white: in dark mode its lightness is inverted, its hues
 # are not.
 CHARTS_STYLE = """
@@ -200,7 +200,7 @@ def _errors(c: Contents) -> Iterator[str]:
 
 def _release(manifest: Mapping[str, Any], answers: Frame) -> Iterator[str]:
     """A release: the facts of its manifest, its answers and their chart."""
-    *shown, errors, about = release_tables(manifest, answers, first=ANSWERS_SHOWN)
+    *shown, errors, about = release_tables(manifest, answers, first=ANSWERS_SHOWN, groups=GROUPS_SHOWN)
     yield from map(_shown, shown)
     yield _chart("answers", partial(release_figure, answers))
     yield from map(_shown, (errors, about))

@@ -62,9 +62,9 @@ _ROWS: Mapping[tuple[str, bool], _Row] = MappingProxyType(
         ("replace-one", False): _Row("replace-one", "one row replaced", "one row", ("may_drop",), False),
         ("rows", True): _Row(
             f"rows {{k}}{_OF_EACH}{{column}}",
-            "one person (a value of the column '{column}') added or removed, of whom at most {rows} {are} "
-            "counted",
-            "one person, of whom at most {rows} count; by '{column}'",
+            "one {column} added or removed (all rows with one value of that column), of which at most "
+            "{rows} {are} counted",
+            "one {column}: all rows with one value of that column, of which at most {rows} {are} counted",
             ("at_most", "column"),
             True,
         ),
@@ -294,7 +294,7 @@ def unit_of(value: object) -> Neighbours:
     OptionError : anything else, as ``Neighbours``.
 
     >>> unit_of({"column": "person", "rows": 3}).unit
-    "one person, of whom at most 3 rows count; by 'person'"
+    'one person: all rows with one value of that column, of which at most 3 rows are counted'
     """
     if isinstance(value, Neighbours):
         return value

@@ -16,7 +16,7 @@ from mmopt.numerics.arrays import Array, Ints
 from mmopt.workloads.blocks.combined_blocks import Padded, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.query_matrices import Sparse
-from mmopt.workloads.blocks.range_blocks import Ranges
+from mmopt.workloads.blocks.range_blocks import Prefix, Ranges
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins
 from mmopt.workloads.workload import Workload
@@ -63,10 +63,11 @@ def tidy_columns(workload: Workload, used_names: Collection[str] = ()) -> dict[s
     """By name, columns (m,) of the meaning of the queries of products, in the order of the attributes.
 
     An attribute that some query restricts has one column of texts under its name: a value ("Female"), a
-    range ("[18, 25)"), the name of a group; None where the query counts all cells. One of bins has two more,
-    ``NAME_low`` and ``NAME_high``: the ends of the range of values that is counted, half-open; floats, or
-    dates where the edges are dates; NaN or NaT where the range is open there, where the cells are not one run
-    of bins, and where all cells are counted.
+    range ("[18, 25)"), the name of a group, of a prefix the words of its label ("up to 18-64", "< 25"), also
+    of the last; None where any other query counts all cells. One of bins has two more, ``NAME_low`` and
+    ``NAME_high``: the ends of the range of values that is counted, half-open; floats, or dates where the
+    edges are dates; NaN or NaT where the range is open there, where the cells are not one run of bins, and
+    where the text is None.
 
     Names differ, even without regard to capitals, from each other and from the ``used_names``: any other gets
     an underscore at its end, the name of an end before that of an attribute.
@@ -97,9 +98,7 @@ def tidy_columns(workload: Workload, used_names: Collection[str] = ()) -> dict[s
     for name, (attribute, each) in zip(names, restricted, strict=True):
         columns[name] = each.texts
         if isinstance(attribute.encoding, Bins):
-            for end, values in zip(
-                ("low", "high"), _ends(attribute.encoding, attribute.size, each.low, each.high), strict=True
-            ):
+            for end, values in zip(("low", "high"), _ends(attribute.encoding, each), strict=True):
                 columns[_free(f"{attribute.name}_{end}", used)] = values
     return columns
 
@@ -112,9 +111,10 @@ def _free(name: str, used: set[str]) -> str:
     return name
 
 
-def _ends(bins: Bins, size: int, low: Ints, high: Ints) -> tuple[Column, Column]:
-    """The ends of the ranges of values of the cells low to high; NaN or NaT as in ``tidy_columns``."""
-    is_range = (low >= 0) & (high < bins.size) & (high - low + 1 < size)
+def _ends(bins: Bins, rows: _RowMeanings) -> tuple[Column, Column]:
+    """The ends of the ranges of values that are counted; NaN or NaT as in ``tidy_columns``."""
+    low, high = rows.low, rows.high
+    is_range = (low >= 0) & (high < bins.size) & [text is not None for text in rows.texts]
     edges = np.array(bins.edges, dtype=float)
     edges[np.isinf(edges)] = np.nan
     columns = (np.where(is_range, edges[np.where(is_range, at, 0)], np.nan) for at in (low, high + 1))
@@ -131,7 +131,11 @@ def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
         return _row_meanings(factor.inner.plain, attribute)
     if isinstance(factor, Ranges):
         low, high = factor.ends(np.arange(factor.rows))
-        texts = [_range_text(attribute, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        labels = factor.labels(attribute) if isinstance(factor, Prefix) else [None] * factor.rows
+        texts = [
+            _range_text(attribute, a, b) if label is None else _without_name(label, attribute.name)
+            for a, b, label in zip(low.tolist(), high.tolist(), labels, strict=True)
+        ]
         return _RowMeanings(np.array(texts, dtype=object), low, high)
     if isinstance(factor, Sparse):
         return _of_sets(factor, attribute, [_sparse_sets(factor.values)])
@@ -196,6 +200,12 @@ def _of_sets(factor: Implicit, attribute: Attribute, chunks: list[_Sets]) -> _Ro
             texts.append(labels[row])
     column = np.array(texts, dtype=object)
     return _RowMeanings(column, np.where(is_run, low, -1), np.where(is_run, high, -1))
+
+
+def _without_name(label: str, name: str) -> str:
+    """The label of a prefix without the attribute's name, which is its first or its last word."""
+    is_first = label.startswith(f"{name} ")
+    return label.removeprefix(f"{name} ") if is_first else label.removesuffix(f" {name}")
 
 
 def _range_text(attribute: Attribute, low: int, high: int) -> str | None:

@@ -45,6 +45,23 @@ def released(ledger: Path, rho: float = 0.125, data: object = PEOPLE, **more: An
     return mmopt.release(data, ASKED, {"rho": rho}, **given)
 
 
+def test_a_wish_that_will_be_missed_stops_the_release_before_it_reads_or_spends(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = DOMAIN.product(sex="identity", within=1.0) + DOMAIN.product()
+    ask = partial(mmopt.release, PEOPLE, asked, {"rho": 0.125})
+    with monkeypatch.context() as patch, pytest.raises(PrivacyError) as refused:
+        patch.setattr(private_release, "counted_data", None)  # no row is counted
+        ask(ledger=ledger, data_set="people")
+    assert str(refused.value).startswith(
+        "this privacy is too little for what is asked of accuracy: missed by 2 of 2 in 'sex' (± 1 at 95%)\n"
+    )
+    assert "anyway=True" in str(refused.value) and states(ledger) == []
+    for given in ({"anyway": True}, {"simulate": 1}):
+        assert ask(**given).manifest["accuracy"]["asked"]["sex"]["missed"] == 2
+    assert mmopt.release(PEOPLE, asked, {"rho": 8.0}).manifest["accuracy"]["asked"]["sex"]["missed"] == 0
+
+
 def states(ledger: Path) -> list[str]:
     return [entry.state for entry in Ledger.load(ledger).account.entries]
 

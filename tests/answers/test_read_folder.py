@@ -17,7 +17,7 @@ import pytest
 
 import mmopt
 from mmopt.answers import Release, load_release, private_release
-from mmopt.errors import ResultError
+from mmopt.errors import DataError, ResultError
 from mmopt.mechanism.release_writing import guarantee
 from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_epsilon
 from mmopt.results import Frame
@@ -57,11 +57,11 @@ def test_what_is_no_release(tmp_path, folder):
     for text in (b"{", b"\xff", *twice, b"[" * 200_000, b"[" * 150 + b"]" * 150):
         (none / "manifest.json").write_bytes(text)
         assert refusal(none) == f"'{none}/manifest.json' is no manifest of a release{HINT}"
-    for text, kind in (("[]", "None"), ('{"format": "mmopt release 3"}', "'mmopt release 3'")):
+    for text, kind in (("[]", "None"), ('{"format": "mmopt release 4"}', "'mmopt release 4'")):
         (none / "manifest.json").write_text(text)
         assert refusal(none) == (
-            f"'{none}/manifest.json' has format {kind}, this version reads mmopt release 1 and mmopt release "
-            f"2{HINT}"
+            f"'{none}/manifest.json' has format {kind}, this version reads mmopt release 1, mmopt release 2, "
+            f"mmopt release 3{HINT}"
         )
     changed(folder, privacy=None, noise=None)
     assert refusal(folder) == f"'{folder}/manifest.json' lacks privacy, noise{HINT}"
@@ -106,6 +106,64 @@ def test_the_accuracy_that_was_asked_for_is_compared_with_the_workload(tmp_path)
     for asked in ({"a": {**accuracy["asked"]["a"], "missed": 0}}, {}):
         changed(folder, accuracy={**accuracy, "asked": asked})
         assert "contradicts itself: accuracy asked" in refusal(folder, workload)
+
+
+def test_what_was_declared_of_rows_is_in_the_manifest_and_is_compared(tmp_path):
+    """The rules with the workload; words for missing values, spelling and weight stand in no other file."""
+    described = {
+        "domain": {
+            "sex": {"values": ["F", "M"], "missing": {"cell": "unknown"}, "outside": "drop"},
+            "age": {"bins": [0, 18, 65], "column": "years", "missing": "drop"},
+            "city": {"values": ["A", "B"]},
+        },
+        "workload": [{"marginal": ["sex"]}],
+        "data": {"null": [-9, "k. A."], "spelling": "loose"},
+    }
+    people = {"sex": ["F", "m ", "-9"], "years": [30, 40, 70], "city": ["A", "A", "A"]}
+    with pytest.raises(DataError, match="1 outside the declared domain"):
+        mmopt.release(people, described, {"rho": 1.0}, simulate=1)
+    released = mmopt.release({**people, "years": [30, 40, -9]}, described, {"rho": 1.0}, simulate=1)
+    rules = {
+        "sex": {"column": "sex", "use": "queries", "outside": "drop", "missing": "unknown"},
+        "age": {"column": "years", "use": "filter", "outside": "refuse", "missing": "drop"},
+    }
+    declared = {"null": ["-9", "k. A."], "spelling": "loose", "weight": None}
+    folder = released.save(tmp_path / "out")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["rows"] == {"rules": rules, **declared}
+    assert dict(load_release(folder).rows())["rows"] == (
+        "values outside the domain dropped (sex), refused (age); missing values counted as 'unknown' (sex), "
+        "dropped (age); missing are also '-9', 'k. A.'; spelling loose; only filters: age"
+    )
+    assert "rows" in load_release(folder).unchecked
+    unchecked = load_release(folder, described).unchecked
+    assert {"rows.null", "rows.spelling", "rows.weight"} <= set(unchecked) and "rows.rules" not in unchecked
+    changed(folder, rows={**declared, "rules": {**rules, "age": {**rules["age"], "missing": "refuse"}}})
+    assert "contradicts itself: rows rules age missing is 'refuse' by" in refusal(folder, described)
+    for wrong in (3, {}, {"rules": 1, **declared}, {"rules": {"a": {}}, **declared}):
+        changed(folder, rows=wrong)
+        assert refusal(folder) == f"'{folder}/manifest.json' is no manifest of a release{HINT}"
+
+
+def test_a_release_of_the_format_before_loads_with_its_words(tmp_path):
+    """Units and facts not covered had other words, prefixes other columns; rules of rows were not written."""
+    workload = mmopt.Domain.of(a=["x", "y", "z"]).product(a="prefix")
+    people = {"a": ["x", "y", "y"], "person": ["p", "p", "q"]}
+    released = mmopt.release(people, workload, {"rho": 1.0}, unit={"column": "person", "rows": 2}, simulate=1)
+    columns = {**released.answers.columns, "a": np.array(["x", "x to y", None], dtype=object)}
+    folder = replace(released, answers=Frame(columns, released.answers.metadata)).save(tmp_path / "out")
+    assert "the column a of its answers is not that" in refusal(folder, workload)
+    privacy = {
+        **released.manifest["privacy"],
+        "unit": "one person, of whom at most 2 rows count; by 'person'",
+    }
+    privacy["not_covered"] += "; whether a row names no person"
+    changed(folder, format="mmopt release 2", privacy=privacy, rows=None)
+    old = load_release(folder, workload)
+    assert old.answers["a"].tolist() == ["x", "x to y", None] and "rows" not in dict(old.rows())
+    assert {"privacy.unit", "privacy.not_covered"} <= set(old.unchecked)
+    changed(folder, privacy={**privacy, "sensitivity": "none"})
+    assert "contradicts itself: privacy sensitivity" in refusal(folder, workload)
 
 
 SUM = {"sha256": ""}

@@ -308,7 +308,7 @@ def test_a_url_is_released_and_its_password_is_nowhere(
     url = url_of(server, engines.PASSWORD)
     done = called("release", "w.yaml", url, "--out", "answers")
     assert done.exit_code == 0, done.stderr
-    assert "600 rows in the table" in done.stderr and "beyond what is counted of a person" in done.stderr
+    assert "of 600 rows in the table" in done.stderr and " of each " in done.stderr
     monkeypatch.setenv("PGPASSWORD", engines.PASSWORD)
     again = mmopt.release(f"postgres://{engines.USER}@127.0.0.1:{server.port}/postgres", "w.yaml", simulate=1)
     connected = mmopt.release(server.connect(), "w.yaml", simulate=1)

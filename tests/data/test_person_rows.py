@@ -273,10 +273,12 @@ def test_a_release_counts_what_its_noise_hides() -> None:
     by_argument = mmopt.release(table, asked, {"epsilon": 100.0}, unit=given)
     for one in (by_file, by_argument):
         assert abs(one.answers["estimate"][0] - 3) < 1
-        assert one.manifest["privacy"]["unit"] == "one person, of whom at most 2 rows count; by 'person'"
+        assert one.manifest["privacy"]["unit"] == (
+            "one person: all rows with one value of that column, of which at most 2 rows are counted"
+        )
         assert one.manifest["privacy"]["neighbours"] == "rows 2 of each person"
         assert one.manifest["privacy"]["sensitivity"] == "2 times the largest L1 norm of a column"
-        assert "whether a row names no person" in one.manifest["privacy"]["not_covered"]
+        assert "whether a row has no 'person'" in one.manifest["privacy"]["not_covered"]
     plain = mmopt.release(table, asked, {"epsilon": 100.0}, unit={"rows": 2})
     assert abs(plain.answers["estimate"][0] - 1001) < 1
     assert plain.manifest["privacy"]["unit"] == "one person, taken to have at most 2 rows"

@@ -43,8 +43,8 @@ def test_wishes_that_are_not_met_are_counted() -> None:
     w = planned(Product((f.total(3),)), Product(IDENTITY, target=50.0), two)
     for rho, unmet in (
         (1.0, []),
-        (0.05, ["2 of the 5 queries with a wish"]),
-        (1e-3, ["5 of the 5 queries with a wish"]),
+        (0.05, ["2 of 2 in 'a0 predicates' (variance 5)"]),
+        (1e-3, ["3 of 3 in 'a0' (variance 50), 2 of 2 in 'a0 predicates' (variance 5)"]),
     ):
         rows = privacy_rows(plan(w, Strategy(np.eye(3)), Privacy(rho=rho)))
         assert [text for name, text in rows if name == "wishes unmet"] == unmet

@@ -4,6 +4,7 @@ Guards chart_parts.py, accuracy_and_release_charts.py, convergence_chart.py, str
 """
 
 import datetime
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -176,7 +177,11 @@ def test_a_legend_names_its_attribute_and_text_is_text() -> None:
 
 
 def test_no_answer_below_a_panel_is_cut() -> None:
-    frame = release(Product((total(6), prefix(16), total(2)), name="up to"), names=(FORMULA, WORDS))
+    asked, without_end = (
+        Product((total(6), prefix(16), total(2)), name="up to"),
+        (*YEARS.edges[:-1], math.inf),
+    )
+    frame = release(asked, names=(FORMULA, WORDS), bins=Bins(without_end))
     (axes,) = release_figure(frame).axes
     words = " ".join(axes.get_xlabel().split())
     label, low, high = (frame[name][15] for name in ("label", "low", "high"))

@@ -49,15 +49,19 @@ def test_bins_stand_in_their_middle_by_the_other_attribute() -> None:
         assert ends[:, :, 1] == pytest.approx(np.column_stack([frame["low"][own], frame["high"][own]]))
 
 
-def test_prefixes_stand_at_their_ends_and_the_total_beside() -> None:
+def test_prefixes_stand_at_their_ends_and_an_open_one_beside() -> None:
     frame = frame_of(Product((total(2), prefix(3)), name="up to"), simulate=None)
     figure = release_figure(frame, "ages")
     (axes,) = figure.axes
     ((marks, _),) = bars(axes)
-    assert marks[:, 0].tolist() == [10.0, 20.0] and axes.get_legend() is None
-    said = f"age\nnot on this scale: age < 50: {frame['estimate'][2]:,.2f} ["
-    assert axes.get_xlabel().startswith(said)
+    assert marks[:, 0].tolist() == [10.0, 20.0, 50.0] and axes.get_legend() is None
+    assert axes.get_xlabel() == "age"
     assert figure.get_suptitle() == "ages; answers with 90% intervals, each query alone"
+    frame = frame_of(Product((total(2), prefix(3))), encoding=Bins((0.0, 10.0, 20.0, np.inf)), simulate=None)
+    (axes,) = release_figure(frame).axes
+    ((marks, _),) = bars(axes)
+    assert marks[:, 0].tolist() == [10.0, 20.0]
+    assert axes.get_xlabel().startswith(f"age\nnot on this scale: any age: {frame['estimate'][2]:,.2f} [")
 
 
 def test_dates_are_dates() -> None:

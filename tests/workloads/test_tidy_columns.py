@@ -10,7 +10,9 @@ from random_workloads import random_factor, random_workload
 
 from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Product, Workload
-from mmopt.workloads.blocks.combined_blocks import Padded
+from mmopt.workloads.blocks.combined_blocks import Padded, Stack
+from mmopt.workloads.blocks.range_blocks import Prefix
+from mmopt.workloads.encodings import Values
 from mmopt.workloads.factors_and_products import (
     all_range,
     haar,
@@ -62,15 +64,22 @@ def test_ends_and_texts_are_those_of_the_cells_that_are_counted(rng):
         texts = found[attribute.name]
         assert ([text is None for text in texts] == expected).all()
         low, high = found[f"{attribute.name}_low"], found[f"{attribute.name}_high"]
-        for row, a, b in zip(rows, low, high, strict=True):
+        for row, text, a, b in zip(rows, texts, low, high, strict=True):
             if not math.isnan(a):
                 inside = (edges[i][:-1] >= a) & (edges[i][1:] <= b)
-                assert ((row > 0) == inside).all() and inside.any() and not inside.all()
+                assert ((row > 0) == inside).all() and inside.any() and text is not None
+
+
+def _is_prefix(factor) -> np.ndarray:
+    """Which rows of a factor are prefixes, whose column always has words."""
+    if isinstance(factor.plain, Stack):
+        return np.concatenate([_is_prefix(block) for block in factor.plain.blocks])
+    return np.full(factor.rows, isinstance(factor.plain, Prefix))
 
 
 def _is_all(factor, product: Product, axis: int) -> np.ndarray:
-    """Which of the product's queries count every cell of this attribute once."""
-    own = (factor.matrix() == 1).all(axis=1)
+    """Which of the product's queries count every cell of this attribute once, and are no prefix."""
+    own = (factor.matrix() == 1).all(axis=1) & ~_is_prefix(factor)
     before = math.prod(f.rows for f in product.factors[:axis])
     return np.tile(np.repeat(own, math.prod(f.rows for f in product.factors[axis + 1 :])), before)
 
@@ -96,7 +105,7 @@ def test_what_is_said_of_bins():
         "age_high": [18.0, 25.0, 65.0, None, 25.0, 65.0, None, 65.0, None, None],
     }  # fmt: skip
     assert of_one(Padded(union(prefix(3), total(3), predicates([[1, 1, 0]], ["young"])), 4), age) == {
-        "age": ["[0, 18)", "[0, 25)", "[0, 65)", "[0, 65)", "young"],
+        "age": ["< 18", "< 25", "< 65", "[0, 65)", "young"],
         "age_low": [0.0, 0.0, 0.0, 0.0, 0.0],
         "age_high": [18.0, 25.0, 65.0, 65.0, 25.0],
     }
@@ -122,7 +131,7 @@ def test_what_is_said_of_sets():
     assert of_one(identity(3), sex) == {"sex": ["F", "M", "X"]}
     assert of_one(hierarchy(3), sex) == {"sex": [None, "F to M", "X", "F", "M"]}
     assert of_one(reordered(prefix(3), [2, 0, 1]), sex) == {"sex": ["X", "F or X", None]}
-    assert of_one(union(total(3), prefix(3)), sex) == {"sex": [None, "F", "F to M", None]}
+    assert of_one(union(total(3), prefix(3)), sex) == {"sex": [None, "up to F", "up to M", "up to X"]}
     assert of_one(predicates([[2, 0, 0], [0, 1, 0]]), sex) == {"sex": ["sex in predicate 0", "M"]}
     assert of_one(haar(2), Attribute("s", ("F", "M"))) == {"s": [None, "s=F minus s=M"]}
     assert of_one(total(3), sex) == {}
@@ -134,6 +143,20 @@ def test_what_is_said_of_sets():
         assert of_one(factor, many) == {
             "a": ["a or c or e", "a or c or e or g", "a or b or c or 2 more", "c to d"]
         }
+
+
+@pytest.mark.parametrize("name", ["any", "known", "up", "a b"])
+@pytest.mark.parametrize("labels", [("a b", "b any", "c"), (1, 2, 3), Bins((0.0, 1.0, 2.0, 3.0))])
+def test_a_prefix_says_its_range_as_its_label_does_and_as_no_cell_does(name: str, labels: object) -> None:
+    encoding = labels if isinstance(labels, Bins) else Values(labels)
+    texts = labels.labels() if isinstance(labels, Bins) else tuple(map(str, labels))
+    for more in ((), ("unknown",)):
+        attribute = Attribute(name, (*texts, *more), encoding=encoding, missing="unknown" if more else "")
+        block = Padded(prefix(3), 4) if more else prefix(3)
+        said, cells = of_one(block, attribute)[name], of_one(identity(3 + len(more)), attribute)[name]
+        assert len({*said, *cells}) == 6 + len(more) and None not in said
+        for text, label in zip(said, block.labels(attribute), strict=True):
+            assert label in (f"{name} {text}", f"{text} {name}")
 
 
 def test_names_of_columns_never_collide():

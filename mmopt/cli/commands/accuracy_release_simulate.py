@@ -144,6 +144,7 @@ def release(
     ledger: Path | None,
     data_set: str | None,
     part: str | None,
+    anyway: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -170,6 +171,7 @@ def release(
         ledger=ledger,
         data_set=data_set,
         part=part,
+        anyway=anyway or simulate is not None,
     )
     note_request(request)
     words: list[str] = []
@@ -191,9 +193,8 @@ def release(
             note("no chart: matplotlib is not installed (pip install mmopt[chart])")
         if as_json and not release.private:
             note(SIMULATED)
-        planned = prepared.planned
-        certificate = [row for row in planned.solution.rows() if row[0] in CERTIFICATE]
-        about = [*certificate, *privacy_rows(planned.plan)]
+        certificate = [row for row in prepared.planned.solution.rows() if row[0] in CERTIFICATE]
+        about = [*certificate, *privacy_rows(prepared.planned.plan)]
         tables = release_tables(release.manifest, release.answers, about)
         parts = [
             *(part for table in tables for part in (table, "")),
@@ -227,7 +228,7 @@ def refine(
     if as_json and not refined.private:
         note(refined.answers.metadata["warning"])
     parts = [
-        answers_table(refined.answers),
+        answers_table(refined.answers, unit=refined.manifest["privacy"]["neighbours"]),
         "",
         pairs_table(row for row in refined.rows() if row[0] in REFINED_ROWS),
         "",

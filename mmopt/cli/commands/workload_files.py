@@ -29,6 +29,7 @@ from mmopt.errors import (
     whole,
 )
 from mmopt.language import program_names
+from mmopt.mechanism.release_plan import not_covered
 from mmopt.privacy.epsilon_delta_rho import privacy_warning
 from mmopt.report.table_style import few, in_order, pairs_table, storage
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
@@ -283,6 +284,7 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
                         else []
                     ),
                     ("neighbours", (request.neighbours or ADD_REMOVE).words),
+                    ("not covered", not_covered(workload, request.neighbours or ADD_REMOVE)),
                     *([("normalised", NORMALISED)] if workload.is_normalised else []),
                     ("default program", default_words(workload, request.privacy)),
                     ("hash", f"{workload.hash[:16]}…"),

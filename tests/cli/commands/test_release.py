@@ -19,10 +19,11 @@ from mmopt.cli.commands.accuracy_release_simulate import CERTIFICATE
 from mmopt.driver.templates import templates
 from mmopt.mechanism.measurement import FIGURES
 from mmopt.mechanism.release_writing import ANSWERS_FILE, MANIFEST_FILE
+from mmopt.report.accuracy_release_and_ledger_tables import NOISE_ALONE
 from mmopt.request import load_request
 
 TRUTH = {"sex=F": 500, "sex=M": 307, "age < 18": 300, "age < 65": 800}
-FACTS = "confidential, for you alone: 807 rows in the table, none dropped\n"
+FACTS = "confidential, for you alone: 807 of 807 rows in the table are counted, none dropped\n"
 
 
 def answers(folder: Path) -> dict[str, dict[str, float]]:
@@ -34,6 +35,26 @@ def leaves(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [leaf for item in value.values() for leaf in leaves(item)]
     return [leaf for item in value for leaf in leaves(item)] if isinstance(value, list) else [value]
+
+
+def test_a_wish_that_will_be_missed_is_refused_unless_it_is_meant(
+    run: Any, refused: Any, files: Path
+) -> None:
+    """Also what check says is not covered is what the manifest says."""
+    text = (files / "total.yaml").read_text(encoding="utf-8")
+    asked = text.replace("workload:\n", "workload:\n  - {name: everyone, product: {}, within: 0.001}\n")
+    (files / "wished.yaml").write_text(asked, encoding="utf-8")
+    arguments = ("release", "wished.yaml", "people.csv", "--program", "l2_strategy")
+    said = refused(*arguments, "--out", "out")
+    assert "missed by 1 of 1 in 'everyone' (± 0.001 at 95%)\n  no row was read, nothing is spent" in said
+    assert not (files / "out").exists()
+    done = run(*arguments, "--anyway", "--out", "out")
+    assert done.status == 0 and "wishes unmet" in done.out and "1 missed" in done.out
+    not_covered = json.loads((files / "out" / MANIFEST_FILE).read_text(encoding="utf-8"))["privacy"][
+        "not_covered"
+    ]
+    for each in (done.out, run("check", "wished.yaml").out):
+        assert not_covered in " ".join(each.split())
 
 
 def test_release_with_real_noise(run: Any, files: Path) -> None:
@@ -75,7 +96,8 @@ def test_simulated_release_repeats_and_is_marked(run: Any, files: Path, saved: P
     assert first.status == second.status == 0
     assert first.err == f"strategy: from '{saved}' (l2_strategy, gap reached)\n{FACTS}"
     assert " ".join(first.out.split()).startswith(
-        "not private SIMULATED NOISE: these answers are not private and must not be published query answer"
+        "not private SIMULATED NOISE: these answers are not private and must not be published "
+        f"{NOISE_ALONE} query answer"
     )
     assert "50% interval" in first.out
     assert (files / "a" / ANSWERS_FILE).read_bytes() == (files / "b" / ANSWERS_FILE).read_bytes()
@@ -156,7 +178,7 @@ def test_dropped_rows_are_told_to_the_owner_only(run: Any, files: Path, saved: P
         "release", "total.yaml", "people.csv", "--program", "l2_strategy", "--simulate", 1, "--out", "out"
     )
     assert done.status == 0, done
-    assert done.err.endswith("confidential, for you alone: 3 rows in the table, dropped 2 by 'sex'\n")
+    assert done.err.endswith("alone: 1 of 3 rows in the table are counted, 2 dropped (2 by 'sex')\n")
     assert "dropped" not in (files / "out" / MANIFEST_FILE).read_text(encoding="utf-8")
 
 

@@ -7,6 +7,7 @@ from edited_programs import edited
 
 from mmopt.answers import load_release
 from mmopt.language import Program
+from mmopt.report.accuracy_release_and_ledger_tables import NOISE_ALONE
 
 
 def test_show_a_program_names_the_command_that_explains_it(run: Any, refused: Any, files: Path) -> None:
@@ -127,7 +128,8 @@ def test_show_a_release_and_what_is_wrong_with_it(run: Any, refused: Any, files:
     ):
         assert said in words, (said, words)
     assert words.startswith(
-        "not private SIMULATED NOISE: these answers are not private and must not be published query answer"
+        "not private SIMULATED NOISE: these answers are not private and must not be published "
+        f"{NOISE_ALONE} query answer"
     )
     answers = files / "out" / "answers.csv"
     answers.write_text(answers.read_text(encoding="utf-8").replace("by sex", "by age"), encoding="utf-8")
