@@ -305,7 +305,7 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     accuracy, versions = manifest["accuracy"], manifest["versions"]
     file = manifest.get("workload_file", {}).get("name")
     covered = accuracy["coverage"]
-    least = f"at least {rounded(float(covered['least']), 6, up=False)} ({covered['kind']})"
+    least = f"at least {rounded(str(covered['least']), 6, up=False)} ({covered['kind']})"
     rows = [
         ("not private", "" if manifest["private"] else SIMULATED),
         ("warning", manifest.get("warning", "")),

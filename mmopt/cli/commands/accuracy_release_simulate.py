@@ -170,6 +170,7 @@ def release(
         ledger=ledger,
         data_set=data_set,
         part=part,
+        say=note,
     )
     note_request(request)
     words: list[str] = []
