@@ -223,11 +223,11 @@ def placed(where: Location) -> Iterator[None]:
         raise
 
 
-def suggest(name: str, words: Iterable[str]) -> str:
+def suggest(name: object, words: Iterable[str]) -> str:
     """A hint that names the nearest of the words, or lists them."""
     names = sorted(set(words))
-    near = [word for word in names if word.lower() == name.lower()]
-    near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    near = [word for word in names if word.lower() == str(name).lower()]
+    near = near or difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
     if near:
         return f"did you mean '{near[0]}'?"
     return f"known: {', '.join(names)}" if names else ""
@@ -277,7 +277,7 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*arguments, **options)
         except (Error, AttributeError, TypeError, ValueError) as raised:
             is_plain = isinstance(raised, Error) or hasattr(raised, "__notes__")  # which say what was spent
-            error = raised if is_plain else _misfit(function, arguments, options)
+            error = raised if is_plain else _misfit(function, arguments, options, str(raised))
             if not isinstance(error, Error):
                 raise
             error.add_note(f"in mmopt.{function.__name__}")
@@ -288,9 +288,13 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _misfit(
-    function: Callable[..., Any], arguments: tuple[object, ...], options: dict[str, object]
+    function: Callable[..., Any], arguments: tuple[object, ...], options: dict[str, object], text: str
 ) -> OptionError | None:
-    """The error for the first option that there is not, or argument of a type that is not taken."""
+    """The error for the first option that there is not, or argument of a type that is not taken.
+
+    text : of the error. A function that passes options on does not know them: the text says whether there is
+    such an option.
+    """
     signature, hints = inspect.signature(function), typing.get_type_hints(function)
     is_open = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
     for name, value in (*zip(signature.parameters, arguments, strict=False), *options.items()):
@@ -299,7 +303,8 @@ def _misfit(
             kinds = inspect.formatannotation(signature.parameters[name].annotation)
             kinds = re.sub(r"(\w+\.)+|'", "", kinds)
             return OptionError(f"{name} is of type {type(value).__name__}, expected {kinds}")
-        if name not in signature.parameters and (near in signature.parameters or not is_open):
+        is_unknown = not is_open or f"unexpected keyword argument '{name}'" in text
+        if name not in signature.parameters and (near in signature.parameters or is_unknown):
             hint = f"write {near}=…" if near in signature.parameters else ""
             return OptionError(
                 f"there is no option '{name}'", hint=hint or suggest(name, signature.parameters)

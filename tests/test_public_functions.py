@@ -184,11 +184,9 @@ def test_defaults_are_legible(subtests: pytest.Subtests) -> None:
 # Of commands: what they print, write and draw; of functions: what only Python can give.
 PRINTED = {"json", "out", "chart", "verbose", "queries"}
 OF_THE_COMMAND = {
-    "accuracy": {"program", "given", "solver", "tolerance", "time_limit", "threads"},  # solved=
     "budget": {"solver", "tolerance", "time_limit", "threads"},  # solved=
     "compare": {"baseline", "no_baselines", "max_iterations", "threads"},  # baseline_factors; **options
     "explain": {"solve", "latex", "html", "formulas"},  # methods of an Explanation
-    "release": {"solver", "tolerance", "time_limit", "max_iterations", "threads"},  # solved=
     "solve": {"dry_run", "trace", "trace_page"},  # mmopt.explain, mmopt.trace
     "tune": {"noise", "solver", "tolerance", "time_limit"},  # **options
 }
@@ -240,3 +238,18 @@ def test_errors_of_files_keep_their_place(tmp_path: Path) -> None:
     file.write_text("domain: {a: {values: [x]}}\nworkload: [{marginal: [b]}]\n", encoding="utf-8")
     error = refusal("load_request", path=file)
     assert error.where is not None and error.where.line == 2 and error.__notes__ == ["in mmopt.load_request"]
+
+
+def test_a_fault_in_the_caller_s_progress_is_the_caller_s() -> None:
+    for program in ("l2_strategy", "p_identity"):
+        with pytest.raises(ZeroDivisionError) as raised:
+            mmopt.solve(ASKED, program, progress=lambda _: 1 // 0)  # type: ignore[arg-type,return-value]
+        assert raised.value.__notes__ == ["in the function given as progress"]
+
+
+def test_an_option_that_is_passed_on_and_that_nothing_reads_is_named(
+    right: Mapping[str, dict[str, Any]],
+) -> None:
+    error = refusal("compare", **right["compare"], tolerence=1)
+    assert str(error) == "there is no option 'tolerence'\n  did you mean 'tolerance'?"
+    assert error.__notes__ == ["in mmopt.compare"]

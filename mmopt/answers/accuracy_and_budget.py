@@ -22,15 +22,16 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmopt.answers.default_strategy import Choice, Solve, default_strategy, offer_and_misses
+from mmopt.answers.default_strategy import Choice, Offer, Solve, default_strategy, offer_and_misses
 from mmopt.display_base_classes import Tabular
 from mmopt.driver import solve
+from mmopt.driver.accepted_options_and_inputs import as_program
 from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism.release_plan import Plan, accuracy_columns
@@ -58,6 +59,7 @@ from mmopt.report import (
 from mmopt.report.accuracy_and_release_charts import accuracy_figure
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
 from mmopt.results import Answered, Frame, Solution, gap_between
+from mmopt.solvers import SolverLike
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.factors_and_products import wishes
@@ -125,13 +127,14 @@ def at_privacy(
 class Accuracy(Answered):
     """The accuracy of the answers of a release; it holds for a release of the same plan.
 
-    words : one line with the strategy chosen, and the others considered.
+    words : one line with the strategy chosen, and the others considered. others : their offers.
     """
 
     plan: Plan
     solution: Solution
     confidence: float
     words: str
+    others: tuple[Offer, ...] = ()
 
     @property
     def chosen(self) -> str:
@@ -173,7 +176,14 @@ def accuracy(
     *,
     neighbours: NeighboursLike | None = None,
     unit: NeighboursLike | None = None,
-    strategy: Solution | None = None,
+    program: str | Path | Program | None = None,
+    givens: Mapping[str, Any] | None = None,
+    strategy: Solution | str | Path | None = None,
+    solver: SolverLike = None,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    max_iterations: int | None = None,
+    threads: int | None = None,
     confidence: float = 0.95,
     refuse: bool = False,
     solved: Solve | None = None,
@@ -183,30 +193,72 @@ def accuracy(
 
     Parameters
     ----------
-    workload, privacy, neighbours, unit, strategy : as for ``release``. Where every query has a target, the
-        targets set the noise, and no more is spent than they need; then no privacy is needed.
+    workload, privacy, neighbours, unit, program, givens, strategy : as for ``release``. Where every query has
+        a target, the targets set the noise, and no more is spent than they need; then no privacy is needed.
+    solver, tolerance, time_limit, max_iterations, threads : as for ``solve``, for whatever is solved here.
     confidence : the confidence of the intervals.
     refuse : whether targets that cost more than the privacy allows are refused, as a release does; else all
         that it allows is spent, and ``errors`` shows which are missed.
-    solved, say : as for ``default_strategy``.
+    solved : as for ``default_strategy``. say : called with each step that takes time, and what is chosen.
 
     Raises
     ------
-    PrivacyError : neither privacy nor targets. mmopt.Error : as ``solve`` and ``plan``.
+    PrivacyError : neither privacy nor targets. OptionError : a strategy, and options of solving for one.
+    mmopt.Error : as ``solve`` and ``plan``.
     """
     check_confidence(confidence)
     request = at_privacy(workload, privacy, neighbours, unit)
+    options: dict[str, Any] = {
+        "solver": solver,
+        "tolerance": tolerance,
+        "time_limit": time_limit,
+        "max_iterations": max_iterations,
+        "threads": threads,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    solving = partial(solved or solve, **given)
     if strategy is not None:
-        given, misses = offer_and_misses(
+        for name, value in {"program": program, "givens": givens, **options}.items():
+            if value is not None:
+                raise OptionError(f"strategy is solved already, and {name} is for solving", hint="keep one")
+        strategy = as_solution(strategy)
+    elif program is not None:
+        strategy = (partial(solving, givens=givens) if givens else solving)(
+            request.workload, as_program(program)
+        )
+    elif givens:
+        raise OptionError("givens are of a program, and none is solved here", hint="name it: program=…")
+    if strategy is not None:
+        offer, misses = offer_and_misses(
             request.workload, strategy, request.privacy, request.neighbours, refuse=refuse
         )
         return Accuracy(
-            given.plan, strategy, confidence, "; ".join([f"{given.words}: {given.figure}", *misses])
+            offer.plan, strategy, confidence, "; ".join([f"{offer.words}: {offer.figure}", *misses])
         )
     choice = default_strategy(
-        request.workload, request.privacy, request.neighbours, solved, say, refuse=refuse
+        request.workload, request.privacy, request.neighbours, solving, say, refuse=refuse
     )
-    return Accuracy(choice.best.plan, choice.best.solution, confidence, choice.words)
+    if say is not None:
+        say(f"chosen: {choice.words} (choose another with --program; program= in Python)")
+    return Accuracy(choice.best.plan, choice.best.solution, confidence, choice.words, choice.others)
+
+
+def as_solution(strategy: object) -> Solution:
+    """The solution that a caller gives, or that of a file.
+
+    Raises
+    ------
+    ResultError : as ``Solution.load``. OptionError : neither a solution nor a file.
+    """
+    if isinstance(strategy, str | Path) and Path(strategy).is_file():
+        return Solution.load(strategy)
+    if not isinstance(strategy, Solution):
+        what = f"'{strategy}'" if isinstance(strategy, str | Path) else f"of type {type(strategy).__name__}"
+        raise OptionError(
+            f"strategy is {what}, expected a solution, or the file of a saved one",
+            hint="of a matrix, a Strategy or a baseline certify makes one: mmopt.certify(workload, 'haar')",
+        )
+    return strategy
 
 
 WIDER = 0.1

@@ -28,11 +28,10 @@ from mmopt.answers.read_folder import read_answers, read_manifest
 from mmopt.answers.recheck_folder import plan_and_unchecked
 from mmopt.data import DataVector, MarginalCounts, Part, check_columns, data_vector, marginal_counts
 from mmopt.data.connections import is_connection
-from mmopt.driver import solve
-from mmopt.driver.accepted_options_and_inputs import as_program
 from mmopt.errors import Error, OptionError, PrivacyError, last_words
 from mmopt.language import Program
-from mmopt.ledger import Bill, Charge
+from mmopt.ledger import Bill, Charge, Ledger
+from mmopt.ledger.account import cost_in, shown
 from mmopt.mechanism.measurement import Answers, counted_exactly
 from mmopt.mechanism.release_plan import Plan, covariance, row_rules
 from mmopt.mechanism.release_writing import (
@@ -55,6 +54,7 @@ from mmopt.report.accuracy_release_and_ledger_tables import release_rows, unmet_
 from mmopt.report.chart_parts import has_matplotlib, save
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
 from mmopt.results import Answered, Frame, Solution
+from mmopt.solvers import SolverLike
 from mmopt.strategies import NeighboursLike
 from mmopt.workloads.tidy_columns import require_table
 
@@ -277,7 +277,7 @@ class Release(Answered):
 
         Parameters
         ----------
-        queries : their numbers (rows of ``answers``), a slice of these, their labels, or one of them.
+        queries : their numbers (rows of ``answers``), a slice of these, labels, groups, or one of them.
 
         Raises
         ------
@@ -355,9 +355,15 @@ class Release(Answered):
             name, neighbours = "rho" if privacy["epsilon"] is None else "epsilon", privacy["neighbours"]
             for_whom = "" if neighbours == "add-remove" else f" for {neighbours}"
             cost_words = f"{name} {rounded(str(privacy[name]), 6, up=True)}{for_whom}"
-        first = [f"{one.label[:30]}: {one.answer:.6g}" for one in itertools.islice(self, 2)]
+        refined = "refined" in self.manifest
+        first = [
+            f"{one.label if len(one.label) <= 60 else f'{one.label[:29]}…{one.label[-30:]}'}: "
+            f"{one.refined if refined else one.answer:.6g}"
+            for one in itertools.islice(self, 2)
+        ]
         more = f"… {len(self):,} answers" if len(self) > len(first) else ""
-        words = (*first, more, cost_words, f"rmse {rounded(self.rmse, 6, up=True)}")
+        rmse = f"rmse {rounded(self.rmse, 6, up=True)}"
+        words = (*first, more, "refined" if refined else "", cost_words, rmse)
         return f"Release({', '.join(filter(None, words))})"
 
     def _repr_html_(self) -> str:
@@ -402,7 +408,12 @@ def release(
     unit: NeighboursLike | None = None,
     program: str | Path | Program | None = None,
     givens: Mapping[str, Any] | None = None,
-    strategy: Solution | None = None,
+    strategy: Solution | str | Path | None = None,
+    solver: SolverLike = None,
+    tolerance: float | None = None,
+    time_limit: float | None = None,
+    max_iterations: int | None = None,
+    threads: int | None = None,
     confidence: float = 0.95,
     table: str | None = None,
     weight: str | None = None,
@@ -410,7 +421,7 @@ def release(
     null: Sequence[str] | None = None,
     spelling: str | None = None,
     simulate: int | None = None,
-    ledger: str | Path | None = None,
+    ledger: Ledger | str | Path | None = None,
     data_set: str | None = None,
     part: str | None = None,
     anyway: bool = False,
@@ -436,13 +447,15 @@ def release(
         {"separation": 4, "at_most": 2}}; where neither this nor the file says so, those of the program.
     unit : in their place {"rows": 3}, or {"column": "person", "rows": 3}: of each person, a value of that
         column, at most three rows are counted, and the guarantee is for a person however many there are.
-    program, strategy : what is solved, or a solution; by default the strategy of least predicted error, both
-        noises considered. The figures of a solution are computed again, except with simulated noise.
-    givens : of the program, as for ``solve``.
-    confidence : of the intervals. simulate : a seed for numpy's noise, repeatable and NOT private. solved :
-        called in place of ``mmopt.solve``. say : called with what is chosen, and in confidence how many rows
-        were left out (``print``).
-    ledger : the file of a ``Ledger``; simulated noise is checked against it and spends nothing.
+    program, strategy : what is solved, or a solution, or the file of a saved one; by default the strategy of
+        least predicted error, both noises considered. The figures of a solution are computed again, except
+        with simulated noise.
+    givens : of the program, as for ``solve``. solver, tolerance, time_limit, max_iterations, threads : as for
+        ``solve``, for whatever is solved here. solved : solves in place of ``mmopt.solve``.
+    confidence : of the intervals. simulate : a seed for numpy's noise, repeatable and NOT private.
+    say : called with what is chosen, with what Laplace noise costs in a ledger of rho, and in confidence how
+        many rows were left out (``print``).
+    ledger : a ``Ledger`` or its file; simulated noise is checked against it and spends nothing.
     data_set : its name in the ledger; by default that of the table asked for, or of the file up to its first
         dot. part : a value of the ledger's partition: its rows alone are counted, and its account is charged.
     anyway : whether to release where an accuracy wish will be missed; else that is refused before a row is
@@ -467,17 +480,18 @@ def release(
 
     def make_planned() -> Accuracy:
         """The plan: solved first, where no solution is given; a given one is computed again."""
-        chosen = strategy
-        if chosen is None and program is not None:
-            passed = dict[str, Any](givens=givens) if givens else {}
-            chosen = (solved or solve)(request.workload, as_program(program), **passed)
-        elif givens:
-            raise OptionError("givens are of a program, and none is solved here", hint="name it: program=…")
         planned = accuracy(
             request.workload,
             request.privacy,
             neighbours=request.neighbours,
-            strategy=chosen,
+            program=program,
+            givens=givens,
+            strategy=strategy,
+            solver=solver,
+            tolerance=tolerance,
+            time_limit=time_limit,
+            max_iterations=max_iterations,
+            threads=threads,
             confidence=confidence,
             refuse=True,
             solved=solved,
@@ -494,10 +508,11 @@ def release(
         options=_table_options(data, request.table)
         | {n: value for n, value in given.items() if value is not None},
         is_given=strategy is not None,
-        ledger=ledger,
+        ledger=ledger.path if isinstance(ledger, Ledger) else ledger,
         data_set=data_set,
         part=part,
         anyway=anyway or simulate is not None,
+        say=say,
     )
     with prepared.measured(simulate, say=say) as released:
         return released
@@ -546,12 +561,13 @@ def prepare(
     ledger: str | Path | None,
     data_set: str | None,
     part: str | None,
-    anyway: bool,
+    anyway: bool = False,
+    say: Callable[[str], None] | None = None,
 ) -> PreparedRelease:
     """The order of every release up to its rows: bill, columns, plan, wishes, what the ledger would refuse.
 
     options : as ``data_vector`` takes them. is_given : whether the solution comes from elsewhere, and its
-    claims stay out of the manifest. Errors as ``release``.
+    claims stay out of the manifest. say : called with ``words_in_rho``. Errors as ``release``.
     """
     bill = billed(ledger, data, table=options.get("table"), data_set=data_set, part=part)
     check_columns(
@@ -570,6 +586,8 @@ def prepare(
             "allow more, or release all the same with --anyway (anyway=True in Python)",
         )
     if bill is not None:
+        if say is not None and (words := words_in_rho(bill, planned)):
+            say(words)
         bill.check(str(planned.plan.neighbours), planned.plan.rho, planned.plan.epsilon)
     file = {} if request.file is None else {"workload_file": dict(request.file)}
     about = planned.solution.summary()
@@ -585,6 +603,24 @@ def prepare(
         },
         bill,
     )
+
+
+def words_in_rho(bill: Bill, planned: Accuracy) -> str:
+    """The cost of Laplace noise in a ledger of rho, and that of Gaussian noise if it was considered; or "".
+
+    A release at the rho of the latter has that noise: Laplace noise takes no rho.
+    """
+    if planned.plan.rho is not None or Ledger.load(bill.path).account.terms.measure != "rho":
+        return ""
+    charged_rho = shown(cost_in("rho", None, planned.plan.epsilon))
+    words = f"in the ledger, which counts rho, Laplace noise costs rho {charged_rho} (epsilon² / 2)"
+    for other in planned.others:
+        rho = rounded(str(other.plan.rho), 5, up=True)
+        words += (
+            f"; {other.words} would cost rho {rho}, with {other.figure}: to choose it write "
+            f"'privacy: {{rho: {rho}}}' (privacy={{\"rho\": {rho}}} in Python)"
+        )
+    return words
 
 
 def _table_options(data: object, table: TableOptions) -> dict[str, Any]:

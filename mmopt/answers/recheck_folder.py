@@ -343,8 +343,11 @@ def _facts_of_solution(manifest: Facts, solution: Solution) -> tuple[Facts, Fact
 
 def _before_rounding(claimed: Any, written: float) -> float:
     """The claimed coverage if it agrees with the written one of six digits, rounded down; else the latter."""
+    # Former versions rounded the double, and not its decimal: 0.95 was 0.949999.
     is_same = (
-        isinstance(claimed, float) and 0 < claimed <= 1 and float(rounded(claimed, 6, up=False)) == written
+        isinstance(claimed, float)
+        and 0 < claimed <= 1
+        and written in {float(rounded(each, 6, up=False)) for each in (claimed, repr(claimed))}
     )
     return claimed if is_same else written
 

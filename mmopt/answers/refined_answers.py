@@ -239,7 +239,13 @@ def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _F
         number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
         if not math.isfinite(number):
             raise OptionError(f"the total of {name} is {value!r}, expected a number")
-        row = np.ones(queries.shape[1]) if query is None else queries[release.numbers(query)[0]]
+        numbers = [0] if query is None else release.numbers(query)
+        if len(numbers) > 1:
+            raise OptionError(
+                f"{name} is a group of {len(numbers)} queries, and a total is of one query",
+                hint="name it by its label or its number",
+            )
+        row = np.ones(queries.shape[1]) if query is None else queries[numbers[0]]
         if abs(number) > MAX_ROWS * float(np.abs(row).max(initial=0.0)):
             raise OptionError(
                 f"the total of {name} is {number:g}; a release counts at most {MAX_ROWS:,} rows"

@@ -169,12 +169,12 @@ def planned_accuracy(
         solved=solver_of(solver, options, keep_interrupted=keep_interrupted),
         say=note,
     )
-    if solution is None:
-        note(f"chosen: {planned.words} (choose another with --program)")
-        if planned.solution.program.removeprefix("template ") in TEMPLATES and (
-            unread := [name for name in solve_options if name[2:].replace("-", "_") in READ_BY_CLASS]
-        ):
-            note(f"not read: {', '.join(unread)}; the strategy is of a template, which no solver chooses")
+    if (
+        solution is None
+        and planned.solution.program.removeprefix("template ") in TEMPLATES
+        and (unread := [name for name in solve_options if name[2:].replace("-", "_") in READ_BY_CLASS])
+    ):
+        note(f"not read: {', '.join(unread)}; the strategy is of a template, which no solver chooses")
     return planned
 
 

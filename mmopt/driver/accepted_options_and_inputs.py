@@ -168,14 +168,32 @@ def _programs_solved(checked: Checked) -> list[Checked]:
 
 @contextmanager
 def within_range() -> Iterator[None]:
-    """Raise SolverError where arithmetic breaks down within: beyond doubles, or without convergence."""
+    """Raise SolverError where arithmetic breaks down within: beyond doubles, or without convergence.
+
+    Errors of ``of_caller`` stay as they are.
+    """
     try:
         yield
     except (ArithmeticError, np.linalg.LinAlgError) as error:
+        if _OF_CALLER in getattr(error, "__notes__", ()):
+            raise
         raise SolverError(
             f"the numbers leave the range of floating point: {error}",
             hint="scale queries and targets nearer to 1, and look at what is given and at parameters",
         ) from error
+
+
+_OF_CALLER = "in the function given as progress"
+
+
+@contextmanager
+def of_caller() -> Iterator[None]:
+    """Within, and in a function that it decorates, errors say that they are a caller's."""
+    try:
+        yield
+    except ArithmeticError as error:
+        error.add_note(_OF_CALLER)
+        raise
 
 
 def as_program(value: object) -> Program:

@@ -24,6 +24,7 @@ from mmopt.display_base_classes import Tabular
 from mmopt.driver.accepted_options_and_inputs import (
     as_program,
     named_givens,
+    of_caller,
     refuse_unread,
     within_range,
     workload_for,
@@ -167,8 +168,9 @@ def solve(
             },
         )
         point = None if strategy is None else adopt(plan.instance, strategy)
+        report = progress and of_caller()(progress)
         with blas_threads(plan.largest, threads) if plan.split else nullcontext():
-            solution = solve_task(Task(plan, row, overrides, progress, point, derive))
+            solution = solve_task(Task(plan, row, overrides, report, point, derive))
             loading: Sequence[Stage] = [
                 {"stage": "loading", "name": f"{what}, once in a process", "seconds": seconds}
                 for what, total_seconds in LOADED.items()

@@ -6,6 +6,14 @@ the file and never changed.
 **Sums.** A cost in the measure of a ledger is a double. Costs are added as fractions, exactly, so that no
 rounding lets the sum pass the total.
 
+**Decimals.** A stated epsilon or rho, and a total, mean the decimals that they are written as: 0.2 is 1/5,
+though its double is more. Noise is calibrated for a double that is not above the decimal
+(``within_decimal``), and what is charged is the claim of that noise, which is at most this double. So with
+stated costs c and their charges s, Σ s <= Σ c: five releases at 0.2 fit into a total of 1, and none costs
+more than is charged. Noise of epsilon s in a ledger of rho is charged s²/2 <= c²/2, and the sum over each
+part is at most that of its decimals. Targets cost what they cost: that double is charged as it is. What is
+added up is never read anew: totals and charges that were stored as doubles stay what they were.
+
 **Why the total holds.** Fix a pair of neighbouring tables. Releases one after another are a random walk: the
 mechanism and the cost of a step may depend on earlier releases, and on the data in no other way. A step of
 cost ρ_t is ρ_t-zCDP: the α-th moment of its likelihood ratio is at most exp((α - 1) α ρ_t) for each α > 1,
@@ -203,8 +211,18 @@ def above(cost: Fraction) -> float:
 
 
 def below(cost: Fraction) -> float:
-    """The largest double that is not above."""
-    return 0.0 - float_above(-cost)  # no -0
+    """The largest double that is not above, itself or the decimal that it is read as.
+
+    A release at it costs no more: its noise is calibrated for less than either (``within_decimal``).
+    """
+    return 0.0 - _written_above(-cost)  # no -0
+
+
+def _written_above(cost: Fraction) -> float:
+    """The smallest double that is not below, itself or its decimal."""
+    double = above(cost)
+    smaller = math.nextafter(double, -math.inf)
+    return smaller if Fraction(repr(smaller)) >= cost else double
 
 
 # Less is the rounding of costs: a release at epsilon 1 may cost 1 - 1.1e-16.
@@ -215,4 +233,4 @@ def shown(cost: Fraction, *, is_left: bool = False) -> str:
     """A cost in six digits: rounded up where spent, rounded down where left, to 0 below ``LEAST_LEFT``."""
     if is_left and 0 < cost < LEAST_LEFT:
         return "0"
-    return rounded(str(below(cost) if is_left else above(cost)), 6, up=not is_left)
+    return rounded(str(below(cost) if is_left else _written_above(cost)), 6, up=not is_left)

@@ -303,7 +303,8 @@ class Ledger(Tabular):
         Parameters
         ----------
         data_set : the name that releases have to give. rho, epsilon : the total, in one of the two: of
-            zero-concentrated privacy, in which all noise is counted, or of pure epsilon.
+            zero-concentrated privacy, in which all noise is counted, or of pure epsilon. A number means the
+            decimal that it is written as: ten releases at 0.1 fit into a total of 1.
         neighbours : the unit of privacy of every release, as ``mmopt.release`` takes it.
         partition : a column; releases of the rows with one value of it compose in parallel. Only where
             neighbours differ by one row added or removed: the rows of a person may be in several parts, and a
@@ -343,7 +344,7 @@ class Ledger(Tabular):
                 hint="leave the partition out: the rows of a person may stand in several parts, and a "
                 "replaced row may move to another",
             )
-        amount = Fraction(total)
+        amount = Fraction(str(total))  # the decimal: 1/10 for 0.1
         terms = Terms(data_set, measure, amount, str(unit), partition, amount, ledger_file.now())
         ledger_file.create(Path(path), terms)
         return Ledger(Path(path), Account(terms))
@@ -480,7 +481,7 @@ class Ledger(Tabular):
         terms, what = self.account.terms, self.account.terms.measure
         return (
             f"Ledger('{terms.data_set}', {len(self.account.entries)} entries, "
-            f"{what} {shown(total_spent(self.account))} spent of {shown(terms.total)})"
+            f"{what} {shown(total_spent(self.account))} spent of {shown(terms.total)} when read)"
         )
 
 

@@ -39,6 +39,7 @@ from mmopt.privacy.epsilon_delta_rho import (
     Privacy,
     PrivacyLike,
     privacy_warning,
+    within_decimal,
     zcdp_epsilon,
     zcdp_rho,
 )
@@ -76,7 +77,8 @@ class Plan(Tabular):
     delta, epsilon : the claimed (epsilon, delta), epsilon rounded up; None without a delta. For noise that
         costs epsilon delta is 0, also where `privacy` allows more. It need not follow from rho, which is
         kept for composition.
-    allowed : the rho that `privacy` allows, or the epsilon; None when only the targets decide.
+    allowed : the rho that `privacy` allows, or the epsilon, as a double that is not above the decimal stated
+        (``within_decimal``), or that double itself for targets; None when only the targets decide.
     theorem : the theorem behind epsilon; rho of Gaussian noise is always by Theorem 14 of Canonne, Kamath
         and Steinke 2020.
     chosen_for : the set of neighbours that the strategy was chosen for; the noise is for ``neighbours``.
@@ -611,6 +613,8 @@ def plan(
     # An epsilon where one is stated, else rho; None where only the targets decide.
     budget = None if privacy is None else noise.allowed(privacy)
     allowed = budget if privacy is None else privacy.epsilon or budget
+    if allowed is not None and not absolute:  # what targets cost is computed, not stated
+        allowed = within_decimal(allowed)
     integer = round_any(strategy, workload, strategy.neighbours if neighbours is None else neighbours)
     target = scale_for_targets(workload, strategy, integer, noise) if absolute else None
     delta = None if noise.unit == "epsilon" or privacy is None else privacy.delta

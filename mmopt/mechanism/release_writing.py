@@ -74,7 +74,7 @@ def _rounded(estimate: float, error: float, low: float, high: float, covered: fl
         f"{error:.12g}",
         rounded(str(low), min(_digits(low, error), 15), up=False),
         rounded(str(high), min(_digits(high, error), 15), up=True),
-        rounded(covered, 6, up=False),
+        rounded(str(covered), 6, up=False),  # 0.95 is what was asked for, though its double is less
     )
     return [float(text) for text in texts]
 

@@ -390,6 +390,15 @@ def float_above(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
+def within_decimal(stated: float) -> float:
+    """The largest double not above the decimal that a stated one is read as: 0.2 is 1/5, and its double more.
+
+    >>> within_decimal(0.2), within_decimal(0.25)
+    (0.19999999999999998, 0.25)
+    """
+    return -float_above(-Fraction(repr(stated)))
+
+
 def _tail(order: Decimal, delta: float) -> Decimal:
     """ln(1 - 1/a) - (ln a + ln delta) / (a - 1) at a = 1 + order, to 60 digits."""
     a = 1 + order

@@ -320,7 +320,7 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     accuracy, versions = manifest["accuracy"], manifest["versions"]
     file = manifest.get("workload_file", {}).get("name")
     covered = accuracy["coverage"]
-    least = rounded(float(covered["least"]), 6, up=False)
+    least = rounded(str(covered["least"]), 6, up=False)
     kind = "a lower bound" if covered["kind"] == "lower bound" else "by the law of the noise as it is drawn"
     rows = [
         ("not private", "" if manifest["private"] else SIMULATED),

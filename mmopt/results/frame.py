@@ -6,6 +6,8 @@ import csv
 import datetime
 import importlib.util
 import io
+import itertools
+import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 class Frame(Displayed):
     """Columns of equal length, read-only: ``frame["estimate"]`` is a numpy array (rows,).
 
+    ``for row in frame`` gives its rows as dictionaries, ``len(frame)`` their number.
     It has the Arrow PyCapsule interface: ``polars.DataFrame(frame)``, ``pyarrow.table(frame)``,
     ``pandas.DataFrame.from_arrow(frame)`` and DuckDB take it unchanged.
 
@@ -65,9 +68,16 @@ class Frame(Displayed):
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        rows = zip(*(values.tolist() for values in self.columns.values()), strict=True)
+        return (dict(zip(self.names, row, strict=True)) for row in rows)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        if name not in self.columns:
-            raise NotFoundError(f"there is no column '{name}'", hint=suggest(name, self.columns))
+        if name not in self.names:
+            raise NotFoundError(f"there is no column {name!r}", hint=suggest(name, self.columns))
         return self.columns[name]
 
     def to_arrow(self) -> pyarrow.Table:
@@ -132,14 +142,15 @@ class Frame(Displayed):
 class QueryAnswer(NamedTuple):
     """The answer to one query, in counts, and its refined one where there is one.
 
-    Before a release there is no answer: it is None, and the interval is that of its error.
+    ``half_width`` is that of its interval. Before a release answer and interval are None.
     """
 
     label: str
     answer: float | None
     standard_error: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None
     refined: float | None = None
+    half_width: float = math.nan
 
 
 _OF_AN_ANSWER = ("estimate", "standard_error", "low", "high", "half_width", "refined")
@@ -155,6 +166,14 @@ class Answered(Tabular):
     def __iter__(self) -> Iterator[QueryAnswer]:
         return map(self._answer, range(len(self)))
 
+    def __contains__(self, query: object) -> bool:
+        """Whether brackets find a query of this label or number, or a group; or it is one of the answers."""
+        if isinstance(query, str):
+            return any(query in self.frame()[name] for name in ("label", "query"))
+        if isinstance(query, Integral):
+            return -len(self) <= int(query) < len(self)
+        return any(query == one for one in self)
+
     def __getitem__(self, query: int | str | slice | Iterable[int] | Iterable[str]) -> QueryAnswer | Frame:
         """The answer to a query, by its number or label; the rows of several, by slice, list or group.
 
@@ -163,15 +182,13 @@ class Answered(Tabular):
         NotFoundError : no such query or group; the nearest name is given. It is a KeyError too.
         OptionError : a label that several queries have, or another type.
         """
-        frame = self.frame()
-        is_group = isinstance(query, str) and query in frame["query"] and query not in frame["label"]
-        if isinstance(query, str | Integral) and not is_group:
-            return self._answer(self._number(query))
-        rows = np.flatnonzero(frame["query"] == query) if is_group else self.numbers(query)
+        frame, rows = self.frame(), self.numbers(query)
+        if isinstance(query, str | Integral) and not self._is_group(query):
+            return self._answer(int(rows[0]))
         return Frame({name: values[rows] for name, values in frame.columns.items()}, frame.metadata)
 
     def numbers(self, queries: object) -> Ints:
-        """The numbers (k,) of queries: of their numbers, a slice of these, their labels, or one of them.
+        """The numbers (k,) of queries: of their numbers, a slice of these, labels, groups, or one of them.
 
         Raises
         ------
@@ -180,19 +197,27 @@ class Answered(Tabular):
         if isinstance(queries, slice):
             return np.arange(len(self))[queries]
         each = [queries] if isinstance(queries, str) or not isinstance(queries, Iterable) else queries
-        return np.array([self._number(query) for query in each], dtype=np.int64)
+        groups = self.frame()["query"]
+        rows = (np.flatnonzero(groups == one) if self._is_group(one) else [self._number(one)] for one in each)
+        return np.array([*itertools.chain.from_iterable(rows)], dtype=np.int64)
+
+    def _is_group(self, query: object) -> bool:
+        """Whether it names a group, and no query."""
+        frame = self.frame()
+        return isinstance(query, str) and query in frame["query"] and query not in frame["label"]
 
     def _answer(self, row: int) -> QueryAnswer:
         """The answer in a row of the table."""
         columns = self.frame().columns
         figure = {name: float(columns[name][row]) for name in _OF_AN_ANSWER if name in columns}
-        half = figure.get("half_width", 0.0)
+        ends = (figure["low"], figure["high"]) if "low" in figure else None
         return QueryAnswer(
             columns["label"][row],
             figure.get("estimate"),
             figure["standard_error"],
-            (figure.get("low", -half), figure.get("high", half)),
+            ends,
             figure.get("refined"),
+            figure["half_width"] if ends is None else (ends[1] - ends[0]) / 2,
         )
 
     def _number(self, query: object) -> int:

@@ -377,7 +377,10 @@ class Solution(Charted, Reported):
             raise ResultError(f"{problem}: {error.message}", hint=error.hint or hint) from None
 
     def save(self, path: str | Path) -> Path:
-        """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path."""
+        """Write plain arrays and JSON into one .npz file (no pickle), atomically; returns the path.
+
+        ``.npz`` is added where it is missing, a missing folder is made. ResultError : it cannot be written.
+        """
         return write_npz(*pack(self.fields()), Path(path))
 
     def __eq__(self, other: object) -> bool:

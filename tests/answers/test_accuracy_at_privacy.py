@@ -3,13 +3,14 @@
 Guards accuracy_and_budget.py.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from random_workloads import domain_of, random_factor
 
-from mmopt import OptionError, Privacy, PrivacyError, Workload, accuracy, plan, solve
+from mmopt import OptionError, Privacy, PrivacyError, Workload, accuracy, certify, plan, solve
 from mmopt.mechanism import measure
 from mmopt.workloads import Product, Wish, factors_and_products as f
 
@@ -113,3 +114,38 @@ def test_releases_are_within_what_was_wished_for(rng: np.random.Generator, pure:
         assert misses.max() <= 80 + 5.5 * np.sqrt(400 * 0.16)
         checked += 1
     assert checked > 0
+
+
+def test_a_program_solver_options_and_files_go_where_they_are_read(tmp_path: Path) -> None:
+    w = Workload.from_matrix(np.tri(4))
+    calls: list[dict[str, Any]] = []
+
+    def solved(workload: Any, program: Any, **options: Any) -> Any:
+        calls.append(options)
+        return solve(workload, program, **options)
+
+    words: list[str] = []
+    found = accuracy(w, {"rho": 1}, solver="scs", tolerance=1e-3, solved=solved, say=words.append)
+    assert words == [f"chosen: {found.words} (choose another with --program; program= in Python)"]
+    assert calls == [{"solver": "scs", "tolerance": 1e-3}] and found.solution.solver == "scs"
+    named = accuracy(w, {"epsilon": 1}, program="p_identity")
+    assert named.solution.program == "p_identity"
+    file = found.solution.save(tmp_path / "scs.npz")
+    assert accuracy(w, {"rho": 1}, strategy=file).rmse == found.rmse
+    for given, message in (
+        (
+            {"strategy": found.solution, "threads": 1},
+            "strategy is solved already, and threads is for sol",
+        ),
+        ({"strategy": "haar"}, "strategy is 'haar', expected a solution, or "),
+        (
+            {"strategy": np.eye(4)},
+            "strategy is of type ndarray, expected a solution, ",
+        ),
+        ({"givens": {"Q": np.eye(4)}}, "givens are of a program, and none is solved here"),
+    ):
+        with pytest.raises(OptionError) as caught:
+            accuracy(w, {"rho": 1}, **given)
+        assert caught.value.message.startswith(message)
+    advised = accuracy(w, {"rho": 1}, strategy=certify(w, "haar", solve=False))
+    assert advised.plan.law.name == "Gaussian"

@@ -5,6 +5,8 @@ Guards private_release.py, mechanism/measurement.py.
 
 import json
 import os
+import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
@@ -19,7 +21,7 @@ from mmopt.answers import private_release
 from mmopt.answers.accuracy_and_budget import at_privacy
 from mmopt.answers.private_release import data_set_name
 from mmopt.errors import LAST_WORDS, DataError, LedgerError, OptionError, PrivacyError
-from mmopt.ledger import Bill
+from mmopt.ledger import Bill, Entry, ledger_file
 from mmopt.mechanism import measurement, release_writing
 from mmopt.results import Frame
 
@@ -311,3 +313,66 @@ def test_what_has_no_name_needs_one(ledger: Path, subtests: pytest.Subtests) -> 
                     "a release that is charged to a ledger names its data set, and this table has no name\n"
                     "  say which it is: --data-set NAME (data_set= in Python)"
                 )
+
+
+def test_stated_decimals_fill_a_total_and_each_noise_costs_no_more(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """0.1 is 1/10: three fit into 3/10; what is charged is at least what the noise costs, in fractions."""
+    pure = mmopt.solve(ASKED, "p_identity")
+    for measure, name, each, total in (
+        ("epsilon", "epsilon", "0.1", "0.3"),
+        *(("rho", "rho", "0.7", "2.1"), ("rho", "epsilon", "0.2", "0.06")),
+    ):
+        with subtests.test(f"{name} {each} of {measure} {total}"):
+            file = Ledger.create(
+                tmp_path / f"{measure}{name}{each}", "people", **{measure: float(total)}, partition="region"
+            ).path
+            stated = Fraction(each) if measure == name else Fraction(each) ** 2 / 2
+            count = int(Fraction(total) / stated)
+            solution = SOLUTION if name == "rho" else pure
+            given = {"ledger": file, "data_set": "people", "strategy": solution}
+            for i in range(count):
+                part = None if i else "north"
+                release = mmopt.release(PEOPLE, ASKED, {name: float(each)}, part=part, **given)
+                assert release.plan is not None and release.charge is not None
+                squared = release.plan.integer.squared_sensitivity
+                exact = release.plan.law.exact_cost(squared, Fraction(release.plan.scale))
+                charged = release.charge.entry.spent
+                assert (exact if measure == name else exact**2 / 2) <= charged <= stated
+            with pytest.raises(PrivacyError, match="nothing is left"):
+                mmopt.release(PEOPLE, ASKED, {name: float(each)}, part="north", **given)
+
+
+def test_a_ledger_of_doubles_keeps_what_was_spent(tmp_path: Path) -> None:
+    """A charge and a total that are the doubles of 0.2 and 1.1, as former versions wrote them."""
+    file = Ledger.create(tmp_path / "people.ledger", "people", epsilon=1.1).path
+    account = Ledger.load(file).account
+    file.unlink()
+    former = replace(account.terms, total=Fraction(1.1), declared=Fraction(1.1))
+    ledger_file.create(file, former)
+    ledger_file.spend(file, Entry(0, "", Fraction(0.2), "", "", None), lambda _: None)
+    read = Ledger.load(file)
+    assert (read.total, read.spent, read.account.entries[0].spent) == (1.1, 0.2, Fraction(0.2))
+    assert Fraction(read.left) <= Fraction(1.1) - Fraction(0.2)
+    mmopt.release(PEOPLE, ASKED, {"epsilon": read.left}, ledger=file, data_set="people")
+    assert Ledger.load(file).left < 1e-12
+
+
+def test_laplace_noise_in_a_ledger_of_rho_says_what_gaussian_noise_costs(ledger: Path) -> None:
+    """A release as advised costs the rho that was said, and has the errors that were said."""
+    words: list[str] = []
+    given = {"ledger": Ledger.load(ledger), "data_set": "people", "say": words.append}
+    mmopt.release(PEOPLE, ASKED, {"epsilon": 0.5, "delta": 1e-6}, simulate=1, **given)
+    assert words[0].startswith("chosen: p_identity with Laplace noise: rmse ")
+    found = re.fullmatch(
+        r"in the ledger, which counts rho, Laplace noise costs rho 0.125 \(epsilon² / 2\); l2_strategy with "
+        r"Gaussian noise would cost rho (\S+), with rmse (\S+): to choose it write 'privacy: \{rho: \1\}' "
+        r"\(privacy=\{\"rho\": \1\} in Python\)",
+        words[1],
+    )
+    assert found is not None and words[2].startswith("confidential")
+    release = mmopt.release(PEOPLE, ASKED, {"rho": float(found[1])}, **given)
+    assert release.charge is not None and release.charge.entry.spent <= Fraction(found[1])
+    assert release.rmse <= float(found[2])
+    assert len(words) == 5 and "in the ledger" not in "".join(words[3:])

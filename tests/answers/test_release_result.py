@@ -7,6 +7,7 @@ import importlib.util
 import os
 
 import numpy as np
+import pandas
 import polars
 import pyarrow
 import pytest
@@ -197,8 +198,9 @@ def test_answers_by_label_number_group_and_in_turn():
             if "estimate" in table.names:
                 assert one.answer == table["estimate"][row]
                 assert one.interval == (table["low"][row], table["high"][row])
+                assert one.half_width == (one.interval[1] - one.interval[0]) / 2
             else:
-                assert one.answer is None and one.interval[1] == -one.interval[0] == table["half_width"][row]
+                assert one.answer is one.interval is None and one.half_width == table["half_width"][row]
             assert one.refined == (table["refined"][row] if "refined" in table.names else None)
         assert list(dict.fromkeys(table["query"])) == ["sex, age prefix", "by sex"]
         group = result["by sex"]
@@ -236,3 +238,51 @@ def test_a_label_that_is_also_a_group_is_one_query_and_a_label_of_several_is_ref
         OptionError, match=r"^2 queries have the label 'sex=F': 0, 2\n  ask for them by number"
     ):
         doubled["sex=F"]
+
+
+def test_a_query_and_a_group_are_in_what_answers_them() -> None:
+    """``in`` says what brackets find; a group stands for its queries, but not where one total is given."""
+    found = released(1)
+    group = str(found.answers["query"][0])
+    rows = np.flatnonzero(found.answers["query"] == group)
+    for result in (found, mmopt.accuracy(ASKED, {"rho": 0.5}, strategy=SOLUTION)):
+        for name in (result[3].label, 0, np.int64(-8), group, result[2]):
+            assert name in result
+        for name in ("no such query", 8, -9, None, found.answers):
+            assert name not in result
+        assert result.numbers([group, 7]).tolist() == [*rows, 7]
+    assert np.array_equal(found.covariance(group), found.covariance(rows))
+    with pytest.raises(OptionError) as caught:
+        found.refine(totals={group: 9})
+    assert str(caught.value) == (
+        f"'{group}' is a group of {len(rows)} queries, and a total is of one query\n"
+        "  name it by its label or its number"
+    )
+    frame = found[group]
+    assert pandas.DataFrame(frame).equals(frame.to_pandas()) and len(list(frame)) == len(frame) == len(rows)
+    assert [row["label"] for row in frame] == frame["label"].tolist()
+    assert "estimate" in frame and "x" not in frame
+    with pytest.raises(mmopt.NotFoundError, match=r"^there is no column 0\n"):
+        frame[0]
+
+
+def test_words_of_answers_are_told_apart() -> None:
+    names = [
+        f"a bill of a very long name in [0, 100), paid on a {day} by one of" for day in ("Monday", "Friday")
+    ]
+    asked = Domain.of(day=names).marginal("day")
+    long = mmopt.release({"day": names}, asked, {"rho": 0.5}, strategy=mmopt.solve(asked), simulate=1)
+    shown = [text.partition(": ")[0] for text in repr(long).removeprefix("Release(").split(", day=")]
+    assert len(set(shown)) > 1 and "…" in shown[0]
+    refined = released(1).refine()
+    assert ", … 8 answers, refined, SIMULATED" in repr(refined)
+    assert repr(refined).startswith(f"Release({refined[0].label}: {refined[0].refined:.6g}, ")
+
+
+def test_a_coverage_as_asked_for_is_not_rounded_below_it() -> None:
+    for confidence in (0.95, 0.99, 0.999, 0.9):
+        found = mmopt.release(
+            {"a": [1]}, Domain.of(a=[1, 2]).marginal("a"), {"rho": 0.1}, confidence=confidence, simulate=1
+        )
+        assert found.answers["coverage"].min() >= confidence
+        assert "at least 0.94" not in dict(found.rows())["intervals"]

@@ -20,7 +20,7 @@ from mmopt.ledger.account import (
     spent,
 )
 from mmopt.ledger.privacy_ledger import explanation
-from mmopt.privacy.epsilon_delta_rho import zcdp_epsilon
+from mmopt.privacy.epsilon_delta_rho import within_decimal, zcdp_epsilon
 
 COSTS = st.floats(min_value=0, max_value=1e3, allow_nan=False)
 PARTS = st.sampled_from([None, "a", "b", "c"])
@@ -70,13 +70,47 @@ def test_costs_are_exact(cost):
     assert cost_in("rho", cost, None) == Fraction(cost)
     assert cost_in("epsilon", None, cost) == Fraction(cost)
     assert cost_in("rho", None, cost) == Fraction(cost) ** 2 / 2
-    assert below(Fraction(cost) / 3) <= Fraction(cost) / 3 <= above(Fraction(cost) / 3)
+    third = Fraction(cost) / 3
+    assert Fraction(repr(below(third))) <= third or below(third) <= third
+    assert third <= above(third)
     assert below(Fraction(cost)) == cost == above(Fraction(cost))
+    assert below(Fraction(repr(cost))) == cost  # a total is shown as it was stated
 
 
 def test_ten_tenths_are_more_than_one():
     """In doubles 0.1 is a little more than a tenth, and a sum of doubles would be 0.9999999999999999."""
     assert sum([0.1] * 10) < 1 < sum([cost_in("rho", 0.1, None)] * 10)
+    assert sum([cost_in("rho", within_decimal(0.1), None)] * 10) < 1
+
+
+@given(
+    st.lists(
+        st.tuples(st.decimals(min_value="0.001", max_value=10, places=3), PARTS), min_size=1, max_size=40
+    )
+)
+def test_stated_decimals_fit_into_their_sum(drawn):
+    """Noise for the largest double within a decimal is charged at most that double, in each measure."""
+    costs = [(Fraction(str(c)), within_decimal(float(c)), part) for c, part in drawn]
+    for measure, in_epsilon in (("epsilon", True), ("rho", False), ("rho", True)):
+        kept: list[Entry] = []
+        whole = [c**2 / 2 if in_epsilon and measure == "rho" else c for c, _, _ in costs]
+        total = max(
+            sum((c for c, (_, _, part) in zip(whole, costs, strict=True) if part in (None, v)), Fraction(0))
+            for v in ("a", "b", "c")
+        )
+        account = Account(Terms("people", measure, total, "add-remove", "p", total, ""), kept)
+        for i, (stated, double, part) in enumerate(costs):
+            charged = cost_in(measure, None if in_epsilon else double, double if in_epsilon else None)
+            assert Fraction(double) <= stated and charged <= whole[i] <= charged * (1 + Fraction(1, 2**50))
+            assert charged <= left(account, part)
+            kept.append(Entry(i, "", charged, "", "", part))
+
+
+@pytest.mark.quick
+@given(st.fractions(min_value=0, max_value=1000))
+def test_what_is_left_can_be_spent(rest):
+    """A release at the double that is shown as left is charged no more than is left."""
+    assert Fraction(within_decimal(below(rest))) <= rest
 
 
 @pytest.mark.quick

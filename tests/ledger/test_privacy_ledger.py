@@ -47,7 +47,7 @@ def test_what_is_left_is_shown(file: Path) -> None:
         "left for other parts": "rho 0.75",
         "not confirmed": "1, 2: no folder is known; counted in full",
     }
-    assert repr(ledger) == "Ledger('people', 3 entries, rho 0.375 spent of 1)"
+    assert repr(ledger) == "Ledger('people', 3 entries, rho 0.375 spent of 1 when read)"
     assert "rho 0.375" in ledger._repr_html_() and "no folder was confirmed" in ledger._repr_html_()
     assert ledger.explain().startswith(
         "The ledger of the data set 'people' allows rho 1 in all; 0.375 is spent"
@@ -143,7 +143,8 @@ def test_every_total_that_is_a_double_is_read_back_and_explained(
         with subtests.test(f"{measure}, {total:g}"):
             ledger = Ledger.create(tmp_path / f"{measure} {total:g}", "people", **{measure: total})
             assert (
-                ledger.account.terms.total == Fraction(total)
+                ledger.account.terms.total == Fraction(str(total))
+                and ledger.total == ledger.left == float(total)
                 and dict(ledger.rows())["spent"] == f"{measure} 0"
             )
             assert f"allows {measure} " in ledger.explain()

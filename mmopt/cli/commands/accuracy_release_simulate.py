@@ -172,6 +172,7 @@ def release(
         data_set=data_set,
         part=part,
         anyway=anyway or simulate is not None,
+        say=note,
     )
     note_request(request)
     words: list[str] = []

@@ -119,7 +119,10 @@ def test_epsilon_alone_gets_laplace_noise(run: Any, refused: Any, files: Path, s
     (files / "pure.yaml").write_text(text.replace(", delta: 1.0e-6", ""), encoding="utf-8")
     done = run("release", "pure.yaml", "people.csv", "--out", "out")
     assert done.status == 0, done
-    assert "; Gaussian noise satisfies no pure epsilon (choose another with --program)\n" in done.err
+    assert (
+        "; Gaussian noise satisfies no pure epsilon (choose another with --program; program= in Python)\n"
+        in done.err
+    )
     assert done.err.startswith("chosen: p_identity with Laplace noise: rmse ")
     assert max(map(len, done.out.splitlines())) <= 80
     found = answers(files / "out")
