@@ -142,7 +142,11 @@ class Plan(Tabular):
             if uses[a.name] != "none" and {"", "refuse"} & {a.outside, a.missing}
         )
         refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
-        person = "; whether a row names no person" if self.neighbours.column else ""
+        person = (
+            "; whether a row names no person; one who is spelled in several ways, and counts as several"
+            if self.neighbours.column
+            else ""
+        )
         return (
             "whether the table can be read, its weights (if it has any) are counts, and it has at most "
             f"{MAX_ROWS} rows{refused}{person}"
