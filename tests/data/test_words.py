@@ -325,19 +325,19 @@ BINS = {
     "day": {"bins": ["open", "2020-01-01", "open"], **TO_CELLS},
     "listed": {"values": [99, 5], **TO_CELLS},
 }
+IN_BINS: dict[str, list[str | None]] = {
+    "age": ["99", "998.0", "50", " 49 "],
+    "income": ["-9", "-8", "99", "-9.5"],
+    "day": ["9999-12-31", "9999-12-31 00:00:00", "9999-12-30", "1900-01-01"],
+    "listed": ["99", "5", "-9", "6"],
+}
+NULL_IN_BINS = ["99", "998", "-9", "-8", "9999-12-31", "2020-02-30"]
 
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_word_that_is_a_number_or_a_day_is_missing_within_bins_and_a_listed_value_is_not(kind: str) -> None:
-    table = {
-        "age": ["99", "998.0", "50", " 49 "],
-        "income": ["-9", "-8", "99", "-9.5"],
-        "day": ["9999-12-31", "9999-12-31 00:00:00", "9999-12-30", "1900-01-01"],
-        "listed": ["99", "5", "-9", "6"],
-    }
-    null = ["99", "998", "-9", "-8", "9999-12-31", "2020-02-30"]
     right = {"age": [1, 1, 0, 2], "income": [1, 0, 0, 3], "day": [1, 1, 0, 2], "listed": [1, 1, 1, 1]}
-    assert counted_columns(TABLES[kind](table), Domain.of(BINS), null=null) == right
+    assert counted_columns(TABLES[kind](IN_BINS), Domain.of(BINS), null=NULL_IN_BINS) == right
 
 
 def test_typed_columns_have_words_within_bins() -> None:
