@@ -81,8 +81,10 @@ def _of_kinds(kinds: Sequence[str], column: Any, table: str, name: str, use: str
     return column
 
 
-def weight_fault(column: Any, table: str, name: str, null: Sequence[str] = ()) -> Any:
-    """An Ibis integer expression: 0 where the value is a count of rows, else its fault's code (``_FAULTS``).
+def weights_of(
+    column: Any, table: str, name: str, null: Sequence[str], spelling: str = "exact"
+) -> dict[str, Any]:
+    """Ibis integer expressions: ``fault``, 0 or its code (``_FAULTS``), and ``weight``, 0 where there is one.
 
     Raises
     ------
@@ -93,8 +95,9 @@ def weight_fault(column: Any, table: str, name: str, null: Sequence[str] = ()) -
     use = "; the weight of a line is a whole number"
     hint = "name another column with 'weight', or leave it out: each line is a row then"
     column = _of_kinds(("string", "integer", "floating", "decimal"), column, table, name, use, hint)
-    column = without_words(column, null) if column.type().is_string() else column
-    number = _number(column)
+    is_text = column.type().is_string()
+    column = in_our_way(without_words(column, null), ("numbers",), spelling) if is_text else column
+    number = doubles_spelled(column) if is_text else column.cast("float64")
     exact = column if column.type().is_decimal() else number
     tests = (
         column.isnull() | number.isnan(),
@@ -103,21 +106,10 @@ def weight_fault(column: Any, table: str, name: str, null: Sequence[str] = ()) -
         number > float(MAX_ROWS),
         exact != exact.floor(),
     )
-    return ibis.cases(
-        *((test, ibis.literal(code, "int64")) for code, test in enumerate(tests, 1)), else_=0
-    ).cast("int64")
-
-
-def weight_of(column: Any, fault: Any) -> Any:
-    """The weight of each line as an Ibis integer expression; 0 where it has a fault."""
+    codes = ((test, ibis.literal(code, "int64")) for code, test in enumerate(tests, 1))
+    fault = ibis.cases(*codes, else_=0).cast("int64")
     # Doubles hold all whole numbers up to MAX_ROWS.
-    return (fault == 0).ifelse(_number(column), 0.0).cast("int64")
-
-
-def _number(column: Any) -> Any:
-    """The doubles that a column of numbers or texts holds; NULL for a text that is none."""
-    column = typed(column)
-    return doubles_spelled(column) if column.type().is_string() else column.cast("float64")
+    return {"fault": fault, "weight": (fault == 0).ifelse(number, 0.0).cast("int64")}
 
 
 def refuse_weights(
@@ -127,7 +119,7 @@ def refuse_weights(
 
     Parameters
     ----------
-    faults, lines, rows : for each group of lines: the code of ``weight_fault``, the number of lines, and
+    faults, lines, rows : for each group of lines: the code of its fault, the number of lines, and
         the number of rows that they stand for.
     """
     wrong = [
@@ -459,7 +451,7 @@ def coded_rows(
 ) -> Any:
     """An Ibis table with the code of each attribute, named by ``code_name``; called as ``TableColumns.rows``.
 
-    With a weight also ``fault`` and ``weight``, of ``weight_fault`` and ``weight_of``; with a unit whose
+    With a weight also ``fault`` and ``weight``, of ``weights_of``; with a unit whose
     column names persons ``person``, for ``kept_rows``. Without these and without attributes only its number
     of rows has a meaning. With a part it has that part's rows alone, with a share of the unit's persons
     theirs.
@@ -469,21 +461,19 @@ def coded_rows(
         rows = rows.filter(is_in_share(columns[unit.column], share))
     coded = [(a, reading_of(a, columns[a.column], opened.name, spelling)) for a in attributes]
     coded = [loosened(*one) for one in coded] if "loose" in spelling else coded
-    lines = None if weight is None else in_our_way(columns[weight], ("numbers",), spelling)
-    fault = {} if weight is None else {"fault": weight_fault(lines, opened.name, weight, null)}
+    lines = {} if weight is None else weights_of(columns[weight], opened.name, weight, null, spelling)
     in_part = {} if part is None else {"in_part": is_in_part(columns[part[0]], opened.name, part)}
     person = (
         {} if unit is None else {"person": person_of(columns[unit.column], opened.name, unit.column, null)}
     )
-    if not (coded or fault or in_part or person):
+    if not (coded or lines or in_part or person):
         return rows
     to_code = {
         f"{name}{i}": expression
         for i, (_, one) in enumerate(coded)
         for name, expression in one.columns().items()
     }
-    weights = {} if weight is None else {"weight": weight_of(lines, fault["fault"])}
-    inner = rows.select(**to_code, **fault, **weights, **in_part, **person)
+    inner = rows.select(**to_code, **lines, **in_part, **person)
     if in_part:
         inner = inner.filter(inner.in_part)
     codes = {
@@ -492,7 +482,7 @@ def coded_rows(
         ).cast("int16" if a.size + STRAYS < 2**15 else "int64")
         for i, (a, one) in enumerate(coded)
     }
-    others = {name: inner[name] for name in (*fault, *weights, *in_part, *person)}
+    others = {name: inner[name] for name in (*lines, *in_part, *person)}
     return inner.select(**codes, **others)
 
 

@@ -174,7 +174,7 @@ def _names(file: TableFile, delimiter: str) -> tuple[str, ...]:
                 f"the first line is longer than {LONGEST_LINE:,} bytes; expected column names",
                 where=Location(file.path, 1, 1),
             )
-        if (mark := re.match(rb"(\xef\xbb\xbf)?(\"?sep=.?)\"?[\r\n]", start)) is not None:
+        if (mark := re.match(rb"(\xef\xbb\xbf)?\"?(sep=.?)\"?[\r\n]", start)) is not None:
             raise DataError(
                 f"the first line is '{mark[2].decode(errors='replace')}', no column names",
                 where=Location(file.path, 1, 1),

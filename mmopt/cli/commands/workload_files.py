@@ -244,7 +244,6 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
         for i in range(domain.size):
             say("\t".join((str(i), *domain.cell(i))))
         return
-    columns = "" if data is None else f"as declared, in {shown_source(data)}: names and types, no value read"
     ends = sorted({0, min(1, domain.size - 1), domain.size - 1})  # the first two cells and the last
     order = ", ".join(f"{f'cell {i}' if i < 10**15 else 'the last'} is ({few(domain.cell(i))})" for i in ends)
     privacy = request.privacy
@@ -298,7 +297,7 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
                         if runs
                         else []
                     ),
-                    *([("columns", columns)] if columns else []),
+                    *([] if data is None else [("names and types", f"as declared, in {shown_source(data)}")]),
                     *(
                         [("counting", counting_words(rows, request.neighbours))]
                         if data is not None or (request.neighbours or ADD_REMOVE).column
