@@ -143,7 +143,7 @@ class Plan(Tabular):
         )
         refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
         person = (
-            "; whether a row names no person; one who is spelled in several ways, and counts as several"
+            "; whether a row names no person; persons spelled in several ways, who count as several"
             if self.neighbours.column
             else ""
         )
