@@ -60,7 +60,7 @@ def is_delimiter(given: str) -> bool:
 
 
 def spelling_problem(spelling: object) -> str:
-    """What is wrong with a spelling: rules with ", " between; "" where nothing is."""
+    """The mistake in a spelling, rules with ", " between, in words; "" where there is none."""
     rules = spelling.split(", ") if isinstance(spelling, str) else [""]
     if not {*rules} <= {*SPELLING_RULES}:
         return f"spelling is not one of {', '.join(SPELLING_RULES)}, or several of them with ', ' between"
