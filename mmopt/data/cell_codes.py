@@ -8,11 +8,14 @@ size       outside: a value that the domain does not declare
 size + 1   missing: NULL, a blank text, a word for missing, or NaN where numbers are declared
 size + 2   unreadable: text that is no number (no boolean, no date) where those are declared
 size + 3   usual: another word that often stands for a missing value, of ``USUAL_WORDS``
-size + 4…  spelled otherwise: a declared text but for what ``SPELLINGS`` names
+size + 4   header: the name of the column, as in a header that stands among the rows
+size + 5…  spelled otherwise: a declared text but for what ``SPELLINGS`` names; then a number or a day of
+           each of ``CONVENTIONS``, unreadable unless the file declares that one
 =========  ============================================================================
 
-A declared value is that value: only what no cell holds is compared with the words for missing. All these
-tests compare with what the workload file declares; nothing that a row holds leaves the engine.
+A value that a cell lists is that value; all else is first compared with the words for missing, which are no
+number and no day of a bin. All these tests compare with what the workload file declares; nothing that a row
+holds leaves the engine.
 
 Numbers and days in texts are read alike on every engine, whatever its own casts take. The grammar is that of
 the embedded DuckDB: white space around, a sign, digits with a point and an exponent, or ``inf``, ``infinity``
@@ -27,7 +30,7 @@ import itertools
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
@@ -171,8 +174,8 @@ def _engine(column: Any) -> str:
 
 
 # Beyond the cells: the code is ``attribute.size`` plus one of these, or, from the last on, one for each of
-# ``SPELLINGS``.
-OUTSIDE, MISSING, UNREADABLE, USUAL, OTHERWISE = range(5)
+# ``SPELLINGS`` and of ``CONVENTIONS``.
+OUTSIDE, MISSING, UNREADABLE, USUAL, HEADER, OTHERWISE = range(6)
 
 USUAL_WORDS = ("NA", "N/A", "n/a", "null", "NULL", "None", "nan", "-", ".", "?")
 """Words that often stand for a missing value."""
@@ -195,7 +198,52 @@ SPELLINGS: Mapping[str, tuple[Callable[[str], str], Callable[[Any], Any]]] = {
 """How a text may differ from a declared one, in words, each with the step that makes both alike: for texts,
 and for columns. A step comes after those above it. Texts are alike where all steps make them equal."""
 
-STRAYS = OTHERWISE + len(SPELLINGS)
+
+def _iso(text: Any, month: int, day: int) -> Any:
+    """Days with the year last, by the places of month and day, as days of ISO 8601 without a time."""
+    parts = [text.re_extract("([0-9]+)[./]([0-9]+)[./]([0-9]+)", place) for place in (3, month, day)]
+    return parts[0] + "-" + parts[1].lpad(2, "0") + "-" + parts[2].lpad(2, "0")
+
+
+_TIME = "( +[0-9]{1,2}:[0-9]{2}[0-9:.,APMapm ]*)?$"
+
+CONVENTIONS: Mapping[str, tuple[str, str, str, Callable[[Any], Any]]] = {
+    "thousands commas": (
+        "numbers",
+        "a number with commas at thousands",
+        r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?$",
+        lambda text: text.replace(",", ""),
+    ),
+    "decimal comma": (
+        "numbers",
+        "a number with a decimal comma",
+        r"^[+-]?([1-9][0-9]{0,2}(\.[0-9]{3})+|[0-9]*)(,[0-9]*)?([eE][+-]?[0-9]+)?$",
+        lambda text: text.replace(".", "").replace(",", "."),
+    ),
+    "MM/DD/YYYY": (
+        "dates",
+        "a date such as 12/31/2020",
+        "^(0?[1-9]|1[0-2])/[0-9]{1,2}/[0-9]{4}" + _TIME,
+        lambda text: _iso(text, 1, 2),
+    ),
+    "DD/MM/YYYY": (
+        "dates",
+        "a date such as 31/12/2020",
+        "^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}" + _TIME,
+        lambda text: _iso(text, 2, 1),
+    ),
+    "DD.MM.YYYY": (
+        "dates",
+        "a date such as 31.12.2020",
+        r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}" + _TIME,
+        lambda text: _iso(text, 2, 1),
+    ),
+}
+"""Ways to write a number or a day, declared by ``spelling``: the kind of its values; what such a text is, in
+words; the pattern of these texts, counted by the first that they match; and how one becomes one that is read.
+"""
+
+STRAYS = OTHERWISE + len(SPELLINGS) + len(CONVENTIONS)
 """Codes of rows without a cell."""
 
 #: The types unknown to Ibis 12 whose texts are values: DuckDB's whole numbers of over 64 bits, and NULLs.
@@ -236,7 +284,7 @@ class Reading:
         None  # decimals and whole numbers, which a double may round over an edge; NULL: see ``number``
     )
     single: bool = False  # numbers of 32 bits
-    written: Any = None  # the column of texts, whole numbers or days itself, for what no cell holds
+    written: Any = None  # the column of texts or whole numbers itself, for what no cell holds
 
     def columns(self) -> dict[str, Any]:
         """The expressions that are not None, by the names of their fields."""
@@ -254,33 +302,49 @@ def code_of(attribute: Attribute, reading: Reading, null: Sequence[str] = ()) ->
     """
     import ibis
 
-    encoding, stray = attribute.encoding, _stray(attribute, reading, null)
+    encoding, words = attribute.encoding, _words(attribute, reading, null)
+    stray = _stray(attribute, reading, words)
     members = () if isinstance(encoding, Bins) else encoding.members
+    missing = ibis.literal(attribute.size + MISSING, "int64")
     return ibis.cases(
-        (reading.missing, ibis.literal(attribute.size + MISSING, "int64")),
+        (reading.missing, missing),
+        *((test, missing) for test in words if null and isinstance(encoding, Bins)),
         *(() if reading.unreadable is None else ((reading.unreadable, stray),)),
         *((_holds(reading, values), ibis.literal(cell, "int64")) for cell, values in enumerate(members)),
         else_=_bin(reading, encoding, stray) if isinstance(encoding, Bins) else stray,
     ).cast("int64")
 
 
-def _stray(attribute: Attribute, reading: Reading, null: Sequence[str]) -> Any:
+def _words(attribute: Attribute, reading: Reading, null: Sequence[str]) -> list[Any]:
+    """The tests whether a row holds a blank or a word for missing: as a text, a number, a day."""
+    tests = []
+    if reading.written is not None and (null or _texts(attribute) or reading.written.type().is_string()):
+        tests.append(_is_among(uncollated(bare(reading.written.cast("string"))), ["", *null]))
+    numbers = tuple(float(word) for word in null if re.search(_MANTISSA + _SHORT, word))
+    if numbers and "numbers" in _kinds(attribute):
+        tests.append(_holds(reading, numbers))
+    if null and "dates" in _kinds(attribute):
+        tests.append(_is_among(uncollated(reading.number.cast("string")), null))
+    return tests
+
+
+def _stray(attribute: Attribute, reading: Reading, words: Sequence[Any]) -> Any:
     """The code of a row that is not NULL and that no cell holds."""
     import ibis
 
-    branches: list[tuple[Any, int]] = []
-    numbers = tuple(float(word) for word in null if re.search(_MANTISSA + _SHORT, word))
-    if numbers and "numbers" in _kinds(attribute):
-        branches.append((_holds(reading, numbers), MISSING))
+    branches: list[tuple[Any, int]] = [(test, MISSING) for test in words]
     declared = _texts(attribute)
-    if reading.written is not None and (null or declared or reading.written.type().is_string()):
+    if reading.written is not None and (declared or reading.written.type().is_string()):
         text = reading.written.cast("string")
         word = bare(text)
-        branches.append((_is_among(uncollated(word), ["", *null]), MISSING))
+        branches.append((_is_listed(word, [attribute.column]), HEADER))
         for place, (of_text, of_column) in enumerate(SPELLINGS.values() if declared else ()):
             text, declared = of_column(text), list(map(of_text, declared))
             branches.append((_is_listed(text, declared), OTHERWISE + place))
         branches.append((_is_listed(word, USUAL_WORDS), USUAL))
+        for place, (kind, _, pattern, _) in enumerate(CONVENTIONS.values(), OTHERWISE + len(SPELLINGS)):
+            if {kind} == _kinds(attribute):
+                branches.append((reading.unreadable & word.re_search(pattern), place))
     if reading.unreadable is not None:
         branches.append((reading.unreadable, UNREADABLE))
     codes = [(test, ibis.literal(attribute.size + code, "int64")) for test, code in branches]
@@ -329,11 +393,23 @@ def _is_listed(text: Any, words: Sequence[str]) -> Any:
     )
 
 
-def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
+def in_our_way(column: Any, kinds: Collection[str], spelling: str) -> Any:
+    """A column; of texts with the numbers or days of the ``spelling`` as they are written here.
+
+    kinds : which of ``numbers`` and ``dates`` are read.
+    """
+    for name, (kind, _, pattern, read) in CONVENTIONS.items():
+        if name in spelling and kind in kinds and column.type().is_string():
+            column = bare(column).re_search(pattern).ifelse(read(bare(column)), column)
+    return column
+
+
+def reading_of(attribute: Attribute, column: Any, file: str, spelling: str = "exact") -> Reading:
     """One column as each kind of value that the attribute declares.
 
     Parameters
     ----------
+    spelling : which of ``CONVENTIONS`` numbers and days in texts are of.
     column : Ibis column expression; text, integer, floating, decimal, boolean, date, timestamp or UUID. A
         time counts as its day, a text with a time zone as the day that is written. A timestamp with a time
         zone has no day before a zone is declared, and without one is refused.
@@ -351,20 +427,21 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
     blank = column.isnull()
     exact: Any = None
     if kind.is_string() and declared != {"instants"}:
-        number: Any = doubles_spelled(column)
+        ours = in_our_way(column, declared, spelling)
+        number: Any = doubles_spelled(ours)
         boolean: Any = uncollated(bare(column).lower())
         missing, unreadable = blank, None
         if declared == {"numbers"}:
             missing = blank | number.isnan()
             unreadable = number.isnull()
         elif declared == {"dates"}:
-            date = bare(column)
+            date = bare(ours)
             number = day_in(date)
             unreadable = number.isnull() | ~date.re_search(_DATE)
         elif declared == {"booleans"}:
             unreadable = ~_is_among(boolean, ["true", "false"])
         if "numbers" in declared:
-            exact = large_in(column, number, _largest(attribute))
+            exact = large_in(ours, number, _largest(attribute))
         return Reading(uncollated(column), number, boolean, missing, unreadable, exact, written=column)
     if kind.is_boolean() and declared == {"booleans"}:
         return Reading(None, None, ibis.ifelse(column, "true", "false"), blank, None)
@@ -384,7 +461,7 @@ def reading_of(attribute: Attribute, column: Any, file: str) -> Reading:
         missing = blank | column.isnan() if kind.is_floating() or kind.scale is None else blank
         return Reading(uncollated(written.cast("string")), None, None, missing, None, written=written)
     if declared == {"dates"} and (kind.is_date() or (kind.is_timestamp() and not kind.timezone)):
-        return Reading(None, day_of_time(column), None, blank, None, written=day_of_time(column))
+        return Reading(None, day_of_time(column), None, blank, None)
     if (kind.is_date() or kind.is_uuid()) and declared == {"text"}:
         return Reading(uncollated(column.cast("string")), None, None, blank, None, written=column)
     if declared == {"instants"} and is_instant(kind):

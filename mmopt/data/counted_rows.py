@@ -30,6 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmopt.data.cell_codes import (
+    CONVENTIONS,
+    HEADER,
     MISSING,
     OTHERWISE,
     OUTSIDE,
@@ -37,9 +39,11 @@ from mmopt.data.cell_codes import (
     STRAYS,
     UNREADABLE,
     USUAL,
+    USUAL_WORDS,
     code_of,
     declared_kinds,
     doubles_spelled,
+    in_our_way,
     loosened,
     reading_of,
     shown_type,
@@ -47,11 +51,11 @@ from mmopt.data.cell_codes import (
     without_words,
 )
 from mmopt.data.connections import called, hash_of
-from mmopt.data.draft_workload import USUAL_NULL
+from mmopt.data.draft_workload import null_key
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
-from mmopt.request.domain_and_data_keys import SPELLING_RULES, is_delimiter
+from mmopt.request.domain_and_data_keys import is_delimiter, spelling_problem
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Attribute, Bins, Domain, Workload, attribute_uses
 
@@ -77,8 +81,10 @@ def _of_kinds(kinds: Sequence[str], column: Any, table: str, name: str, use: str
     return column
 
 
-def weight_fault(column: Any, table: str, name: str, null: Sequence[str] = ()) -> Any:
-    """An Ibis integer expression: 0 where the value is a count of rows, else its fault's code (``_FAULTS``).
+def weights_of(
+    column: Any, table: str, name: str, null: Sequence[str], spelling: str = "exact"
+) -> dict[str, Any]:
+    """Ibis integer expressions: ``fault``, 0 or its code (``_FAULTS``), and ``weight``, 0 where there is one.
 
     Raises
     ------
@@ -89,8 +95,9 @@ def weight_fault(column: Any, table: str, name: str, null: Sequence[str] = ()) -
     use = "; the weight of a line is a whole number"
     hint = "name another column with 'weight', or leave it out: each line is a row then"
     column = _of_kinds(("string", "integer", "floating", "decimal"), column, table, name, use, hint)
-    column = without_words(column, null) if column.type().is_string() else column
-    number = _number(column)
+    is_text = column.type().is_string()
+    column = in_our_way(without_words(column, null), ("numbers",), spelling) if is_text else column
+    number = doubles_spelled(column) if is_text else column.cast("float64")
     exact = column if column.type().is_decimal() else number
     tests = (
         column.isnull() | number.isnan(),
@@ -99,21 +106,10 @@ def weight_fault(column: Any, table: str, name: str, null: Sequence[str] = ()) -
         number > float(MAX_ROWS),
         exact != exact.floor(),
     )
-    return ibis.cases(
-        *((test, ibis.literal(code, "int64")) for code, test in enumerate(tests, 1)), else_=0
-    ).cast("int64")
-
-
-def weight_of(column: Any, fault: Any) -> Any:
-    """The weight of each line as an Ibis integer expression; 0 where it has a fault."""
+    codes = ((test, ibis.literal(code, "int64")) for code, test in enumerate(tests, 1))
+    fault = ibis.cases(*codes, else_=0).cast("int64")
     # Doubles hold all whole numbers up to MAX_ROWS.
-    return (fault == 0).ifelse(_number(column), 0.0).cast("int64")
-
-
-def _number(column: Any) -> Any:
-    """The doubles that a column of numbers or texts holds; NULL for a text that is none."""
-    column = typed(column)
-    return doubles_spelled(column) if column.type().is_string() else column.cast("float64")
+    return {"fault": fault, "weight": (fault == 0).ifelse(number, 0.0).cast("int64")}
 
 
 def refuse_weights(
@@ -123,7 +119,7 @@ def refuse_weights(
 
     Parameters
     ----------
-    faults, lines, rows : for each group of lines: the code of ``weight_fault``, the number of lines, and
+    faults, lines, rows : for each group of lines: the code of its fault, the number of lines, and
         the number of rows that they stand for.
     """
     wrong = [
@@ -135,7 +131,9 @@ def refuse_weights(
         raise DataError(
             f"{table}: column '{name}' is the weight of each line, a whole number from 0 to {MAX_ROWS}; "
             f"found (confidential, for you alone) {', '.join(wrong)}",
-            hint="correct the table, or leave such lines out of it",
+            hint="correct the table, or leave such lines out of it"
+            + "; weights of a survey count no rows, and weighted totals are not released: leave the weight "
+            "out, and each line is a row" * wrong[-1].endswith(_FAULTS[-1]),
         )
     if int(rows.sum()) > MAX_ROWS:
         raise DataError(
@@ -214,8 +212,8 @@ def wanted_columns(
             "null is no list of texts, the words that stand for a missing value",
             hint="write null=['NA', '-9']; NULL, None, NaN and blank texts are missing without it",
         )
-    if spelling not in SPELLING_RULES:
-        raise DataError(f"spelling is not one of {', '.join(SPELLING_RULES)}")
+    if problem := spelling_problem(spelling):
+        raise DataError(problem)
     wanted: dict[str, str] = {}
     for attribute in attributes_to_read(domain, workload):
         # Attributes may share a column; the first names it.
@@ -263,6 +261,8 @@ def refuse_rows(
     total: int,
     unit: Neighbours | None,
     nobody: int,
+    null: Sequence[str] = (),
+    spelling: str = "exact",
 ) -> None:
     """Raise for rows that the rules refuse, or that name no person: how many, never values.
 
@@ -270,7 +270,7 @@ def refuse_rows(
     ----------
     path : the table, for messages.
     misfits : for each attribute the numbers of rows with its codes that are no cell. total : all rows.
-    nobody : the number of rows that name no person of the ``unit``.
+    nobody : the number of rows that name no person of the ``unit``. null, spelling : what data has already.
     """
     if unit is not None and nobody:
         raise DataError(
@@ -308,7 +308,8 @@ def refuse_rows(
         raise DataError(
             f"{path}: rows without a cell, of {total} (confidential, for you alone):" + "".join(refused),
             hint=f"{wrong}say where they go in the workload file: {example} leaves them out, "
-            f"the label of a cell in place of 'drop' counts them there{ends}{_mending(strays.tolist())}",
+            f"the label of a cell in place of 'drop' counts them there{ends}"
+            f"{_mending(strays.tolist(), null, spelling)}",
         )
 
 
@@ -322,7 +323,9 @@ def _kinds_of_strays(attribute: Attribute, count: Sequence[int]) -> str:
             (
                 no_kind,
                 "a usual word for missing, such as NA or -",
+                "the name of the column, as in a header among the rows",
                 *(f"declared but for {how}" for how in SPELLINGS),
+                *(words for _, words, *_ in CONVENTIONS.values()),
             ),
             strict=True,
         )
@@ -330,12 +333,39 @@ def _kinds_of_strays(attribute: Attribute, count: Sequence[int]) -> str:
     )
 
 
-def _mending(count: Sequence[int]) -> str:
-    """Lines of the hint, by the numbers of rows with each code: the key ``data`` by which more is read."""
-    null = USUAL_NULL if count[USUAL] else "null: [NA]" if count[UNREADABLE] else ""
-    keys = ", ".join(filter(None, (null, "spelling: loose" if any(count[OTHERWISE:]) else "")))
-    start = "\n  is there a word for missing? list it under null; " if null else "\n  "
-    return f"{start}in the workload file, with what data has already:\n    data: {{{keys}}}" if keys else ""
+_HEADER = (
+    "a header among the rows of a text file is left out so:\n"
+    "    awk 'NR == 1 {h = $0} NR == 1 || $0 != h' old.csv > new.csv"
+)
+_UNSURE = {
+    "thousands commas": "is 1,234 in it between 1 and 2? then write 'decimal comma' for 'thousands commas'",
+    "MM/DD/YYYY": "is 01/02/2020 in it in February? then write DD/MM/YYYY for MM/DD/YYYY",
+}
+"""Words of ``CONVENTIONS`` whose texts may be of another one, and the question that decides it."""
+
+
+def _mending(count: Sequence[int], null: Sequence[str], spelling: str) -> str:
+    """Lines of the hint, by the numbers of rows with each code: keys of ``data`` by which more is read."""
+    usual = USUAL_WORDS if count[USUAL] else ("NA",) if count[UNREADABLE] else ()
+    words = list(dict.fromkeys([*null, *usual]))
+    declared = [rule for rule in spelling.split(", ") if rule != "exact"]
+    rules = list(declared)
+    seen = zip(("loose",) * len(SPELLINGS) + tuple(CONVENTIONS), count[OTHERWISE:], strict=True)
+    for rule in sorted(dict.fromkeys(rule for rule, number in seen if number), key=_UNSURE.__contains__):
+        if rule not in rules and not spelling_problem(", ".join([*rules, rule])):
+            rules.append(rule)
+    lines = [
+        _HEADER if count[HEADER] else "",
+        "a number is read as 1234.5, a day as 2020-12-31" if count[UNREADABLE] else "",
+        "is there a word for missing? list it under null" if usual else "",
+        *(_UNSURE.get(rule, "") for rule in rules[len(declared) :]),
+    ]
+    if len(words) > len(null) or rules != declared:
+        keys = [null_key(words)] if words else []
+        listed = f"[{', '.join(rules)}]" if len(rules) > 1 else "".join(rules)
+        keys += [f"spelling: {listed}"] if rules else []
+        lines.append(f"in the workload file, with what else data has:\n    data: {{{', '.join(keys)}}}")
+    return "".join(f"\n  {line}" for line in lines if line)
 
 
 KEPT = "kept"
@@ -421,7 +451,7 @@ def coded_rows(
 ) -> Any:
     """An Ibis table with the code of each attribute, named by ``code_name``; called as ``TableColumns.rows``.
 
-    With a weight also ``fault`` and ``weight``, of ``weight_fault`` and ``weight_of``; with a unit whose
+    With a weight also ``fault`` and ``weight``, of ``weights_of``; with a unit whose
     column names persons ``person``, for ``kept_rows``. Without these and without attributes only its number
     of rows has a meaning. With a part it has that part's rows alone, with a share of the unit's persons
     theirs.
@@ -429,22 +459,21 @@ def coded_rows(
     rows, columns = opened.rows()
     if share is not None and unit is not None:  # before anything is computed: DuckDB does not move it here
         rows = rows.filter(is_in_share(columns[unit.column], share))
-    coded = [(a, reading_of(a, columns[a.column], opened.name)) for a in attributes]
-    coded = [loosened(*one) for one in coded] if spelling == "loose" else coded
-    fault = {} if weight is None else {"fault": weight_fault(columns[weight], opened.name, weight, null)}
+    coded = [(a, reading_of(a, columns[a.column], opened.name, spelling)) for a in attributes]
+    coded = [loosened(*one) for one in coded] if "loose" in spelling else coded
+    lines = {} if weight is None else weights_of(columns[weight], opened.name, weight, null, spelling)
     in_part = {} if part is None else {"in_part": is_in_part(columns[part[0]], opened.name, part)}
     person = (
         {} if unit is None else {"person": person_of(columns[unit.column], opened.name, unit.column, null)}
     )
-    if not (coded or fault or in_part or person):
+    if not (coded or lines or in_part or person):
         return rows
     to_code = {
         f"{name}{i}": expression
         for i, (_, one) in enumerate(coded)
         for name, expression in one.columns().items()
     }
-    weights = {} if weight is None else {"weight": weight_of(columns[weight], fault["fault"])}
-    inner = rows.select(**to_code, **fault, **weights, **in_part, **person)
+    inner = rows.select(**to_code, **lines, **in_part, **person)
     if in_part:
         inner = inner.filter(inner.in_part)
     codes = {
@@ -453,7 +482,7 @@ def coded_rows(
         ).cast("int16" if a.size + STRAYS < 2**15 else "int64")
         for i, (a, one) in enumerate(coded)
     }
-    others = {name: inner[name] for name in (*fault, *weights, *in_part, *person)}
+    others = {name: inner[name] for name in (*lines, *in_part, *person)}
     return inner.select(**codes, **others)
 
 

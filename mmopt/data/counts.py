@@ -114,11 +114,13 @@ def data_vector(
     unit : one whose ``column`` names the person of each row: at most ``at_most`` rows of a person are
         counted, of those that no rule drops. That person's rows alone, and the workload's hash, decide which
         (``counted_rows.py``). A row with NULL, a blank or a word for missing there is refused.
-    null : words that stand for a missing value, in every column; blanks around them do not count. A declared
-        value, or one in a bin, is none, nor is a declared part. A word that is a number, or a date, also
-        stands for it in columns of numbers, or dates.
+    null : words that stand for a missing value, in every column; blanks around them do not count. A value
+        that a cell lists is none, nor is a declared part. A word that is a number, or a date, also stands for
+        it in columns of numbers, or dates, within bins too.
     spelling : "loose": texts count as the declared text that differs from them by blanks around, upper and
         lower case, zeros in front of a whole number, or a point and zeros behind it, where that is one cell.
+        "decimal comma", "thousands commas", "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY": how numbers and days in
+        texts are written. Several have ", " between. Persons are told apart as they are written.
     progress : takes words before each part of many rows is counted, confidential: which, and a forecast.
 
     A row counts in one cell, which depends on that row alone. A row that has no cell follows the rules of the
@@ -181,7 +183,7 @@ def data_vector(
     total = int(rows_by_fault.sum())
     if weight is not None:
         refuse_weights(opened.name, weight, np.arange(FAULTS), lines, rows_by_fault)
-    refuse_rows(opened.name, attributes, misfits.tolist(), total, unit, nobody)
+    refuse_rows(opened.name, attributes, misfits.tolist(), total, unit, nobody, null, spelling)
     return DataVector(frozen(counts), total, _dropped(domain, attributes, misfits.tolist()), beyond)
 
 
@@ -415,7 +417,7 @@ def marginal_counts(
                 faults, rows_by_fault = integers(lines, "fault"), integers(lines, "rows")
                 refuse_weights(opened.name, weight, faults, integers(lines, "lines"), rows_by_fault)
         misfits, rows, nobody = _misfits(coded, attributes, weight)
-        refuse_rows(opened.name, attributes, misfits, rows, unit, nobody)
+        refuse_rows(opened.name, attributes, misfits, rows, unit, nobody, null, spelling)
         inside = _in_cells(coded, attributes)
         beyond = 0
         if unit is not None:

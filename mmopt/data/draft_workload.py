@@ -29,7 +29,11 @@ MOST_VALUES = 20  # values that are listed one by one
 CELLS = 20  # about this number of cells for a range of numbers
 BY_MONTH = 3  # years up to which dates are counted by month
 UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # in no text of a workload file
-INTEGER = re.compile(r"0|-?[1-9][0-9]{0,14}")
+NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?")
+UNNAMED = (
+    f"its name is blank, <<, stands twice, or has over {LONGEST_NAME} letters or some that are not printed; "
+    "rename it in the table"
+)
 UNTYPED = ("csv", "sqlite")  # kinds of files whose columns may hold any value in any row
 
 
@@ -41,7 +45,7 @@ def schema_columns(
     A kind is ``values``, ``numbers``, ``dates``, ``instants``, ``truth`` or ``unknown``, by the type alone.
     ``data`` is a path, or the URL of a database. Only names and types are read: the first line of a text
     file, the schema of any other. Columns without a unique name, or with one that no workload file can
-    contain, are left out.
+    contain, have no kind.
 
     Raises
     ------
@@ -83,6 +87,7 @@ def schema_columns(
     }
     if not usable:
         raise DataError(f"{shown_source(data)}: no column has a name of its own")
+    uncounted |= dict.fromkeys(times.keys() - usable, UNNAMED)
     return usable, values, uncounted
 
 
@@ -133,15 +138,19 @@ def _form(given: Any, words: Sequence[str] = USUAL_WORDS) -> dict[str, Any]:
     values = [row.as_py() for row in table.distinct().limit(MOST_VALUES + 2).to_pyarrow().column(0)]
     present = [value for value in values if value is not None]
     missing = {"missing": {"cell": "missing"}} if column.isnull().any().execute() else {}
-    if kind == "values" and present and all(INTEGER.fullmatch(value) for value in present):
-        present = [int(value) for value in present]
+    if (
+        kind == "values"
+        and all(NUMBER.fullmatch(value) for value in present)
+        and len(numbers := {float(v) if "." in v else int(v) for v in present}) == len(present)
+    ):  # else some are 1 and 1.0, texts with a difference
+        present = list(numbers)
     elif kind == "values" and words and len(present) <= MOST_VALUES:
         return _form(given, ())
     if not present:
         return {}
     is_listed = kind in ("values", "truth") or all(isinstance(value, int) for value in present)
     if is_listed and len(present) <= MOST_VALUES:
-        return {"values": sorted(present), **missing}
+        return {"values": sorted(present, key=_place), **missing}
     for kinds, cast, form in (
         (("values", "numbers"), "float64", _range_of_numbers),
         (("values", "dates"), "date", _range_of_dates),
@@ -153,6 +162,13 @@ def _form(given: Any, words: Sequence[str] = USUAL_WORDS) -> dict[str, Any]:
             low, high = converted.min().execute(), converted.max().execute()
             return {**form(low, high), **missing} if form(low, high) else {}
     return {}
+
+
+def _place(value: Any) -> Any:
+    """The place of a value among those of a list: numbers in texts are compared as numbers."""
+    if not isinstance(value, str):
+        return value
+    return [int(part) if i % 2 else part for i, part in enumerate(re.split("([0-9]+)", value))]
 
 
 def _range_of_numbers(low: float, high: float) -> dict[str, Any]:
@@ -264,7 +280,7 @@ class Draft:
             "domain:",
         ]
         table = [] if self.table is None else [f"table: {_quoted(self.table)}"]
-        data = [*table, USUAL_NULL] if self.has_texts else table
+        data = [*table, null_key(USUAL_WORDS)] if self.has_texts else table
         for name, form, comment in self.attributes:
             note = f"  # {comment}" if comment and _is_open(form) else ""
             lines.append(f"  {spelled(name)}: {form}{note}")
@@ -327,5 +343,6 @@ def _quoted(text: str) -> str:
     return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False))
 
 
-USUAL_NULL = f"null: [{', '.join(map(spelled, USUAL_WORDS))}]"
-"""The key of ``data`` with the usual words for missing."""
+def null_key(words: Sequence[str]) -> str:
+    """The key of ``data`` with words for missing."""
+    return f"null: [{', '.join(map(spelled, words))}]"

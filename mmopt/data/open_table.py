@@ -149,6 +149,8 @@ def _file(
     note = ""
     if file.kind == "csv" and delimiter is None and len(names) == 1 and any(w in names[0] for w in wanted):
         note = "the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'"
+    elif file.kind == "csv" and len(wanted) > 1 and sum(map(bool, map(str.strip, names))) == 1:
+        note = "names come first; a line above them is left out by: tail -n +2 old.csv > new.csv"
     return TableColumns(
         file.path,
         _places(file.path, names, wanted, note, is_text=file.kind == "csv"),

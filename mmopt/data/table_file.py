@@ -174,6 +174,12 @@ def _names(file: TableFile, delimiter: str) -> tuple[str, ...]:
                 f"the first line is longer than {LONGEST_LINE:,} bytes; expected column names",
                 where=Location(file.path, 1, 1),
             )
+        if (mark := re.match(rb"(\xef\xbb\xbf)?\"?(sep=.?)\"?[\r\n]", start)) is not None:
+            raise DataError(
+                f"the first line is '{mark[2].decode(errors='replace')}', no column names",
+                where=Location(file.path, 1, 1),
+                hint="leave it out, for instance: tail -n +2 old.csv > new.csv",
+            )
         with io.TextIOWrapper(io.BytesIO(start), "utf-8-sig", "surrogateescape", newline="") as lines:
             names = next(csv.reader(lines, delimiter=delimiter, strict=True), [])
     except gzip.BadGzipFile as error:
@@ -243,7 +249,7 @@ def _not_utf8(path: str, line: int) -> DataError:
     """The error for text in another encoding, in the header or in a row; its hint is by the first bytes."""
     with open(path, "rb") as content:
         mark = content.read(2)
-    kind = "UTF-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "LATIN1"
+    kind = "UTF-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "CP1252"
     is_packed = mark == b"\x1f\x8b" and not path.lower().endswith(".gz")
     return DataError(
         "the text is not UTF-8",

@@ -244,7 +244,9 @@ def not_covered(workload: Workload, neighbours: Neighbours) -> str:
         if "refuse" in (rules["outside"], rules["missing"])
     )
     refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
-    unit = f"; whether a row has no '{neighbours.column}'" if neighbours.column else ""
+    name = neighbours.column
+    unit = f"; whether a row has no '{name}'; a '{name}' spelled in several ways, which counts as several"
+    unit *= bool(name)
     return (
         "whether the table can be read, its weights (if it has any) are counts, and it has at most "
         f"{MAX_ROWS} rows{refused}{unit}"

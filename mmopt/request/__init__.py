@@ -13,15 +13,25 @@ Top level (``domain`` and ``workload`` are needed)::
 
 ``data`` also takes ``table: people`` (for a database with several), ``delimiter: "~"`` (for a text file; or
 ``tab``; by default detected from its header) and ``weight: n``, the column with the number of rows of a line
-in an aggregated table; the guarantee then protects one of these rows.
+in an aggregated table; the guarantee then protects one of these rows. The weights of a survey's design, such
+as 1.5, are no numbers of rows: totals by them are not released, and without ``weight`` each line is a row.
 
 ``null: [NA, "N/A", ".", -9]`` lists the words that stand for a missing value, in every column: texts, numbers
 or days. Blanks around them do not count; upper and lower case does. Texts that are empty or blank are missing
-without it, as are NULL and, among numbers, NaN. A declared value stays a value: with ``values: [DE, NA]``,
-``NA`` is Namibia, and a number within a bin is in that bin. ``spelling: loose`` reads a text as the declared
-one from which it differs by blanks around it, by upper and lower case, by zeros in front of a whole number
-(``1`` for ``"01"``), or by a point and zeros after it (``1.0``); where that makes values of two cells alike,
-the attribute is read as it is written. The default is ``exact``.
+without it, as are NULL and, among numbers, NaN. A value that a cell lists stays a value: with ``values: [DE,
+NA]``, ``NA`` is Namibia. A number or a day within a bin is missing where ``null`` lists it, in every column;
+``mmopt check`` says so. Among instants (``zone``) only NULL is missing.
+
+``spelling: loose`` reads a text as the declared one from which it differs by blanks around it, by upper and
+lower case, by zeros in front of a whole number (``1`` for ``"01"``), or by a point and zeros after it
+(``1.0``); where that makes values of two cells alike, the attribute is read as it is written. The default is
+``exact``. Persons are always told apart as they are written: were two of them taken for one, the rows that
+are counted of either would depend on the other's.
+
+A number in a text has a decimal point and no mark at thousands (``1500.5``, so ``12.000`` is twelve), a day
+is ``2020-12-31``. Other ways are named under ``spelling``, one or a list (``[loose, decimal comma]``):
+``decimal comma`` reads ``12.000,5``, ``12,5`` and ``12.000`` (12 thousand); ``thousands commas`` reads
+``12,000.5``; ``DD.MM.YYYY``, ``DD/MM/YYYY`` or ``MM/DD/YYYY`` read days, with a time or without.
 
 A release of answers reveals that no
 row of its table was refused. The column of an attribute that every query sums over is not read, unless it
@@ -61,7 +71,9 @@ each with any of::
     zone: Europe/Berlin                      # of dates: whose days, where the column holds instants
 
 A cell is named by its label or its table value. ``18-64`` is a run of integers, both ends included; it must
-start and end where cells do. A value that starts with a zero (``01``) needs quotes; ``NO`` is a text.
+start and end where cells do. In ``values`` and ``categories`` it is one text, as ``I00-I99`` is: of codes
+count the first letters, a column made in a view or a copy of the table. A value that starts with a zero
+(``01``) needs quotes; ``NO`` is a text.
 
 ``open`` (or ``-.inf``, ``.inf``) as the first or last edge leaves a bin open; infinities fall into it. Its
 label is ``< 18`` or ``>= 65``. A bin of one day, month, quarter or year is labelled ``2020-01-31``,

@@ -25,7 +25,16 @@ _KEYS = (*FORMS, "width", "zone", "column", "groups", "outside", "missing")
 _RULES = ("refuse", "drop")
 _RULE_KEYS = ("outside", "missing")
 _TABLE_KEYS = ("table", "weight", "delimiter", "null", "spelling")
-SPELLING_RULES = ("exact", "loose")
+SPELLING_RULES = (
+    "exact",
+    "loose",
+    "decimal comma",
+    "thousands commas",
+    "DD.MM.YYYY",
+    "DD/MM/YYYY",
+    "MM/DD/YYYY",
+)
+_RIVALS = (("exact", "loose"), ("decimal comma", "thousands commas"), ("DD/MM/YYYY", "MM/DD/YYYY"))
 
 _DELIMITER_HINT = "for example '~', or the word tab; a quote cannot be one"
 
@@ -50,12 +59,22 @@ def is_delimiter(given: str) -> bool:
     return len(given) == 1 and given not in '"\r\n\0' and not "\ud800" <= given <= "\udfff"
 
 
+def spelling_problem(spelling: object) -> str:
+    """The mistake in a spelling, rules with ", " between, in words; "" where there is none."""
+    rules = spelling.split(", ") if isinstance(spelling, str) else [""]
+    if not {*rules} <= {*SPELLING_RULES}:
+        return f"spelling is not one of {', '.join(SPELLING_RULES)}, or several of them with ', ' between"
+    both = next((pair for pair in _RIVALS if {*pair} <= {*rules}), None)
+    return f"spelling is both '{both[0]}' and '{both[1]}', of which one holds" if both else ""
+
+
 @dataclass(frozen=True)
 class TableOptions:
     """How a table is read, where its file leaves it open: arguments of ``data_vector`` by their names.
 
     ``table`` of a database; ``weight``, the column with the number of rows of a line; ``delimiter`` of a text
-    file. None where the workload file has none. ``null``, the words for a missing value, and ``spelling``.
+    file. None where the workload file has none. ``null``, the words for a missing value, and ``spelling``,
+    rules with ", " between.
     """
 
     table: str | None = None
@@ -90,8 +109,16 @@ def read_rules(node: YamlNode) -> tuple[Rules, TableOptions]:
             ),
             (),
         ),
-        spelling=data.read("spelling", lambda node: read_choice(node, "spelling", SPELLING_RULES), "exact"),
+        spelling=data.read("spelling", _spelling, "exact"),
     )
+
+
+def _spelling(node: YamlNode) -> str:
+    """A rule of spelling, or a list of them, as rules with ", " between."""
+    nodes = items(node, "spelling") if isinstance(node, ListNode) else (node,)
+    spelling = ", ".join(read_choice(one, "spelling", SPELLING_RULES) for one in nodes)
+    require(not (problem := spelling_problem(spelling)), node, problem)
+    return spelling
 
 
 def _delimiter(node: YamlNode) -> str:

@@ -278,7 +278,8 @@ class Neighbours:
             raise kind(
                 f"unit has the column '{self.column}' of persons, and data the weight '{weight}': the rows "
                 "of a line are not told apart",
-                hint="use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more",
+                hint="use the table before it was aggregated, or 'unit: {rows: k}' where nobody has more; "
+                "of a survey's rows, one a line, leave the weight out",
             )
 
     def fields(self) -> dict[str, Any]:

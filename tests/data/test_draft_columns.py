@@ -103,6 +103,14 @@ def test_public_forms_of_what_is_rare() -> None:
     assert public_forms(Path("t.csv"), {"code": "unknown"}) == {"code": {"values": ["01", "7"]}}
     Path("t.csv").write_text("code\n10\n7\n", encoding="utf-8")
     assert public_forms(Path("t.csv"), {"code": "unknown"}) == {"code": {"values": [7, 10]}}
+    for texts, listed in (
+        (["10.5", "2.50", "-0.5", "6", "NA"], [-0.5, 2.5, 6, 10.5]),
+        (["1.0", "1", "10", "9"], ["1", "1.0", "9", "10"]),  # texts that a number would not tell apart
+        (["10-19", "5-9", "0-4", "85+"], ["0-4", "5-9", "10-19", "85+"]),
+    ):
+        Path("t.csv").write_text("\n".join(["code", *texts]) + "\n", encoding="utf-8")
+        (form,) = public_forms(Path("t.csv"), {"code": "unknown"}).values()
+        assert form["values"] == listed
     Path("t.csv").write_text(
         "n,day,word\n10,2020-01-01,a\nNA,-,NA\n 7,2021-01-01,\n.,., \n", encoding="utf-8"
     )

@@ -19,6 +19,7 @@ from command_line import called
 
 import mmopt
 from mmopt.data import counted_rows, data_vector, marginal_counts, schema_columns
+from mmopt.data.cell_codes import CONVENTIONS
 from mmopt.errors import DataError
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Domain, Workload
@@ -233,25 +234,46 @@ def test_words_and_spellings_are_read_alike(server: engines.Server, spark: Any) 
     forms = {how: {"column": "c", "values": pair[0]} for how, pair in test_words.OTHERWISE.items()}
     spelled = Domain.of({how: {**form, **test_words.TO_CELLS} for how, form in forms.items()})
     connection = server.connect()
-    for name, columns in (("words", rows), ("spelled", {"c": alike})):
+    ways = [text for texts, wrong in test_words.WAYS.values() for text in (*texts, *wrong)]
+    for name, columns in (
+        ("words", rows),
+        ("spelled", {"c": alike}),
+        ("in_bins", test_words.IN_BINS),
+        ("ways", {"a": ways}),
+    ):
         lines = list(zip(*columns.values(), strict=True))
         with connection.con.cursor() as cursor, connection.con.transaction():
             cursor.execute(f"CREATE TEMPORARY TABLE {name} ({', '.join(f'{one} text' for one in columns)})")
             cursor.executemany(f"INSERT INTO {name} VALUES ({', '.join(['%s'] * len(columns))})", lines)
         kinds = ", ".join(f"{one} string" for one in columns)
         spark._session.createDataFrame(lines, kinds).createOrReplaceTempView(name)
-    said = set()
+    said: dict[str, set[str]] = {}
+    edges_of = {"numbers": ["open", 0, "open"], "dates": ["open", "2020-01-01", "open"]}
     for one in (connection, spark):
         assert test_words.counted_columns(one.table("words"), over, null=test_words.NULL) == right, one.name
         for spelling in ("exact", "loose"):
             found = test_words.counted_columns(one.table("spelled"), spelled, spelling=spelling)
             assert found == test_words.counted_columns({"c": alike}, spelled, spelling=spelling), one.name
+        in_bins = Domain.of(test_words.BINS)
+        assert test_words.counted_columns(
+            one.table("in_bins"), in_bins, null=test_words.NULL_IN_BINS
+        ) == test_words.counted_columns(test_words.IN_BINS, in_bins, null=test_words.NULL_IN_BINS), one.name
+        for way in test_words.WAYS:
+            cells = test_words.with_a_cell_for_each(way)
+            found = data_vector(one.table("ways"), cells, spelling=way).counts.tolist()
+            assert found == data_vector({"a": ways}, cells, spelling=way).counts.tolist(), (one.name, way)
+            bins = Domain.of(a={"bins": edges_of[CONVENTIONS[way][0]]})
+            with pytest.raises(DataError) as refused:
+                data_vector(one.table("ways"), bins)
+            said.setdefault(way, set()).add(str(refused.value).partition("\n")[2])
         with pytest.raises(DataError) as refused:
             data_vector(one.table("spelled"), Domain.of(a={"column": "c", "values": ["01", "Female", "36"]}))
-        said.add(str(refused.value))
+        said.setdefault("loose", set()).add(str(refused.value))
         whole = one.table("spelled").limit(1).select(c=ibis.literal(1.0))
         assert data_vector(whole, Domain.of(c=["1", "2"])).counts.tolist() == [1, 0]
-    assert len(said) == 1 and "declared but for zeros in front" in said.pop()
+    assert all(len(each) == 1 for each in said.values())
+    assert "declared but for zeros in front" in said["loose"].pop()
+    assert all(CONVENTIONS[way][1] in said[way].pop() for way in CONVENTIONS)
     connection.disconnect()
 
 

@@ -7,6 +7,7 @@ Guards table_file.py.
 import datetime
 import gzip
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,11 @@ def test_missing_column() -> None:
         "  the header is one field; if it is split elsewhere, write 'data: {delimiter: \"~\"}'\n"
         f"  the table has{MAYBE_ROW}: a~b"
     )
+    assert refusal(text("t.csv", "A survey,,\na,b,c\n1,2,3\n"), values("a", 1), values("b", 1)) == (
+        "t.csv: no column 'a' (attribute 'a')\n"
+        "  names come first; a line above them is left out by: tail -n +2 old.csv > new.csv\n"
+        f"  the table has{MAYBE_ROW}: A survey, , "
+    )
     assert refusal(text("t.csv", "a,b,a\n1,2,3\n")) == (
         "t.csv: column 'a' stands in the header 2 times, not once\n"
         "  rename the others, or name another column with 'column:' in the workload file"
@@ -137,10 +143,14 @@ def test_malformed_csv(subtests: pytest.Subtests) -> None:
 
 
 def test_text_that_is_not_utf8() -> None:
-    hint = "  convert the file first, for instance: iconv -f LATIN1 -t UTF-8 old.csv > new.csv"
+    hint = "  convert the file first, for instance: iconv -f CP1252 -t UTF-8 old.csv > new.csv"
     assert refusal(text("t.csv", b"a,b\n1,x\ncaf\xe9,x\n")) == f"t.csv:3:1: the text is not UTF-8\n{hint}"
     assert refusal(text("t.csv", b"caf\xe9,b\n1,x\n")) == f"t.csv:1:1: the text is not UTF-8\n{hint}"
-    wide = f"t.csv:1:1: the text is not UTF-8\n{hint.replace('LATIN1', 'UTF-16')}"
+    euro = text("old.csv", "a\nC€ – B\n".encode("cp1252"))
+    command = refusal(euro, values("a", "C€ – B")).rpartition("for instance: ")[2]
+    subprocess.run(command, shell=True, check=True)
+    assert data_vector("new.csv", Domain((values("a", "C€ – B"),))).rows == 1
+    wide = f"t.csv:1:1: the text is not UTF-8\n{hint.replace('CP1252', 'UTF-16')}"
     assert refusal(text("t.csv", "a\n1\n".encode("utf-16"))) == wide
     assert refusal(text("t.csv", gzip.compress(b"a\n1\n"))) == (
         "t.csv:1:1: the text is not UTF-8\n  it is packed with gzip, rename it: t.csv.gz"
@@ -264,8 +274,9 @@ def test_a_column_of_text_where_numbers_are_declared() -> None:
                 "  is 'a' the right column? name another with 'column:', or say where they go in the "
                 "workload file: 'age: {…, outside: drop}' leaves them out, the label of a cell in place "
                 "of 'drop' counts them there\n"
-                "  is there a word for missing? list it under null; in the workload file, with what data has "
-                "already:\n    data: {null: [NA]}"
+                "  a number is read as 1234.5, a day as 2020-12-31\n"
+                "  is there a word for missing? list it under null\n"
+                "  in the workload file, with what else data has:\n    data: {null: [NA]}"
             )
 
 
@@ -280,8 +291,9 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
         "  say where they go in the workload file: 'sex: {…, outside: drop}' leaves them out, "
         "the label of a cell in place of 'drop' counts them there; "
         "the right end of the last bin of 'age' is outside, too\n"
-        "  is there a word for missing? list it under null; in the workload file, with what data has "
-        "already:\n    data: {null: [NA]}"
+        "  a number is read as 1234.5, a day as 2020-12-31\n"
+        "  is there a word for missing? list it under null\n"
+        "  in the workload file, with what else data has:\n    data: {null: [NA]}"
     )
     missing = refusal(file, values("sex", "F", "M", outside="drop"))
     assert missing == (

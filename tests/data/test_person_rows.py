@@ -19,7 +19,7 @@ import mmopt
 from mmopt.data import check_columns, counting_words, data_vector, marginal_counts
 from mmopt.errors import DataError, WorkloadError
 from mmopt.strategies import Neighbours
-from mmopt.workloads import Workload
+from mmopt.workloads import Domain, Workload
 from tests.data.tables import parquet, refusal
 
 Table = dict[str, list[Any]]
@@ -174,7 +174,7 @@ def test_what_names_no_person_is_refused(subtests: pytest.Subtests) -> None:
             {"unit": unit(1), "weight": "n"},
             "unit has the column 'person' of persons, and data the weight 'n': the rows of a line are not "
             "told apart\n  use the table before it was aggregated, or 'unit: {rows: k}' where nobody has "
-            "more",
+            "more; of a survey's rows, one a line, leave the weight out",
         ),
         (
             {"unit": {"rows": 1}},
@@ -278,7 +278,8 @@ def test_a_release_counts_what_its_noise_hides() -> None:
         )
         assert one.manifest["privacy"]["neighbours"] == "rows 2 of each person"
         assert one.manifest["privacy"]["sensitivity"] == "2 times the largest L1 norm of a column"
-        assert "whether a row has no 'person'" in one.manifest["privacy"]["not_covered"]
+        words = "whether a row has no 'person'; a 'person' spelled in several ways, which counts as several"
+        assert words in one.manifest["privacy"]["not_covered"]
     plain = mmopt.release(table, asked, {"epsilon": 100.0}, unit={"rows": 2})
     assert abs(plain.answers["estimate"][0] - 1001) < 1
     assert plain.manifest["privacy"]["unit"] == "one person, taken to have at most 2 rows"
@@ -307,3 +308,11 @@ def test_a_database_of_persons_of_several_types_names_none_by_them() -> None:
             f"{path}: column 'person' holds {held}; a person is named by a text or a whole number\n"
             "  make a view of the table in which it is text"
         )
+
+
+def test_persons_are_told_apart_as_they_are_written_also_where_spelling_is_loose() -> None:
+    # Else a person 01 beside a person 1 would decide which rows of 1 are counted, and change twice the rows.
+    table = {"sex": ["F"] * 5, "person": ["A1", "a1", "A1 ", "01", "1"]}
+    for spelling in ("exact", "loose", "loose, decimal comma, DD.MM.YYYY"):
+        vector = data_vector(table, Domain.of(sex=["F"]), unit=unit(1), spelling=spelling)
+        assert (vector.counts.tolist(), vector.beyond) == ([5], 0)

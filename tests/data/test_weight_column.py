@@ -55,10 +55,15 @@ def test_weights_that_are_no_counts(subtests: pytest.Subtests) -> None:
         ([Decimal("1.00000000000000000001"), Decimal(1), Decimal(1)], "1 line no whole number"),
         (pa.nulls(3), "3 lines missing (NULL, empty or NaN)"),
     ]:
+        more = (
+            "; weights of a survey count no rows, and weighted totals are not released: leave the weight "
+            "out, and each line is a row"
+        ) * fault.endswith("no whole number")
         with subtests.test(fault):
             assert refusal({"a": [1, 2, 2], "n": weights}, ONE, weight="n") == (
                 f"{TABLE}: column 'n' is the weight of each line, a whole number from 0 to {LIMIT}; found "
-                f"(confidential, for you alone) {fault}\n  correct the table, or leave such lines out of it"
+                f"(confidential, for you alone) {fault}\n"
+                f"  correct the table, or leave such lines out of it{more}"
             )
 
 

@@ -6,7 +6,9 @@ Guards cell_codes.py, counted_rows.py and domain_and_data_keys.py.
 """
 
 import datetime
+import re
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,11 @@ import pytest
 
 import mmopt
 from mmopt.data import data_vector, marginal_counts
-from mmopt.data.cell_codes import SPELLINGS, USUAL_WORDS
-from mmopt.data.draft_workload import USUAL_NULL
-from mmopt.errors import DataError
+from mmopt.data.cell_codes import CONVENTIONS, SPELLINGS, USUAL_WORDS
+from mmopt.data.draft_workload import null_key
+from mmopt.errors import DataError, WorkloadError
 from mmopt.request import parse_request
+from mmopt.request.domain_and_data_keys import SPELLING_RULES
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Domain
 from tests.data.tables import parquet, text
@@ -282,7 +285,7 @@ def test_usual_words_are_counted_without_being_quoted_and_the_line_reads_them() 
     )
     assert "secret" not in message and "unknown" not in message
     line = message.rpartition("\n")[2].strip()
-    assert line == f"data: {{{USUAL_NULL}}}"
+    assert line == f"data: {{{null_key(USUAL_WORDS)}}}"
     mended = parse_request(f"{file}{line}\n")
     with pytest.raises(DataError) as caught:
         mmopt.release(table, mended, {"rho": 1.0}, simulate=1)
@@ -314,3 +317,176 @@ def test_a_file_and_a_call_say_the_same(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match=words):
             data_vector({"a": ["x"]}, Domain.of(a=["x"]), **options)
+
+
+BINS = {
+    "age": {"bins": [0, 50, "open"], **TO_CELLS},
+    "income": {"bins": ["open", 1000, "open"], **TO_CELLS},
+    "day": {"bins": ["open", "2020-01-01", "open"], **TO_CELLS},
+    "listed": {"values": [99, 5], **TO_CELLS},
+}
+IN_BINS: dict[str, list[str | None]] = {
+    "age": ["99", "998.0", "50", " 49 "],
+    "income": ["-9", "-8", "99", "-9.5"],
+    "day": ["9999-12-31", "9999-12-31 00:00:00", "9999-12-30", "1900-01-01"],
+    "listed": ["99", "5", "-9", "6"],
+}
+NULL_IN_BINS = ["99", "998", "-9", "-8", "9999-12-31", "2020-02-30"]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_word_that_is_a_number_or_a_day_is_missing_within_bins_and_a_listed_value_is_not(kind: str) -> None:
+    right = {"age": [1, 1, 0, 2], "income": [1, 0, 0, 3], "day": [1, 1, 0, 2], "listed": [1, 1, 1, 1]}
+    assert counted_columns(TABLES[kind](IN_BINS), Domain.of(BINS), null=NULL_IN_BINS) == right
+
+
+def test_typed_columns_have_words_within_bins() -> None:
+    day = datetime.datetime
+    stamps = [day(9999, 12, 31), day(9999, 12, 31, 10), day(1900, 1, 1), day(2020, 1, 1)]
+    table = parquet(
+        age=pa.array([99, 998, 50, None]),
+        income=pa.array([-9.0, -8.5, 99.0, float("nan")]),
+        day=pa.array(stamps, pa.timestamp("us")),
+        listed=pa.array([99, 5, -9, 6]),
+    )
+    right = {"age": [0, 1, 0, 3], "income": [1, 0, 0, 3], "day": [1, 1, 0, 2], "listed": [1, 1, 1, 1]}
+    null = ["99", "998", "-9", "9999-12-31"]
+    assert counted_columns(table, Domain.of(BINS), null=null) == right
+
+
+#: By each of ``CONVENTIONS``: texts and what each is here; and texts that are none of it.
+WAYS: dict[str, tuple[dict[str, str], list[str]]] = {
+    "decimal comma": (
+        {
+            "12,5": "12.5",
+            "1.500": "1500",
+            " -1.234.567,25 ": "-1234567.25",
+            "7": "7",
+            "0,125": "0.125",
+            "2.5": "2.5",
+        }
+        | {"1e3": "1000", "9.007.199.254.740.993": "9007199254740993"},
+        ["1,234,567", "1.50,0", "1 000", "x", "1,2,3"],
+    ),
+    "thousands commas": (
+        {"1,500": "1500", "+1,234,567.25": "1234567.25", "7.5": "7.5", "12": "12"},
+        ["1,5", "0,125", "1,2345", "1.234,5", "x"],
+    ),
+    "DD.MM.YYYY": (
+        {"30.11.2020": "2020-11-30", " 1.2.2020 ": "2020-02-01", "05.06.2020 9:30": "2020-06-05"}
+        | {"2020-03-04": "2020-03-04"},
+        ["11.30.2020", "31.2.2020", "30/11/2020", "1.2.20", "30.11.2020 x"],
+    ),
+    "DD/MM/YYYY": (
+        {"30/11/2020": "2020-11-30", "1/2/2020": "2020-02-01", "05/06/2020 09:30:10 PM": "2020-06-05"},
+        ["11/30/2020", "30.11.2020", "1/2/20"],
+    ),
+    "MM/DD/YYYY": (
+        {"11/30/2020": "2020-11-30", "1/2/2020": "2020-01-02", "05/06/2020 09:30:10 PM": "2020-05-06"},
+        ["30/11/2020", "11.30.2020", "0/1/2020"],
+    ),
+}
+
+
+def with_a_cell_for_each(way: str) -> Domain:
+    """A domain with a cell for each value of ``WAYS``, and one for what is outside."""
+    meant = [*WAYS[way][0].values()]
+    outside = {"outside": {"cell": "outside"}}
+    if CONVENTIONS[way][0] == "numbers":
+        return Domain.of(a={"values": [float(one) if "." in one else int(one) for one in meant], **outside})
+    days = {datetime.date.fromisoformat(one) for one in meant}
+    return Domain.of(
+        a={"bins": sorted(map(str, days | {d + datetime.timedelta(1) for d in days})), **outside}
+    )
+
+
+def test_the_file_takes_each_convention() -> None:
+    rules = {*SPELLING_RULES} - {"exact", "loose"}
+    assert rules == {*CONVENTIONS} == {*WAYS}
+
+
+@pytest.mark.parametrize("way", CONVENTIONS)
+def test_numbers_and_days_of_a_convention_are_what_they_mean_and_others_are_unreadable(way: str) -> None:
+    texts, wrong = WAYS[way]
+    over = with_a_cell_for_each(way)
+    right = data_vector({"a": [*texts.values(), *["none"] * len(wrong)]}, over).counts.tolist()
+    assert right[-1] == len(wrong) and sum(right) == len(texts) + len(wrong)
+    for kind in ("csv", "sqlite", "pandas", "ibis"):
+        table = TABLES[kind]({"a": [*texts, *wrong]})
+        assert data_vector(table, over, spelling=way).counts.tolist() == right, kind
+
+
+@pytest.mark.parametrize("way", CONVENTIONS)
+def test_a_convention_is_counted_by_kind_and_the_line_that_reads_it_works(way: str) -> None:
+    form = "[open, 0, open]" if CONVENTIONS[way][0] == "numbers" else "[open, 2020-01-01, open]"
+    texts = [text for text in WAYS[way][0] if text.strip()[-1] != "M" and CONVENTIONS[way][2]]
+    texts = [text for text in texts if re.search(CONVENTIONS[way][2], text.strip()) and not readable(text)]
+    if way == "DD/MM/YYYY":
+        texts = [text for text in texts if int(text.strip()[:2].strip("/")) > 12]
+    file = f"domain: {{a: {{bins: {form}}}}}\nworkload: [{{marginal: [a]}}]\n"
+    with pytest.raises(DataError) as caught:
+        data_vector({"a": texts}, parse_request(file).workload.domain, null=["-9", "k. A."])
+    message = str(caught.value)
+    number = "1 text that is" if len(texts) == 1 else f"{len(texts)} texts that are"
+    assert f"(of them {number} {CONVENTIONS[way][1]})" in message or way == "decimal comma"
+    assert CONVENTIONS[way][1] in message and not any(text.strip() in message for text in texts)
+    line = message.rpartition("\n")[2].strip()
+    assert line == f'data: {{null: ["-9", "k. A."], spelling: {way}}}'  # what data has already is kept
+    mended = parse_request(f"{file}{line}\n")
+    assert data_vector({"a": texts}, mended.workload.domain, spelling=mended.table.spelling).counts.sum()
+
+
+def readable(text: str) -> bool:
+    """Whether a text is a number or a day already."""
+    return bool(re.fullmatch(r"\s*[+-]?[0-9]+(\.[0-9]+)?(e[0-9]+)?\s*|[0-9]{4}-.*", text))
+
+
+def test_weights_are_of_the_convention() -> None:
+    table = {"a": ["x", "x"], "n": ["1.000", "2,0"]}
+    assert data_vector(table, Domain.of(a=["x"]), weight="n", spelling="decimal comma").counts.tolist() == [
+        1002
+    ]
+
+
+def test_a_comma_before_three_digits_and_a_day_up_to_twelve_are_asked_about() -> None:
+    numbers, days = Domain.of(a={"bins": [0, 10]}), Domain.of(a={"bins": ["2020-01-01", "2021-01-01"]})
+    for rows, over, question, rule in (
+        (["1,234"], numbers, "between 1 and 2? then write 'decimal comma'", "thousands commas"),
+        (["1,234", "1,5"], numbers, "", "decimal comma"),
+        (["01/02/2020"], days, "in February? then write DD/MM/YYYY", "MM/DD/YYYY"),
+        (["01/02/2020", "13/02/2020"], days, "", "DD/MM/YYYY"),
+    ):
+        with pytest.raises(DataError) as caught:
+            data_vector({"a": rows}, over)
+        message = str(caught.value)
+        assert question in message and ("then write" in message) == bool(question)
+        assert message.endswith(f"data: {{spelling: {rule}}}")
+
+
+def test_a_header_among_the_rows_is_named_and_the_line_that_leaves_it_out_works() -> None:
+    over = Domain.of(sex=["F", "M"], age={"bins": [0, 18, "open"]}, day={"bins": ["2020-01-01", "open"]})
+    file = text("old.csv", "sex,age,day\nF,3,2020-01-01\nsex,age,day\nM,40,2020-05-05\n")
+    with pytest.raises(DataError) as caught:
+        data_vector(file, over)
+    message = str(caught.value)
+    said = (
+        "1 outside the declared domain (of them 1 text that is the name of the column, as in a header among"
+    )
+    assert message.count(said) == 3 and "null" not in message
+    subprocess.run(message.rpartition("\n")[2].strip(), shell=True, check=True)
+    assert data_vector("new.csv", over).counts.sum() == 2
+
+
+def test_spellings_that_exclude_each_other_are_refused() -> None:
+    file = "domain: {a: {values: [x]}}\nworkload: [{marginal: [a]}]\n"
+    assert (
+        parse_request(f"{file}data: {{spelling: [loose, decimal comma]}}").table.spelling
+        == "loose, decimal comma"
+    )
+    for rules in ("DD/MM/YYYY, MM/DD/YYYY", "decimal comma, thousands commas", "exact, loose"):
+        first, second = rules.split(", ")
+        words = f"spelling is both '{first}' and '{second}', of which one holds"
+        with pytest.raises(DataError, match=words):
+            data_vector({"a": ["x"]}, Domain.of(a=["x"]), spelling=rules)
+        with pytest.raises(WorkloadError, match=words):
+            parse_request(f"{file}data: {{spelling: [{rules}]}}")

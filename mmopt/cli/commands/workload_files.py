@@ -1,6 +1,8 @@
 """``mmopt init DATA``, and ``mmopt check`` of a workload file or a program, before anything is solved."""
 
+import itertools
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -17,7 +19,7 @@ from mmopt.cli.command_inputs import (
 )
 from mmopt.cli.command_output import escaped, note, say, show
 from mmopt.data import check_columns, counting_words, public_forms, schema_columns, shown_source
-from mmopt.data.draft_workload import FORMS_BY_KIND, Draft, check_form, mapping_text
+from mmopt.data.draft_workload import FORMS_BY_KIND, NUMBER, Draft, check_form, mapping_text, spelled
 from mmopt.data.open_table import VALUE
 from mmopt.errors import (
     Error,
@@ -35,10 +37,11 @@ from mmopt.report.table_style import few, in_order, pairs_table, storage
 from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.request.workload_file_and_arguments import default_words
 from mmopt.strategies import ADD_REMOVE
-from mmopt.workloads import attribute_uses
+from mmopt.workloads import Bins, Categories, attribute_uses
 
 MOST_CELLS_LISTED = 10**9
 SKIP = "skip"  # the form of a column that is left out
+LIKE_A_RUN = re.compile("([A-Za-z]*)[0-9]+-\\1[0-9]+")
 # By kind of column the question that is asked, and the form made of the answer.
 QUESTIONS = {
     "values": ("every value that may occur, such as Female, Male", "{{values: [{}]}}"),
@@ -100,7 +103,11 @@ def init(
     )
     if not attributes:
         raise OptionError("every column is left out", hint="keep at least one")
-    omitted = {name: words for name, words in uncounted.items() if given[name] == SKIP and name in wanted}
+    omitted = {
+        name: words
+        for name, words in uncounted.items()
+        if given[name] == SKIP and (name in wanted or not (only or name in kinds))
+    }
     draft = Draft(
         Path(shown_source(data)).name,
         attributes,
@@ -117,7 +124,7 @@ def init(
         raise ResultError(f"'{out}' cannot be written: {error.strerror}") from None
     note(f"written: {out} ({len(attributes)} attributes)")
     for name, words in omitted.items():
-        note(f"left out: {name}: {words}")
+        note(f"left out: {spelled(name)}: {words}")
     if draft.open_names:
         note(f"to be filled in: {', '.join(draft.open_names)}")
     note(f"next: mmopt check {out}")
@@ -250,8 +257,16 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
     uses = attribute_uses(workload)
     unread = ", ".join(a for a, use in uses.items() if use == "none")
     filters = ", ".join(a for a, use in uses.items() if use == "filter")
+    forms = [a.encoding for a in domain.attributes]
+    values = itertools.chain(
+        *(each for form in forms if isinstance(form, Categories) for each in form.members)
+    )
+    runs = [value for value in values if isinstance(value, str) and LIKE_A_RUN.fullmatch(value)]
+    limits = [form.edges[:: form.size] for form in forms if isinstance(form, Bins) and not form.dates]
+    numeric = [word for word in request.table.null if NUMBER.fullmatch(word)]
+    words = [word for word in numeric if any(low <= float(word) < high for low, high in limits)]
     keys = ", ".join(
-        f"{key} '{' '.join(value) if isinstance(value, tuple) else value}'"
+        f"{key} '{', '.join(value) if isinstance(value, tuple) else value}'"
         for key, value in asdict(request.table).items()
         if value not in (None, (), "exact")
     )
@@ -277,7 +292,13 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
                         else []
                     ),
                     *([("table", keys)] if keys else []),
-                    *([] if data is None else [("columns", f"as declared, in {shown_source(data)}")]),
+                    *([("null", f"{few(words)}: missing in bins of numbers, too")] if words else []),
+                    *(
+                        [("no runs", f"{few(runs)}: one text each; categories list value by value")]
+                        if runs
+                        else []
+                    ),
+                    *([] if data is None else [("names and types", f"as declared, in {shown_source(data)}")]),
                     *(
                         [("counting", counting_words(rows, request.neighbours))]
                         if data is not None or (request.neighbours or ADD_REMOVE).column

@@ -3,6 +3,7 @@
 Guards workload_files.py.
 """
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,47 @@ def test_what_a_type_cannot_be_is_said_by_init_check_and_release_alike(run: Any,
         (files / "v.yaml").write_text(form.replace("workload:\n", f"{declared}workload:\n"), encoding="utf-8")
         done = run("check", "v.yaml", "v.duckdb")
         assert (done.status, words in done.err) == (2 if words else 0, True), done.err
-        assert bool(words) or ("columns" in done.out and "as declared, in v.duckdb" in done.out)
+        assert bool(words) or ("names and types" in done.out and "as declared, in v.duckdb" in done.out)
         if words:
             assert run("release", "v.yaml", "v.duckdb").err == done.err and "x7" not in done.err
     assert "no effect" in run("check", "l2_strategy", "v.duckdb").err
+
+
+def test_a_column_without_a_usable_name_is_named_and_no_attribute(run: Any, files: Path) -> None:
+    Path("t.csv").write_text(f"Einkommen (\u0080),b,,b,<<,{'k' * 151},ok\n", encoding="utf-8")
+    done = run("init", "t.csv", "--out", "t.yaml")
+    lines = done.err.splitlines()
+    assert lines[0] == "written: t.yaml (1 attributes)"
+    left = ['"Einkommen (\\u0080)"', "b", '""', '"<<"', "k" * 151]
+    assert sorted(line.split(": its name is")[0] for line in lines[1:6]) == sorted(
+        f"left out: {one}" for one in left
+    )
+    text = Path("t.yaml").read_text(encoding="utf-8")
+    assert all(f"  # {one}: its name is blank, <<, stands twice" in text for one in left)
+    Path("t.yaml").write_text(text.replace("ok: FILL-IN", "ok: {values: [x]}"), encoding="utf-8")
+    assert run("check", "t.yaml").status == 0
+    done = run("init", "t.csv", "--out", "u.yaml", "--only", "ok")
+    assert "left out" not in done.err
+
+
+def test_check_names_words_within_bins_and_texts_like_runs(run: Any, files: Path) -> None:
+    forms = "age: {bins: [0, 50, open]}, c: {categories: {x: [I00-I99], y: ['18-64', A1-B2, z]}}"
+    file = f"domain: {{{forms}}}\nworkload: [{{marginal: [age]}}]\ndata: {{null: [99, -9, NA]}}\n"
+    Path("w.yaml").write_text(file, encoding="utf-8")
+    said = " ".join(run("check", "w.yaml").out.split())
+    assert "null 99: missing in bins of numbers, too" in said
+    assert "no runs I00-I99, 18-64: one text each; categories list value by value" in said
+    Path("w.yaml").write_text(file.replace("99, -9", "-9").replace("I00-I99", "I00"), encoding="utf-8")
+    said = run("check", "w.yaml").out
+    assert "in bins of numbers" not in said and "no runs 18-64" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=,"', "\ufeffsep=\t"])
+def test_a_line_for_a_spreadsheet_is_named_and_the_line_that_leaves_it_out_works(
+    run: Any, files: Path, first: str
+) -> None:
+    Path("old.csv").write_text(f"{first}\na;b\n1;2\n", encoding="utf-8")
+    done = run("init", "old.csv", "--out", "w.yaml")
+    assert done.status == 2 and done.err.startswith("error: old.csv:1:1: the first line is 'sep=")
+    subprocess.run(done.err.rpartition("for instance: ")[2], shell=True, check=True)
+    assert "2 attributes" in run("init", "new.csv", "--out", "w.yaml").err
