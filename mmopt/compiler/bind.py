@@ -15,7 +15,7 @@ from mmopt.language import Checked, Program, check, evaluate, evaluate_ball, to_
 from mmopt.language.atoms.expression_types import LARGEST_DIM, Dim
 from mmopt.language.check.infer_types import dimension
 from mmopt.language.evaluate.constraint_misses import excess_with_errors
-from mmopt.language.evaluate.evaluate_and_differentiate import Shared, share
+from mmopt.language.evaluate.evaluate_and_differentiate import DECIDED, Memo, Shared, entry_indices, share
 from mmopt.language.syntax.exact_rewriting import number_of
 from mmopt.language.syntax.parse_and_write_expressions import STRICT
 from mmopt.language.syntax.syntax_tree import (
@@ -171,7 +171,13 @@ def bind(
     if not is_shipped(checked):  # of a shipped one any parameters do: its certificate holds for them
         computed += [p for p in program.parameters if p.name not in passed and not _is_dim(p)]
         env |= sizes_of_lines(checked, env)
+    env[DECIDED] = Memo()
     env[BOUNDS] = _balls(checked, computed, dict(env))
+    for entries in program.conditions:
+        with placed(program.source.locate(entries.span)):
+            # One inside another has an index of that one, and is decided where it is evaluated.
+            if names_in(entries) <= set(env):
+                entry_indices(entries, env)
     # A line without variables holds for the givens, or for no point at all.
     fixed = [c for c in program.constraints if all(t.is_constant for t in checked.constraints[c.name])]
     for line in checked.to_prove:
@@ -200,8 +206,9 @@ def bind(
 def is_proved(line: Constraint, env: Mapping[str, Any]) -> bool:
     """Whether an order of numbers holds with the errors of names and of evaluation."""
     r = relation = line.relation
-    if r.op in STRICT:  # a difference that is at least 0 with its error is above 0
-        relation = Relation(Apply("sub", (r.left, r.right), r.span), f"{r.op}=", Number(0.0, r.span), r.span)
+    if r.op in STRICT:  # the difference is at least the smallest number beside 0
+        beyond = Number(float(np.nextafter(0.0, 1.0 if r.op == ">" else -1.0)), r.span)
+        relation = Relation(Apply("sub", (r.left, r.right), r.span), f"{r.op}=", beyond, r.span)
     return not excess_with_errors(replace(line, relation=relation), env)
 
 

@@ -25,6 +25,8 @@ Products of matrices are summed in blocks of ``SUMMED_TERMS`` terms, whose round
 ``SUMMED_TERMS`` + q / ``SUMMED_TERMS`` terms instead of q.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.linalg
 
@@ -288,6 +290,36 @@ def stack(a: Ball, b: Ball) -> Ball:
     if both.mid[~nonzero].any() or both.rad[~nonzero].any():  # a product too small for a float is not zero
         raise ProgramError("'stack' has no error bound here, a row may be zeros", hint="move it into 'let'")
     return both[nonzero]
+
+
+def used_rows(a: Ball, amount: Ball) -> Ball:
+    """The rows of a matrix whose amount is above rounding; unknown where one may or may not be."""
+    mid, rad = (float_functions.used_rows(part, amount.mid) for part in (a.mid, a.rad))
+    return Ball(mid, rad) if _is_clear(amount, len(amount.mid) * EPS) else unknown(mid)
+
+
+def support(a: Ball) -> Ball:
+    """1 where an entry is clearly positive, else 0; unknown where one may or may not be."""
+    marks = float_functions.support(a.mid)
+    return exact(marks) if _is_clear(a, float_functions.CLEAR_MULTIPLIER) else unknown(marks)
+
+
+def _is_clear(a: Ball, share: float) -> bool:
+    """Whether it is certain of each entry if it is above a share, at most one, of the largest (or of 0)."""
+    low, high = ends(a)
+    least, most = (share * max(float(end.max(initial=0.0)), 0.0) for end in (low, high))
+    is_above, is_below = low > np.nextafter(most, np.inf), high <= max(np.nextafter(least, -np.inf), 0.0)
+    return bool((is_above | is_below).all())
+
+
+def of_whole(groups: Callable[[Array, float], Array]) -> Callable[[Ball, Ball], Ball]:
+    """The groups of a vector's entries by a size, cut off after the point; unknown unless it is certain."""
+
+    def form(a: Ball, size: Ball) -> Ball:
+        value, (low, high) = groups(a.mid, float(size.mid)), np.floor(ends(size))
+        return exact(value) if low == high else unknown(value)
+
+    return form
 
 
 def polar(a: Ball) -> Ball:

@@ -277,10 +277,18 @@ def pseudo_inverse(a: Ball) -> Ball:
     return rounded(p, np.broadcast_to(rad[:, None], p.shape))
 
 
-def row_basis(a: Array) -> Ball:
-    """The rows of ``linear_algebra.row_basis``, which drops some by a tolerance: unknown without a proof."""
-    basis = linear_algebra.row_basis(a)
-    return exact(basis) if linear_algebra.is_rank_at_most(a, len(basis)) else unknown(basis)
+def row_basis(a: Ball) -> Ball:
+    """The rows of ``linear_algebra.row_basis``, which drops some by a tolerance: unknown without a proof.
+
+    The identity is a basis for all of the ball where their columns are proved to be independent.
+    """
+    basis = linear_algebra.row_basis(a.mid)
+    is_certain = (
+        linear_algebra.is_rank_at_most(a.mid, len(basis))
+        if a.is_exact
+        else float_functions.is_identity(basis) and np.isfinite(pseudo_inverse(a).rad).all()
+    )
+    return exact(basis) if is_certain else unknown(basis)
 
 
 def _is_lopsided(a: Ball) -> bool:

@@ -77,6 +77,12 @@ def exact(value: Array | float) -> Ball:
     return Ball(mid, np.broadcast_to(0.0, mid.shape))
 
 
+def around(mid: Any, ball: Ball) -> Ball:
+    """A ball around another centre that holds a ball."""
+    off = np.abs(mid - ball.mid)
+    return Ball(np.asarray(mid), (ball.rad + off) * GROW) if off.any() else ball
+
+
 def named(name: str, env: Mapping[str, Any]) -> Any:
     """The value of a name: a ball where there is one, else the plain value."""
     ball = env[BOUNDS](name) if BOUNDS in env else None
@@ -107,13 +113,13 @@ def unknown(mid: Array | float) -> Ball:
 
 
 def add(a: Ball, b: Ball) -> Ball:
-    """Sums; one of exact numbers that is 0 as a float is 0."""
+    """Sums; one of exact numbers that is 0 as a float is 0, as a difference then is."""
     out = rounded(a.mid + b.mid, rad := a.rad + b.rad, 2)
     return Ball(out.mid, np.where((out.mid == 0.0) & (rad == 0.0), 0.0, out.rad))
 
 
 def sub(a: Ball, b: Ball) -> Ball:
-    return rounded(a.mid - b.mid, a.rad + b.rad, 2)
+    return add(a, neg(b))
 
 
 def neg(a: Ball) -> Ball:

@@ -130,6 +130,8 @@ def balls_of_names(instance: Instance) -> tuple[Callable[[str], Any], bool]:
         if name not in instance.passed and names_in(expr) & touched:
             touched.add(name)
 
+    is_known = is_known and not any(names_in(clauses) & touched for clauses in program.conditions)
+
     @cache
     def ball(name: str) -> Any:
         if name in rounded_givens:

@@ -58,9 +58,10 @@ class Atom:
     vectors, and does to their entries what the atom does to matrices of one entry; with ``positive`` it is
     called for positive ones only.
 
-    ``plainly`` lists the arguments, by number, that the form with error bounds takes as plain values: where
-    numbers choose, the plain numbers of the let choose. ``guess`` is a name that no program can use: under it
-    values may hold what the form with error bounds takes as its argument of that name, a guess.
+    ``chooses`` lists the arguments, by number, that choose rows, groups or entries: the form with error
+    bounds takes balls around their plain values, so that the shape is that of the plain form, and says that
+    nothing is known unless all numbers of such a ball choose alike. ``guess`` is a name that no program can
+    use: under it values may hold what the form with error bounds takes as its argument of that name, a guess.
 
     ``cones`` says what cvxpy makes of the atom on what is chosen, as (kind, size, count, unknowns added),
     from the shape of the first argument (of a quotient the last), the number of entries of the value, and the
@@ -86,7 +87,7 @@ class Atom:
     by_component: Callable[..., Any] | None = None
     on_entry: Callable[..., Any] | None = None
     positive: bool = False
-    plainly: tuple[int, ...] = ()
+    chooses: tuple[int, ...] = ()
     guess: str = ""
     degrees: tuple[float, ...] | None = None
     alike: bool = False

@@ -7,7 +7,7 @@ it is printed, and one sentence. Adding an atom is adding a row: here for an ope
 for data and results only; in ``function_atoms.py`` for all others.
 
 The atoms that prepare data, read results, or are constants are not for what a convex program optimises.
-Those that choose (rows, groups, a basis) choose in plain floats: the program means what is chosen so.
+Those that choose (rows, groups, a basis) have an error bound only where all numbers of the ball choose alike.
 """
 
 import math
@@ -280,15 +280,13 @@ PREPARING = (
         degrees=(1, 0),
         rule=rules.used_rows,
         numpy=float_functions.used_rows,
-        about="The rows of a matrix whose amount is positive: used_rows(Q, amount).",
+        about="The rows of a matrix whose amount is above rounding: over n ε times the largest of n amounts.",
         example="minimize norm(x) where F @ x >= 1 with F: matrix[p, n] = used_rows(W, w)",
         latex=PrintedForm(r"\operatorname{{used\,rows}}\left({0};\,{1}\right)"),
         plain=PrintedForm("used_rows({0}, {1})"),
         text="used_rows({0}, {1})",
-        ball=lambda a, amount: balls.Ball(
-            *(float_functions.used_rows(part, amount) for part in (a.mid, a.rad))
-        ),
-        plainly=(1,),
+        ball=ball_functions.used_rows,
+        chooses=(1,),
     ),
     Atom(
         name="row_basis",
@@ -302,7 +300,7 @@ PREPARING = (
         plain=PrintedForm("row_basis({0})"),
         text="row_basis({0})",
         ball=ball_inverse.row_basis,
-        plainly=(0,),
+        chooses=(0,),
     ),
     Atom(
         name="consecutive",
@@ -315,7 +313,8 @@ PREPARING = (
         latex=PrintedForm(r"\operatorname{{consecutive}}\left({0};\,{1}\right)"),
         plain=PrintedForm("consecutive({0}, {1})"),
         text="consecutive({0}, {1})",
-        ball=lambda a, b: balls.exact(float_functions.consecutive(a.mid, b.mid)),
+        ball=ball_functions.of_whole(float_functions.consecutive),
+        chooses=(1,),
     ),
     Atom(
         name="leading",
@@ -328,7 +327,8 @@ PREPARING = (
         latex=PrintedForm(r"\operatorname{{leading}}\left({0};\,{1}\right)"),
         plain=PrintedForm("leading({0}, {1})"),
         text="leading({0}, {1})",
-        ball=lambda a, b: balls.exact(float_functions.leading(a.mid, b.mid)),
+        ball=ball_functions.of_whole(float_functions.leading),
+        chooses=(1,),
     ),
     Atom(
         name="windows",
@@ -341,7 +341,8 @@ PREPARING = (
         latex=PrintedForm(r"\operatorname{{windows}}\left({0};\,{1}\right)"),
         plain=PrintedForm("windows({0}, {1})"),
         text="windows({0}, {1})",
-        ball=lambda a, b: balls.exact(float_functions.windows(a.mid, b.mid)),
+        ball=ball_functions.of_whole(float_functions.windows),
+        chooses=(1,),
     ),
     Atom(
         name="support",
@@ -354,9 +355,9 @@ PREPARING = (
         latex=PrintedForm(r"\operatorname{{support}}\left({0}\right)"),
         plain=PrintedForm("support({0})"),
         text="support({0})",
-        ball=lambda a: balls.exact(float_functions.support(a)),
+        ball=ball_functions.support,
         by_component=component_forms.on_levels,
-        plainly=(0,),
+        chooses=(0,),
     ),
     Atom(
         name="eye",
@@ -370,10 +371,9 @@ PREPARING = (
         latex=PrintedForm("I_{{{0}}}"),
         plain=PrintedForm("I({0})"),
         text="eye({0})",
-        ball=lambda n: balls.exact(float_functions.eye(n)),
+        ball=lambda n: balls.exact(float_functions.eye(n.mid)),
         cvxpy=lambda cp, n: float_functions.eye(n),
         takes_dim=True,
-        plainly=(0,),
     ),
     Atom(
         name="ones",
@@ -387,10 +387,9 @@ PREPARING = (
         latex=PrintedForm(r"\mathbf 1_{{{0}}}"),
         plain=PrintedForm("ones({0})"),
         text="ones({0})",
-        ball=lambda n: balls.exact(float_functions.ones(n)),
+        ball=lambda n: balls.exact(float_functions.ones(n.mid)),
         cvxpy=lambda cp, n: float_functions.ones(n),
         takes_dim=True,
-        plainly=(0,),
     ),
 )
 

@@ -25,10 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, ProgramError
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers, splits
-from mmopt.language.syntax.exact_rewriting import ENTRYWISE, sum_of_products, together
+from mmopt.language.syntax.exact_rewriting import ENTRYWISE, number_of, sum_of_products, together
+from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
     Apply,
@@ -40,12 +41,13 @@ from mmopt.language.syntax.syntax_tree import (
     Index,
     Name,
     Number,
+    Relation,
     chain,
     names_in,
     rewrite,
     walk,
 )
-from mmopt.numerics import float_functions
+from mmopt.numerics import balls, float_functions
 from mmopt.numerics.arrays import Array, Ints
 
 
@@ -102,6 +104,8 @@ def _is_costly(node: Expr) -> bool:
 PARTIAL = frozenset({"sqrt", "log", "entropy", "rel_entropy", "geo_mean", "quad_over_lin"})
 
 Env = Mapping[str, Any]
+# Under this name, which no program can use, values may hold a memo of the indices at which conditions hold.
+DECIDED = "indices at which conditions hold"
 Look = Callable[[Apply, Any], None]
 
 
@@ -114,12 +118,12 @@ class Memo:
     """
 
     def __init__(self) -> None:
-        self._values: dict[tuple[Expr, tuple[int, ...]], tuple[Any, tuple[Any, ...]]] = {}
+        self._values: dict[tuple[Expr, tuple[float, ...]], tuple[Any, tuple[Any, ...]]] = {}
 
     def value(self, expr: Expr, env: Env, compute: Callable[[], Any]) -> Any:
         """The value kept for the expression, or else the one computed now."""
         meant = tuple(env[name] for name in sorted(names_in(expr)))
-        key = expr, tuple(map(id, meant))
+        key = expr, tuple(v if isinstance(v, int | float) else id(v) for v in meant)
         if key not in self._values:
             self._values[key] = compute(), meant
         return self._values[key][0]
@@ -212,10 +216,20 @@ class EntryIndices:
 
 
 def entry_indices(expr: Entries, env: Env) -> EntryIndices:
-    """The indices at which all conditions hold.
+    """The indices at which all conditions hold, by error bounds: found once where ``env`` has ``DECIDED``.
 
-    Raises ``KeyError`` for a dimension or parameter that ``env`` lacks, OptionError for a range below zero.
+    Raises ``KeyError`` for a dimension or parameter that ``env`` lacks, OptionError for a range below zero,
+    ProgramError for a condition that may hold or not, by the rounding of its sides.
     """
+    if not (expr.where and DECIDED in env):
+        return _entry_indices(expr, env)
+    clauses = replace(expr, body=Number(0.0, expr.span))
+    chosen: EntryIndices = env[DECIDED].value(clauses, env, lambda: _entry_indices(clauses, env))
+    return chosen
+
+
+def _entry_indices(expr: Entries, env: Env) -> EntryIndices:
+    """``entry_indices``, computed."""
     shape = tuple(f.dim.value(env) for f in expr.families)
     for f, count in zip(expr.families, shape, strict=True):
         if count < 0:
@@ -224,10 +238,41 @@ def entry_indices(expr: Entries, env: Env) -> EntryIndices:
     names = {f.index: part for f, part in zip(expr.families, grid, strict=True)}
     holds = np.ones(grid[0].shape, dtype=bool)
     for r in expr.where:
-        left, right = (evaluate(side, {**env, **names}) for side in (r.left, r.right))
-        holds &= HOLDS[r.op](left, right)
+        holds &= _holds(r, expr, env)
     (places,) = np.nonzero(holds)
     return EntryIndices({name: part[places] for name, part in names.items()}, places, shape)
+
+
+def _holds(r: Relation, expr: Entries, env: Env) -> Array:
+    """Whether a condition holds at each of all indices; in fractions where error bounds do not decide."""
+    sides = [evaluate_ball(replace(expr, body=side, where=()), env) for side in (r.left, r.right)]
+    (low, high), (least, most) = map(balls.ends, sides)
+    # The sign of left - right is from ``below`` to ``above``.
+    below, above = (np.where(a < b, -1, np.where(a > b, 1, 0)) for a, b in ((low, most), (high, least)))
+    holds, op = np.asarray(HOLDS[r.op](below, 0)), HOLDS[r.op]
+    for at in np.argwhere((holds != op(above, 0)) | (below * above < 0)):
+        inside = {**env, **{f.index: int(k) for f, k in zip(expr.families, at, strict=True)}}
+        left, right = (number_of(_with_numbers(side, inside)) for side in (r.left, r.right))
+        if left is None or right is None:
+            one, other = (f"{float(side.mid[*at]):.17g}" for side in sides)
+            place = ", ".join(f"{f.index} = {k}" for f, k in zip(expr.families, at, strict=True))
+            raise ProgramError(
+                f"rounding hides whether {to_source(r.left)} {r.op} {to_source(r.right)} where {place}: the "
+                f"sides are {one} and {other}",
+                hint="give the outcome as numbers 0 and 1, which are exact, and write: if chosen[i] == 1",
+            )
+        holds[*at] = op(left, right)
+    return holds.ravel()
+
+
+def _with_numbers(expr: Expr, env: Env) -> Expr:
+    """The expression with numbers in place of names and entries that are known exactly."""
+
+    def number(e: Expr) -> Expr | None:
+        ball = evaluate_ball(e, env) if isinstance(e, Name | Index) else None
+        return Number(float(ball.mid), e.span) if ball and ball.is_exact and not ball.shape else None
+
+    return rewrite(expr, number)
 
 
 HOLDS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -277,9 +322,10 @@ class _Walk:
     def atom(self, expr: Apply) -> Any:
         """The value of an atom that is no product."""
         row = ATOMS[expr.atom]
-        args = [
-            evaluate(a, self.env) if at in row.plainly else self.value(a) for at, a in enumerate(expr.args)
-        ]
+        args = [self.value(a) for a in expr.args]
+        for at in row.chooses:
+            if isinstance(args[at], balls.Ball):
+                args[at] = balls.around(evaluate(expr.args[at], self.env), args[at])
         options = {**dict(expr.options), **self.numbers.hints(row, self.env)}
         value = self.algebra.call(expr.atom, *args, **options)
         if self.look is not None:

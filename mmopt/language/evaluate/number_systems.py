@@ -140,11 +140,38 @@ PLAIN = Numbers(
 )
 
 
+# Atoms that make whole numbers of whole numbers, a quotient where it is one, and round what is not whole.
+WHOLE = frozenset({"add", "sub", "mul", "div", "matmul", "sum", "trace", "cumsum", "kron"})
+
+
 def _ball_form(atom: Atom) -> Callable[..., Ball]:
     """The form with error bounds; ProgramError for an atom without one."""
     if atom.ball is None:
         raise ProgramError(f"'{atom.name}' has no error bound", hint="move it into 'let'")
-    return atom.ball
+    return _kept_whole(atom.ball) if atom.name in WHOLE else atom.ball
+
+
+def _kept_whole(form: Callable[..., Any]) -> Callable[..., Any]:
+    """A form of ``WHOLE``, exact where whole numbers are known to less than a half: counts choose lines."""
+
+    def kept(*args: Any, **options: Any) -> Any:
+        out = form(*args, **options)
+        is_close = isinstance(out, Ball) and out.rad.any() and bool((out.rad < 0.5).all())
+        if not (is_close and all(map(_is_whole, args))):
+            return out
+        mid = np.rint(out.mid)
+        if form is balls.div:  # whole numbers below 2^53 have exact products
+            a, b = (one.mid for one in args)
+            is_close = bool((mid * b == a).all() and (np.abs(a) < 2.0**53).all())
+        return balls.exact(mid) if is_close else out
+
+    return kept
+
+
+def _is_whole(a: Any) -> bool:
+    """Whether a value is a ball of whole numbers that are known exactly; looked at row by row."""
+    is_exact = isinstance(a, Ball) and a.is_exact
+    return is_exact and all((row == np.rint(row)).all() for row in np.atleast_2d(a.mid))
 
 
 def _ball_grouped(vector: Ball, labels: Ints, count: int) -> Ball:
@@ -166,7 +193,7 @@ BALLS = Numbers(
     hints=lambda atom, env: {"guess": env[atom.guess]} if atom.guess in env else {},
     # Beyond 2^53 (cells of a large domain) a count is rounded when it becomes a float.
     count=lambda counts: Ball(counts, np.where(counts < 2.0**53, 0.0, balls.U * counts)),
-    times=ball_inverse.times,
+    times=_kept_whole(ball_inverse.times),
     whole=ball_inverse.whole,
     solved=ball_inverse.solved,
     product_diagonal=ball_inverse.diagonal_of_product,

@@ -5,7 +5,7 @@ The section ``neighbours`` names the set of tables that the guarantee of a progr
 
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -43,6 +43,7 @@ from mmopt.language.syntax.syntax_tree import (
     Certificate,
     Constraint,
     Declaration,
+    Entries,
     Expr,
     Meaning,
     Multiplier,
@@ -50,6 +51,7 @@ from mmopt.language.syntax.syntax_tree import (
     Span,
     Start,
     Step,
+    walk,
 )
 
 NeighbourhoodKind = Literal["add-remove", "replace-one", "rows", "participation"]
@@ -154,6 +156,15 @@ class Program(Displayed):
     def multipliers(self) -> tuple[Multiplier, ...]:
         """The multipliers of its certificate."""
         return self.certificate.multipliers if self.certificate else ()
+
+    @property
+    def conditions(self) -> Iterator[Entries]:
+        """The clauses with a condition that its objective and lines are made of, each without its numbers."""
+        sides = [side for c in self.constraints for side in (c.relation.left, c.relation.right)]
+        objective: Expr | None = self.objective  # a procedure has none
+        for node in (node for e in (objective, *sides) if e is not None for node in walk(e)):
+            if isinstance(node, Entries) and node.where:
+                yield replace(node, body=Number(0.0, node.span))
 
     @property
     def text(self) -> str:

@@ -122,14 +122,14 @@ def law_of_balls(atom: Atom, taken: Calls, rng: Rng) -> None:
         args = call.draw(rng)
         size = np.asarray(values(atom, call, args))
         exact = bounded(atom, call, args, [balls.exact(a) for a in args])
-        is_choice = len(atom.plainly) == atom.arity  # what it chooses in floats is what is meant
+        is_choice = len(atom.chooses) == atom.arity  # law_of_choices has those of a ball
         truth = arbs(size) if is_choice else meant(atom, _points(args), call.options)
         assert_inside(truth, exact)
         small |= bool((exact.rad <= 1e-12 * np.abs(size).max(initial=0.0)).all())
         if is_choice:
             continue
         fixed = [
-            kind.count or i in atom.plainly or (call.exponent is not None and i > 0)
+            kind.count or i in atom.chooses or (call.exponent is not None and i > 0)
             for i, kind in enumerate(call.kinds)
         ]
         wide = [Ball(np.asarray(a), np.zeros(np.shape(a))) if is_fixed else _widened(a, rng)
@@ -150,10 +150,39 @@ def law_of_balls(atom: Atom, taken: Calls, rng: Rng) -> None:
 
 def bounded(atom: Atom, call: Call, args: tuple[Any, ...], wide: list[Ball]) -> Ball:
     assert atom.ball is not None
-    return atom.ball(
-        *(a if at in atom.plainly else b for at, (a, b) in enumerate(zip(args, wide, strict=True))),
-        **call.options,
-    )
+    return atom.ball(*wide, **call.options)
+
+
+def law_of_choices(atom: Atom, taken: Calls, rng: Rng) -> None:
+    """Nothing is known where numbers of a ball choose in different ways, and all where they choose alike."""
+    differs, decides = not atom.chooses, not atom.chooses
+    for call in taken if atom.chooses else ():
+        assert atom.ball is not None
+        args = tuple(a + 0.25 * kind.count for kind, a in zip(call.kinds, call.draw(rng), strict=True))
+        sizes = [1.5 if kind.count else np.abs(a).max() for kind, a in zip(call.kinds, args, strict=True)]
+        value = np.asarray(values(atom, call, args))
+        for share in (1e-14, 1.0):
+            rads = [share * size * (at in atom.chooses) for at, size in enumerate(sizes)]
+            found = atom.ball(*(Ball(np.asarray(a, dtype=float), np.full(np.shape(a), rad))
+                                for a, rad in zip(args, rads, strict=True)))  # fmt: skip
+            assert np.shape(found.mid) == value.shape
+            for way in ("up", "to zero", "anywhere"):
+                moved = tuple(_moved(a, rad, way, rng, kind.count)
+                              for a, rad, kind in zip(args, rads, call.kinds, strict=True))  # fmt: skip
+                other = np.asarray(values(atom, call, moved))
+                if other.shape != value.shape or not np.allclose(other, value, rtol=0, atol=1e-9):
+                    assert np.isinf(found.rad).all(), f"{atom.name} drops the radius of what chooses"
+                    differs = True
+            decides |= bool(share < 1 and np.isfinite(found.rad).all())
+    assert differs, "no ball has numbers that choose in different ways"
+    assert decides, "no ball has numbers that all choose alike"
+
+
+def _moved(a: Any, rad: float, way: str, rng: Rng, is_count: bool) -> Any:
+    """A point of a ball around an argument; a count stays at least 1."""
+    shares = {"up": 1.0, "to zero": -np.sign(a), "anywhere": rng.uniform(-1, 1, np.shape(a))}
+    out = a + rad * shares[way]
+    return max(float(out), 1.0) if is_count else out
 
 
 def _widened(a: Any, rng: Rng) -> Ball:
@@ -461,6 +490,7 @@ LAWS = {
         law_of_value,
         law_of_curvature,
         law_of_balls,
+        law_of_choices,
         law_of_lowering,
         law_of_gradients,
         law_of_scaling,
@@ -472,7 +502,7 @@ LAWS = {
 
 # Kinds of argument of each atom: cvxpy takes long to lower one.
 FEW = {law: 2 if law == "lowering" else 8 for law in LAWS}
-QUICK = ("value", "curvature", "balls", "gradients")
+QUICK = ("value", "curvature", "balls", "choices", "gradients")
 
 
 @pytest.mark.filterwarnings(

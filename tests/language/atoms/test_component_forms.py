@@ -162,9 +162,7 @@ def test_balls_contain_the_plain_value_and_are_small(rng: np.random.Generator, r
             continue
         for args in cases:
             plain = apply(PLAIN, atom, args, {})
-            plainly = ATOMS[atom].plainly
-            exact = (a if at in plainly else _exact(a) for at, a in enumerate(args))
-            ball = apply(BALLS, atom, tuple(exact), {})
+            ball = apply(BALLS, atom, tuple(map(_exact, args)), {})
             value, mid, rad = (np.asarray(flat(v)) for v in (plain, mids(ball), balls_of(ball, "rad")))
             size = np.abs(value).max()
             assert (np.abs(mid - value) <= 2 * rad + 1e-14 * size).all(), atom
