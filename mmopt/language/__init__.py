@@ -124,8 +124,11 @@ Indices
     sum(X[i, j]**2 for i in n, j in n if i != j)       one number; ``for i, j in n`` is the same
 
 A condition is one relation (``<= >= == < > !=``) between numbers that are given; in brackets write
-``abs(i - j)``. Norms take entries of one index as sums do; max and min too, without a condition. A line for
-all pairs has a matrix of multipliers, zero where its condition does not hold.
+``abs(i - j)``. It is decided for the numbers themselves, also where floats would round a side: a 1/3 that is
+passed is a little less than a third, so ``3 * v[i] >= 1`` fails for it. Where sides made of given numbers by
+``+ - * /`` and abs are equal up to rounding, fractions decide; where others are, also those of ``let``, the
+program is refused. Norms take entries of one index as sums do; max and min too, without a condition. A line
+for all pairs has a matrix of multipliers, zero where its condition does not hold.
 
 Atoms
 -----
@@ -163,12 +166,15 @@ factor           F with F.T @ F equal to a psd matrix; for what is evaluated, no
 pinv, rank       pseudo-inverse and rank,
 polar            the orthogonal matrix nearest to a square one (in smooth programs also optimised),
 toeplitz         ``toeplitz(a)``: lower-triangular, the same along each diagonal (likewise),
-stack, used_rows ``stack(A, B)`` one on the other, ``used_rows(Q, a)`` the rows of Q with a positive amount,
+stack, used_rows ``stack(A, B)`` one on the other, ``used_rows(Q, a)`` the rows of Q whose amount is more than
+                 n * 2**-52 times the largest of the n amounts,
 row_basis        independent rows that span those of a matrix: the identity where its columns are independent,
 consecutive      ``consecutive(e, 8)`` groups of 8 consecutive entries, one a row of 0 and 1; with
 leading          ``leading(e, 4)`` the first 4 are groups of one and the others one group,
 windows          ``windows(e, 8)`` all runs of 8 consecutive entries, which overlap,
-support          1 where an entry is clearly positive, else 0
+support          1 where an entry is positive and more than a thousandth of the largest, else 0.
+                 Where rounding might change what used_rows, row_basis, support or the groups choose, the
+                 figures that depend on it are estimated, not proved
 
 Curvature
 ---------

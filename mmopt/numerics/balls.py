@@ -24,6 +24,7 @@ ROWS_AT_A_TIME = 128  # rows of a product of matrices, entry by entry, that are 
 TERMS_AT_A_TIME = 512  # terms of a product of matrices whose errors are added up at a time
 GROW = 1.0 + 1e-9  # radii are themselves rounded; this covers it
 TINY = 1e-300  # covers what a last operation loses below the smallest float; none after it may enlarge that
+LEAST_PRODUCT = 1e-280  # a product that is at least this is not lost, nor its rounding error
 SMALLEST_ROOT = 1e-153  # covers numbers whose square is too small for a float
 POWER = 16 * U  # no libm in use has a larger error in pow
 
@@ -141,10 +142,23 @@ def mul(a: Ball, b: Ball) -> Ball:
 def _mul(a: Ball, b: Ball) -> Ball:
     """``mul`` of all rows at once."""
     if a.is_exact:
-        return rounded(a.mid * b.mid, 0.0 if b.is_exact else np.abs(a.mid) * b.rad, 1)
-    if b.is_exact:
-        return rounded(a.mid * b.mid, a.rad * np.abs(b.mid), 1)
-    return rounded(a.mid * b.mid, np.abs(a.mid) * b.rad + a.rad * (np.abs(b.mid) + b.rad), 4)
+        rad = 0.0 if b.is_exact else np.abs(a.mid) * b.rad
+    else:
+        rad = a.rad * np.abs(b.mid) if b.is_exact else np.abs(a.mid) * b.rad + a.rad * (np.abs(b.mid) + b.rad)
+    return _zeros_kept(rounded(a.mid * b.mid, rad, 1 if a.is_exact or b.is_exact else 4), rad, a, b)
+
+
+def _zeros_kept(out: Ball, rad: Array | float, *factors: Ball) -> Ball:
+    """Sums of products; those of zeros alone are 0, unless numbers are so small that a product may be lost.
+
+    ``rad``: the radius before the rounding of the last operation.
+    """
+    is_zero = (out.mid == 0.0) & (rad == 0.0) & (out.rad > 0.0)
+    if not is_zero.any():
+        return out
+    parts = [[np.abs(part[part != 0.0]).min(initial=np.inf) for part in (f.mid, f.rad)] for f in factors]
+    is_kept = np.prod([min(part) for part in parts]) > LEAST_PRODUCT
+    return Ball(out.mid, np.where(is_zero, 0.0, out.rad)) if is_kept else out
 
 
 def scaled(matrix: Array, rows: Ball | None, columns: Ball | None, radii: Array | None = None) -> Ball:
@@ -259,7 +273,7 @@ def matmul(a: Ball, b: Ball) -> Ball:
         if not a.is_exact:
             one += a.rad[..., here] / gamma(terms)
         rad += gamma(terms) * (one @ other)  # in this order: small numbers times γ would vanish
-    return rounded(mid, rad)
+    return _zeros_kept(rounded(mid, rad), rad, a, b)
 
 
 def transpose(a: Ball) -> Ball:
@@ -274,7 +288,7 @@ def total(a: Ball, axis: int | None = None) -> Ball:
     """Sum of all entries or along an axis."""
     terms = a.mid.size if axis is None else a.mid.shape[axis]
     rad = np.sum(a.rad, axis=axis) + gamma(terms) * np.sum(np.abs(a.mid), axis=axis)
-    return rounded(np.sum(a.mid, axis=axis), rad, terms)
+    return _zeros_kept(rounded(np.sum(a.mid, axis=axis), rad, terms), rad, a)
 
 
 def lengths(a: Array, axis: int) -> Array:

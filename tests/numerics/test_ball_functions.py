@@ -13,6 +13,7 @@ import scipy.linalg
 
 from mmopt.errors import ProgramError
 from mmopt.numerics import ball_functions, balls
+from mmopt.numerics.arrays import EPS
 from mmopt.numerics.ball_functions import eigenvalue_bound, positive_eigenvalue_bound, root
 from mmopt.numerics.balls import TINY, Ball, exact
 
@@ -176,6 +177,25 @@ def test_rows_of_a_stack_are_those_of_every_matrix_in_the_ball() -> None:
 
 
 @pytest.mark.quick
+def test_a_share_of_the_largest_is_certain_or_nothing_is_known() -> None:
+    share = len("ab") * EPS
+    for amount, is_certain in {
+        (1.0, 0.0): True,
+        (0.0, 0.0): True,  # none is above 0
+        (-1.0, 0.0): True,
+        (1.0, share): False,  # next to the limit that floats round
+        (1.0, 2 * share): True,
+        (3.0, 3 * share): False,
+        (3.0, 2 * share): True,
+    }.items():
+        rows = ball_functions.used_rows(balls.exact(np.eye(2)), balls.exact(np.array(amount)))
+        assert np.isfinite(rows.rad).all() == is_certain, amount
+    marks = ball_functions.support(Ball(np.array([1.0, 0.002, 0.0]), np.array([0.1, 1e-4, 0.0])))
+    assert marks.is_exact
+    assert marks.mid.tolist() == [1.0, 1.0, 0.0]
+    assert np.isinf(ball_functions.support(Ball(np.array([1.0, 0.00105]), np.array([0.1, 0.0]))).rad).all()
+
+
 def test_sums_means_and_products_of_entries(rng: np.random.Generator) -> None:
     """At corners of the balls, in fractions; of equal entries, and of a fraction of an entry, too."""
     for _ in range(20):

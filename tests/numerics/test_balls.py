@@ -55,6 +55,21 @@ def test_products(rng: np.random.Generator) -> None:
         assert_inside(w.dot(w), balls.matmul(v, v))
 
 
+def test_sums_of_products_of_zeros_alone_are_exact_and_no_others() -> None:
+    a, wide = exact(np.array([[2.0, 0.0], [0.0, 1 / 3]])), Ball(np.array([0.0, 0.0]), np.array([0.0, 1e-9]))
+    assert balls.matmul(a, a).rad.astype(bool).tolist() == [[True, False], [False, True]]
+    assert balls.mul(a, wide).rad.astype(bool).tolist() == [[False, False], [False, True]]
+    assert balls.mul(wide, exact(np.array([5.0, 0.0]))).is_exact
+    assert balls.total(exact(np.zeros((2, 3))), axis=1).is_exact
+    for rule, operand in ((balls.mul, (2,)), (balls.matmul, (2, 2))):
+        lost = exact(np.full(operand, 1e-170))  # its square is no float but 0
+        assert (rule(lost, lost).mid == 0).all()
+        assert (rule(lost, lost).rad > 0).all()
+    assert not balls.total(exact(np.array([1.0, -1.0]))).is_exact
+    with np.errstate(invalid="ignore"):
+        assert not balls.mul(exact(np.zeros(1)), balls.unknown(np.ones(1))).is_exact
+
+
 @pytest.mark.quick
 def test_scaled_rows_and_columns(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(balls, "ROWS_AT_A_TIME", 3)

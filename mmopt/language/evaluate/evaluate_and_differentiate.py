@@ -20,6 +20,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -28,7 +29,7 @@ import numpy as np
 from mmopt.errors import OptionError, ProgramError
 from mmopt.language.atoms.table_of_atoms import ATOMS
 from mmopt.language.evaluate.number_systems import BALLS, PLAIN, ByComponent, Numbers, splits
-from mmopt.language.syntax.exact_rewriting import ENTRYWISE, number_of, sum_of_products, together
+from mmopt.language.syntax.exact_rewriting import ENTRYWISE, sum_of_products, together
 from mmopt.language.syntax.parse_and_write_expressions import to_source
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.syntax_tree import (
@@ -106,6 +107,8 @@ PARTIAL = frozenset({"sqrt", "log", "entropy", "rel_entropy", "geo_mean", "quad_
 Env = Mapping[str, Any]
 # Under this name, which no program can use, values may hold a memo of the indices at which conditions hold.
 DECIDED = "indices at which conditions hold"
+# Atoms whose numpy form is exact with fractions.
+IN_FRACTIONS = frozenset({"add", "sub", "neg", "mul", "div", "abs"})
 Look = Callable[[Apply, Any], None]
 
 
@@ -249,30 +252,38 @@ def _holds(r: Relation, expr: Entries, env: Env) -> Array:
     (low, high), (least, most) = map(balls.ends, sides)
     # The sign of left - right is from ``below`` to ``above``.
     below, above = (np.where(a < b, -1, np.where(a > b, 1, 0)) for a, b in ((low, most), (high, least)))
-    holds, op = np.asarray(HOLDS[r.op](below, 0)), HOLDS[r.op]
-    for at in np.argwhere((holds != op(above, 0)) | (below * above < 0)):
-        inside = {**env, **{f.index: int(k) for f, k in zip(expr.families, at, strict=True)}}
-        left, right = (number_of(_with_numbers(side, inside)) for side in (r.left, r.right))
-        if left is None or right is None:
-            one, other = (f"{float(side.mid[*at]):.17g}" for side in sides)
-            place = ", ".join(f"{f.index} = {k}" for f, k in zip(expr.families, at, strict=True))
-            raise ProgramError(
-                f"rounding hides whether {to_source(r.left)} {r.op} {to_source(r.right)} where {place}: the "
-                f"sides are {one} and {other}",
-                hint="give the outcome as numbers 0 and 1, which are exact, and write: if chosen[i] == 1",
-            )
-        holds[*at] = op(left, right)
+    op = HOLDS[r.op]
+    holds = np.asarray(op(below, 0))
+    is_open = (holds != op(above, 0)) | (below * above < 0)
+    if not is_open.any():
+        return holds.ravel()
+    at = np.nonzero(is_open)
+    indices = {f.index: part for f, part in zip(expr.families, at, strict=True)}
+    wholes = [together(side, frozenset(indices)) for side in (r.left, r.right)]
+    left, right = (None if e is None else _in_fractions(e, {**env, **indices}) for e in wholes)
+    if left is None or right is None:
+        one, other = (f"{float(side.mid[is_open][0]):.17g}" for side in sides)
+        place = ", ".join(f"{name} = {part[0]}" for name, part in indices.items())
+        raise ProgramError(
+            f"rounding hides whether {to_source(r.left)} {r.op} {to_source(r.right)} where {place}: the "
+            f"sides are {one} and {other}",
+            hint="give the outcome as numbers 0 and 1, which are exact, and write: if chosen[i] == 1",
+        )
+    holds[is_open] = op(left, right)
     return holds.ravel()
 
 
-def _with_numbers(expr: Expr, env: Env) -> Expr:
-    """The expression with numbers in place of names and entries that are known exactly."""
-
-    def number(e: Expr) -> Expr | None:
-        ball = evaluate_ball(e, env) if isinstance(e, Name | Index) else None
-        return Number(float(ball.mid), e.span) if ball and ball.is_exact and not ball.shape else None
-
-    return rewrite(expr, number)
+def _in_fractions(expr: Expr, env: Env) -> Any:
+    """The exact value: what is known exactly, put together by + - * / and abs; None for anything else."""
+    ball = evaluate_ball(expr, env)
+    if ball.is_exact:
+        return np.frompyfunc(Fraction, 1, 1)(ball.mid)
+    if not (isinstance(expr, Apply) and expr.atom in IN_FRACTIONS):
+        return None
+    args = [_in_fractions(a, env) for a in expr.args]
+    if any(a is None for a in args) or (expr.atom == "div" and np.any(args[1] == 0)):
+        return None
+    return ATOMS[expr.atom].numpy(*args)
 
 
 HOLDS: Mapping[str, Callable[[Any, Any], Any]] = {

@@ -1,8 +1,9 @@
 """Arrays by index: the numbers that a loop gives, in every reading of the tree.
 
-Guards compiler/lower_to_cvxpy.py, evaluate_and_differentiate.py.
+Guards compiler/lower_to_cvxpy.py, evaluate_and_differentiate.py, number_systems.py.
 """
 
+from fractions import Fraction
 from typing import Any
 
 import cvxpy
@@ -12,8 +13,9 @@ import pytest
 from mmopt import Program, Workload
 from mmopt.compiler import bind, lower
 from mmopt.compiler.lines_and_cones import cones
-from mmopt.errors import OptionError
+from mmopt.errors import OptionError, ProgramError
 from mmopt.language import Tape, evaluate, evaluate_ball
+from mmopt.language.evaluate.evaluate_and_differentiate import HOLDS, entry_indices
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Expr, names_in
@@ -90,6 +92,91 @@ def test_an_index_beyond_the_entries_is_an_error(rng: np.random.Generator) -> No
     with pytest.raises(OptionError) as error:
         evaluate(parse("sum(X[i, j + 1] for i, j in n if i == j)"), drawn(rng))
     assert str(error.value) == "an index is 5, expected 0 to 4"
+
+
+# The side that is compared with c[i], and its value in fractions.
+SIDES = {
+    "3 * v[i]": lambda v, a: 3 * v,
+    "v[i] * v[i]": lambda v, a: v * v,
+    "(v[i] + a) - a": lambda v, a: v,
+    "1 / v[i]": lambda v, a: 1 / v,
+    "abs(v[i] - 1 / 3)": lambda v, a: abs(v - Fraction(1, 3)),
+}
+
+
+@pytest.mark.parametrize("op", HOLDS)
+def test_a_condition_selects_what_it_does_in_exact_numbers(
+    op: str, rng: np.random.Generator, subtests: pytest.Subtests
+) -> None:
+    """Where floats would take numbers next to each other for equal ones, or in another order."""
+    v = np.concatenate([np.arange(1, 40) / 3, 1 + rng.integers(0, 2**30, 40) * 2.0**-40])
+    for side, exact in SIDES.items():
+        with subtests.test(side):
+            sides = [exact(Fraction(x), 0) for x in v.tolist()]
+            near = np.array([float(x) for x in sides])
+            c = near + rng.choice([-1, 0, 0, 0, 1], v.size) * np.spacing(near)
+            env = {"v": v, "c": c, "a": 1e16, "n": v.size}
+            entries = parse(f"sum(v[i] for i in n if {side} {op} c[i])").args[0]
+            wanted = [i for i, x in enumerate(sides) if HOLDS[op](x, Fraction(c[i]))]
+            assert entry_indices(entries, env).places.tolist() == wanted
+
+
+SELECTING = """program selecting
+given
+    v: vector[n]
+    c: scalar
+let
+    w = 3 * v
+choose
+    x: vector[n] >= 0
+minimize
+    sum(x)
+subject to
+    least: x[i] >= 1 for i in n if {condition}
+    most: x <= 9
+"""
+
+
+@pytest.mark.parametrize(("condition", "v", "c", "sides"), [
+    ("w[i] >= c", 1 / 3, 1.0, "1 and 1"),
+    ("sqrt(v[i]) * sqrt(v[i]) != c", 2.0, 2.0, "2.0000000000000004 and 2"),
+    ("1 / (v[i] - 2) > c", 2.0, 2.0, "inf and 2"),
+])  # fmt: skip
+def test_a_condition_that_rounding_hides_is_refused(condition: str, v: float, c: float, sides: str) -> None:
+    program = Program.parse(SELECTING.format(condition=condition))
+    with pytest.raises(ProgramError) as error:
+        bind(program, Workload.from_matrix(np.eye(2)), {"v": np.array([9.0, v]), "c": c})
+    message, line, marks, hint = str(error.value).splitlines()
+    place = "<program>:12:26: "
+    assert message == f"{place}rounding hides whether {condition} where i = 1: the sides are {sides}"
+    assert line[marks.index("^") :].endswith(condition)
+    outcome = "give the outcome as numbers 0 and 1, which are exact"
+    assert hint.strip() == f"{outcome}, and write: if chosen[i] == 1"
+
+
+def test_a_let_decides_where_its_error_bound_does() -> None:
+    program = Program.parse(SELECTING.format(condition="w[i] >= c"))
+    instance = bind(program, Workload.from_matrix(np.eye(2)), {"v": np.array([0.3, 1 / 3]), "c": 1 - 1e-15})
+    (clauses, _) = program.conditions
+    assert entry_indices(clauses, instance.env).places.tolist() == [1]
+
+
+def test_whole_numbers_are_known_exactly(rng: np.random.Generator) -> None:
+    """Sums, products and quotients of counts, which so decide conditions at equality."""
+    counts = rng.integers(-50, 50, (4, 6)).astype(float)
+    env = {"A": counts, "B": 2 * counts + 1, "k": 3.0, "large": 2.0**53 - 1, "n": 6}
+    for text, wanted in {
+        "A @ A.T": counts @ counts.T,
+        "sum(A * A, axis=1)": (counts * counts).sum(axis=1),
+        "(k * A) / k": counts,
+        "A - A": 0 * counts,
+        "n / 2": 3.0,
+    }.items():
+        ball = evaluate_ball(parse(text), env)
+        assert ball.is_exact
+        assert (ball.mid == wanted).all()
+    for text in ("B / 2", "large * k", "large * large / large", "1 / k", "B * 0.1"):
+        assert not evaluate_ball(parse(text), env).is_exact
 
 
 PROGRAM = """program trial
