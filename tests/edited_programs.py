@@ -28,4 +28,6 @@ def typeset_text(program: Program | Checked) -> str:
 
 def without_reach(refusal: str) -> str:
     """A refusal without how far its proof reaches, which rounding decides."""
-    return re.sub(r"(has no feasible point) with numbers up to \de[+-]\d+", r"\1", refusal)
+    refusal = re.sub(r" with numbers up to \de[+-]\d+", "", refusal)
+    refusal = re.sub(r"(has no feasible point: .*) there$", r"\1", refusal, flags=re.MULTILINE)
+    return re.sub(r"if larger numbers are meant, [^;]*; else ", "", refusal)

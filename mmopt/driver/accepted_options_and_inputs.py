@@ -178,8 +178,9 @@ def within_range() -> Iterator[None]:
         if _OF_CALLER in getattr(error, "__notes__", ()):
             raise
         raise SolverError(
-            f"the numbers leave the range of floating point: {error}",
-            hint="scale queries and targets nearer to 1, and look at what is given and at parameters",
+            "the numbers leave the range of floating point"
+            + f": {error}" * isinstance(error, np.linalg.LinAlgError),
+            hint="choose units in which queries, targets, what is given and what is chosen are nearer to 1",
         ) from error
 
 

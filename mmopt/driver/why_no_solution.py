@@ -535,7 +535,7 @@ def infeasible_error(instance: Instance, nearest: Probe) -> SolverError:
     """The constraints that cannot hold together, and how near to all constraints a point came."""
     lines = [c for c in instance.program.constraints if c.name in nearest.names]
     named = _enumerated([f"'{c.name}'" for c in lines])
-    says = "cannot hold" if len(lines) == 1 else "cannot hold together"
+    says = "cannot hold" + " together" * (len(lines) > 1)
     promised = [
         f"'{d.name}' {f'{d.sign} 0' if d.sign else 'psd'}"
         for d in instance.program.choose
@@ -544,10 +544,11 @@ def infeasible_error(instance: Instance, nearest: Probe) -> SolverError:
     ]
     with_promised = f" with {_enumerated(promised)}" if promised else ""
     # Beyond, what is left of the slopes may make room for a point.
-    up_to, for_points = (
+    up_to, named_up_to, for_points = (
         words + rounded(reach, 1, up=False, layout="e") if np.isfinite(reach) else ""
         for words, reach in (
             (" with numbers up to ", nearest.reach_of_all),
+            (" with numbers up to ", nearest.reach),
             (", for points whose entries are at most ", nearest.reach),
         )
     )
@@ -558,9 +559,11 @@ def infeasible_error(instance: Instance, nearest: Probe) -> SolverError:
     one = "one of them or leave it" if nearest.is_minimal else "some of them or leave them"
     out = f"relax {'it or leave it' if len(lines) == 1 else one} out"
     out += "; other lines may conflict, too" * (len(lines) < len(instance.program.constraints))
+    out = "if larger numbers are meant, choose units in which they are nearer to 1; else " * bool(up_to) + out
     by = "multipliers" if nearest.proof.saved else "the ranges that the lines leave"
     error = SolverError(
-        f"'{instance.program.name}' has no feasible point{up_to}: {named} {says}{with_promised}",
+        f"'{instance.program.name}' has no feasible point{up_to}: {named} {says}{with_promised}"
+        f"{' there' if up_to and up_to == named_up_to else named_up_to}",
         hint=f"{out}{near}\n  proved by {by}{alone}{for_points}",
     )
     error.near = {d.name: nearest.point[d.name] for d in instance.program.choose}

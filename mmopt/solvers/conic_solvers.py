@@ -370,7 +370,7 @@ def _clarabel(handed: Handover, options: Options, clock: Clock) -> Iterator[_Sol
     q, b = handed.data["c"], handed.data["b"]
     p = sp.csc_array(sp.triu(handed.data.get("P", sp.csc_array((q.size, q.size))), format="csc"))
     unit, worth = _units_of(p, q, handed.data["A"], b)
-    p, q, b = p * (unit**2 / worth), q * (unit / worth), b / unit
+    p, q, b = p * (unit * (unit / worth)), q * (unit / worth), b / unit
     cones = dims_to_solver_cones(handed.cones)  # type: ignore[no-untyped-call]
     used = 0
     for factor in CLARABEL_RUNS:
@@ -416,7 +416,9 @@ def _units_of(p: Any, q: Array, a: Any, b: Array) -> tuple[float, float]:
     itself where its entries are multiplied by a number. What is tiny beside the rest may be rounding.
     """
     of_rows, of_b = abs(a).max(axis=1).toarray().ravel(), np.abs(b)
-    rows = (of_rows > DUST * of_rows.max(initial=0.0)) & (of_b > DUST * of_b.max(initial=0.0))
+    # Numbers near one are no rounding, not even beside the limits of a wide box.
+    rows = (of_b > DUST * of_b.max(initial=0.0)) | (of_b * FAR > of_rows)
+    rows &= of_rows > DUST * of_rows.max(initial=0.0)
     of_p, of_q = map(_middle, (p.data, q))
     least = abs(a)
     least.eliminate_zeros()
@@ -426,7 +428,7 @@ def _units_of(p: Any, q: Array, a: Any, b: Array) -> tuple[float, float]:
     sizes = np.where(is_even, of_b[rows] / of_rows[rows], 1.0)
     sizes = sizes if rows.any() else np.array([of_q / (of_p or np.inf)])
     unit = _if_far(float(max(sizes.min(), min(1.0, sizes.max()))))
-    return unit, _if_far(max(unit * of_q, unit**2 * of_p))
+    return unit, _if_far(max(unit * of_q, unit * (unit * of_p)))
 
 
 def _middle(numbers: Array) -> float:

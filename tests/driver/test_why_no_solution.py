@@ -446,16 +446,18 @@ def test_a_proof_says_how_far_it_reaches(subtests: pytest.Subtests) -> None:
     head = "program own\ngiven\n    u: vector[m]\nchoose\n    x: vector[m]\n"
     program = check(Program.parse(f"{head}minimize\n    sum(x)\nsubject to\n    top: x <= u\n"))
     instance = bind(program, Workload.from_matrix(np.eye(1)), {"u": np.array([0.99, -1e6])})
-    for of_all, alone, up_to, for_points in [
-        (1.5e13, 1.49e7, " with numbers up to 1e+13", ", for points whose entries are at most 1e+07"),
-        (np.inf, 1.99e7, "", ", of these lines alone, for points whose entries are at most 1e+07"),
-        (np.inf, np.inf, "", ""),
+    up_to_7, entries = " with numbers up to 1e+07", ", for points whose entries are at most 1e+07"
+    for of_all, alone, up_to, named_up_to, for_points in [
+        (1.5e13, 1.49e7, " with numbers up to 1e+13", up_to_7, entries),
+        (1.5e7, 1.49e7, up_to_7, " there", entries),
+        (np.inf, 1.99e7, "", up_to_7, f", of these lines alone{entries}"),
+        (np.inf, np.inf, "", "", ""),
     ]:
         with subtests.test(of_all=of_all, alone=alone):
             point = {"x": np.array([0.0, -1e6])}
             nearest = Probe(("top",), 1.0, point, alone, {}, reach_of_all=of_all)
             assert str(infeasible_error(instance, nearest)).splitlines()[::2] == [
-                f"'own' has no feasible point{up_to}: 'top' cannot hold",
+                f"'own' has no feasible point{up_to}: 'top' cannot hold{named_up_to}",
                 f"  proved by the ranges that the lines leave{for_points}",
             ]
 

@@ -28,6 +28,12 @@ CASES = {  # x, the objective, and the multipliers of the line 'low'
         -2.5e5 + 300.0,
         6e-5,
     ),
+    # A wide box asks for nothing: other limits are no rounding beside it.
+    "minimize\n    x[0] + x[1]\nsubject to\n    low: x[0] >= 1/3\n    side: x[1] >= 2\n    abs(x) <= 1e30": (
+        [1 / 3, 2],
+        7 / 3,
+        1.0,
+    ),
     # Large numbers on both sides of a line ask for unknowns of size one.
     "minimize\n    x[0] + x[1]\nsubject to\n    low: 1e8 * x[0] >= 1e8\n    side: x >= -1": (
         [1, -1],

@@ -301,8 +301,8 @@ def line_bounds(instance: Instance, point: Mapping[str, Any], level: float) -> L
     grade: Grade = "proved" if (is_known or is_charged) and not doubtful else "estimated"
     with np.errstate(all="ignore"):
         ranges, span = ranges_of(nodes, level)
-    # A given that is not proved to be as it was declared proves no sign, and so no range. Where lines
-    # contradict each other by rounding, ranges are empty.
+    # Ranges rest on the signs of what is given, which have to be proved. Where lines contradict each other by
+    # rounding, ranges are empty.
     is_proved = grade == "proved" and span.low <= span.high
     least = 0.0 + float(span.low if instance.program.sense == "minimize" else -span.high)
     return LineBounds(nodes, level, ranges, least if is_proved else -np.inf, grade, is_charged, doubtful)

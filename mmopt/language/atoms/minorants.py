@@ -226,7 +226,7 @@ def log(bar: Ball, near: Near, a: Ball | None) -> Minorant:
 def power(bar: Ball, near: Near, a: Ball | None, b: Ball | None) -> Minorant:
     """Tangents at points of the sign that the base has; at any where the exponent is even."""
     assert b is not None  # an exponent is constant
-    p = float(b.mid)
+    p = np.float64(b.mid)  # one that divides by 0
     if p == 1.0 and b.is_exact:
         return NOTHING, (bar, None)
     slopes = slope_of(bar, near) / p

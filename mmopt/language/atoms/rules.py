@@ -184,7 +184,11 @@ def power(
         return Type(a.dims, a.is_row, 1 if a.sign > 0 else 0)  # a parameter as exponent of what is given
     if least is None:
         raise RuleError("an exponent is a number that is given, or made of such by + - * /", "as in x**2")
-    words = "a power with a given exponent" if exponent is None else f"the power {float(exponent):g}"
+    words = "a power with a given exponent"
+    if exponent is not None:
+        rest = float(exponent - round(exponent)) if float(exponent) % 1 == 0 else 0.0
+        words = f"the power {float(exponent):g}"
+        words += f" {'-' if rest < 0 else '+'} {abs(rest):g}" * bool(rest)
     _require(
         not a.is_matrix or (exponent is not None and exponent >= 0 and not exponent % 1),
         f"{words} of a matrix",
