@@ -308,8 +308,8 @@ def _is_clear(a: Ball, share: float) -> bool:
     """Whether it is certain of each entry if it is above a share, at most one, of the largest (or of 0)."""
     low, high = ends(a)
     least, most = (share * max(float(end.max(initial=0.0)), 0.0) for end in (low, high))
-    is_above, is_below = low > np.nextafter(most, np.inf), high <= max(np.nextafter(least, -np.inf), 0.0)
-    return bool((is_above | is_below).all())
+    # What is above a limit that is rounded to the nearest float is above the limit itself; likewise below.
+    return bool(((low > most) | (high < least) | (high <= 0.0)).all())
 
 
 def of_whole(groups: Callable[[Array, float], Array]) -> Callable[[Ball, Ball], Ball]:

@@ -181,8 +181,6 @@ def test_a_share_of_the_largest_is_certain_or_nothing_is_known() -> None:
     share = len("ab") * EPS
     for amount, is_certain in {
         (1.0, 0.0): True,
-        (0.0, 0.0): True,  # none is above 0
-        (-1.0, 0.0): True,
         (1.0, share): False,  # next to the limit that floats round
         (1.0, 2 * share): True,
         (3.0, 3 * share): False,
@@ -192,6 +190,9 @@ def test_a_share_of_the_largest_is_certain_or_nothing_is_known() -> None:
         assert np.isfinite(rows.rad).all() == is_certain, amount
     marks = ball_functions.support(Ball(np.array([1.0, 0.002, 0.0]), np.array([0.1, 1e-4, 0.0])))
     assert marks.is_exact
+    assert np.isfinite(
+        ball_functions.support(balls.exact(np.array([-1.0, 0.0]))).rad
+    ).all()  # none is above 0
     assert marks.mid.tolist() == [1.0, 1.0, 0.0]
     assert np.isinf(ball_functions.support(Ball(np.array([1.0, 0.00105]), np.array([0.1, 0.0]))).rad).all()
 

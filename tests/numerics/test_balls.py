@@ -65,6 +65,9 @@ def test_sums_of_products_of_zeros_alone_are_exact_and_no_others() -> None:
         lost = exact(np.full(operand, 1e-170))  # its square is no float but 0
         assert (rule(lost, lost).mid == 0).all()
         assert (rule(lost, lost).rad > 0).all()
+    near = exact(np.array([1e-155, -1e-155 * (1 + 2.0**-50)])), exact(np.array([1e-155, 1e-155]))
+    assert balls.matmul(*near).mid == 0
+    assert balls.matmul(*near).rad > 0
     assert not balls.total(exact(np.array([1.0, -1.0]))).is_exact
     with np.errstate(invalid="ignore"):
         assert not balls.mul(exact(np.zeros(1)), balls.unknown(np.ones(1))).is_exact

@@ -19,6 +19,7 @@ from mmopt.language.evaluate.evaluate_and_differentiate import HOLDS, entry_indi
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.language.syntax.syntax_tree import Expr, names_in
+from mmopt.numerics import balls
 
 Env = dict[str, Any]
 N = 5
@@ -115,10 +116,11 @@ def test_a_condition_selects_what_it_does_in_exact_numbers(
             sides = [exact(Fraction(x), 0) for x in v.tolist()]
             near = np.array([float(x) for x in sides])
             c = near + rng.choice([-1, 0, 0, 0, 1], v.size) * np.spacing(near)
-            env = {"v": v, "c": c, "a": 1e16, "n": v.size}
-            entries = parse(f"sum(v[i] for i in n if {side} {op} c[i])").args[0]
+            env = {"v": v, "c": c, "a": 1e16, "one": 1.0, "n": v.size}
             wanted = [i for i, x in enumerate(sides) if HOLDS[op](x, Fraction(c[i]))]
-            assert entry_indices(entries, env).places.tolist() == wanted
+            for other in ("c[i]", "one * c[i]"):  # exact, and with an error bound
+                entries = parse(f"sum(v[i] for i in n if {side} {op} {other})").args[0]
+                assert entry_indices(entries, env).places.tolist() == wanted
 
 
 SELECTING = """program selecting
@@ -175,7 +177,8 @@ def test_whole_numbers_are_known_exactly(rng: np.random.Generator) -> None:
         ball = evaluate_ball(parse(text), env)
         assert ball.is_exact
         assert (ball.mid == wanted).all()
-    for text in ("B / 2", "large * k", "large * large / large", "1 / k", "B * 0.1"):
+    env[balls.BOUNDS] = {"almost": balls.Ball(np.asarray(3.0), np.asarray(1e-9))}.get
+    for text in ("almost + almost", "B / 2", "large * k", "large * large / large", "1 / k", "B * 0.1"):
         assert not evaluate_ball(parse(text), env).is_exact
 
 
