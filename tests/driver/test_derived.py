@@ -229,7 +229,7 @@ def test_a_claim_stands_beside_the_derived_bound() -> None:
 
 def test_what_is_nonnegative_by_its_sign_is_at_least_zero_and_a_line_is_named_that_may_help() -> None:
     text = OWN.replace("    X: psd[n, n]\n", "    X: psd[n, n]\n    y: scalar\n    z: scalar\n")
-    text = text.replace("W.T)\n", "W.T) + abs(y - z)\n")
+    text = text.replace("W.T)\n", "W.T) + abs(y - z - 1) + abs(y - z + 1)\n")
     s = solve(PREFIX, Program.parse(text))
     assert (s.bound, s.bound_grade, s.status.stop) == (0.0, "proved", "gap not reached")
     assert s.warnings[-1].endswith(
