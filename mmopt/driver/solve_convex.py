@@ -296,12 +296,9 @@ def with_derived_bound(
     doubt = f"the bound derived from the program's lines is an estimate: {derived.why}"
     doubts, stop = (doubt,) if derived.why else (), ending.stop
     # The solver could not stop by the derived bound: where that is the only one, its gap is judged here, and
-    # may be reached after all by a solver that was stopped.
-    if (
-        ending.bound is None
-        and gap is not None
-        and (gap <= tolerance or stop in (Stop.FINISHED, Stop.REACHED))
-    ):
+    # may be reached after all by a solver that was stopped. A point that was given stays certified.
+    is_met = gap is not None and gap <= tolerance and stop not in (Stop.CERTIFIED, Stop.CLOSED)
+    if ending.bound is None and gap is not None and (is_met or stop in (Stop.FINISHED, Stop.REACHED)):
         stop = Stop.REACHED if gap <= tolerance else Stop.MISSED
         wider = f", or ask for a tolerance of {rounded(gap, 1, up=True, layout='e')}" if gap < 0.5 else ""
         if stop == Stop.MISSED:
