@@ -342,6 +342,7 @@ STYLE = """
 .mmopt-explain .tree { padding-left: 0; overflow-x: auto; }
 .mmopt-explain .tree li { margin: .3em 0; }
 .mmopt-explain summary { cursor: pointer; }
+.mmopt-explain .words { white-space: pre-wrap; }
 .mmopt-explain .badge { border: 1px solid currentcolor; border-radius: 1em; padding: 0 .6em; font-size: .8em;
   margin-left: .6em; white-space: nowrap; }
 .mmopt-explain .constant { color: var(--constant); } .mmopt-explain .affine { color: var(--affine); }
