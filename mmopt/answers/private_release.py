@@ -10,10 +10,10 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +32,10 @@ from mmopt.errors import Error, OptionError, PrivacyError, last_words
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, Ledger
 from mmopt.ledger.account import cost_in, shown
+from mmopt.limits import uninterrupted
 from mmopt.mechanism.measurement import Answers, counted_exactly
 from mmopt.mechanism.release_plan import Plan, covariance, row_rules
 from mmopt.mechanism.release_writing import (
-    CHART_FILE,
     MANIFEST_FILE,
     STRATEGY_FILE,
     answers_frame,
@@ -51,7 +51,7 @@ from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.report import Contents, display, release_tables, write_page
 from mmopt.report.accuracy_and_release_charts import release_figure
 from mmopt.report.accuracy_release_and_ledger_tables import release_rows, unmet_words
-from mmopt.report.chart_parts import has_matplotlib, save
+from mmopt.report.chart_parts import has_matplotlib, picture
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
 from mmopt.results import Answered, Frame, Solution
 from mmopt.solvers import SolverLike
@@ -313,7 +313,7 @@ class Release(Answered):
     def save(self, folder: str | Path) -> Path:
         """Write the release into a new folder, which appears complete or not at all; returns its path.
 
-        answers.csv and answers.parquet with the same numbers, answers.svg where matplotlib is installed,
+        answers.csv and answers.parquet with the same numbers, answers.svg where it can be drawn and written,
         strategy.npz for 'mmopt verify' where the solution is known, and manifest.json, which lists them. The
         ledger that was charged then records the folder: the first, if there are several. It may be that of
         refined answers, which holds the released ones as well.
@@ -322,23 +322,16 @@ class Release(Answered):
         ------
         OptionError : the folder exists already, or its parent cannot be written.
         LedgerError : the ledger cannot be written; the folder is complete.
+        KeyboardInterrupt : Ctrl-C meanwhile; the folder is complete, and the ledger written.
         """
-        with last_words(*([] if self.charge is None else [self.charge.words])):
-            written = self._written(folder)
-        if self.charge is not None:
-            self.charge.confirm(written, (written / MANIFEST_FILE).read_bytes())
+        with last_words(*([] if self.charge is None else [self.charge.words])) as words, uninterrupted():
+            files = {} if self.solution is None else {STRATEGY_FILE: self.solution.to_bytes()}
+            chart = partial(picture, self.plot, "svg") if has_matplotlib() else None
+            written = write_release(self.answers, self.manifest, folder, files, chart)
+            words[:] = [f"the release is complete in '{written}'"]
+            if self.charge is not None:
+                self.charge.confirm(written, (written / MANIFEST_FILE).read_bytes())
         return written
-
-    def _written(self, folder: str | Path) -> Path:
-        """``save`` without the ledger: the path of the folder that was written."""
-        files = {}
-        with tempfile.TemporaryDirectory() as scratch:
-            if has_matplotlib():
-                save(Path(scratch, CHART_FILE), self.plot)
-                files[CHART_FILE] = Path(scratch, CHART_FILE).read_bytes()
-            if self.solution is not None:
-                files[STRATEGY_FILE] = self.solution.save(Path(scratch, STRATEGY_FILE)).read_bytes()
-        return write_release(self.answers, self.manifest, folder, files)
 
     @staticmethod
     def load(folder: str | Path, workload: WorkloadLike | None = None) -> Release:

@@ -104,8 +104,9 @@ _ADMINISTRATOR = "ask the administrator of the database"
 _STOPS = (
     (
         r"42501|28...|InsufficientPrivilege|Permission\w+|SQLITE_(AUTH|PERM|READONLY|CANTOPEN)\w*",
-        "this user has no right to read it",
-        f"{_ADMINISTRATOR} for the right to read the table and its columns",
+        "a right to read is missing",
+        f"{_ADMINISTRATOR} for the right to read the table and its columns, or of a view, for its owner's "
+        "right to all that it reads",
     ),
     (
         r"08...|57P0[2-5]|ConnectionException|HTTPException|Py4JNetworkError",
@@ -143,10 +144,10 @@ _STOPS = (
 )
 
 
-def engine_error(name: str, error: Exception, place: str = "", rights: str = "") -> DataError:
+def engine_error(name: str, error: Exception, place: str = "") -> DataError:
     """Make a DataError of an engine's error, by its class alone, as its text may quote rows.
 
-    ``place``: what was read. ``rights``: what to do where a right is missing.
+    ``place``: what was read.
     """
     state = (
         getattr(error, "sqlstate", None)
@@ -154,19 +155,14 @@ def engine_error(name: str, error: Exception, place: str = "", rights: str = "")
         or getattr(error, "getSqlState", str)()
     )
     kinds = [state or "", *(kind.__name__ for kind in type(error).__mro__)]
-    at, (_, words, hint) = next(
-        (at, row) for at, row in enumerate(_STOPS) if any(re.fullmatch(row[0], kind) for kind in kinds)
-    )
+    _, words, hint = next(row for row in _STOPS if any(re.fullmatch(row[0], kind) for kind in kinds))
     return DataError(
-        f"{name}: the engine stopped{place} ({type(error).__name__}){': ' * bool(words)}{words}",
-        hint=hint if at else rights or hint,
+        f"{name}: the engine stopped{place} ({type(error).__name__}){': ' * bool(words)}{words}", hint=hint
     )
 
 
 def missing_rights(connection: Any, path: Sequence[str], columns: Collection[str] = ()) -> str:
-    """A hint: what gives a user of PostgreSQL the right to read a table; empty for other databases."""
-    if connection.name != "postgres":
-        return ""
+    """A hint: what gives a user of PostgreSQL the right to read a table, or columns of it."""
     role, listed = quoted(connection.con.info.user), f" ({', '.join(map(quoted, columns))})" * bool(columns)
     usage = "".join(f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role}; " for schema in path[:-1])
     return f"{_ADMINISTRATOR}: {usage}GRANT SELECT{listed} ON {'.'.join(map(quoted, path))} TO {role}"
@@ -216,22 +212,31 @@ def path_of(table: Any) -> list[str]:
     return [part for part in (op.namespace.database, op.name) if part] if hasattr(op, "namespace") else []
 
 
-_IS_THERE = """
-    SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relname = %s AND n.nspname = coalesce(nullif(%s, ''), current_schema())"""
+#: Schema and name of each table or view, materialised ones and foreign tables as well; whether its name alone
+#: will do; whether this user may read some column.
+_TABLES = """
+    SELECT n.nspname, c.relname, n.oid = pg_my_temp_schema() OR n.nspname = current_schema() AS is_here,
+      has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+      AND (n.oid = pg_my_temp_schema() OR n.nspname !~ '^(pg_|information_schema$)')
+    ORDER BY is_here DESC NULLS LAST, n.nspname, c.relname"""
 
-_CATALOGUE = """
+_COLUMNS = """
     SELECT a.attname,
       CASE WHEN t.typtype = 'd' OR t.oid = 'money'::regtype
         THEN replace(format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL), 'money', 'numeric') END,
       array(SELECT enumlabel::text FROM pg_enum WHERE enumtypid IN (t.oid, t.typbasetype)
-        ORDER BY enumsortorder)
-    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-    WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped"""
+        ORDER BY enumsortorder),
+      has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
+    WHERE c.relname = %s AND CASE %s::text WHEN '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = %s END
+      AND a.attnum > 0 AND NOT a.attisdropped"""
 
 
-def catalogued(table: Any) -> tuple[Any, dict[str, list[str]]]:
-    """A table whose columns have the types that its database says, and the values of its enumerations.
+def catalogued(table: Any) -> tuple[dict[str, Any], dict[str, list[str]], list[str]]:
+    """Types of columns that Ibis takes for others, by name; the values of enumerations; what may not be read.
 
     Ibis 12 takes PostgreSQL's domains for other types, its money for decimals that it cannot be cast to, and
     Spark's instants for times without a zone.
@@ -239,15 +244,17 @@ def catalogued(table: Any) -> tuple[Any, dict[str, list[str]]]:
     backend = table.get_backend()
     if backend.name == "pyspark":
         kinds = dict(backend._session.sql(backend.compile(table)).dtypes)
-        return table.cast({n: "timestamp('UTC')" for n, kind in kinds.items() if kind == "timestamp"}), {}
+        return {n: "timestamp('UTC')" for n, kind in kinds.items() if kind == "timestamp"}, {}, []
     if backend.name != "postgres" or not path_of(table):
-        return table, {}
+        return {}, {}, []
+    *schemas, name = path_of(table)
     with backend.con.cursor() as cursor, backend.con.transaction():
-        rows = cursor.execute(_CATALOGUE, [".".join(map(quoted, path_of(table)))]).fetchall()
-    values = {column: labels for column, _, labels in rows if labels}
+        rows = cursor.execute(_COLUMNS, [name, *(schemas or [""]) * 2]).fetchall()
+    values = {column: labels for column, _, labels, is_open in rows if labels and is_open}
     read = backend.compiler.type_mapper.from_string
-    bases = {name: kind for name, base, _ in rows if base and not (kind := read(base)).is_unknown()}
-    return table.cast(bases | dict.fromkeys(values, "string")), values
+    bases = {name: kind for name, base, *_ in rows if base and not (kind := read(base)).is_unknown()}
+    enums = dict.fromkeys((column for column, _, labels, _ in rows if labels), "string")
+    return bases | enums, values, [column for column, *_, is_open in rows if not is_open]
 
 
 # Schemes of URLs: of files, of Spark, and the backend of a scheme that has another name.
@@ -335,23 +342,38 @@ def named_table(connection: Any, shown: str, table: str | None) -> Any:
     ------
     DataError : no such table, or several and none is named.
     """
+    if connection.name == "postgres":
+        return _postgres_table(connection, shown, table)
     names = _tables_of(connection, None)
-    if table is not None and table not in names:
-        schema, _, inner = table.rpartition(".")
-        # A schema that is not there has no tables.
-        if schema and inner in _tables_of(connection, schema):
-            return connection.table(inner, database=schema)
-        if connection.name == "postgres" and connection.con.execute(_IS_THERE, [inner, schema]).fetchone():
-            raise DataError(
-                f"{shown}: this user has no right to read '{table}'",
-                hint=missing_rights(connection, [part for part in (schema, inner) if part]),
-            )
-    if not names and connection.name == "postgres":
-        raise DataError(
-            f"{shown}: this user sees no table and no view in the schema where it begins",
-            hint=f"name one of a schema: 'a.b'; or {_ADMINISTRATOR} for the right to read one",
-        )
+    schema, _, inner = (table or "").rpartition(".")
+    # A schema that is not there has no tables.
+    if table not in names and schema and inner in _tables_of(connection, schema):
+        return connection.table(inner, database=schema)
     return connection.table(chosen_table(shown, names, table, hint="name one of a schema: 'a.b'"))
+
+
+def _postgres_table(connection: Any, shown: str, table: str | None) -> Any:
+    """``named_table`` of PostgreSQL, where names with points may be quoted: ``"a.b"."c"``."""
+    with connection.con.cursor() as cursor, connection.con.transaction():
+        rows = cursor.execute(_TABLES).fetchall()
+    listed: dict[str, list[str]] = {"here": [], "": []}
+    paths: dict[str, tuple[list[str], bool]] = {}
+    for schema, name, is_here, is_readable in rows:
+        path = [name] if is_here else [schema, name]
+        for text in (".".join(path), f"{schema}.{name}", ".".join(map(quoted, path))):
+            paths.setdefault(text, (path, is_readable))
+        listed["here" if is_here else ""] += [".".join(path)] * is_readable
+    names = listed["here"] if table is None and listed["here"] else listed["here"] + listed[""]
+    if table not in paths:
+        table = chosen_table(
+            shown, names, table, hint=f"or this user may read none: {_ADMINISTRATOR} for the right to"
+        )
+    path, is_readable = paths[table]
+    if not is_readable:
+        raise DataError(
+            f"{shown}: this user has no right to read '{table}'", hint=missing_rights(connection, path)
+        )
+    return connection.table(path[-1], database=tuple(path[:-1]) or None)
 
 
 def _tables_of(connection: Any, schema: str | None) -> list[str]:

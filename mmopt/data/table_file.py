@@ -462,7 +462,8 @@ def chosen_table(database: str, names: Sequence[str], table: str | None, hint: s
     if not names:
         raise DataError(f"{database}: the database has no table and no view", hint=hint)
     if table is not None:
-        near = suggest(table, names)
+        inside = [f"did you mean '{name}'?" for name in names if name.endswith(f".{table}")]
+        near = inside[0] if inside else suggest(table, names)
         there = f"the database has: {listed}"
         raise DataError(
             f"{database}: no table or view '{table}'",
