@@ -55,7 +55,7 @@ from mmopt.report.chart_parts import has_matplotlib, picture
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
 from mmopt.results import Answered, Frame, Solution
 from mmopt.solvers import SolverLike
-from mmopt.strategies import NeighboursLike
+from mmopt.strategies import Neighbours, NeighboursLike
 from mmopt.workloads.tidy_columns import require_table
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def billed(
     table: str | None = None,
     data_set: str | None = None,
     part: str | None = None,
+    neighbours: Neighbours | None = None,
 ) -> Bill | None:
     """The bill of a release of this table; None without a ledger.
 
@@ -135,7 +136,8 @@ def billed(
                     hint="name the ledger with --ledger FILE (ledger= in Python), or leave it out",
                 )
         return None
-    return Bill.to(ledger, data_set_name(data, table) if data_set is None else data_set, part)
+    name = data_set_name(data, table) if data_set is None else data_set
+    return Bill.to(ledger, name, part, None if neighbours is None else str(neighbours))
 
 
 def data_set_name(data: object, table: str | None) -> str:
@@ -562,7 +564,8 @@ def prepare(
     options : as ``data_vector`` takes them. is_given : whether the solution comes from elsewhere, and its
     claims stay out of the manifest. say : called with ``words_in_rho``. Errors as ``release``.
     """
-    bill = billed(ledger, data, table=options.get("table"), data_set=data_set, part=part)
+    names = {"table": options.get("table"), "data_set": data_set, "part": part}
+    bill = billed(ledger, data, **names, neighbours=request.neighbours)
     check_columns(
         data,
         request.workload.domain,
