@@ -94,7 +94,10 @@ def named_errors(
         if replacements:
             raise replacements[0] from None
         if isinstance(error, duckdb.OutOfMemoryException):
-            raise DataError(f"{name}: the table does not fit into memory while it is counted") from None
+            raise DataError(
+                f"{name}: the table does not fit into memory while it is counted",
+                hint="allow more memory, or count a copy in Parquet, which takes the least",
+            ) from None
         raise in_words(error) or engine_error(name, error) from None
 
 
@@ -116,7 +119,8 @@ _STOPS = (
     (
         r"57...|25P0[34]|40...|55...|InterruptException|SQLITE_(INTERRUPT|BUSY|LOCKED)\w*",
         "the query was ended by a limit of time, a lock or an administrator",
-        f"run it again, or {_ADMINISTRATOR} for more time (statement_timeout, lock_timeout)",
+        "a limit of this user ends it again: PGOPTIONS='-c statement_timeout=0 -c lock_timeout=0' in the "
+        f"environment lifts those of PostgreSQL; else run it again, or {_ADMINISTRATOR} for more time",
     ),
     (
         r"5[348]...|OutOfMemory\w*|\w*IOException|SQLITE_(FULL|NOMEM|IOERR)\w*",
@@ -140,7 +144,11 @@ _STOPS = (
     ),
     # Of psycopg, where the server could not say why; else it has a SQLSTATE.
     ("OperationalError", "the connection was lost", f"run it again, or {_ADMINISTRATOR} why it ends"),
-    (".*", "", ""),
+    (
+        ".*",
+        "",
+        "read the table by itself to see why; the engine's message may quote a row, and is not shown here",
+    ),
 )
 
 
@@ -243,6 +251,7 @@ def catalogued(table: Any) -> tuple[dict[str, Any], dict[str, list[str]], list[s
     """
     backend = table.get_backend()
     if backend.name == "pyspark":
+        require_session(backend)
         kinds = dict(backend._session.sql(backend.compile(table)).dtypes)
         return {n: "timestamp('UTC')" for n, kind in kinds.items() if kind == "timestamp"}, {}, []
     if backend.name != "postgres" or not path_of(table):
@@ -255,6 +264,13 @@ def catalogued(table: Any) -> tuple[dict[str, Any], dict[str, list[str]], list[s
     bases = {name: kind for name, base, *_ in rows if base and not (kind := read(base)).is_unknown()}
     enums = dict.fromkeys((column for column, _, labels, _ in rows if labels), "string")
     return bases | enums, values, [column for column, *_, is_open in rows if not is_open]
+
+
+def require_session(backend: Any) -> None:
+    """DataError for a Spark session that was stopped, which is an AttributeError of Spark's own otherwise."""
+    context = getattr(getattr(backend, "_session", None), "_sc", None)  # a remote session has none
+    if context is not None and context._jsc is None:
+        raise DataError("the Spark session was stopped", hint="make a new session, and pass that")
 
 
 # Schemes of URLs: of files, of Spark, and the backend of a scheme that has another name.
@@ -328,7 +344,8 @@ def connected_to(url: str) -> Iterator[Any]:
             hint=f"pip install '{'mmopt' if backend in _EXTRAS.values() else 'ibis-framework'}[{backend}]'",
         ) from None
     except (TypeError, ValueError, ibis.IbisError, *driver_errors()) as error:
-        raise DataError(f"{shown}: cannot connect{_reason(url, error)}", hint=_way_in(backend)) from None
+        reason = _reason(url, error)
+        raise DataError(f"{shown}: cannot connect{reason}", hint=_way_in(backend, reason)) from None
     try:
         yield connection
     finally:
@@ -342,6 +359,7 @@ def named_table(connection: Any, shown: str, table: str | None) -> Any:
     ------
     DataError : no such table, or several and none is named.
     """
+    require_session(connection)
     if connection.name == "postgres":
         return _postgres_table(connection, shown, table)
     names = _tables_of(connection, None)
@@ -407,11 +425,24 @@ def _reason(url: str, error: Exception) -> str:
     return f" ({type(error).__name__})" if is_odd else f": {text.replace(url, shown)}"
 
 
-def _way_in(backend: str) -> str:
-    """A hint: the form of the URL of a backend, where it is known."""
+#: Patterns of reasons why there is no connection to PostgreSQL, and what to do.
+_WAYS_IN = (
+    ("database .* does not exist", "name a database that is there: postgres://USER@HOST:5432/DATABASE"),
+    ("SSL", "?sslmode=require behind the URL asks for an encrypted connection, sslmode=prefer for any"),
+    (
+        "refused|timeout|timed out|unreachable|No route|resolve",
+        "is the server up, and reached from here by this host and port?",
+    ),
+    (
+        "",
+        "postgres://USER@HOST:5432/DATABASE, with the password in PGPASSWORD or in ~/.pgpass (in a URL its "
+        "@, /, # and ? are spelled %40, %2F, %23 and %3F)",
+    ),
+)
+
+
+def _way_in(backend: str, reason: str) -> str:
+    """A hint: what to do where there is no connection, or the form of the URL of a backend."""
     if backend != "postgres":
         return ""
-    return (
-        "postgres://USER@HOST:5432/DATABASE, with the password in PGPASSWORD or in ~/.pgpass (in a URL its "
-        "@, /, # and ? are spelled %40, %2F, %23 and %3F)"
-    )
+    return next(hint for pattern, hint in _WAYS_IN if re.search(pattern, reason))

@@ -58,9 +58,7 @@ class Bill:
     partition: str | None
 
     @staticmethod
-    def to(
-        path: str | Path, data_set: str, part: str | None = None, neighbours: str | None = None
-    ) -> Bill:
+    def to(path: str | Path, data_set: str, part: str | None = None, neighbours: str | None = None) -> Bill:
         """Bill a release of this data set, or of a part of it, to this ledger.
 
         ``neighbours``: its unit of privacy, in the words of ``Neighbours``; None where a program decides.

@@ -239,7 +239,7 @@ def write_release(
         if chart is not None:
             try:
                 sums[CHART_FILE] = {"sha256": _written(temporary / CHART_FILE, chart())}
-            except Exception as error:  # the disk, the memory, or anything in matplotlib
+            except Exception as error:  # noqa: BLE001 - no fault of a chart may cost the answers
                 (temporary / CHART_FILE).unlink(missing_ok=True)
                 reason = getattr(error, "strerror", None) or type(error).__name__
                 warnings.warn(f"no chart: it cannot be drawn and written ({reason})", stacklevel=2)

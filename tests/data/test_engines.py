@@ -573,6 +573,16 @@ def test_errors_of_postgres_say_what_to_ask_of_whom(
         "$$BEGIN RAISE 'x7' USING ERRCODE = '53100'; END$$",
         "CREATE VIEW full_one AS SELECT full_disk(sex) AS sex FROM ward.beds",
     )
+    run_sql(
+        server,
+        "CREATE VIEW late AS SELECT sex FROM ward.beds, pg_sleep(0.5)",
+        "GRANT SELECT ON late TO guest",
+        "ALTER ROLE guest SET statement_timeout = 200",
+    )
+    words = words_of(url, asked, table="late")
+    with monkeypatch.context() as patch:  # what it says to set is enough
+        patch.setenv("PGOPTIONS", words.partition("PGOPTIONS='")[2].partition("'")[0])
+        assert data_vector(url, asked, table="late").rows == 2
     connection = server.connect()
     connection.raw_sql("SET statement_timeout = 200").close()
     for table, said in (
