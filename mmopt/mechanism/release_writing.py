@@ -243,7 +243,9 @@ def write_release(
                 (temporary / CHART_FILE).unlink(missing_ok=True)
                 reason = getattr(error, "strerror", None) or type(error).__name__
                 warnings.warn(f"no chart: it cannot be drawn and written ({reason})", stacklevel=2)
-        text = json.dumps({**manifest, "files": sums}, indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(
+            {**manifest, "files": dict(sorted(sums.items()))}, indent=2, ensure_ascii=False, allow_nan=False
+        )
         _written(temporary / MANIFEST_FILE, f"{text}\n".encode())
         _sync(temporary)
         # rename(2) would replace an empty folder made meanwhile, but nothing else.
