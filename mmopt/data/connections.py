@@ -308,6 +308,22 @@ def shown_source(data: str | os.PathLike[str]) -> str:
     return shown_url(str(data)) if is_url(data) else str(data)
 
 
+#: Patterns of reasons why there is no connection to PostgreSQL, and what to do.
+_WAYS_IN = (
+    ("database .* does not exist", "name a database that is there: postgres://USER@HOST:5432/DATABASE"),
+    ("SSL", "?sslmode=require behind the URL asks for an encrypted connection, sslmode=prefer for any"),
+    (
+        "refused|timeout|timed out|unreachable|No route|resolve",
+        "is the server up, and reached from here by this host and port?",
+    ),
+    (
+        "",
+        "postgres://USER@HOST:5432/DATABASE, with the password in PGPASSWORD or in ~/.pgpass (in a URL its "
+        "@, /, # and ? are spelled %40, %2F, %23 and %3F)",
+    ),
+)
+
+
 @contextmanager
 def connected_to(url: str) -> Iterator[Any]:
     """An Ibis connection to the database of a URL.
@@ -345,7 +361,10 @@ def connected_to(url: str) -> Iterator[Any]:
         ) from None
     except (TypeError, ValueError, ibis.IbisError, *driver_errors()) as error:
         reason = _reason(url, error)
-        raise DataError(f"{shown}: cannot connect{reason}", hint=_way_in(backend, reason)) from None
+        hint = next(hint for pattern, hint in _WAYS_IN if re.search(pattern, reason))
+        raise DataError(
+            f"{shown}: cannot connect{reason}", hint=hint if backend == "postgres" else ""
+        ) from None
     try:
         yield connection
     finally:
@@ -423,26 +442,3 @@ def _reason(url: str, error: Exception) -> str:
     # Where a password's '@', '/' or '#' is not spelled %40, %2F or %23, a part of it is taken for the host.
     is_odd = url.count("@") > 1 or shown.endswith("***") or bool(secret and secret in text)
     return f" ({type(error).__name__})" if is_odd else f": {text.replace(url, shown)}"
-
-
-#: Patterns of reasons why there is no connection to PostgreSQL, and what to do.
-_WAYS_IN = (
-    ("database .* does not exist", "name a database that is there: postgres://USER@HOST:5432/DATABASE"),
-    ("SSL", "?sslmode=require behind the URL asks for an encrypted connection, sslmode=prefer for any"),
-    (
-        "refused|timeout|timed out|unreachable|No route|resolve",
-        "is the server up, and reached from here by this host and port?",
-    ),
-    (
-        "",
-        "postgres://USER@HOST:5432/DATABASE, with the password in PGPASSWORD or in ~/.pgpass (in a URL its "
-        "@, /, # and ? are spelled %40, %2F, %23 and %3F)",
-    ),
-)
-
-
-def _way_in(backend: str, reason: str) -> str:
-    """A hint: what to do where there is no connection, or the form of the URL of a backend."""
-    if backend != "postgres":
-        return ""
-    return next(hint for pattern, hint in _WAYS_IN if re.search(pattern, reason))

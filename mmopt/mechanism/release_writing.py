@@ -232,7 +232,7 @@ def write_release(
             f"cannot create '{target}': {error.strerror}",
             hint="its parent must be a folder that you may write to",
         ) from error
-    lock = None
+    lock, fault = None, ""
     try:
         lock = _lock(temporary)
         sums = {name: {"sha256": _written(temporary / name, data)} for name, data in contents.items()}
@@ -241,8 +241,7 @@ def write_release(
                 sums[CHART_FILE] = {"sha256": _written(temporary / CHART_FILE, chart())}
             except Exception as error:  # noqa: BLE001 - no fault of a chart may cost the answers
                 (temporary / CHART_FILE).unlink(missing_ok=True)
-                reason = getattr(error, "strerror", None) or type(error).__name__
-                warnings.warn(f"no chart: it cannot be drawn and written ({reason})", stacklevel=2)
+                fault = getattr(error, "strerror", None) or type(error).__name__
         text = json.dumps(
             {**manifest, "files": dict(sorted(sums.items()))}, indent=2, ensure_ascii=False, allow_nan=False
         )
@@ -257,6 +256,8 @@ def write_release(
         shutil.rmtree(temporary, ignore_errors=True)
         if lock is not None:
             os.close(lock)
+    if fault:
+        warnings.warn(f"no chart: it cannot be drawn and written ({fault})", stacklevel=2)
     return target
 
 
