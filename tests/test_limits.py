@@ -71,7 +71,7 @@ def test_what_takes_too_long_before_there_is_a_point(no_grace: None) -> None:
 
 
 def test_ctrl_c_is_kept_to_the_end_of_short_work() -> None:
-    """Of the inner block and of the one around it; the handler before is there again."""
+    """Each block keeps it, an inner one too, and puts back the handler that was there before."""
     before, done = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:
