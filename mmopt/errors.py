@@ -204,7 +204,7 @@ def last_words(*texts: str) -> Iterator[list[str]]:
         yield words
     except BaseException as error:
         for text in words:
-            if isinstance(error, Error) and text not in error.hint:
+            if isinstance(error, Error) and text not in str(error):
                 error.hint = "\n  ".join(filter(None, (error.hint, text)))
             elif not isinstance(error, Error) and text not in getattr(error, "__notes__", ()):
                 error.add_note(text)

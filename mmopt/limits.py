@@ -5,6 +5,8 @@ are repeated.
 """
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -75,6 +77,22 @@ def deadline(time_limit: float | None) -> Iterator[None]:
 def ended_after(seconds: float | None) -> AbstractContextManager[None]:
     """Limit the time of the block to ``seconds``, all in all where these are more than ``GRACE``."""
     return deadline(None if seconds is None else max(0.0, seconds - GRACE) / (1.0 + SHARE))
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Keep Ctrl-C to the end of the block, where it raises KeyboardInterrupt; for short work."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no signal is handled in this thread
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 LOADED: dict[str, float] = {}  # seconds of this process for what is loaded once, by its name

@@ -1,6 +1,8 @@
 """The deadline: a block within it, one around it, and who asks."""
 
 import math
+import signal
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 import mmopt
 from mmopt import limits
-from mmopt.limits import deadline, require_memory, require_time, time_left
+from mmopt.limits import deadline, require_memory, require_time, time_left, uninterrupted
 
 # At its limit at once: the two seconds that are granted beyond a limit are left out.
 AT_ONCE = 1e-9
@@ -66,6 +68,29 @@ def test_what_takes_too_long_before_there_is_a_point(no_grace: None) -> None:
     for program in ("l2_strategy", "eigen_design", "query_weighting"):
         with pytest.raises(mmopt.TimeLimitError):
             mmopt.solve(mmopt.Workload.from_matrix(np.tri(4)), program, time_limit=AT_ONCE)
+
+
+def test_ctrl_c_is_kept_to_the_end_of_short_work() -> None:
+    """Each block keeps it, an inner one too, and puts back the handler that was there before."""
+    before, done = signal.getsignal(signal.SIGINT), []
+
+    def work() -> None:
+        with uninterrupted():
+            done.append("inner")
+
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        with pytest.raises(KeyboardInterrupt), uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append("first")
+        signal.raise_signal(signal.SIGINT)
+        thread = threading.Thread(target=work)  # in which no signal is handled
+        thread.start()
+        thread.join()
+        done.append("last")
+    assert done == ["first", "inner", "last"] and signal.getsignal(signal.SIGINT) == before
+    with pytest.raises(ZeroDivisionError), uninterrupted():
+        raise ZeroDivisionError
+    assert signal.getsignal(signal.SIGINT) == before
 
 
 def test_sizes_beyond_64_bits() -> None:

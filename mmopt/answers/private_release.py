@@ -10,10 +10,10 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +32,10 @@ from mmopt.errors import Error, OptionError, PrivacyError, last_words
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, Ledger
 from mmopt.ledger.account import cost_in, shown
+from mmopt.limits import uninterrupted
 from mmopt.mechanism.measurement import Answers, counted_exactly
 from mmopt.mechanism.release_plan import Plan, covariance, row_rules
 from mmopt.mechanism.release_writing import (
-    CHART_FILE,
     MANIFEST_FILE,
     STRATEGY_FILE,
     answers_frame,
@@ -51,11 +51,11 @@ from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.report import Contents, display, release_tables, write_page
 from mmopt.report.accuracy_and_release_charts import release_figure
 from mmopt.report.accuracy_release_and_ledger_tables import release_rows, unmet_words
-from mmopt.report.chart_parts import has_matplotlib, save
+from mmopt.report.chart_parts import has_matplotlib, picture
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
 from mmopt.results import Answered, Frame, Solution
 from mmopt.solvers import SolverLike
-from mmopt.strategies import NeighboursLike
+from mmopt.strategies import Neighbours, NeighboursLike
 from mmopt.workloads.tidy_columns import require_table
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def billed(
     table: str | None = None,
     data_set: str | None = None,
     part: str | None = None,
+    neighbours: Neighbours | None = None,
 ) -> Bill | None:
     """The bill of a release of this table; None without a ledger.
 
@@ -135,7 +136,8 @@ def billed(
                     hint="name the ledger with --ledger FILE (ledger= in Python), or leave it out",
                 )
         return None
-    return Bill.to(ledger, data_set_name(data, table) if data_set is None else data_set, part)
+    name = data_set_name(data, table) if data_set is None else data_set
+    return Bill.to(ledger, name, part, None if neighbours is None else str(neighbours))
 
 
 def data_set_name(data: object, table: str | None) -> str:
@@ -313,7 +315,7 @@ class Release(Answered):
     def save(self, folder: str | Path) -> Path:
         """Write the release into a new folder, which appears complete or not at all; returns its path.
 
-        answers.csv and answers.parquet with the same numbers, answers.svg where matplotlib is installed,
+        answers.csv and answers.parquet with the same numbers, answers.svg where it can be drawn and written,
         strategy.npz for 'mmopt verify' where the solution is known, and manifest.json, which lists them. The
         ledger that was charged then records the folder: the first, if there are several. It may be that of
         refined answers, which holds the released ones as well.
@@ -322,23 +324,16 @@ class Release(Answered):
         ------
         OptionError : the folder exists already, or its parent cannot be written.
         LedgerError : the ledger cannot be written; the folder is complete.
+        KeyboardInterrupt : Ctrl-C meanwhile; the folder is complete, and the ledger written.
         """
-        with last_words(*([] if self.charge is None else [self.charge.words])):
-            written = self._written(folder)
-        if self.charge is not None:
-            self.charge.confirm(written, (written / MANIFEST_FILE).read_bytes())
+        with last_words(*([] if self.charge is None else [self.charge.words])) as words, uninterrupted():
+            files = {} if self.solution is None else {STRATEGY_FILE: self.solution.to_bytes()}
+            chart = partial(picture, self.plot, "svg") if has_matplotlib() else None
+            written = write_release(self.answers, self.manifest, folder, files, chart)
+            words[:] = [f"the release is complete in '{written}'"]
+            if self.charge is not None:
+                self.charge.confirm(written, (written / MANIFEST_FILE).read_bytes())
         return written
-
-    def _written(self, folder: str | Path) -> Path:
-        """``save`` without the ledger: the path of the folder that was written."""
-        files = {}
-        with tempfile.TemporaryDirectory() as scratch:
-            if has_matplotlib():
-                save(Path(scratch, CHART_FILE), self.plot)
-                files[CHART_FILE] = Path(scratch, CHART_FILE).read_bytes()
-            if self.solution is not None:
-                files[STRATEGY_FILE] = self.solution.save(Path(scratch, STRATEGY_FILE)).read_bytes()
-        return write_release(self.answers, self.manifest, folder, files)
 
     @staticmethod
     def load(folder: str | Path, workload: WorkloadLike | None = None) -> Release:
@@ -569,7 +564,8 @@ def prepare(
     options : as ``data_vector`` takes them. is_given : whether the solution comes from elsewhere, and its
     claims stay out of the manifest. say : called with ``words_in_rho``. Errors as ``release``.
     """
-    bill = billed(ledger, data, table=options.get("table"), data_set=data_set, part=part)
+    names = {"table": options.get("table"), "data_set": data_set, "part": part}
+    bill = billed(ledger, data, **names, neighbours=request.neighbours)
     check_columns(
         data,
         request.workload.domain,

@@ -26,7 +26,7 @@ from typing import Annotated, Any, ParamSpec, get_args
 import typer
 from typer.core import TyperGroup
 
-from mmopt.cli.command_output import BUG, INTERRUPTED, MISTAKE, note
+from mmopt.cli.command_output import BUG, INTERRUPTED, MISTAKE, TERMINATED, note
 from mmopt.cli.command_table import COMMANDS, LEDGER_COMMANDS, PANELS, Command
 from mmopt.errors import LAST_WORDS, Error
 from mmopt.limits import deadline, hard_limit
@@ -125,6 +125,8 @@ def main() -> None:
     WATCH.begin()
     try:
         build()(prog_name="mmopt")
+    except SystemExit as ended:
+        sys.exit(WATCH.interrupted if ended.code == INTERRUPTED else ended.code)
     except OSError as error:
         note(f"error: {error}")
         # Python would try again to write buffered output at the end.
@@ -152,6 +154,7 @@ def _options(
 P = ParamSpec("P")
 WAIT_SECONDS = 0.2  # between two looks at the clock
 GRACE_SECONDS = 1.0  # in which the main thread may end by itself
+TERM_SECONDS = 8.0  # the same after SIGTERM; containers are killed after ten
 
 
 @dataclass
@@ -159,14 +162,16 @@ class Watch:
     """A thread that answers Ctrl-C and ends the process at its limit, while the main one is inside a solver.
 
     ``end``: the time at which the process is ended (``time.monotonic``); ``pressed``: how often Ctrl-C was
-    pressed.
+    pressed; ``interrupted``: the exit status after it. SIGTERM is Ctrl-C, and again some seconds later.
     """
 
     end: float = math.inf
     pressed: int = 0
+    interrupted: int = INTERRUPTED
 
     def begin(self) -> None:
         """Watch from now on; called by the main thread of a process that runs one command."""
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         inlet, outlet = socket.socketpair()
         outlet.setblocking(False)
         signal.set_wakeup_fd(outlet.fileno(), warn_on_full_buffer=False)
@@ -176,15 +181,18 @@ class Watch:
         """Read the numbers of signals that Python writes to ``outlet``, until the end."""
         # ``outlet`` is an argument so that it stays open. The main thread checks the limit itself, but not
         # inside native code.
+        killed = math.inf
         while time.monotonic() < self.end + GRACE_SECONDS:
-            if not select.select([inlet], [], [], WAIT_SECONDS)[0]:
-                continue
-            self.pressed += inlet.recv(64).count(signal.SIGINT)
-            time.sleep(GRACE_SECONDS / 2)  # usually the main thread ends meanwhile, and this one with it
-            if self.pressed > 1:
+            received = inlet.recv(64) if select.select([inlet], [], [], WAIT_SECONDS)[0] else b""
+            self.pressed += received.count(signal.SIGINT)
+            if signal.SIGTERM in received:
+                self.interrupted, killed = TERMINATED, time.monotonic() + TERM_SECONDS
+            if received:
+                time.sleep(GRACE_SECONDS / 2)  # usually the main thread ends meanwhile, and this one with it
+            if self.pressed > 1 or time.monotonic() >= killed:
                 _note_interrupted(chain.from_iterable(LAST_WORDS))
-                os._exit(INTERRUPTED)
-            if self.pressed:
+                os._exit(self.interrupted)
+            if received and self.pressed:
                 note("interrupted: ending with what there is; Ctrl-C again ends at once")
         note("error: stopped at the time limit, without a result\n  allow more time, or ask for less")
         os._exit(MISTAKE)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 REFUTED = 1  # a saved result that does not hold
 MISTAKE = 2  # in the input
 BUG = 70  # EX_SOFTWARE of sysexits.h
-INTERRUPTED = 130  # the status of shells for SIGINT
+INTERRUPTED, TERMINATED = 130, 143  # the statuses of shells for SIGINT and SIGTERM
 
 # Characters that a terminal may obey, or show in another order, without line ends and tabs.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

@@ -510,7 +510,8 @@ def uncounted_hint(column: Any, name: str) -> str:
         return ""
     fits = (sql for one, sql in _VALUES_OF.items() if getattr(kind, f"is_{one}")())
     is_spark = _engine(column) == "pyspark"
-    sql = f"CAST(`{name}` AS string)" if is_spark else next(fits, "CAST({0} AS text)").format(quoted(name))
+    spark_sql = f"get(`{name}`, 0)" if kind.is_array() else f"CAST(`{name}` AS string)"
+    sql = spark_sql if is_spark else next(fits, "CAST({0} AS text)").format(quoted(name))
     return f"count a value made of it, in a view or a copy of the table, for instance {sql}"
 
 

@@ -94,7 +94,10 @@ def named_errors(
         if replacements:
             raise replacements[0] from None
         if isinstance(error, duckdb.OutOfMemoryException):
-            raise DataError(f"{name}: the table does not fit into memory while it is counted") from None
+            raise DataError(
+                f"{name}: the table does not fit into memory while it is counted",
+                hint="allow more memory, or count a copy in Parquet, which takes the least",
+            ) from None
         raise in_words(error) or engine_error(name, error) from None
 
 
@@ -104,8 +107,9 @@ _ADMINISTRATOR = "ask the administrator of the database"
 _STOPS = (
     (
         r"42501|28...|InsufficientPrivilege|Permission\w+|SQLITE_(AUTH|PERM|READONLY|CANTOPEN)\w*",
-        "this user has no right to read it",
-        f"{_ADMINISTRATOR} for the right to read the table and its columns",
+        "a right to read is missing",
+        f"{_ADMINISTRATOR} for the right to read the table and its columns, or of a view, for its owner's "
+        "right to all that it reads",
     ),
     (
         r"08...|57P0[2-5]|ConnectionException|HTTPException|Py4JNetworkError",
@@ -115,7 +119,8 @@ _STOPS = (
     (
         r"57...|25P0[34]|40...|55...|InterruptException|SQLITE_(INTERRUPT|BUSY|LOCKED)\w*",
         "the query was ended by a limit of time, a lock or an administrator",
-        f"run it again, or {_ADMINISTRATOR} for more time (statement_timeout, lock_timeout)",
+        "a limit of this user ends it again: PGOPTIONS='-c statement_timeout=0 -c lock_timeout=0' in the "
+        f"environment lifts those of PostgreSQL; else run it again, or {_ADMINISTRATOR} for more time",
     ),
     (
         r"5[348]...|OutOfMemory\w*|\w*IOException|SQLITE_(FULL|NOMEM|IOERR)\w*",
@@ -139,14 +144,18 @@ _STOPS = (
     ),
     # Of psycopg, where the server could not say why; else it has a SQLSTATE.
     ("OperationalError", "the connection was lost", f"run it again, or {_ADMINISTRATOR} why it ends"),
-    (".*", "", ""),
+    (
+        ".*",
+        "",
+        "read the table by itself to see why; the engine's message may quote a row, and is not shown here",
+    ),
 )
 
 
-def engine_error(name: str, error: Exception, place: str = "", rights: str = "") -> DataError:
+def engine_error(name: str, error: Exception, place: str = "") -> DataError:
     """Make a DataError of an engine's error, by its class alone, as its text may quote rows.
 
-    ``place``: what was read. ``rights``: what to do where a right is missing.
+    ``place``: what was read.
     """
     state = (
         getattr(error, "sqlstate", None)
@@ -154,19 +163,14 @@ def engine_error(name: str, error: Exception, place: str = "", rights: str = "")
         or getattr(error, "getSqlState", str)()
     )
     kinds = [state or "", *(kind.__name__ for kind in type(error).__mro__)]
-    at, (_, words, hint) = next(
-        (at, row) for at, row in enumerate(_STOPS) if any(re.fullmatch(row[0], kind) for kind in kinds)
-    )
+    _, words, hint = next(row for row in _STOPS if any(re.fullmatch(row[0], kind) for kind in kinds))
     return DataError(
-        f"{name}: the engine stopped{place} ({type(error).__name__}){': ' * bool(words)}{words}",
-        hint=hint if at else rights or hint,
+        f"{name}: the engine stopped{place} ({type(error).__name__}){': ' * bool(words)}{words}", hint=hint
     )
 
 
 def missing_rights(connection: Any, path: Sequence[str], columns: Collection[str] = ()) -> str:
-    """A hint: what gives a user of PostgreSQL the right to read a table; empty for other databases."""
-    if connection.name != "postgres":
-        return ""
+    """A hint: what gives a user of PostgreSQL the right to read a table, or columns of it."""
     role, listed = quoted(connection.con.info.user), f" ({', '.join(map(quoted, columns))})" * bool(columns)
     usage = "".join(f"GRANT USAGE ON SCHEMA {quoted(schema)} TO {role}; " for schema in path[:-1])
     return f"{_ADMINISTRATOR}: {usage}GRANT SELECT{listed} ON {'.'.join(map(quoted, path))} TO {role}"
@@ -216,38 +220,57 @@ def path_of(table: Any) -> list[str]:
     return [part for part in (op.namespace.database, op.name) if part] if hasattr(op, "namespace") else []
 
 
-_IS_THERE = """
-    SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relname = %s AND n.nspname = coalesce(nullif(%s, ''), current_schema())"""
+#: Schema and name of each table or view, materialised ones and foreign tables as well; whether its name alone
+#: will do; whether this user may read some column.
+_TABLES = """
+    SELECT n.nspname, c.relname, n.oid = pg_my_temp_schema() OR n.nspname = current_schema() AS is_here,
+      has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+      AND (n.oid = pg_my_temp_schema() OR n.nspname !~ '^(pg_|information_schema$)')
+    ORDER BY is_here DESC NULLS LAST, n.nspname, c.relname"""
 
-_CATALOGUE = """
+_COLUMNS = """
     SELECT a.attname,
       CASE WHEN t.typtype = 'd' OR t.oid = 'money'::regtype
         THEN replace(format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL), 'money', 'numeric') END,
       array(SELECT enumlabel::text FROM pg_enum WHERE enumtypid IN (t.oid, t.typbasetype)
-        ORDER BY enumsortorder)
-    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-    WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped"""
+        ORDER BY enumsortorder),
+      has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
+    WHERE c.relname = %s AND CASE %s::text WHEN '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = %s END
+      AND a.attnum > 0 AND NOT a.attisdropped"""
 
 
-def catalogued(table: Any) -> tuple[Any, dict[str, list[str]]]:
-    """A table whose columns have the types that its database says, and the values of its enumerations.
+def catalogued(table: Any) -> tuple[dict[str, Any], dict[str, list[str]], list[str]]:
+    """Types of columns that Ibis takes for others, by name; the values of enumerations; what may not be read.
 
     Ibis 12 takes PostgreSQL's domains for other types, its money for decimals that it cannot be cast to, and
     Spark's instants for times without a zone.
     """
     backend = table.get_backend()
     if backend.name == "pyspark":
+        require_session(backend)
         kinds = dict(backend._session.sql(backend.compile(table)).dtypes)
-        return table.cast({n: "timestamp('UTC')" for n, kind in kinds.items() if kind == "timestamp"}), {}
+        return {n: "timestamp('UTC')" for n, kind in kinds.items() if kind == "timestamp"}, {}, []
     if backend.name != "postgres" or not path_of(table):
-        return table, {}
+        return {}, {}, []
+    *schemas, name = path_of(table)
     with backend.con.cursor() as cursor, backend.con.transaction():
-        rows = cursor.execute(_CATALOGUE, [".".join(map(quoted, path_of(table)))]).fetchall()
-    values = {column: labels for column, _, labels in rows if labels}
+        rows = cursor.execute(_COLUMNS, [name, *(schemas or [""]) * 2]).fetchall()
+    values = {column: labels for column, _, labels, is_open in rows if labels and is_open}
     read = backend.compiler.type_mapper.from_string
-    bases = {name: kind for name, base, _ in rows if base and not (kind := read(base)).is_unknown()}
-    return table.cast(bases | dict.fromkeys(values, "string")), values
+    bases = {name: kind for name, base, *_ in rows if base and not (kind := read(base)).is_unknown()}
+    enums = dict.fromkeys((column for column, _, labels, _ in rows if labels), "string")
+    return bases | enums, values, [column for column, *_, is_open in rows if not is_open]
+
+
+def require_session(backend: Any) -> None:
+    """DataError for a Spark session that was stopped, which is an AttributeError of Spark's own otherwise."""
+    context = getattr(getattr(backend, "_session", None), "_sc", None)  # a remote session has none
+    if context is not None and context._jsc is None:
+        raise DataError("the Spark session was stopped", hint="make a new session, and pass that")
 
 
 # Schemes of URLs: of files, of Spark, and the backend of a scheme that has another name.
@@ -283,6 +306,22 @@ def shown_url(url: str) -> str:
 def shown_source(data: str | os.PathLike[str]) -> str:
     """A path as it is, a URL as ``shown_url`` shows it."""
     return shown_url(str(data)) if is_url(data) else str(data)
+
+
+#: Patterns of reasons why there is no connection to PostgreSQL, and what to do.
+_WAYS_IN = (
+    ("database .* does not exist", "name a database that is there: postgres://USER@HOST:5432/DATABASE"),
+    ("SSL", "?sslmode=require behind the URL asks for an encrypted connection, sslmode=prefer for any"),
+    (
+        "refused|timeout|timed out|unreachable|No route|resolve",
+        "is the server up, and reached from here by this host and port?",
+    ),
+    (
+        "",
+        "postgres://USER@HOST:5432/DATABASE, with the password in PGPASSWORD or in ~/.pgpass (in a URL its "
+        "@, /, # and ? are spelled %40, %2F, %23 and %3F)",
+    ),
+)
 
 
 @contextmanager
@@ -321,7 +360,11 @@ def connected_to(url: str) -> Iterator[Any]:
             hint=f"pip install '{'mmopt' if backend in _EXTRAS.values() else 'ibis-framework'}[{backend}]'",
         ) from None
     except (TypeError, ValueError, ibis.IbisError, *driver_errors()) as error:
-        raise DataError(f"{shown}: cannot connect{_reason(url, error)}", hint=_way_in(backend)) from None
+        reason = _reason(url, error)
+        hint = next(hint for pattern, hint in _WAYS_IN if re.search(pattern, reason))
+        raise DataError(
+            f"{shown}: cannot connect{reason}", hint=hint if backend == "postgres" else ""
+        ) from None
     try:
         yield connection
     finally:
@@ -335,23 +378,39 @@ def named_table(connection: Any, shown: str, table: str | None) -> Any:
     ------
     DataError : no such table, or several and none is named.
     """
+    require_session(connection)
+    if connection.name == "postgres":
+        return _postgres_table(connection, shown, table)
     names = _tables_of(connection, None)
-    if table is not None and table not in names:
-        schema, _, inner = table.rpartition(".")
-        # A schema that is not there has no tables.
-        if schema and inner in _tables_of(connection, schema):
-            return connection.table(inner, database=schema)
-        if connection.name == "postgres" and connection.con.execute(_IS_THERE, [inner, schema]).fetchone():
-            raise DataError(
-                f"{shown}: this user has no right to read '{table}'",
-                hint=missing_rights(connection, [part for part in (schema, inner) if part]),
-            )
-    if not names and connection.name == "postgres":
-        raise DataError(
-            f"{shown}: this user sees no table and no view in the schema where it begins",
-            hint=f"name one of a schema: 'a.b'; or {_ADMINISTRATOR} for the right to read one",
-        )
+    schema, _, inner = (table or "").rpartition(".")
+    # A schema that is not there has no tables.
+    if table not in names and schema and inner in _tables_of(connection, schema):
+        return connection.table(inner, database=schema)
     return connection.table(chosen_table(shown, names, table, hint="name one of a schema: 'a.b'"))
+
+
+def _postgres_table(connection: Any, shown: str, table: str | None) -> Any:
+    """``named_table`` of PostgreSQL, where names with points may be quoted: ``"a.b"."c"``."""
+    with connection.con.cursor() as cursor, connection.con.transaction():
+        rows = cursor.execute(_TABLES).fetchall()
+    listed: dict[str, list[str]] = {"here": [], "": []}
+    paths: dict[str, tuple[list[str], bool]] = {}
+    for schema, name, is_here, is_readable in rows:
+        path = [name] if is_here else [schema, name]
+        for text in (".".join(path), f"{schema}.{name}", ".".join(map(quoted, path))):
+            paths.setdefault(text, (path, is_readable))
+        listed["here" if is_here else ""] += [".".join(path)] * is_readable
+    names = listed["here"] if table is None and listed["here"] else listed["here"] + listed[""]
+    if table not in paths:
+        table = chosen_table(
+            shown, names, table, hint=f"or this user may read none: {_ADMINISTRATOR} for the right to"
+        )
+    path, is_readable = paths[table]
+    if not is_readable:
+        raise DataError(
+            f"{shown}: this user has no right to read '{table}'", hint=missing_rights(connection, path)
+        )
+    return connection.table(path[-1], database=tuple(path[:-1]) or None)
 
 
 def _tables_of(connection: Any, schema: str | None) -> list[str]:
@@ -383,13 +442,3 @@ def _reason(url: str, error: Exception) -> str:
     # Where a password's '@', '/' or '#' is not spelled %40, %2F or %23, a part of it is taken for the host.
     is_odd = url.count("@") > 1 or shown.endswith("***") or bool(secret and secret in text)
     return f" ({type(error).__name__})" if is_odd else f": {text.replace(url, shown)}"
-
-
-def _way_in(backend: str) -> str:
-    """A hint: the form of the URL of a backend, where it is known."""
-    if backend != "postgres":
-        return ""
-    return (
-        "postgres://USER@HOST:5432/DATABASE, with the password in PGPASSWORD or in ~/.pgpass (in a URL its "
-        "@, /, # and ? are spelled %40, %2F, %23 and %3F)"
-    )

@@ -433,13 +433,22 @@ def marginal_counts(
 ROWS_OF_SHARE = 2**22
 
 
-def counting_words(rows: int | None, unit: Neighbours | None) -> str:
+BY_ENGINE = "by the database, which says neither how far it is nor how long it takes"
+
+
+def counting_words(rows: int | None, unit: Neighbours | None, is_remote: bool = False) -> str:
     """How long counting takes, and in how much memory of this machine: roughly, for few attributes.
 
-    rows : how many, confidential; None for words that hold for any table.
+    rows : how many, confidential; None for words that hold for any table. is_remote : on a server.
     """
+    if is_remote:
+        return f"{BY_ENGINE}; in about 0.4 GB of memory here"
     seconds, gigabytes, more = (
-        (3.0, 2.2e-7 * min(rows or math.inf, ROWS_OF_SHARE), ", and 30 MB for each million not in Parquet")
+        (
+            3.0,
+            2.2e-7 * min(rows or math.inf, ROWS_OF_SHARE),
+            ", and 30 MB more for each million rows, unless in Parquet",
+        )
         if unit is not None and unit.column
         else (0.4, 0.0, "")
     )
@@ -473,6 +482,8 @@ def _by_shares(
         count = int(coded.count().to_pyarrow().as_py())
         # Codes that are stored take as much memory as half of a share.
         shares = math.ceil(count * (1 if opened.is_stored else 2) / ROWS_OF_SHARE) or 1
+    if progress is not None and coded.get_backend().name != "duckdb":
+        progress(BY_ENGINE)
     for share in ((at, shares) for at in range(shares)):
         rows = coded
         if shares > 1:

@@ -68,7 +68,7 @@ def schema_columns(
                     name: f"of type {shown_type(rows[i].type())}; {hint}"
                     for i, name in enumerate(names)
                     if (hint := uncounted_hint(rows[i], name))
-                }
+                } | dict.fromkeys(opened.closed, "this user has no right to read it")
     if len(names) > MOST_COLUMNS:
         raise DataError(
             f"{shown_source(data)}: {len(names):,} columns, and a draft has at most {MOST_COLUMNS:,}",

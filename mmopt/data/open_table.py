@@ -7,7 +7,7 @@ import glob
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -68,6 +68,7 @@ class TableColumns:
     ``name`` for messages; ``places`` of the wanted columns among all ``names``; ``rows()`` gives an Ibis
     table and its wanted columns by name. ``values`` are those of columns of enumerations, which the schema
     lists. ``is_stored``: whether its rows can be read again and again, cheaply and without change.
+    ``closed``: columns that this user has no right to read.
     """
 
     name: str
@@ -76,6 +77,7 @@ class TableColumns:
     names: Sequence[str]
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
     is_stored: bool = False
+    closed: Sequence[str] = ()
 
     def rows(self) -> tuple[Any, dict[str, Any]]:
         """The table and its wanted columns; to be called again only where ``is_stored``."""
@@ -311,25 +313,35 @@ def _ibis_table(
     except ibis.IbisError as error:
         raise DataError(f"{name} cannot be computed: {error}") from None
 
+    path = path_of(data)
+
+    def columns_of(names: Iterable[str]) -> str:
+        return f"{', '.join(map(repr, names))} of '{'.'.join(path)}'"
+
     def in_words(error: Exception) -> DataError:
         if not isinstance(error, ibis.common.exceptions.OperationNotDefinedError):
-            path = path_of(data)
-            place = f" at {', '.join(map(repr, wanted))} of '{'.'.join(path)}'" if path and wanted else ""
-            return engine_error(name, error, place, missing_rights(backend, path, wanted) if path else "")
+            return engine_error(
+                name, error, f" while it read {columns_of(wanted)}" if path and wanted else ""
+            )
         return DataError(
             f"{name}: its backend, {backend.name}, lacks an operation that the count needs",
             hint="read it into memory first: data.to_pyarrow()",
         )
 
     stack.enter_context(named_errors(name, in_words, driver_errors()))
-    typed, values = catalogued(data)
-    return TableColumns(
-        name,
-        places,
-        lambda at: typed.select(*(typed[place] for place in at)) if at else typed,
-        tuple(data.columns),
-        values,
-    )
+    kinds, values, closed = catalogued(data)
+    if refused := [column for column in wanted if column in closed]:
+        raise DataError(
+            f"{name}: this user has no right to read {columns_of(refused)}",
+            hint=missing_rights(backend, path, refused),
+        )
+
+    def select(at: Sequence[int]) -> Any:
+        # First: a query that names other columns, if only in an inner SELECT, needs the right to read them.
+        rows = data.select(*(data[place] for place in at)) if at else data
+        return rows.cast({n: kinds[n] for n in rows.columns if n in kinds}) if at else rows
+
+    return TableColumns(name, places, select, tuple(data.columns), values, closed=closed)
 
 
 # -- columns by name

@@ -39,6 +39,10 @@ _EXTENSIONS: dict[str, tuple[Kind, str]] = {
     **dict.fromkeys((".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db"), ("duckdb", "")),
 }
 KNOWN = f"known: {', '.join(_EXTENSIONS)}"
+_SEVERAL = (
+    "several Parquet files are one table as a view in a DuckDB file: "
+    "CREATE VIEW events AS FROM read_parquet('FOLDER/**/*.parquet', hive_partitioning = true)"
+)
 
 _SQLITE = b"SQLite format 3\0"
 _DUCKDB = b"DUCK"  # from byte 8 on, after a checksum
@@ -77,9 +81,9 @@ def table_file(path: str | os.PathLike[str]) -> TableFile:
     """
     name = os.fspath(path)
     if not os.path.exists(name):
-        raise DataError(f"{name}: no such file", hint=_neighbours(name))
+        raise DataError(f"{name}: no such file", hint=_SEVERAL if "*" in name else _neighbours(name))
     if os.path.isdir(name):
-        raise DataError(f"{name}: is a directory; expected one file", hint=KNOWN)
+        raise DataError(f"{name}: is a directory; expected one file", hint=f"{KNOWN}\n  {_SEVERAL}")
     if not os.path.isfile(name):
         raise DataError(f"{name}: is not a regular file", hint="write the table to a file first")
     extension = next((ending for ending in _EXTENSIONS if name.lower().endswith(ending)), None)
@@ -462,7 +466,8 @@ def chosen_table(database: str, names: Sequence[str], table: str | None, hint: s
     if not names:
         raise DataError(f"{database}: the database has no table and no view", hint=hint)
     if table is not None:
-        near = suggest(table, names)
+        inside = [f"did you mean '{name}'?" for name in names if name.endswith(f".{table}")]
+        near = inside[0] if inside else suggest(table, names)
         there = f"the database has: {listed}"
         raise DataError(
             f"{database}: no table or view '{table}'",

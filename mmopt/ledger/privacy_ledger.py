@@ -58,13 +58,15 @@ class Bill:
     partition: str | None
 
     @staticmethod
-    def to(path: str | Path, data_set: str, part: str | None = None) -> Bill:
+    def to(path: str | Path, data_set: str, part: str | None = None, neighbours: str | None = None) -> Bill:
         """Bill a release of this data set, or of a part of it, to this ledger.
+
+        ``neighbours``: its unit of privacy, in the words of ``Neighbours``; None where a program decides.
 
         Raises
         ------
         OptionError : a name that a ledger cannot hold; a part without a partition.
-        LedgerError : as ``ledger_file.read``; a ledger of another data set.
+        LedgerError : as ``ledger_file.read``; a ledger of another data set or unit.
         PrivacyError : nothing is left.
         """
         checked_name("the data set", data_set)
@@ -72,7 +74,7 @@ class Bill:
             checked_name("the part", part)
         account = ledger_file.read(Path(path))
         bill = Bill(Path(path), data_set, part, account.terms.partition)
-        bill._refuse_names(account)
+        bill._refuse_terms(account, neighbours)
         if left(account, part) < LEAST_LEFT:
             raise bill._exceeded(account, "")
         return bill
@@ -114,8 +116,8 @@ class Bill:
         if cost_at_charge != cost:
             raise LedgerError(f"'{self.path}' was replaced meanwhile by a ledger of another measure")
 
-    def _refuse_names(self, account: Account) -> None:
-        """Refuse an account of another data set or partition, or of none where a part is asked for."""
+    def _refuse_terms(self, account: Account, neighbours: str | None) -> None:
+        """Refuse an account of another data set, partition or unit, or of no part where one is asked for."""
         terms = account.terms
         if terms.data_set != self.data_set:
             raise LedgerError(
@@ -131,18 +133,18 @@ class Bill:
                 f"the part '{self.part}' is asked for, and '{self.path}' declares no partition",
                 hint="leave the part out; a partition is declared when a ledger is created: --partition",
             )
-
-    def _cost(self, account: Account, neighbours: str, rho: float | None, epsilon: float | None) -> Fraction:
-        """The cost of the release; errors as ``spend``."""
-        self._refuse_names(account)
-        terms = account.terms
-        if terms.neighbours != neighbours:
+        if terms.neighbours != (neighbours or terms.neighbours):
             raise LedgerError(
                 f"'{self.path}' counts privacy of {terms.neighbours}, and this release is private for "
                 f"{neighbours}",
                 hint="costs of different units do not add up: ask for the ledger's unit (neighbours: or "
                 "unit: in the workload file), or keep a ledger for each",
             )
+
+    def _cost(self, account: Account, neighbours: str, rho: float | None, epsilon: float | None) -> Fraction:
+        """The cost of the release; errors as ``spend``."""
+        self._refuse_terms(account, neighbours)
+        terms = account.terms
         cost = cost_in(terms.measure, rho, epsilon)
         if cost > left(account, self.part):
             raise self._exceeded(account, f"the release costs {terms.measure} {shown(cost)}, and ")

@@ -13,7 +13,8 @@ import platform
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -190,8 +191,12 @@ def write_release(
     manifest: Mapping[str, Any],
     folder: str | Path,
     files: Mapping[str, bytes] | None = None,
+    chart: Callable[[], bytes] | None = None,
 ) -> Path:
     """Write answers.csv, answers.parquet, further files and manifest.json into the new folder `folder`.
+
+    Also answers.svg, from ``chart``: drawn when all else but the manifest is written, and given up with a
+    warning where that fails, as answers may have cost privacy.
 
     They are written and synced in a temporary sibling that is then renamed, so the folder appears complete or
     not at all; siblings that killed processes left are removed. The manifest lists the other files with their
@@ -214,10 +219,6 @@ def write_release(
         PARQUET_FILE: frame.to_parquet(),
         **(files or {}),
     }
-    sums = {name: {"sha256": hashlib.sha256(data).hexdigest()} for name, data in contents.items()}
-    contents[MANIFEST_FILE] = (
-        json.dumps({**manifest, "files": sums}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    ).encode()
     if os.path.lexists(target):
         raise OptionError(
             f"'{target}' exists already; a release is written to a new folder", hint="name another folder"
@@ -231,14 +232,20 @@ def write_release(
             f"cannot create '{target}': {error.strerror}",
             hint="its parent must be a folder that you may write to",
         ) from error
-    lock = None
+    lock, fault = None, ""
     try:
         lock = _lock(temporary)
-        for name, data in contents.items():
-            with open(temporary / name, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+        sums = {name: {"sha256": _written(temporary / name, data)} for name, data in contents.items()}
+        if chart is not None:
+            try:
+                sums[CHART_FILE] = {"sha256": _written(temporary / CHART_FILE, chart())}
+            except Exception as error:  # noqa: BLE001 - no fault of a chart may cost the answers
+                (temporary / CHART_FILE).unlink(missing_ok=True)
+                fault = getattr(error, "strerror", None) or type(error).__name__
+        text = json.dumps(
+            {**manifest, "files": dict(sorted(sums.items()))}, indent=2, ensure_ascii=False, allow_nan=False
+        )
+        _written(temporary / MANIFEST_FILE, f"{text}\n".encode())
         _sync(temporary)
         # rename(2) would replace an empty folder made meanwhile, but nothing else.
         os.rename(temporary, target)
@@ -249,7 +256,18 @@ def write_release(
         shutil.rmtree(temporary, ignore_errors=True)
         if lock is not None:
             os.close(lock)
+    if fault:
+        warnings.warn(f"no chart: it cannot be drawn and written ({fault})", stacklevel=2)
     return target
+
+
+def _written(path: Path, data: bytes) -> str:
+    """The SHA-256 of the data, once these are on disk."""
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return hashlib.sha256(data).hexdigest()
 
 
 def partial_sibling(target: Path) -> Path:

@@ -640,7 +640,8 @@ def _integer(word: str) -> int:
             return value
     shown = word if len(word) <= 30 else f"{word[:20]}… ({len(word)} digits)"
     raise WorkloadError(
-        f"the integer {shown} does not fit into 64 bits", hint="write it in quotes if it is a text"
+        f"the integer {shown} does not fit into 64 bits",
+        hint="write it in quotes if it is a text, and with an exponent if it is a number: 1.8e19",
     )
 
 

@@ -346,6 +346,17 @@ def _decode(value: dict[str, Any]) -> Any:
     return float(value["float"]) if value.keys() == {"float"} else value
 
 
+def npz_bytes(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    """The contents of an .npz file."""
+    text = json.dumps(
+        {"format": FORMAT, "record": _encode(dict(record))}, ensure_ascii=False, allow_nan=False
+    )
+    everything: dict[str, Any] = {RECORD: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **everything)
+    return packed.getvalue()
+
+
 def write_npz(record: Mapping[str, Any], arrays: Mapping[str, Array], path: Path) -> Path:
     """Write to ``path`` (``.npz`` is added when it is missing), whole or not at all.
 
@@ -355,13 +366,7 @@ def write_npz(record: Mapping[str, Any], arrays: Mapping[str, Array], path: Path
     """
     if path.suffix != ".npz":
         path = path.with_name(path.name + ".npz")
-    text = json.dumps(
-        {"format": FORMAT, "record": _encode(dict(record))}, ensure_ascii=False, allow_nan=False
-    )
-    everything: dict[str, Any] = {RECORD: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
-    packed = io.BytesIO()
-    np.savez_compressed(packed, allow_pickle=False, **everything)
-    write_whole(path, packed.getvalue())
+    write_whole(path, npz_bytes(record, arrays))
     return path
 
 

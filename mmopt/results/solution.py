@@ -21,7 +21,17 @@ from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level
 from mmopt.numerics.outward import rounded
 from mmopt.results import solution_rows_and_json
-from mmopt.results.saved_fields import UNREADABLE, Value, build, pack, plain, read_npz, unpack, write_npz
+from mmopt.results.saved_fields import (
+    UNREADABLE,
+    Value,
+    build,
+    npz_bytes,
+    pack,
+    plain,
+    read_npz,
+    unpack,
+    write_npz,
+)
 from mmopt.results.status_and_grade import Grade, Status, weakest
 from mmopt.results.verification import as_text
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrategy, as_dense
@@ -382,6 +392,10 @@ class Solution(Charted, Reported):
         ``.npz`` is added where it is missing, a missing folder is made. ResultError : it cannot be written.
         """
         return write_npz(*pack(self.fields()), Path(path))
+
+    def to_bytes(self) -> bytes:
+        """The contents of the file that ``save`` writes."""
+        return npz_bytes(*pack(self.fields()))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Solution):

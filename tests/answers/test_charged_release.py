@@ -6,6 +6,7 @@ Guards private_release.py, mechanism/measurement.py.
 import json
 import os
 import re
+import signal
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -21,7 +22,7 @@ from mmopt.answers import private_release
 from mmopt.answers.accuracy_and_budget import at_privacy
 from mmopt.answers.private_release import data_set_name
 from mmopt.errors import LAST_WORDS, DataError, LedgerError, OptionError, PrivacyError
-from mmopt.ledger import Bill, Entry, ledger_file
+from mmopt.ledger import Bill, Charge, Entry, ledger_file
 from mmopt.mechanism import measurement, release_writing
 from mmopt.results import Frame
 
@@ -244,6 +245,27 @@ def test_a_failure_of_say_spends_nothing_or_says_what_was_spent(
     assert later.value.__notes__ == [
         f"rho 0.125 was spent before: entry 1 of the ledger '{ledger}' counts, whatever became of the release"
     ]
+
+
+def test_ctrl_c_while_a_folder_is_written_finds_it_complete(
+    ledger: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Pressed before the folder is there, and after: it is written, confirmed, and said to be complete."""
+    for number, name in enumerate(("to_bytes", "_sync", "confirm"), 1):
+        release = released(ledger)
+        owner: Any = {"to_bytes": mmopt.Solution, "_sync": release_writing, "confirm": Charge}[name]
+        before = getattr(owner, name)
+
+        def press(*arguments: Any, before: Any = before) -> Any:
+            signal.raise_signal(signal.SIGINT)
+            return before(*arguments)
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as stopped:
+            patch.setattr(owner, name, press)
+            release.save(tmp_path / name)
+        assert stopped.value.__notes__ == [f"the release is complete in '{tmp_path / name}'"]
+        assert mmopt.load_release(tmp_path / name).manifest["ledger"]["entry"] == number
+    assert states(ledger) == ["released"] * 3
 
 
 def test_an_error_between_noise_and_folder_says_what_was_spent(ledger: Path) -> None:

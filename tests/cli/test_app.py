@@ -200,6 +200,9 @@ def test_the_watch_counts_ctrl_c_and_ends_what_does_not_end_itself(monkeypatch: 
     assert said == ["interrupted: ending with what there is; Ctrl-C again ends at once", limit]
     assert watched(signal.SIGINT, signal.SIGINT, end=math.inf) == command_output.INTERRUPTED
     assert said == ["interrupted, nothing written"]
+    monkeypatch.setattr(app, "TERM_SECONDS", 0.0)  # what does not end by itself is ended
+    assert watched(signal.SIGTERM, signal.SIGINT, end=math.inf) == command_output.TERMINATED
+    assert said == ["interrupted, nothing written"]
     with last_words("it was charged"), last_words("so", "it was charged"):
         assert watched(signal.SIGINT, signal.SIGINT, end=math.inf) == command_output.INTERRUPTED
     assert said == ["interrupted\n  it was charged\n  so"]
@@ -208,7 +211,7 @@ def test_the_watch_counts_ctrl_c_and_ends_what_does_not_end_itself(monkeypatch: 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_a_process_of_its_own_is_watched(files: Path) -> None:
-    """One gets Ctrl-C when its solver has the problem; the main thread of the other sleeps for ever."""
+    """Two get Ctrl-C, or SIGTERM, when their solver has the problem; the third one sleeps for ever."""
     (files / "w.yaml").write_text(SIXTEEN, encoding="utf-8")
     pressed = (
         "import os, signal\n"
@@ -223,8 +226,10 @@ def test_a_process_of_its_own_is_watched(files: Path) -> None:
         "mmopt.cli.app.deadline = lambda limit: contextlib.nullcontext()\n"
         "sys.modules['mmopt.cli.commands.strategies_and_reports'].run_solve = lambda *a: time.sleep(600)\n"
     )
+    best, killed = "this is the best certified point so far\n", pressed.replace("SIGINT", "SIGTERM")
     for code, options, status, message in (
-        (pressed, ("--solver", "clarabel", "--json"), 130, "this is the best certified point so far\n"),
+        (pressed, ("--solver", "clarabel", "--json"), 130, best),
+        (killed, ("--solver", "clarabel", "--json"), 143, best),
         (asleep, ("--time-limit", "0.1"), 2, "error: stopped at the time limit, without a result\n"),
     ):
         command = [sys.executable, "-c", f"{code}from mmopt.cli import main\nmain()\n", "solve", "w.yaml"]

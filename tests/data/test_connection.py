@@ -3,14 +3,15 @@
 Guards errors.py, connections.py.
 """
 
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import ibis
 import pytest
 
-from mmopt.data import data_vector
+from mmopt.data import connections, data_vector
 from mmopt.data.connections import shown_url
-from mmopt.errors import Error
+from mmopt.errors import DataError, Error
 from mmopt.workloads import Workload
 from tests.data.tables import refusal
 
@@ -85,6 +86,19 @@ def test_what_an_engine_says_is_not_repeated(monkeypatch: pytest.MonkeyPatch) ->
         told = refusal(f"postgres://ann:{password}@host/db", ASKED)
         assert "(OperationalError)" in told and "'ss'" not in told
         assert told.endswith("(in a URL its @, /, # and ? are spelled %40, %2F, %23 and %3F)")
+    for reason, hint in (
+        ("Connection refused Is the server", "is the server up"),
+        ("failed to resolve host 'h'", "is the server up"),
+        ('FATAL: database "nodb" does not exist', "name a database that is there"),
+        ("server does not support SSL, but SSL was required", "?sslmode=require"),
+        ('password authentication failed for user "ann"', "postgres://USER@HOST"),
+    ):
+        fails(wrong(reason))
+        assert refusal("postgres://ann@host/db", ASKED).splitlines()[1].startswith(f"  {hint}")
+    stopped = SimpleNamespace(name="pyspark", _session=SimpleNamespace(_sc=SimpleNamespace(_jsc=None)))
+    with pytest.raises(DataError, match="the Spark session was stopped"):
+        connections.require_session(stopped)
+    connections.require_session(SimpleNamespace(_session=SimpleNamespace()))  # a remote session
 
 
 def test_the_table_of_a_connection_is_named() -> None:

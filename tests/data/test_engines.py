@@ -18,7 +18,7 @@ import pytest
 from command_line import called
 
 import mmopt
-from mmopt.data import counted_rows, data_vector, marginal_counts, schema_columns
+from mmopt.data import check_columns, counted_rows, data_vector, marginal_counts, schema_columns
 from mmopt.data.cell_codes import CONVENTIONS
 from mmopt.errors import DataError
 from mmopt.strategies import Neighbours
@@ -376,7 +376,7 @@ def test_an_error_of_an_engine_quotes_no_row(server: engines.Server, spark: Any)
         with pytest.raises(DataError) as refused:
             data_vector(one, asked, table="broken")
         assert str(refused.value).startswith(
-            f"the connection to {one.name}: the engine stopped at 'n' of 'broken' ("
+            f"the connection to {one.name}: the engine stopped while it read 'n' of 'broken' ("
         )
         assert "a value cannot be computed" in str(refused.value)
         assert "x7" not in str(refused.value)
@@ -527,23 +527,42 @@ def test_errors_of_postgres_say_what_to_ask_of_whom(
         "CREATE SCHEMA ward CREATE TABLE beds (sex text, name text)",
         "INSERT INTO ward.beds VALUES ('x7', 'x7'), ('a', 'x7')",
         "CREATE TABLE closed AS SELECT * FROM ward.beds",
+        "CREATE MATERIALIZED VIEW ward.filled AS SELECT * FROM ward.beds",
     )
     url = f"postgres://guest@127.0.0.1:{server.port}/postgres"
     asked = workload_of({"sex": {**TEXTS, "outside": "drop"}})
-    assert "this user sees no table and no view in the schema where it begins" in words_of(url, asked)
-    for table in ("closed", "ward.beds"):
+    nothing = "no table and no view\n  or this user may read none: ask the administrator"
+    assert nothing in words_of(url, asked) and nothing in words_of(url, asked, table="nix")
+    for table in ("closed", "ward.beds", "ward.filled"):
         words = words_of(url, asked, table=table)
         assert f"this user has no right to read '{table}'" in words
         run_sql(server, words.partition("of the database: ")[2])  # what it says to ask for is enough
         assert data_vector(url, asked, table=table).rows == 2
+    words = words_of(url, asked, table="beds")
+    assert words.endswith("did you mean 'ward.beds'?\n  the database has: closed, ward.beds, ward.filled")
     run_sql(server, "REVOKE ALL ON ward.beds FROM guest", "GRANT SELECT (name) ON ward.beds TO guest")
-    words = words_of(url, asked, table="ward.beds")
-    assert (
-        "the engine stopped at 'sex' of 'ward.beds' (InsufficientPrivilege): this user has no right" in words
-    )
-    assert words.endswith('; GRANT SELECT ("sex") ON "ward"."beds" TO "guest"')
-    run_sql(server, words.partition("of the database: ")[2])
+    loose = {**TEXTS, "outside": "drop"}
+    said = words_of(url, workload_of({"sex": loose, "name": loose}), table="ward.beds")
+    assert "this user has no right to read 'sex' of 'ward.beds'" in said  # and not of 'name'
+    assert said.endswith('; GRANT SELECT ("sex") ON "ward"."beds" TO "guest"')
+    assert schema_columns(url, "ward.beds")[2] == {"sex": "this user has no right to read it"}
+    with pytest.raises(DataError, match="no right to read 'sex'"):  # before anything is solved
+        check_columns(url, asked.domain, workload=asked, table="ward.beds")
+    # A right that is missing for another column is none that is needed.
+    assert data_vector(url, workload_of({"name": loose}), table="ward.beds").rows == 2
+    run_sql(server, said.partition("of the database: ")[2])
     assert data_vector(url, asked, table="ward.beds").rows == 2
+    run_sql(
+        server,
+        "CREATE ROLE owner",
+        "CREATE VIEW owned AS SELECT sex FROM ward.beds",
+        "ALTER VIEW owned OWNER TO owner",
+        "GRANT SELECT ON owned TO guest",
+    )
+    words = words_of(url, asked, table="owned")
+    assert "while it read 'sex' of 'owned' (InsufficientPrivilege): a right to read is missing" in words
+    run_sql(server, "GRANT USAGE ON SCHEMA ward TO owner", "GRANT SELECT ON ward.beds TO owner")
+    assert data_vector(url, asked, table="owned").rows == 2
     run_sql(
         server,
         "CREATE VIEW slow AS SELECT sex FROM ward.beds, pg_sleep(60)",
@@ -554,6 +573,16 @@ def test_errors_of_postgres_say_what_to_ask_of_whom(
         "$$BEGIN RAISE 'x7' USING ERRCODE = '53100'; END$$",
         "CREATE VIEW full_one AS SELECT full_disk(sex) AS sex FROM ward.beds",
     )
+    run_sql(
+        server,
+        "CREATE VIEW late AS SELECT sex FROM ward.beds, pg_sleep(0.5)",
+        "GRANT SELECT ON late TO guest",
+        "ALTER ROLE guest SET statement_timeout = 200",
+    )
+    words = words_of(url, asked, table="late")
+    with monkeypatch.context() as patch:  # what it says to set is enough
+        patch.setenv("PGOPTIONS", words.partition("PGOPTIONS='")[2].partition("'")[0])
+        assert data_vector(url, asked, table="late").rows == 2
     connection = server.connect()
     connection.raw_sql("SET statement_timeout = 200").close()
     for table, said in (
@@ -563,7 +592,7 @@ def test_errors_of_postgres_say_what_to_ask_of_whom(
         ("full_one", "(DiskFull): the disk, the memory or another resource of the database is used up"),
     ):
         words = words_of(connection, asked, table=table)
-        assert "the engine stopped at 'sex' of '" in words and said in words, words
+        assert "the engine stopped while it read 'sex' of '" in words and said in words, words
     stopper = server.connect()
     connection.raw_sql("SET statement_timeout = 0").close()
     stop = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
@@ -576,3 +605,21 @@ def test_errors_of_postgres_say_what_to_ask_of_whom(
     words = words_of(connection, asked, table="slow")
     assert "(OperationalError): the connection was lost" in words
     stopper.disconnect()
+
+
+def test_names_with_points_are_found_as_they_are_shown(server: engines.Server) -> None:
+    run_sql(
+        server,
+        'CREATE SCHEMA "We.ird" CREATE TABLE "T able" (sex text) CREATE TABLE "a.b" (sex text)',
+        'CREATE SCHEMA a CREATE TABLE "b.c" (sex text, n money)',
+        'CREATE SCHEMA "a.b" CREATE TABLE c (sex text)',
+        *(f"INSERT INTO a.\"b.c\" VALUES ('a', {n})" for n in range(3)),
+        "INSERT INTO \"a.b\".c VALUES ('b')",
+    )
+    asked = workload_of({"sex": TEXTS})
+    url = url_of(server, engines.PASSWORD)
+    for name in ("We.ird.T able", '"We.ird"."T able"', "We.ird.a.b", '"We.ird"."a.b"'):
+        assert data_vector(url, asked, table=name).rows == 0
+    assert data_vector(url, asked, table='"a"."b.c"').rows == 3
+    assert data_vector(url, asked, table='"a.b"."c"').rows == 1
+    run_sql(server, 'DROP SCHEMA "We.ird" CASCADE', "DROP SCHEMA a CASCADE", 'DROP SCHEMA "a.b" CASCADE')

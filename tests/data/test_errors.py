@@ -31,10 +31,26 @@ SHAPE_HINT = (
 KNOWN = (
     "  known: .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .duckdb, .ddb, .sqlite, .sqlite3, .db"
 )
+SEVERAL = (
+    "  several Parquet files are one table as a view in a DuckDB file: CREATE VIEW events AS FROM "
+    "read_parquet('FOLDER/**/*.parquet', hive_partitioning = true)"
+)
 EMPTY = "the file is empty (0 bytes)\n  expected a table with column names"
 TYPE_HINT = "  declare values of the column's type in the workload file, or convert the column first"
 
 DATES_HINT = "  declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
+
+
+def test_several_parquet_files_are_one_table_by_the_view_that_is_shown() -> None:
+    for year, number in ((2024, 2), (2025, 3)):
+        Path(f"FOLDER/year={year}").mkdir(parents=True)
+        duckdb.sql(f"SELECT 'F' AS sex FROM range({number})").write_parquet(f"FOLDER/year={year}/a.parquet")
+    with duckdb.connect("events.duckdb") as connection:
+        connection.execute(SEVERAL.partition("DuckDB file: ")[2])
+    years = Workload.of(
+        domain={"year": {"range": [2024, 2026], "width": 1}}, workload=[{"product": {"year": "identity"}}]
+    )
+    assert data_vector("events.duckdb", years).counts.tolist() == [2, 3]
 
 
 def test_files_that_are_not_there_or_of_no_known_kind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +62,8 @@ def test_files_that_are_not_there_or_of_no_known_kind(monkeypatch: pytest.Monkey
         ("cesnus.csv", "no such file\n  did you mean 'census.csv'?"),
         ("zzz.duckdb", "no such file"),
         ("gone/t.csv", "no such file\n  there is no folder gone"),
-        ("folder.csv", f"is a directory; expected one file\n{KNOWN}"),
+        ("folder.csv", f"is a directory; expected one file\n{KNOWN}\n{SEVERAL}"),
+        ("months/*.parquet", f"no such file\n{SEVERAL}"),
         ("pipe.csv", "is not a regular file\n  write the table to a file first"),
         (text("t.xlsx", "x"), f"unknown extension '.xlsx'\n  save the sheet as CSV; {KNOWN.strip()}"),
         (text("table", "x"), f"a file name without an extension\n{KNOWN}"),

@@ -236,12 +236,16 @@ def test_a_count_is_forecast() -> None:
     """In words: of a file whose rows are known before, of any table, and without persons."""
     assert counting_words(20_000_000, unit(2)) == (
         "20,000,000 rows (confidential, for you alone): about 60 s, in about 1.3 GB of memory, "
-        "and 30 MB for each million not in Parquet"
+        "and 30 MB more for each million rows, unless in Parquet"
     )
     assert counting_words(None, unit(2)).startswith(
         "each million rows: about 3 s, in about 1.3 GB of memory, "
     )
     assert counting_words(None, None) == "each million rows: about 1 s, in about 0.3 GB of memory"
+    assert counting_words(None, unit(2), is_remote=True) == (
+        "by the database, which says neither how far it is nor how long it takes; in about 0.4 GB of memory "
+        "here"
+    )
     assert "1,000 rows (confidential, for you alone): about 1 s, in about 0.4 GB" in counting_words(
         1000, unit(1)
     )

@@ -238,6 +238,31 @@ def test_a_folder_that_another_process_made_just_now_is_left_alone(tmp_path, mon
     assert os.listdir(write_release(ANSWERS, {}, target)) and os.listdir(tmp_path) == ["release"]
 
 
+@pytest.mark.parametrize(
+    "fault, said", [(MemoryError(), "MemoryError"), (OSError(27, "File too large"), "File too large")]
+)
+def test_a_chart_never_costs_the_answers(tmp_path, monkeypatch, fault, said):
+    """Neither one that cannot be drawn, nor one that cannot be written."""
+    written = release_writing._written
+
+    def fail(path=None, data=None):
+        if path is None or path.name == "answers.svg":
+            raise fault
+        return written(path, data)
+
+    for name, chart in (("drawn", fail), ("written", lambda: b"<svg/>")):
+        with monkeypatch.context() as patch:
+            patch.setattr(release_writing, "_written", written if name == "drawn" else fail)
+            with pytest.warns(UserWarning, match=f"^no chart: it cannot be drawn and written .{said}.$"):
+                folder = write_release(ANSWERS, {}, tmp_path / name, {"more.txt": b"more"}, chart)
+        files = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
+        assert sorted([*files, "manifest.json"]) == sorted(os.listdir(folder))
+        assert "answers.csv" in files and "more.txt" in files and "answers.svg" not in files
+    folder = write_release(ANSWERS, {}, tmp_path / "fine", None, lambda: b"<svg/>")
+    files = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
+    assert files["answers.svg"] == {"sha256": hashlib.sha256(b"<svg/>").hexdigest()}
+
+
 def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path, monkeypatch):
     target = tmp_path / "release"
 

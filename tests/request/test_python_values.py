@@ -103,7 +103,7 @@ NO_LABELS: list[tuple[Any, str]] = [
     (
         [2**63],
         "domain.a[0]: the integer 9223372036854775808 does not fit into 64 bits\n"
-        "  write it in quotes if it is a text",
+        "  write it in quotes if it is a text, and with an exponent if it is a number: 1.8e19",
     ),
     ({"values": [1], 1: 2, "1": 3}, "domain.a: the key '1' stands twice\n  rename or remove one of them"),
     ({"": [1]}, "domain.a: a key must be a non-empty text, found ''"),

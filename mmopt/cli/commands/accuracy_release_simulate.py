@@ -24,7 +24,7 @@ from mmopt.cli.solve_and_plan import (
 )
 from mmopt.data import check_columns, data_vector
 from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted, last_words
-from mmopt.limits import fits_memory
+from mmopt.limits import fits_memory, uninterrupted
 from mmopt.mechanism import plan
 from mmopt.mechanism.release_writing import (
     ANSWERS_FILE,
@@ -48,6 +48,7 @@ from mmopt.report import (
     release_tables,
     simulated_table,
 )
+from mmopt.report.chart_parts import has_matplotlib
 from mmopt.request import Request
 from mmopt.results import Solution
 
@@ -179,8 +180,9 @@ def release(
     with ExitStack() as ending:
         with live("counting rows", awaited="") as display:
             release = ending.enter_context(prepared.measured(simulate, display.part, words.append))
-        folder = release.save(out)
-        ending.enter_context(last_words(f"the release is complete in '{folder}'"))
+        with uninterrupted():  # until what it says of the folder holds
+            folder = release.save(out)
+            ending.enter_context(last_words(f"the release is complete in '{folder}'"))
         note(words[0])
         names = {
             "answers": ANSWERS_FILE,
@@ -190,7 +192,7 @@ def release(
             "manifest": MANIFEST_FILE,
         }
         files = {what: str(folder / name) for what, name in names.items() if (folder / name).exists()}
-        if "chart" not in files:
+        if not has_matplotlib():
             note("no chart: matplotlib is not installed (pip install mmopt[chart])")
         if as_json and not release.private:
             note(SIMULATED)

@@ -19,6 +19,7 @@ from mmopt.cli.command_inputs import (
 )
 from mmopt.cli.command_output import escaped, note, say, show
 from mmopt.data import check_columns, counting_words, public_forms, schema_columns, shown_source
+from mmopt.data.connections import is_url
 from mmopt.data.draft_workload import FORMS_BY_KIND, NUMBER, Draft, check_form, mapping_text, spelled
 from mmopt.data.open_table import VALUE
 from mmopt.errors import (
@@ -300,7 +301,7 @@ def _check_workload(path: str, cells: bool, data: str | None, table: str | None)
                     ),
                     *([] if data is None else [("names and types", f"as declared, in {shown_source(data)}")]),
                     *(
-                        [("counting", counting_words(rows, request.neighbours))]
+                        [("counting", counting_words(rows, request.neighbours, is_url(data)))]
                         if data is not None or (request.neighbours or ADD_REMOVE).column
                         else []
                     ),

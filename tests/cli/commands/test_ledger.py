@@ -15,7 +15,7 @@ import pytest
 
 import mmopt
 from mmopt import Ledger
-from mmopt.errors import PrivacyError
+from mmopt.errors import LedgerError, PrivacyError
 from mmopt.ledger import Bill
 from mmopt.ledger.account import shown
 from tests.cli.tasks_here import heed_ctrl_c
@@ -73,7 +73,7 @@ def test_the_total_is_not_passed(run: Any, refused: Any, files: Path, saved: Pat
     assert len(Ledger.load(ledger).account.entries) == 2
 
 
-def test_nothing_left_is_said_before_anything_is_solved(
+def test_what_a_ledger_refuses_is_said_before_anything_is_solved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nothing(*_: Any, **__: Any) -> None:
@@ -85,6 +85,11 @@ def test_nothing_left_is_said_before_anything_is_solved(
     sexes = mmopt.Domain.of(sex=["F", "M"]).marginal("sex")
     with pytest.raises(PrivacyError, match=r"^nothing is left of rho 1 in"):
         mmopt.release({"sex": ["F"]}, sexes, {"rho": 1.0}, ledger=file, data_set="t")
+    for more in ({"neighbours": "replace-one"}, {"unit": {"rows": 2}}):
+        with pytest.raises(
+            LedgerError, match="counts privacy of add-remove, and this release is private for"
+        ):
+            mmopt.release({"sex": ["F"]}, sexes, {"rho": 1.0}, ledger=file, data_set="t", **more)
 
 
 def test_a_part_of_the_table(run: Any, files: Path, saved: Path, ledger: Path) -> None:
