@@ -99,7 +99,8 @@ class Trace:
     def _item(self, opened: int) -> str:
         """An HTML list item with the nodes below it; so many levels are open."""
         took = "" if self.seconds is None else f' <span class="affine">{self.seconds:.3f} s</span>'
-        line = f"<b>{escape(self.name)}</b>{took} <span class="words">{escape(self.words)}</span>"
+        words = f'<span class="words">{escape(self.words)}</span>'
+        line = f"<b>{escape(self.name)}</b>{took} {words}"
         inside = "".join(node._item(opened - 1) for node in self.nodes)
         is_open = " open" * (opened > 0)
         below = f"<details{is_open}><summary>{line}</summary><ul>{inside}</ul></details>"
