@@ -1,6 +1,7 @@
 """A release that is charged: what comes before, what after, and what is said when it fails between.
 
-Guards private_release.py, mechanism/measurement.py.
+Guards private_release.py, mechanism/measurement.py, release_plan.py (decimals), epsilon_delta_rho.py
+(within_decimal) and errors.py (last words).
 """
 
 import json

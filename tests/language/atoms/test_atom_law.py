@@ -2,7 +2,8 @@
 
 Each law takes a row and fails where it does not hold.
 
-Guards atom_gradients.py, table_of_atoms.py, rules.py, function_atoms.py and numerics/ball_functions.py.
+Guards atom_gradients.py, table_of_atoms.py, rules.py, function_atoms.py, numerics/ball_functions.py and
+ball_inverse.py (row_basis).
 """
 
 import math
