@@ -2,7 +2,7 @@
 
 Guards __main__.py, app.py, command_output.py, command_options.py, command_inputs.py, command_table.py,
 solve_and_plan.py, cli/commands/workload_files.py, cli/commands/programs.py,
-cli/commands/strategies_and_reports.py.
+cli/commands/strategies_and_reports.py, errors.py (last words).
 """
 
 import errno
