@@ -593,39 +593,73 @@ def _compared(reading: Reading, exact: Callable[[Any], Any], double: Callable[[A
     return reading.exact.isnull().ifelse(double(reading.number), exact(reading.exact))
 
 
+MOST_COMPARED = 64
+"""About how many edges of bins are compared with one by one; those between two of them are counted in a list."""
+
+
 def _bin(reading: Reading, bins: Bins, outside: Any) -> Any:
     """The bin of a value that is not missing, or ``outside``: by halves, so that few comparisons are made."""
     import ibis
 
     edges = [edge for edge in bins.edges if math.isfinite(edge)]
-    below, above = ([] if math.isinf(edge) else [outside] for edge in (bins.edges[0], bins.edges[-1]))
-    inside = [ibis.literal(cell, "int64") for cell in range(bins.size)]
-    codes = [*below, *inside, *above]  # of the values below each edge and not below the one before
+    # The codes below each edge and not below the one before are bins from ``first`` to ``last``.
+    first = 0 if math.isinf(bins.edges[0]) else 1
+    last = first + bins.size - 1
+    # Each comparison takes long to write down. DuckDB alone counts edges in a list about as fast.
+    listed = len(edges) // MOST_COMPARED
+    if listed and _engine(next(iter(reading.columns().values()))) != "duckdb":
+        listed = 0
 
     def among(low: int, high: int) -> Any:
         """The code of a value that is not below edge low - 1, and below edge high."""
         if low == high:
-            return codes[low]
+            return ibis.literal(low - first, "int64") if first <= low <= last else outside
+        if high - low < listed and first <= low and high <= last:
+            return _compared_with(edges[low:high], reading, bins, _up_to) + (low - first)
         middle = (low + high) // 2
-        is_below = _is_below(reading, edges[middle], bins)
+        is_below = _compared_with(edges[middle : middle + 1], reading, bins, _is_below)
         return ibis.ifelse(is_below, among(low, middle), among(middle + 1, high))
 
     return among(0, len(edges))
 
 
-def _is_below(reading: Reading, edge: float, bins: Bins) -> Any:
-    """Whether a value is below an edge, compared as it is stored."""
-    import ibis
-
-    if bins.dates and reading.exact is None:
-        return reading.number < ibis.literal(bins.instant(edge) if bins.zone else date_of(edge))
-    edge = int(bins.instant(edge).timestamp()) * 10**9 if bins.zone else edge
+def _compared_with(
+    edges: Sequence[float], reading: Reading, bins: Bins, compare: Callable[[Any, list[Any]], Any]
+) -> Any:
+    """What ``compare`` makes of the values, as they are stored, and the least of their type not below each
+    edge; where the type holds none, whether the edge is above all that it holds."""
+    instants = [bins.instant(edge) for edge in edges] if bins.zone else []
 
     def exact(column: Any) -> Any:
-        least = _decimal(column, edge, ROUND_CEILING)
-        return column < least if least is not None else ibis.literal(edge > 0)
+        wholes = [int(one.timestamp()) * 10**9 for one in instants] or edges
+        least = ((_decimal(column, edge, ROUND_CEILING), edge > 0) for edge in wholes)
+        return compare(column, [is_above if one is None else one for one, is_above in least])
 
-    return _compared(reading, exact, lambda number: number < _double(reading, edge)[0])
+    def double(column: Any) -> Any:
+        days = instants or [date_of(edge) for edge in edges if bins.dates]
+        return compare(column, days or [_double(reading, edge)[0] for edge in edges])
+
+    return _compared(reading, exact, double)
+
+
+def _is_below(column: Any, least: list[Any]) -> Any:
+    """Whether a value is below an edge."""
+    import ibis
+
+    return ibis.literal(least[0]) if isinstance(least[0], bool) else column < ibis.literal(least[0])
+
+
+def _up_to(column: Any, least: list[Any]) -> Any:
+    """The number of edges, in ascending order, that a value is not below; on DuckDB."""
+    import ibis
+
+    values = [one.op().value if hasattr(one, "op") else one for one in least if not isinstance(one, bool)]
+    texts = (f"{one:f}" if isinstance(one, Decimal) else str(one) for one in values)
+    kind = ibis.expr.datatypes.Array(column.type())
+    # One text is one literal, which DuckDB reads once. In descending order, those above the value come first.
+    listed = ibis.literal(",".join(texts)).split(",").cast(kind) if values else ibis.literal([], kind)
+    above = called("list_reverse_sort", kind, listed.concat(ibis.array([column]))).index(column)
+    return len(values) + sum(one is False for one in least) - above
 
 
 def _decimal(column: Any, value: float, rounding: str | None = None) -> Any:

@@ -118,6 +118,34 @@ def test_a_float_is_in_the_bin_that_holds_it(source: str, rng: Rng, tmp_path: Pa
     assert counts.tolist() == exact.tolist()
 
 
+LISTED = {
+    "DOUBLE": ["-3", "0.1", "0.30000000000000004", "2.5", "1e300", "inf", "-inf", "nan", None],
+    "FLOAT": ["-3", "0.1", "0.3", "2.5", None],
+    "TINYINT": ["-128", "-3", "0", "1", "127", None],
+    "BIGINT": ["-3", "0", "2", "9007199254740993", "9007199254740995", "9223372036854775807", None],
+    "DECIMAL(38, 17)": ["-3.00000000000000001", "0.1", "0.10000000000000001", "9007199254740994", None],
+    "VARCHAR": ["-3", "0.1", "9007199254740993", "9007199254740995.5", "word", "", None],
+    "DATE": ["2019-12-31", "2020-01-01", "2020-02-29", "infinity", None],
+    "TIMESTAMP": ["2019-12-31 23:59:59", "2020-01-01", "2020-02-29 12:00:00", None],
+    "TIMESTAMPTZ": ["2019-12-31 23:59:59Z", "2020-01-01 00:00:00+01", "2020-02-29 12:00:00Z", None],
+    "TIMESTAMP_NS": ["2020-01-01 00:00:00.000000001", "2020-02-29", None],
+}
+
+
+@pytest.mark.parametrize("kind", LISTED)
+def test_edges_in_a_list_count_as_those_compared(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = duckdb.sql(f"SELECT unnest({LISTED[kind]!r}::VARCHAR[])::{kind} AS x".replace("None", "NULL"))
+    days = ["2020-01-01", "2020-02-01", "2020-02-29", "2020-03-01", "2021-01-01"]
+    edges: list[Any] = days if kind[:4] in ("DATE", "TIME") else [-1e3, *EDGES, 2.0**62, 1e301]
+    rules = {"outside": "drop", "missing": "drop"} | ({"zone": "Europe/Berlin"} if "TZ" in kind else {})
+    for bins in (["open", *edges, "open"], edges):
+        domain = Domain.of(x={"bins": bins, **rules})
+        compared = data_vector(table.to_arrow_table(), domain).counts.tolist()
+        with monkeypatch.context() as patched:
+            patched.setattr("mmopt.data.cell_codes.MOST_COMPARED", 1)
+            assert data_vector(table.to_arrow_table(), domain).counts.tolist() == compared
+
+
 def decimals(scale: int, rng: Rng) -> tuple[list[Decimal], list[int]]:
     """Random ones and those next to the edges, and how many are between these."""
     unit = Decimal(1).scaleb(-scale)

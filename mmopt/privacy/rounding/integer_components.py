@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
@@ -85,7 +86,7 @@ class Component:
         return tuple(i for i, is_sum in enumerate(sums) if not is_sum)
 
     @cached_property
-    def _maps(self) -> tuple[scipy.sparse.csr_array, ...]:
+    def _maps(self) -> tuple[LinearOperator, ...]:
         """The integer matrix of each of the ``axes``."""
         return tuple(_integer_map(*self._parts[i]) for i in self.axes)
 
@@ -155,7 +156,7 @@ class Component:
         shape = [self._maps[axis].shape[0] for axis in self._order]
         tensor = full.reshape(shape).transpose(np.argsort(self._order))
         for axis, (attribute, one) in enumerate(zip(self.axes, self._maps, strict=True)):
-            sums = one if attribute in attributes else one.sum(axis=1)[:, None]
+            sums = one if attribute in attributes else (one @ np.ones(one.shape[1]))[:, None]
             tensor = _along(sums.T, tensor, axis)
         return np.asarray(tensor.reshape([sizes[i] if i in self.axes else 1 for i in attributes]))
 
@@ -165,30 +166,33 @@ class Component:
         return sorted(range(len(self.axes)), key=lambda at: self._parts[self.axes[at]][1].kind == "rest")
 
 
-def _along(matrix: scipy.sparse.csr_array, tensor: Any, axis: int) -> Any:
+def _along(matrix: Array | LinearOperator, tensor: Any, axis: int) -> Any:
     """The matrix times the tensor along an axis, in the number type of the tensor."""
     moved = np.moveaxis(tensor, axis, 0)
     product = matrix @ moved.reshape(moved.shape[0], -1)
     return np.moveaxis(np.asarray(product).reshape(matrix.shape[0], *moved.shape[1:]), 0, axis)
 
 
-def _integer_map(attribute: AttributeSymmetry, part: AttributePart) -> scipy.sparse.csr_array:
-    """The integer matrix (rows, size) of a part."""
+def _integer_map(attribute: AttributeSymmetry, part: AttributePart) -> LinearOperator:
+    """The integer matrix (rows, size) of a part; that of a rest, which is dense, by its factors."""
     n = len(attribute.classes)
-    values = np.arange(n)
+    values, ones = np.arange(n), np.ones(n, dtype=np.int64)
     if part.kind == "even":
-        return scipy.sparse.csr_array(
-            (np.ones(n, dtype=np.int64), (attribute.orbit_of, values)), shape=(part.dim, n)
+        return aslinearoperator(
+            scipy.sparse.csr_array((ones, (attribute.orbit_of, values)), shape=(part.dim, n))
         )
+    member = scipy.sparse.csr_array((ones, (attribute.classes, values)))
     if part.kind == "odd":
-        member = np.equal.outer(np.arange(len(attribute.mirror)), attribute.classes).astype(np.int64)
         first, second = attribute.pairs.T
-        return scipy.sparse.csr_array(member[first] - member[second])
-    inside = [attribute.classes == c for c in np.flatnonzero(attribute.orbit_of_class == part.labels[0])]
-    blocks = [
-        one.sum() * np.equal.outer(np.flatnonzero(one), values).astype(np.int64) - one for one in inside
-    ]
-    return scipy.sparse.csr_array(np.vstack(blocks))
+        return aslinearoperator(scipy.sparse.csr_array(member[first] - member[second]))
+    classes = member[np.flatnonzero(attribute.orbit_of_class == part.labels[0])]
+    # The rows of one class after the other.
+    rows = scipy.sparse.csr_array(
+        (ones[: classes.nnz], (values[: classes.nnz], classes.indices)), shape=(classes.nnz, n)
+    )
+    of_class = rows @ classes.T
+    sizes = scipy.sparse.diags_array(of_class @ classes.sum(axis=1), dtype=np.int64) @ rows
+    return aslinearoperator(sizes) - aslinearoperator(of_class) @ aslinearoperator(classes)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
