@@ -249,13 +249,14 @@ P_IDENTITY_CELLS = 256
 """Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any."""
 
 P_IDENTITY_VALUES = 4096
-"""Values of a single attribute up to which it is: there no strategy is in factors."""
+"""Values of a single attribute up to which it is, but for a histogram: there no strategy is in factors."""
 
 
 def suits_p_identity(workload: Workload) -> bool:
     """Whether p_identity is the strategy for Laplace noise when no program is named; else a template is."""
-    most = P_IDENTITY_VALUES if len(workload.domain.attributes) == 1 else P_IDENTITY_CELLS
-    return workload.products is None or workload.n <= most
+    products = workload.products or ()
+    is_in_factors = len(workload.domain.attributes) > 1 or all(isinstance(p.factors[0], Identity) for p in products)
+    return not products or workload.n <= (P_IDENTITY_CELLS if is_in_factors else P_IDENTITY_VALUES)
 
 
 def default_words(workload: Workload, privacy: Privacy | None) -> str:
