@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -100,15 +101,19 @@ class Error(Exception):
     message : what was found and what was expected, with both values.
     where : the place in the file, if there is one.
     hint : what to do about it.
+    in_python : the same for a call from Python that names no workload file, where ``hint`` is about one.
 
-    The password of a URL is left out of both, wherever it was given.
+    The password of a URL is left out of all, wherever it was given.
     """
 
-    def __init__(self, message: str, *, where: Location | None = None, hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, where: Location | None = None, hint: str = "", in_python: str = ""
+    ) -> None:
         super().__init__(without_password(message))
         self.message = without_password(message)
         self.where = where
         self.hint = without_password(hint)
+        self.in_python = without_password(in_python)
 
     def __str__(self) -> str:
         lines = [f"{self.where}: {self.message}" if self.where else self.message]
@@ -249,6 +254,8 @@ def whole(number: int) -> str:
     return f"10^{power}" if number == 10**power else f"{Decimal(number):.2e}"
 
 
+WORKLOAD_FILES = (".yaml", ".yml")
+
 # Options of version 0.1.0, by the names that they have now (the command line's); and parts of an option.
 _RENAMED = {
     "delta": "privacy",
@@ -280,11 +287,20 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
             error = raised if is_plain else _misfit(function, arguments, options, str(raised))
             if not isinstance(error, Error):
                 raise
+            if not any(map(_is_of_file, (*arguments, *options.values()))):
+                error.hint = error.in_python or error.hint
             error.add_note(f"in mmopt.{function.__name__}")
             raise error from error.__cause__
 
     call.__module__ = "mmopt"
     return call
+
+
+def _is_of_file(value: object) -> bool:
+    """Whether an argument is the path of a workload file, or a request that was read from one."""
+    return str(value if isinstance(value, str | Path) else getattr(value, "path", "")).endswith(
+        WORKLOAD_FILES
+    )
 
 
 def _misfit(

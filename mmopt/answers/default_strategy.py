@@ -297,12 +297,13 @@ def _in_factors(
     bound = None if template is None else (0.0, "nothing")  # None: computed
     names = _measured_templates(workload, norm) if template is None else [template]
     if not names:
+        way = "allow Gaussian noise, which takes queries of few attributes over any number of cells: "
         raise TooLargeError(
             f"Laplace noise has no strategy over {counted(workload.n, 'cell')} of "
             f"{len(workload.domain.shape)} attributes: products of strategies list the cells, weights of "
             f"marginals go up to {MOST_ATTRIBUTES} attributes",
-            hint="allow Gaussian noise, which takes queries of few attributes over any number of cells: "
-            "'privacy: {epsilon: 1.0, delta: 1e-6}' or 'privacy: {rho: 0.5}'",
+            hint=f"{way}'privacy: {{epsilon: 1.0, delta: 1e-6}}' or 'privacy: {{rho: 0.5}}'",
+            in_python=f"{way}privacy={{'epsilon': 1.0, 'delta': 1e-6}} or {{'rho': 0.5}}",
         )
     return templates(
         workload, norm, names, report=lambda name: say(f"template: {name}"), bound=bound
@@ -313,7 +314,8 @@ def _measured_templates(workload: Workload, norm: int) -> list[str]:
     """The templates whose strategies can be measured: only a few where cells are not listed."""
     names = [name for name in TEMPLATES if not TEMPLATES[name].why_not(norm)]
     if max(workload.domain.shape) > MOST_VALUES:
-        names = ["identity", "marginals"]
+        # All attributes at once are one of the marginals: the identity is no better.
+        names = ["marginals"] if len(workload.domain.shape) <= MOST_ATTRIBUTES else ["identity"]
     elif norm == GAUSSIAN.norm and not why_not_of_few(workload):
         names = ["product", "sectorwise"]
     if not fits_memory((workload.n,)):

@@ -472,20 +472,25 @@ def reading_of(attribute: Attribute, column: Any, file: str, spelling: str = "ex
         return Reading(None, None, None, blank, None, called("epoch_ns", "int64", column).fill_null(end))
     hint = (
         uncounted_hint(column, attribute.column)
-        or "declare values of the column's type in the workload file, or convert the column first"
+        or "declare values of the column's type, or convert the column first"
     )
+    in_python = ""
     if declared == {"instants"}:
         hint = "leave its zone out: it is for instants, and days are read as they are written"
     elif declared == {"dates"} and is_instant(kind):
-        hint = f"its day depends on the time zone: write '{attribute.name}: {{…, zone: Europe/Berlin}}'"
+        start = "its day depends on the time zone: write "
+        hint = f"{start}'{attribute.name}: {{…, zone: Europe/Berlin}}'"
+        in_python = f"{start}{{{attribute.name!r}: {{…, 'zone': 'Europe/Berlin'}}}}"
     elif kind.is_boolean():
-        hint = "declare {values: [false, true]} in the workload file"
+        hint, in_python = "declare {values: [false, true]} in the workload file", "declare [False, True]"
     elif (kind.is_date() or kind.is_timestamp()) and declared == {"numbers"}:
         hint = "declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
+        in_python = "declare bins of dates: {'bins': ['2020-01-01', '2021-01-01']}"
     raise DataError(
         f"{file}: column '{attribute.column}' is of type {shown_type(kind)}; "
         f"attribute '{attribute.name}' declares {declared_kinds(attribute)}",
         hint=hint,
+        in_python=in_python,
     )
 
 
@@ -594,7 +599,7 @@ def _compared(reading: Reading, exact: Callable[[Any], Any], double: Callable[[A
 
 
 MOST_COMPARED = 64
-"""About how many edges of bins are compared with one by one; those between two of them are counted in a list."""
+"""About how many edges of bins are compared one by one; those between two of them are counted in a list."""
 
 
 def _bin(reading: Reading, bins: Bins, outside: Any) -> Any:
@@ -636,8 +641,8 @@ def _compared_with(
         return compare(column, [is_above if one is None else one for one, is_above in least])
 
     def double(column: Any) -> Any:
-        days = instants or [date_of(edge) for edge in edges if bins.dates]
-        return compare(column, days or [_double(reading, edge)[0] for edge in edges])
+        days: Sequence[Any] = instants or [date_of(edge) for edge in edges if bins.dates]
+        return compare(column, [*days] or [_double(reading, edge)[0] for edge in edges])
 
     return _compared(reading, exact, double)
 

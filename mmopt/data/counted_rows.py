@@ -279,7 +279,8 @@ def refuse_rows(
             hint="leave such rows out of the table, or say whose they are",
         )
     refused: list[str] = []
-    example = wrong = ends = ""  # parts of the hint
+    example: tuple[str, str] | None = None  # an attribute, and which of its rules
+    wrong = ends = ""  # parts of the hint
     strays = np.zeros(STRAYS, dtype=np.int64)
     for attribute, count in zip(attributes, misfits, strict=True):
         outside = sum(count) - count[MISSING]
@@ -288,7 +289,7 @@ def refuse_rows(
             kinds = _kinds_of_strays(attribute, count)
             parts.append(f"{outside:,} outside the declared domain{kinds and f' (of them {kinds})'}")
             strays += count
-            example = example or f"'{attribute.name}: {{…, outside: drop}}'"
+            example = example or (attribute.name, "outside")
             if (
                 count[OUTSIDE]
                 and isinstance(attribute.encoding, Bins)
@@ -296,20 +297,23 @@ def refuse_rows(
             ):
                 ends = f"; the right end of the last bin of '{attribute.name}' is outside, too"
             if count[UNREADABLE] == total - count[MISSING]:
-                wrong = f"is '{attribute.column}' the right column? name another with 'column:', or "
+                wrong = f"is '{attribute.column}' the right column? name another with 'column', or "
         if attribute.missing in ("", "refuse") and count[MISSING]:
             parts.append(f"{count[MISSING]:,} missing (NULL, empty or NaN)")
-            example = example or f"'{attribute.name}: {{…, missing: drop}}'"
+            example = example or (attribute.name, "missing")
         if parts:
             refused.append(
                 f"\n    column '{attribute.column}' (attribute '{attribute.name}'): {', '.join(parts)}"
             )
-    if refused:
+    if example:
+        name, rule = example
+        rest = f" leaves them out, the label of a cell in place of 'drop' counts them there{ends}"
         raise DataError(
             f"{path}: rows without a cell, of {total} (confidential, for you alone):" + "".join(refused),
-            hint=f"{wrong}say where they go in the workload file: {example} leaves them out, "
-            f"the label of a cell in place of 'drop' counts them there{ends}"
+            hint=f"{wrong}say where they go in the workload file: '{name}: {{…, {rule}: drop}}'{rest}"
             f"{_mending(strays.tolist(), null, spelling)}",
+            in_python=f"{wrong}say where they go: Domain.of({{{name!r}: {{…, '{rule}': 'drop'}}}}){rest}"
+            f"{_mending(strays.tolist(), null, spelling, in_python=True)}",
         )
 
 
@@ -344,8 +348,9 @@ _UNSURE = {
 """Words of ``CONVENTIONS`` whose texts may be of another one, and the question that decides it."""
 
 
-def _mending(count: Sequence[int], null: Sequence[str], spelling: str) -> str:
-    """Lines of the hint, by the numbers of rows with each code: keys of ``data`` by which more is read."""
+def _mending(count: Sequence[int], null: Sequence[str], spelling: str, *, in_python: bool = False) -> str:
+    """Lines of the hint, by the numbers of rows with each code: keys of ``data``, or arguments, by which
+    more is read."""
     usual = USUAL_WORDS if count[USUAL] else ("NA",) if count[UNREADABLE] else ()
     words = list(dict.fromkeys([*null, *usual]))
     declared = [rule for rule in spelling.split(", ") if rule != "exact"]
@@ -364,7 +369,12 @@ def _mending(count: Sequence[int], null: Sequence[str], spelling: str) -> str:
         keys = [null_key(words)] if words else []
         listed = f"[{', '.join(rules)}]" if len(rules) > 1 else "".join(rules)
         keys += [f"spelling: {listed}"] if rules else []
-        lines.append(f"in the workload file, with what else data has:\n    data: {{{', '.join(keys)}}}")
+        called_with = [f"null={words!r}"] * bool(words) + [f"spelling={', '.join(rules)!r}"] * bool(rules)
+        lines.append(
+            f"in the call: {', '.join(called_with)}"
+            if in_python
+            else f"in the workload file, with what else data has:\n    data: {{{', '.join(keys)}}}"
+        )
     return "".join(f"\n  {line}" for line in lines if line)
 
 

@@ -106,7 +106,7 @@ def unread_option(option: str, checked: Checked, by: str | SolverRow | None) -> 
     hint = f"it belongs to class {' and '.join(', '.join(classes).rsplit(', ', 1))}"
     hint = f"these have it: {', '.join(able)}" if who and able else hint
     if option == "start" and program.givens:
-        hint += "; a baseline can also be a given (--given NAME=haar)"
+        hint += "; a baseline can also be a given (--given NAME=haar, in Python givens={'NAME': 'haar'})"
     who = who or f"'{program.name}' is of class '{program.problem_class}', which"
     return OptionError(f"{who} has no option '{option}'", hint=hint)
 

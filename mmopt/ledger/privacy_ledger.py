@@ -162,6 +162,8 @@ class Bill:
             f"{cost}{amount} is left of {what} {shown(account.terms.total)}{where} in '{self.path}'",
             hint="nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists "
             "what was spent on what",
+            in_python="nothing was spent and no row was released; ask for less: "
+            f"mmopt.Ledger.load({str(self.path)!r}).entries lists what was spent on what",
         )
 
 

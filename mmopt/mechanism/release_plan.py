@@ -10,6 +10,7 @@ nearer to continuous noise.
 """
 
 import math
+import re
 from collections.abc import Callable, Sized
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -611,6 +612,7 @@ def plan(
         raise PrivacyError(
             "no privacy parameters, and the noise is not set by targets",
             hint=f"add a line such as 'privacy: {{{noise.example}}}' to the workload file",
+            in_python="pass one, such as privacy={" + re.sub(r"(\w+):", r"'\1':", noise.example) + "}",
         )
     # An epsilon where one is stated, else rho; None where only the targets decide.
     budget = None if privacy is None else noise.allowed(privacy)

@@ -63,7 +63,9 @@ def spelling_problem(spelling: object) -> str:
     """The mistake in a spelling, rules with ", " between, in words; "" where there is none."""
     rules = spelling.split(", ") if isinstance(spelling, str) else [""]
     if not {*rules} <= {*SPELLING_RULES}:
-        return f"spelling is not one of {', '.join(SPELLING_RULES)}, or several of them with ', ' between"
+        return (
+            f"spelling is {spelling!r}, not one of {', '.join(SPELLING_RULES)}, or several with ', ' between"
+        )
     both = next((pair for pair in _RIVALS if {*pair} <= {*rules}), None)
     return f"spelling is both '{both[0]}' and '{both[1]}', of which one holds" if both else ""
 

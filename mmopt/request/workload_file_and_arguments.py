@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import scipy.sparse
 
 from mmopt.display_base_classes import Tabular
-from mmopt.errors import Location, OptionError, PrivacyError, WorkloadError, placed, suggest
+from mmopt.errors import WORKLOAD_FILES, Location, OptionError, PrivacyError, WorkloadError, placed, suggest
 from mmopt.installation_and_files import programs_folder
 from mmopt.privacy.epsilon_delta_rho import Privacy, privacy_fault
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
@@ -46,6 +46,7 @@ from mmopt.strategies.baselines import is_baseline
 from mmopt.workloads import Domain, Workload
 from mmopt.workloads.arrays_and_frames import is_frame
 from mmopt.workloads.blocks.query_matrices import AnyMatrix
+from mmopt.workloads.blocks.range_blocks import Identity
 
 _OF_A_PERSON = ("rows", "participation")
 _NEIGHBOURS = (
@@ -255,7 +256,9 @@ P_IDENTITY_VALUES = 4096
 def suits_p_identity(workload: Workload) -> bool:
     """Whether p_identity is the strategy for Laplace noise when no program is named; else a template is."""
     products = workload.products or ()
-    is_in_factors = len(workload.domain.attributes) > 1 or all(isinstance(p.factors[0], Identity) for p in products)
+    is_in_factors = len(workload.domain.attributes) > 1 or all(
+        isinstance(p.factors[0], Identity) for p in products
+    )
     return not products or workload.n <= (P_IDENTITY_CELLS if is_in_factors else P_IDENTITY_VALUES)
 
 
@@ -274,7 +277,6 @@ def default_words(workload: Workload, privacy: Privacy | None) -> str:
 WorkloadLike: TypeAlias = Workload | Request | Mapping[str, Any] | str | os.PathLike[str] | AnyMatrix
 """The types of values that ``as_workload`` takes."""
 
-_YAML = (".yaml", ".yml")
 _TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 _FIRST = "the workload stands first: solve(workload, program)"
 _NONE = "a program that asks nothing of a workload is solved by solve(program=program)"
@@ -338,14 +340,14 @@ def as_request(value: object) -> Request | None:
 
 def as_domain(value: object) -> object:
     """The domain of a Workload, a Request, a workload file or its dictionary; anything else as it is."""
-    is_file = isinstance(value, str | os.PathLike) and Path(value).suffix.lower() in _YAML
+    is_file = isinstance(value, str | os.PathLike) and Path(value).suffix.lower() in WORKLOAD_FILES
     return as_workload(value).domain if is_file or isinstance(value, Workload | Request | Mapping) else value
 
 
 def refuse_workload(data: object) -> None:
     """Raise OptionError for a workload in the place of data: two arguments are in the wrong order."""
     what = ""
-    if isinstance(data, str | os.PathLike) and Path(data).suffix.lower() in _YAML:
+    if isinstance(data, str | os.PathLike) and Path(data).suffix.lower() in WORKLOAD_FILES:
         what = f"the workload file '{data}'"
     elif isinstance(data, Workload | Request | Domain):
         what = f"a {type(data).__name__}"

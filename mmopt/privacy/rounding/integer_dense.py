@@ -213,8 +213,7 @@ def rows_on_integer_basis(strategy: Strategy, workload: Workload) -> Rows:
     classes = workload.cell_classes
     means, first = _class_means(strategy.matrix, classes)
     means = _without_multiples(means, strategy.norm)
-    lengths = singular_values(means)
-    if np.count_nonzero(lengths > _CLEAR * lengths.max(initial=0.0)) == means.shape[1]:
+    if np.linalg.matrix_rank(means, rtol=_CLEAR) == means.shape[1]:
         basis = np.equal.outer(np.arange(len(first)), classes).astype(np.int64)
         return Rows(means, basis, np.equal.outer(np.arange(workload.n), first).astype(np.float64), 0.0)
     integer_basis = workload.integer_basis
@@ -230,14 +229,6 @@ def rows_on_integer_basis(strategy: Strategy, workload: Workload) -> Rows:
     )[0].T
     change, real = solved[: workload.rank], np.ascontiguousarray(solved[workload.rank :])
     return Rows(real, basis, workload.basis.T @ change, check_bias(workload.basis, change @ basis))
-
-
-def singular_values(matrix: Array) -> Array:
-    """The singular values, descending; without a decomposition where the matrix is diagonal."""
-    diagonal = np.diag(matrix)
-    if np.count_nonzero(matrix) == np.count_nonzero(diagonal):
-        return np.sort(np.abs(diagonal))[::-1]
-    return np.asarray(np.linalg.svd(matrix, compute_uv=False))
 
 
 def _class_means(matrix: Array, classes: Ints) -> tuple[Array, Ints]:

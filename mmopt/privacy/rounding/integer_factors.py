@@ -35,7 +35,6 @@ from mmopt.privacy.rounding.integer_dense import (
     loss_of,
     rint,
     rows_on_integer_basis,
-    singular_values,
     unsupported,
 )
 from mmopt.privacy.rounding.integer_norms_and_sensitivity import (
@@ -172,7 +171,7 @@ def _least_kept(core: Ints, triangle: Array) -> float:
 def least_singular(matrix: Array) -> float:
     """The least singular value: 0 of fewer rows than columns."""
     rows, columns = matrix.shape
-    return float(singular_values(matrix)[-1]) if rows >= columns else 0.0
+    return float(np.linalg.svd(matrix, compute_uv=False)[-1]) if rows >= columns else 0.0
 
 
 def best_choice(factors: Sequence[list[RoundedFactor]], bits: float) -> tuple[RoundedFactor, ...]:

@@ -215,7 +215,7 @@ def placed(problem: NuclearProblem, library: str | None) -> NuclearProblem:
     except (ImportError, AttributeError):
         raise OptionError(
             f"no library of arrays '{name}' is installed here",
-            hint="known: numpy, cupy, torch, torch:cuda; install it, or leave --arrays out",
+            hint="known: numpy, cupy, torch, torch:cuda; install it, or leave out arrays",
         ) from None
     where = {"device": device} if device else {}
 
