@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.data.connections import called, uncollated
-from mmopt.data.table_file import quoted
+from mmopt.data.table_file import DATA_FRAME, DICTIONARY, quoted
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins, Categories
 from mmopt.workloads.encodings import TableValue, date_of
@@ -475,6 +475,9 @@ def reading_of(attribute: Attribute, column: Any, file: str, spelling: str = "ex
         or "declare values of the column's type, or convert the column first"
     )
     in_python = ""
+    if file in (DATA_FRAME, DICTIONARY) and uncounted_hint(column, attribute.column):
+        seconds = ": .dt.total_seconds() of a duration" if kind.is_interval() else ""
+        hint = f"count a text or a number made of it, in another column of the same table{seconds}"
     if declared == {"instants"}:
         hint = "leave its zone out: it is for instants, and days are read as they are written"
     elif declared == {"dates"} and is_instant(kind):

@@ -189,9 +189,11 @@ def wanted_columns(
     if persons is not None:
         persons.refuse_weight(weight, DataError)
     if not (is_table(data) and isinstance(domain, Domain)):
+        is_data = not is_table(data)
+        wanted_table = "a table (path, data frame, dictionary of columns or Ibis table)"
         raise DataError(
-            f"a {type(data).__name__} and a {type(domain).__name__} are given, expected a table (path, data "
-            "frame, dictionary of columns or Ibis table) and a Domain",
+            f"a {type(data if is_data else domain).__name__} is given, "
+            f"expected {wanted_table if is_data else 'a Domain'}",
             hint=_way_in(data),
         )
     if workload is not None and getattr(workload, "domain", None) != domain:
@@ -231,6 +233,8 @@ def _way_in(data: object) -> str:
     """A hint: what to pass in place of an object that is no table."""
     if type(data).__module__.partition(".")[0] == "pyspark":
         return "pass ibis.pyspark.connect(session), and the name of a table or view with table="
+    if isinstance(data, list):
+        return "make a data frame of the rows first: pandas.DataFrame(rows)"
     if hasattr(data, "collect"):
         return "collect the lazy frame first: data.collect()"
     return "the table stands first: 'people.csv', a data frame, {'age': [31, 52]}"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass
 from typing import Any
 
+from mmopt.data.table_file import DATA_FRAME, DICTIONARY
 from mmopt.errors import DataError, counted
 
 #: Arrow's schema, and record batches of it: the columns ``c0`` and on.
@@ -44,7 +45,7 @@ def frame_columns(data: Any) -> ColumnStream:
     ------
     DataError : it is a single column, or has a type that Arrow does not have.
     """
-    what = "the data frame"
+    what = DATA_FRAME
     origins = {base.__module__.partition(".")[0] for base in type(data).__mro__}
     library = next((f for name, f in _LIBRARIES.items() if name in origins), _other)
     names, index, columns_at = library(data)
@@ -70,7 +71,7 @@ def dictionary_columns(data: Mapping[Any, Any]) -> ColumnStream:
     ------
     DataError : names that are no texts, values that are no columns, or columns of several lengths.
     """
-    what = "the dictionary of columns"
+    what = DICTIONARY
     lengths: dict[int, str] = {}
     for name, column in data.items():
         if not isinstance(name, str):
@@ -148,7 +149,7 @@ def _pandas(data: Any) -> Library:
         import pyarrow as pa
 
         # One by one: in a whole frame Arrow would take the index for further columns.
-        columns = [_column(data.iloc[:, i], "the data frame", names[i]) for i in places]
+        columns = [_column(data.iloc[:, i], DATA_FRAME, names[i]) for i in places]
         return pa.table(columns, names=[names[i] for i in places]), range(len(places))
 
     return names, index, columns_at
@@ -240,11 +241,16 @@ def _unread(reader: Any) -> Any:
     return pa.RecordBatchReader.from_batches(reader.schema, itertools.chain([first], reader))
 
 
-def _no_arrow(what: str, column: str) -> DataError:
-    """The error for a column that Arrow has no type for."""
+def _no_arrow(what: str, column: str, values: object = None) -> DataError:
+    """The error for a column, with these values where they are given, that Arrow has no type for."""
+    way = ", for instance to text"
+    if hasattr(values, "sparse"):  # of pandas
+        way = f": data[{column!r}].sparse.to_dense()"
+    elif hasattr(values, "iloc"):
+        way = f": data[{column!r}].astype('string') is text; spelling='loose' then takes 3.0 for 3"
     return DataError(
         f"{what}: column '{column}' holds values of several types, or of one that Arrow does not have",
-        hint="convert it first, for instance to text",
+        hint=f"convert it first{way}",
     )
 
 
@@ -262,7 +268,7 @@ def _column(values: Any, what: str, name: str) -> Any:
     except (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError):
         if isinstance(values, Iterable) and all(v is None or type(v) is int for v in values):
             return pa.array([None if v is None else str(v) for v in values])  # beyond 64 bits
-        raise _no_arrow(what, name) from None
+        raise _no_arrow(what, name, values) from None
 
 
 def _refuse_misread(values: Any, what: str, name: str) -> None:

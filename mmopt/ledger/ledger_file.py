@@ -284,7 +284,7 @@ def _transaction(path: Path, begin: str) -> Iterator[sqlite3.Connection]:
         raise LedgerError(
             f"there is no ledger '{path}': {error.strerror}",
             hint="mmopt ledger create FILE --data-set NAME --rho R",
-            in_python="mmopt.Ledger.create(file, data_set, rho=R)",
+            in_python="create one: mmopt.Ledger.create(file, data_set, rho=R)",
         ) from None
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"

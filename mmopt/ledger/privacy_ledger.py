@@ -163,7 +163,7 @@ class Bill:
             hint="nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists "
             "what was spent on what",
             in_python="nothing was spent and no row was released; ask for less: "
-            f"mmopt.Ledger.load({str(self.path)!r}).entries lists what was spent on what",
+            f"mmopt.Ledger.load({str(self.path)!r}).frame() lists what was spent on what",
         )
 
 

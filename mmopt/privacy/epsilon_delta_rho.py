@@ -181,7 +181,8 @@ class Privacy(Displayed):
         requested = getattr(value, "privacy", None)  # of a Request, whose folder is above this one
         if isinstance(requested, Privacy):
             return requested
-        what = "no privacy is given" if value is None else f"a {type(value).__name__} is no privacy"
+        kind = f"the text {value!r}" if isinstance(value, str) else f"a {type(value).__name__}"
+        what = "no privacy is given" if value is None else f"{kind} is no privacy"
         if hasattr(value, "privacy"):
             what = f"the {type(value).__name__} asks for no privacy"
         raise PrivacyError(what, hint="write Privacy(epsilon=1.0), or {'epsilon': 1.0, 'delta': 1e-6}")
@@ -205,7 +206,8 @@ PrivacyLike: TypeAlias = Privacy | PrivacyParameters | None
 THEOREM_EXACT = "exact delta of the discrete Gaussian (Canonne, Kamath, Steinke 2020, Theorem 7)"
 PURE_HINT = (
     "Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a program for "
-    "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar, in Python givens={'Q': 'haar'}) or min_error"
+    "Laplace noise: p_identity, laplace_weighting (weighs a baseline: --given Q=haar, in Python "
+    "givens={'Q': 'haar'}) or min_error"
 )
 
 # Decimal's ln is correctly rounded to this many digits: far below one float ulp.

@@ -132,6 +132,9 @@ class _Converter:
                         f"the key '{word.text}' stands twice", hint="rename or remove one of them"
                     )
             at = key_place(place, word.text)
+            if word.text == "column" and place.startswith(("domain.", "domain[")):
+                # In data frames a column may be named by a number or a tuple: it is read by its text.
+                inside = str(inside) if isinstance(inside, int | tuple) else inside
             entries[word.text] = (
                 Scalar(_place(at), 1, word.text, word.value),
                 self.node(inside, at, depth + 1),
