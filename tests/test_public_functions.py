@@ -253,3 +253,48 @@ def test_an_option_that_is_passed_on_and_that_nothing_reads_is_named(
     error = refusal("compare", **right["compare"], tolerence=1)
     assert str(error) == "there is no option 'tolerence'\n  did you mean 'tolerance'?"
     assert error.__notes__ == ["in mmopt.compare"]
+
+
+def test_what_a_hint_proposes_is_in_the_words_of_the_call(tmp_path: Path) -> None:
+    people = {"sex": ["f", "M", "M", "F"], "age": ["1", "20", "NA", None]}
+    keys = {"sex": {"values": ["F", "M"]}, "age": {"bins": [0, 18, 65]}}
+    workload = mmopt.Domain.of(keys).marginal("sex", "age")
+    with pytest.raises(mmopt.DataError) as caught:
+        mmopt.release(people, workload, {"rho": 1.0})
+    assert (
+        "say where they go: Domain.of({'sex': {…, 'outside': 'drop'}}) leaves them out" in caught.value.hint
+    )
+    (words,) = re.findall("in the call: (.*)", caught.value.hint)
+    with pytest.raises(mmopt.DataError) as caught:
+        eval(f"mmopt.release(people, workload, {{'rho': 1.0}}, {words})", globals() | locals())
+    (rules,) = re.findall(r"Domain.of\((\{.*?\}\})\)", caught.value.hint)
+    form = eval(rules.replace("…", "**keys['age']"), {"keys": keys})
+    workload = mmopt.Domain.of(keys | form).marginal("sex", "age")
+    assert "workload file" not in str(caught.value)
+    release = eval(
+        f"mmopt.release(people, workload, {{'rho': 1.0}}, {words}, simulate=1)", globals() | locals()
+    )
+    assert len(release.answers) == 4
+    with pytest.raises(mmopt.PrivacyError) as lacking:
+        mmopt.accuracy(workload)
+    (words,) = re.findall("privacy=.*", lacking.value.hint)
+    assert eval(f"mmopt.accuracy(workload, {words})", globals() | locals()).rmse > 0
+    # Where a file is named, it is the place to write them.
+    file = tmp_path / "workload.yaml"
+    file.write_text("domain: {sex: {values: [F, M]}}\nworkload: [marginal: [sex]]\n")
+    for named in (file, mmopt.load_request(file)):
+        with pytest.raises(mmopt.DataError, match="in the workload file") as caught:
+            mmopt.release(people, named, {"rho": 1.0})
+
+
+def test_columns_of_a_frame_without_texts_for_names() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        [[1, 2], [1, 3]], columns=pandas.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
+    )
+    domain = mmopt.Domain.of(x={"values": [1, 2], "column": ("a", "b")})
+    assert mmopt.data_vector(frame, domain).counts.tolist() == [2, 0]
+    frame.columns = [0, 1]
+    domain = mmopt.Domain.of(x={"values": [2, 3], "column": 1}, column=("a", "b"))
+    assert domain.attributes[1].labels == ("a", "b")
+    assert mmopt.data_vector(frame, domain, workload=domain.marginal("x")).counts.sum() == 2

@@ -165,6 +165,14 @@ def test_above_so_many_cells_laplace_noise_is_by_templates(monkeypatch: pytest.M
     assert choice.best.solution.program.startswith("template ") and said[0].startswith("template: ")
 
 
+def test_a_long_histogram_is_measured_without_a_search() -> None:
+    said: list[str] = []
+    w = Workload.from_products(domain_of(600), [Product((f.identity(600),))])
+    best = default_strategy(w, Privacy(epsilon=1.0), say=said.append).best
+    assert said == ["template: marginals", "template: bound"]
+    assert 600.0 * (1.0 - 1e-3) <= best.solution.error_bound <= best.solution.error <= 600.0 * (1.0 + 1e-9)
+
+
 # Over more cells than can be listed nothing is sought that is then refused.
 NO_LAPLACE = (
     "Laplace noise has no strategy over 10^20 cells of 20 attributes: products of strategies list the cells, "

@@ -88,6 +88,19 @@ def test_cells_are_merged_only_where_neighbours_are_alike(rng: np.random.Generat
     assert default_starts(64) > default_starts(1024) > default_starts(10**4)
 
 
+def test_nothing_is_started_where_the_identity_is_the_best(rng: np.random.Generator) -> None:
+    diagonal = np.diag(rng.uniform(0.5, 2.0, 6))
+    (state,) = search(diagonal, 2)
+    assert (state.count, state.iterations, state.value) == (0, 0, np.trace(diagonal)) and not state.rows.any()
+    # No strategy with columns of L1 norm 1 has less error.
+    for matrix in rng.normal(size=(50, 8, 6)):
+        scaled = matrix / np.abs(matrix).sum(axis=0)
+        assert np.trace(diagonal @ np.linalg.inv(scaled.T @ scaled)) > state.value
+    diagonal[0, 1] = diagonal[1, 0] = 0.1
+    *_, last = search(diagonal, 2)
+    assert last.count > 0
+
+
 def test_no_more_is_started_once_two_agree() -> None:
     """Where cells are merged; not where the caller says how many, nor where the best has far to go."""
     gram = prefix(256)
