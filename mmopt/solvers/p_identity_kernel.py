@@ -397,8 +397,6 @@ def points(
 def summary(state: SearchState) -> str:
     """``local optimum, 18 starts, 6 followed, spread 1.2e-03``: of the worst of these over the best."""
     followed = len(state.values)
-    if not state.count:
-        return "the identity, the best of all strategies: no query takes two cells together"
     text = f"local optimum, {state.count} start{'s' * (state.count != 1)}"
     if followed < 2:
         return text
