@@ -298,9 +298,9 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _is_of_file(value: object) -> bool:
     """Whether an argument is the path of a workload file, or a request that was read from one."""
-    return str(value if isinstance(value, str | Path) else getattr(value, "path", "")).endswith(
-        WORKLOAD_FILES
-    )
+    if isinstance(value, str | Path):
+        return str(value).lower().endswith(WORKLOAD_FILES)
+    return hasattr(value, "text_hash") and getattr(value, "path", "") != "<Python>"
 
 
 def _misfit(

@@ -295,6 +295,6 @@ def test_columns_of_a_frame_without_texts_for_names() -> None:
     domain = mmopt.Domain.of(x={"values": [1, 2], "column": ("a", "b")})
     assert mmopt.data_vector(frame, domain).counts.tolist() == [2, 0]
     frame.columns = [0, 1]
-    domain = mmopt.Domain.of(x={"values": [2, 3], "column": 1}, column=("a", "b"))
+    domain = mmopt.Domain.of(x={"values": [2, 3], "column": "1"}, column=("a", "b"))
     assert domain.attributes[1].labels == ("a", "b")
     assert mmopt.data_vector(frame, domain, workload=domain.marginal("x")).counts.sum() == 2

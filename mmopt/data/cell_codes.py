@@ -472,12 +472,13 @@ def reading_of(attribute: Attribute, column: Any, file: str, spelling: str = "ex
         return Reading(None, None, None, blank, None, called("epoch_ns", "int64", column).fill_null(end))
     hint = (
         uncounted_hint(column, attribute.column)
-        or "declare values of the column's type, or convert the column first"
+        or "declare values of the column's type in the workload file, or convert the column first"
     )
-    in_python = ""
+    in_python = hint.replace(" in the workload file", "")
     if file in (DATA_FRAME, DICTIONARY) and uncounted_hint(column, attribute.column):
         seconds = ": .dt.total_seconds() of a duration" if kind.is_interval() else ""
         hint = f"count a text or a number made of it, in another column of the same table{seconds}"
+        in_python = hint
     if declared == {"instants"}:
         hint = "leave its zone out: it is for instants, and days are read as they are written"
     elif declared == {"dates"} and is_instant(kind):
@@ -634,7 +635,7 @@ def _bin(reading: Reading, bins: Bins, outside: Any) -> Any:
 def _compared_with(
     edges: Sequence[float], reading: Reading, bins: Bins, compare: Callable[[Any, list[Any]], Any]
 ) -> Any:
-    """What ``compare`` makes of the values, as they are stored, and the least of their type not below each
+    """A comparison of the values, as they are stored, with the least of their type not below each
     edge; where the type holds none, whether the edge is above all that it holds."""
     instants = [bins.instant(edge) for edge in edges] if bins.zone else []
 

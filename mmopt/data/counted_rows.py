@@ -189,11 +189,9 @@ def wanted_columns(
     if persons is not None:
         persons.refuse_weight(weight, DataError)
     if not (is_table(data) and isinstance(domain, Domain)):
-        is_data = not is_table(data)
-        wanted_table = "a table (path, data frame, dictionary of columns or Ibis table)"
         raise DataError(
-            f"a {type(data if is_data else domain).__name__} is given, "
-            f"expected {wanted_table if is_data else 'a Domain'}",
+            f"a {type(data).__name__} and a {type(domain).__name__} are given, expected a table (path, data "
+            "frame, dictionary of columns or Ibis table) and a Domain",
             hint=_way_in(data),
         )
     if workload is not None and getattr(workload, "domain", None) != domain:
@@ -301,7 +299,7 @@ def refuse_rows(
             ):
                 ends = f"; the right end of the last bin of '{attribute.name}' is outside, too"
             if count[UNREADABLE] == total - count[MISSING]:
-                wrong = f"is '{attribute.column}' the right column? name another with 'column', or "
+                wrong = f"is '{attribute.column}' the right column? name another with 'column:', or "
         if attribute.missing in ("", "refuse") and count[MISSING]:
             parts.append(f"{count[MISSING]:,} missing (NULL, empty or NaN)")
             example = example or (attribute.name, "missing")

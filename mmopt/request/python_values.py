@@ -133,8 +133,8 @@ class _Converter:
                     )
             at = key_place(place, word.text)
             if word.text == "column" and place.startswith(("domain.", "domain[")):
-                # In data frames a column may be named by a number or a tuple: it is read by its text.
-                inside = str(inside) if isinstance(inside, int | tuple) else inside
+                # In data frames a column may be named by a tuple: it is read by its text.
+                inside = str(inside) if isinstance(inside, tuple) else inside
             entries[word.text] = (
                 Scalar(_place(at), 1, word.text, word.value),
                 self.node(inside, at, depth + 1),

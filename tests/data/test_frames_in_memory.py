@@ -111,7 +111,9 @@ def test_columns_of_several_types() -> None:
     said = "column 'a' holds values of several types, or of one that Arrow does not have" + CONVERT
     for column in ([1, "secret", 2.5], [True, "secret"], [[1], "secret"], [1, object()]):
         assert refusal({"a": column}, ONE) == f"{DICTIONARY}: {said}"
-        assert refusal(pd.DataFrame({"b": column, "a": column}), ONE) == f"{FRAME}: {said}"
+        of_pandas = said.replace(CONVERT, "\n  convert it first: data['a'].astype('string') is text; ")
+        of_pandas += "spelling='loose' then takes 3.0 for 3"
+        assert refusal(pd.DataFrame({"b": column, "a": column}), ONE) == f"{FRAME}: {of_pandas}"
 
 
 def test_times_with_and_without_a_time_zone_are_refused_in_any_order() -> None:

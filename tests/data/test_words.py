@@ -313,7 +313,7 @@ def test_a_file_and_a_call_say_the_same(tmp_path: Path) -> None:
     for options, words in (
         ({"null": "NA"}, "null is no list of texts"),
         ({"null": [-9]}, "null is no list of texts"),
-        ({"spelling": "lose"}, "spelling is not one of exact, loose"),
+        ({"spelling": "lose"}, "spelling is 'lose', not one of exact, loose"),
     ):
         with pytest.raises(DataError, match=words):
             data_vector({"a": ["x"]}, Domain.of(a=["x"]), **options)

@@ -114,7 +114,7 @@ def test_what_is_no_privacy(subtests: pytest.Subtests) -> None:
         ({"epsilon": "1"}, "epsilon must be a number, not '1'"),
         ({"delta": 1e-6}, f"delta (1e-06) is given without epsilon\n  {BOTH}"),
         (None, f"no privacy is given{WRITE}"),
-        ("epsilon=1", f"a str is no privacy{WRITE}"),
+        ("epsilon=1", f"the text 'epsilon=1' is no privacy{WRITE}"),
         ((1.0, 1e-6), f"a tuple is no privacy{WRITE}"),
         (Asked(None), f"the Asked asks for no privacy{WRITE}"),
     ]:
