@@ -477,8 +477,7 @@ def reading_of(attribute: Attribute, column: Any, file: str, spelling: str = "ex
     in_python = hint.replace(" in the workload file", "")
     if file in (DATA_FRAME, DICTIONARY) and uncounted_hint(column, attribute.column):
         seconds = ": .dt.total_seconds() of a duration" if kind.is_interval() else ""
-        hint = f"count a text or a number made of it, in another column of the same table{seconds}"
-        in_python = hint
+        in_python = f"count a text or a number made of it, in another column of the same table{seconds}"
     if declared == {"instants"}:
         hint = "leave its zone out: it is for instants, and days are read as they are written"
     elif declared == {"dates"} and is_instant(kind):

@@ -176,16 +176,22 @@ def test_text_that_is_not_utf8() -> None:
 
 def test_arguments_of_other_types() -> None:
     domain = Domain((values("a", 1),))
-    for table, given, kinds in (
-        (domain, "t.csv", "a Domain and a str"),
-        ([{"a": 1}], domain, "a list and a Domain"),
-        ("t.csv", object(), "a str and a object"),
+    first = "the table stands first: 'people.csv', a data frame, {'age': [31, 52]}"
+    for table, given, kinds, hint in (
+        (domain, "t.csv", "a Domain and a str", first),
+        (
+            [{"a": 1}],
+            domain,
+            "a list and a Domain",
+            "make a data frame of the rows first: pandas.DataFrame(rows)",
+        ),
+        ("t.csv", object(), "a str and a object", first),
     ):
         with pytest.raises(DataError) as caught:
             data_vector(table, given)  # type: ignore[arg-type]
         assert str(caught.value) == (
             f"{kinds} are given, expected a table (path, data frame, dictionary of columns or Ibis table) "
-            "and a Domain\n  the table stands first: 'people.csv', a data frame, {'age': [31, 52]}"
+            f"and a Domain\n  {hint}"
         )
 
 
