@@ -279,7 +279,7 @@ def for_users(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **options: Any) -> Any:
         try:
             # First: they are called when privacy is spent, or in the loop of another.
-            if not all(callable(options.get(name) or print) for name in ("progress", "say")):
+            if not all(callable(options.get(name) or print) for name in ("progress", "say", "chart")):
                 raise TypeError
             return function(*arguments, **options)
         except (Error, AttributeError, TypeError, ValueError) as raised:
