@@ -62,8 +62,7 @@ from mmopt.results import Answered, Frame, Solution, gap_between
 from mmopt.solvers import SolverLike
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.workloads import Product, Workload
-from mmopt.workloads.factors_and_products import wishes
-from mmopt.workloads.query_base_and_matrix import Explicit
+from mmopt.workloads.factors_and_products import Explicit, wishes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -38,7 +38,7 @@ from mmopt.numerics.component_arrays import Level, Split
 from mmopt.numerics.float_functions import RANGE_TOLERANCE, symmetric_part
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload
-from mmopt.workloads.query_base_and_matrix import no_targets, undetermined
+from mmopt.workloads.factors_and_products import no_targets, undetermined
 
 # A requirement on the givens (say W Q⁺ Q = W) holds when it is off by less than ``RANGE_TOLERANCE``,
 # relatively; by up to this where its own rounding may be all that it is off by.

@@ -26,7 +26,7 @@ from mmopt.numerics.linear_algebra import stacked_root
 from mmopt.workloads.blocks.combined_blocks import Padded, Reordered, ScaledRows, Union
 from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor, refine
 from mmopt.workloads.blocks.range_blocks import AllRange, Ranges
-from mmopt.workloads.query_base_and_matrix import Explicit
+from mmopt.workloads.factors_and_products import Explicit
 from mmopt.workloads.workload import Workload
 
 # Kinds whose symmetry is known without any numbers.

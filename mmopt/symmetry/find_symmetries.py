@@ -27,7 +27,7 @@ from mmopt.symmetry.workload_by_component import (
 )
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.implicit_matrix import refine
-from mmopt.workloads.query_base_and_matrix import no_targets, undetermined
+from mmopt.workloads.factors_and_products import no_targets, undetermined
 
 # -- integer rows ----------------------------------------------------------------------------------------
 

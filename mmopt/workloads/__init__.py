@@ -4,8 +4,8 @@
 - ``encodings.py``: the cell of a table value: by values, or by bins of numbers, days and periods
 - ``blocks/``: blocks of queries, kept implicit
 - ``workload.py``: ``Workload``: queries, weights, targets; sums and variants of workloads
-- ``query_base_and_matrix.py``: the base class of groups of queries, and those given as a matrix
-- ``factors_and_products.py``: query blocks on one attribute, and products of them; answers from small tables
+- ``factors_and_products.py``: groups of queries: a matrix, or products of blocks on one attribute each;
+  answers from small tables
 - ``roots_and_bases.py``: roots, ranks and bases of queries, computed on merged cells
 - ``arrays_and_frames.py``: labels and entries of data frames, series and arrays, also of arrays in files
 - ``tidy_columns.py``: the meaning of each query for each attribute, as columns

@@ -64,39 +64,33 @@ def plain_value(value: object) -> Plain:
     ------
     WorkloadError : anything else; a date with a time of day.
     """
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    elif isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return float(value)
-    if isinstance(value, datetime.datetime):
-        return _date_of(value)
-    if isinstance(value, datetime.date):
-        return value.isoformat()
+    if isinstance(value, np.generic):
+        value = (value.astype("datetime64[us]") if isinstance(value, np.datetime64) else value).item()
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return str.__str__(value)
+        case Integral():
+            return int(value)
+        case Real():
+            return float(value)
+        case datetime.datetime() if value != value:  # pandas' NaT
+            return None
+        case datetime.datetime() if value.time() != datetime.time() or value.tzinfo is not None:
+            raise WorkloadError(
+                "a date with a time of day or a time zone means nothing here",
+                hint="cells of dates are whole days: pass datetime.date values or texts as '2026-01-31'",
+            )
+        case datetime.datetime():
+            return value.date().isoformat()
+        case datetime.date():
+            return value.isoformat()
     kind = type(value).__name__
     hint = "taken are texts, numbers, True, False, None, dates, and lists and dictionaries of them"
     if kind == "Interval":
         hint = "write the edges of half-open intervals: {'bins': [0, 18, 65]} means [0, 18), [18, 65)"
     raise WorkloadError(f"a value of type {kind} means nothing here", hint=hint)
-
-
-def _date_of(value: datetime.datetime) -> str | None:
-    """The day of a moment at midnight, as text; None for a missing one."""
-    if value != value:  # pandas' NaT
-        return None
-    if value.time() != datetime.time() or value.tzinfo is not None:
-        raise WorkloadError(
-            "a date with a time of day or a time zone means nothing here",
-            hint="cells of dates are whole days: pass datetime.date values or texts as '2026-01-31'",
-        )
-    return value.date().isoformat()
 
 
 def listed(value: Any, most: int) -> Sequence[object] | None:
@@ -106,16 +100,21 @@ def listed(value: Any, most: int) -> Sequence[object] | None:
     ------
     WorkloadError : a series or an array that holds a value twice. TooLargeError : more than ``most`` items.
     """
-    if isinstance(value, list | tuple | range):
-        _check_length(value, most)
-        return value
+    is_list = isinstance(value, list | tuple | range)
     declared = getattr(getattr(value, "dtype", value), "categories", None)
     # polars' Categories, of a Categorical, has no length: it grows with all data that are read.
     if isinstance(declared, Iterable) and isinstance(declared, Sized):
         return list(declared)
-    if not hasattr(value, "dtype") or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+    is_array = hasattr(value, "dtype") and isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0
+    if not (is_list or is_array):
         return None
-    _check_length(value, most)
+    if len(value) > most:
+        raise TooLargeError(
+            f"a {type(value).__name__} of more than {most:,} values",
+            hint="use range, bins, prefix or all_range instead of long lists",
+        )
+    if is_list:
+        return value
     items = list(value)
     if all(isinstance(item, Hashable) for item in items) and len(set(items)) < len(items):
         raise WorkloadError(
@@ -124,15 +123,6 @@ def listed(value: Any, most: int) -> Sequence[object] | None:
             "declared categories (pandas.CategoricalDtype, polars.Enum)",
         )
     return items
-
-
-def _check_length(value: Any, most: int) -> None:
-    """TooLargeError for more than ``most`` values."""
-    if len(value) > most:
-        raise TooLargeError(
-            f"a {type(value).__name__} of more than {most:,} values",
-            hint="use range, bins, prefix or all_range instead of long lists",
-        )
 
 
 def is_frame(value: object) -> bool:

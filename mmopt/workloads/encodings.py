@@ -235,9 +235,8 @@ class Categories:
     members: tuple[tuple[TableValue, ...], ...]
 
     def __post_init__(self) -> None:
-        for cell in self.members:
-            if not cell:
-                raise WorkloadError("a category has no values, expected at least one")
+        if not all(self.members):
+            raise WorkloadError("a category has no values, expected at least one")
         refuse_repeated([value for cell in self.members for value in cell], _in_two_cells)
 
     @property

@@ -15,8 +15,7 @@ from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints, frozen, owned
 from mmopt.numerics.linear_algebra import counted, has_independent_columns, spectrum, stacked_root, svd
 from mmopt.workloads.blocks.implicit_matrix import refine
-from mmopt.workloads.factors_and_products import Product
-from mmopt.workloads.query_base_and_matrix import Explicit
+from mmopt.workloads.factors_and_products import Explicit, Product
 
 Block = Product | Explicit
 Numbers = TypeVar("Numbers", Array, Ints)
@@ -72,8 +71,7 @@ class Merged:
         for block in self.blocks:
             if isinstance(block, Product):
                 scale = block.weight if weighted else 1.0 / float(block.squared_norms().max())
-                scaled = block.weighed() if weighted else block
-                yield np.sqrt(scale) * scaled.root(self.first)
+                yield np.sqrt(scale) * (block.weighed() if weighted else block).root(self.first)
             else:
                 scales = block.weights if weighted else 1.0 / block.squared_norms()
                 for start, rows in block.chunks(max(1024, self.count)):
@@ -102,15 +100,6 @@ class Merged:
         if self.count == rank:
             require_memory((self.count, len(self.classes)), "integer basis", TOO_LARGE_HINT)
             return self.expand(np.eye(self.count, dtype=np.int64))
-        rows = self._integer_candidates()
-        chosen = None if rows is None else independent_rows(rows, rank)
-        return None if chosen is None else self.expand(chosen)
-
-    def _integer_candidates(self) -> Ints | None:
-        """Integer rows (·, c) with the row space of W_c, or None if some query is not integer.
-
-        A query that is one number times a row of -1, 0 and 1 counts as that row.
-        """
         candidates: list[Array] = []
         for block in self.blocks:
             small = block.queries.spanning()
@@ -121,7 +110,8 @@ class Merged:
         if rows is None:
             return None
         _, first = np.unique(rows, axis=0, return_index=True)
-        return np.asarray(rows[np.sort(first)], dtype=np.int64)
+        chosen = independent_rows(rows[np.sort(first)], rank)
+        return None if chosen is None else self.expand(chosen)
 
 
 def eigen(root: Array, basis: Array | None) -> tuple[Array, Array]:

@@ -30,8 +30,14 @@ from mmopt.workloads.blocks.combined_blocks import Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.query_matrices import AnyMatrix, positive
 from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.factors_and_products import Product, check_products, wishes, with_shared_factors
-from mmopt.workloads.query_base_and_matrix import Explicit, spelled_out
+from mmopt.workloads.factors_and_products import (
+    Explicit,
+    Product,
+    check_products,
+    spelled_out,
+    wishes,
+    with_shared_factors,
+)
 from mmopt.workloads.roots_and_bases import TOO_LARGE_HINT, Block, Merged, eigen
 
 

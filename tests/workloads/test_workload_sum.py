@@ -1,6 +1,6 @@
 """A sum of workloads has the queries of both; what has no sum is named.
 
-Guards query_base_and_matrix.py, factors_and_products.py, workload.py.
+Guards factors_and_products.py, workload.py.
 """
 
 import operator

@@ -21,7 +21,6 @@ from mmopt.workloads.blocks.implicit_matrix import Implicit, describe_array, ord
 from mmopt.workloads.blocks.query_matrices import per_query
 from mmopt.workloads.blocks.range_blocks import Identity
 from mmopt.workloads.domain import Attribute, range_labels
-from mmopt.workloads.encodings import Values
 
 
 class Around(Implicit):
@@ -328,9 +327,8 @@ class Padded(Implicit):
         """One text per query; a query of all cells of the block is no total, and reads as a range."""
         size = self.inner.size
         # The encoding stays whole: a range of all declared cells is not one of all cells.
-        first = attribute
-        if attribute.declared != size:
-            first = Attribute(attribute.name, attribute.labels[:size], encoding=Values(()))
+        labels = attribute.labels[:size]
+        first = attribute if attribute.declared == size else Attribute(attribute.name, labels)
         (whole,) = range_labels(first, [(0, size - 1)])
         return [label or whole for label in self.inner.labels(first)]
 
@@ -477,10 +475,9 @@ class Stack(Implicit):
 
     def _adjoint(self, y: Array) -> Array:
         total = np.zeros((*y.shape[:-1], self.size))
-        start = 0
-        for block in self.blocks:
-            total += block.adjoint(y[..., start : start + block.rows])
-            start += block.rows
+        ends = np.cumsum([block.rows for block in self.blocks])
+        for block, part in zip(self.blocks, np.split(y, ends[:-1], axis=-1), strict=True):
+            total += block.adjoint(part)
         return total
 
     def squared_lengths(self, directions: Array) -> Array:

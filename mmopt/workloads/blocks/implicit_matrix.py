@@ -285,16 +285,14 @@ def ordered(classes: Ints) -> Ints:
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first)) - int((first < 0).sum())
     rank[first < 0] = -1
-    result: Ints = rank[inverse.reshape(classes.shape)]
-    return result
+    return np.asarray(rank[inverse.reshape(classes.shape)])
 
 
 def refine(parts: Sequence[Ints]) -> Ints:
     """Classes of columns that are equal in every part; a column is zero when it is in every part."""
     result = parts[0]
     for part in parts[1:]:
-        pair = (result + 1) * (int(part.max()) + 2) + (part + 1)  # 0 when both are untouched
-        result = ordered(pair - 1)
+        result = ordered((result + 1) * (int(part.max()) + 2) + part)  # -1 when both are untouched
     return ordered(result)
 
 

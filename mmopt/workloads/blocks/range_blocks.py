@@ -262,11 +262,9 @@ class AllRange(Independent, Ranges):
 
     def _adjoint(self, y: Array) -> Array:
         total = np.zeros((*y.shape[:-1], self.size))
-        start = 0
-        for first in range(self.size):
-            stop = start + self.size - first
-            total[..., first:] += sums_from(y[..., start:stop])
-            start = stop
+        ends = np.cumsum(np.arange(self.size, 1, -1))
+        for first, part in enumerate(np.split(y, ends, axis=-1)):
+            total[..., first:] += sums_from(part)
         return total
 
     def column_powers(self, norm: int) -> Array:
@@ -425,8 +423,6 @@ class Hierarchy(Independent, Ranges):
             inner = stop - start > 1
             s = np.bincount(member[member >= 0], weights=np.square(w[member >= 0]), minlength=len(start))
             cells = np.flatnonzero((member >= 0) & inner[member])
-            if not len(cells):
-                continue
             at = member[cells]
             share = w[cells] / (1.0 + np.sqrt(1.0 + s[at]))
             root[np.ix_(cells, cells)] += np.where(at[:, None] == at, share[:, None], 0.0)
@@ -441,10 +437,9 @@ class Hierarchy(Independent, Ranges):
 
     def _adjoint(self, y: Array) -> Array:
         total = np.zeros((*y.shape[:-1], self.size))
-        first = 0
-        for (start, _), member in zip(self._levels, self._members(), strict=True):
-            total += np.where(member >= 0, y[..., first + np.maximum(member, 0)], 0.0)
-            first += len(start)
+        ends = np.cumsum([len(start) for start, _ in self._levels])
+        for part, member in zip(np.split(y, ends[:-1], axis=-1), self._members(), strict=True):
+            total += np.where(member >= 0, part[..., np.maximum(member, 0)], 0.0)
         return total
 
     def labels(self, attribute: Attribute) -> list[str]:
