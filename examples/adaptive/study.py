@@ -39,7 +39,7 @@ from workloads import (
 
 from mmopt import OptionError, Workload, baseline, solve
 from mmopt.strategies.baselines import design_rows, evaluate
-from mmopt.strategies.baselines.marginal_baselines import real_fourier
+from mmopt.strategies.baselines.few_attribute_baselines import real_fourier
 from mmopt.testing.problem_registry import products_on, singular_value_bound, starred
 from mmopt.testing.script_commands import Table, bold, gap, note, paragraphs, rows_table, run_alone, show
 from mmopt.workloads import Dense, Kron

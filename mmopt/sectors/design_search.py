@@ -440,7 +440,7 @@ def level_designs(
 
     solved : the spectrum at moments.
     """
-    profiles = search.space.profiles([measures[0] for measures in product.factors])
+    profiles = Profiles(search.space, tuple(measures[0] for measures in product.factors))
     # ``since``: steps since the last gain; ``least``: the flattest f so far.
     cells, since, least = np.zeros((0, len(search.space.shape)), dtype=np.int64), 0, math.inf
     for step, strategy in enumerate(level_strategies(search.space, profiles, product, solved)):

@@ -72,10 +72,6 @@ class AttributeBasis:
         """(r, o) on the constant and the contrasts, from rows (r, o) on the orbits' unit vectors."""
         return np.asarray(coordinates @ _reflection(self.uniform))
 
-    def second_moments(self, measure: Array) -> Array:
-        """(o, o) the means of products of two of ``functions`` under a measure (o,) of the orbits."""
-        return np.asarray(self.functions.T @ (measure[:, None] * self.functions))
-
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
@@ -241,8 +237,7 @@ def components_of(
         options = [[(), *(((i, o),) for o in orbits)] for i, orbits, _ in looked]
         for picked in itertools.product(*options):  # at most one orbit an attribute
             rests = tuple(itertools.chain.from_iterable(picked))
-            at_rest = {i for i, _ in rests}
-            free = [i for i, _, has_contrasts in looked if has_contrasts and i not in at_rest]
+            free = [i for i, _, has_contrasts in looked if has_contrasts and i not in dict(rests)]
             sectors.setdefault(rests, set()).update(all_subsets([tuple(free)]))
             members.setdefault(rests, []).extend(numbers)
             if len(sectors) > MOST_COMPONENTS:

@@ -112,8 +112,7 @@ def spread(tables: TableSum) -> TableSum:
     largest: list[Axes] = []
     around: dict[Axes, list[Axes]] = {}
     for axes in sorted(tables.arrays, key=len, reverse=True):
-        members = set(axes)
-        around[axes] = [other for other in largest if members.issubset(other)]
+        around[axes] = [other for other in largest if set(axes).issubset(other)]
         if not around[axes]:
             largest.append(axes)
     arrays = {axes: tables.arrays[axes].copy() for axes in largest}
@@ -149,17 +148,16 @@ def uppers(tables: TableSum, axis: int) -> Array:
     sums = np.full(tables.sizes[axis], tables.constant)
     for axes, array in tables.arrays.items():
         if axis in axes:
-            others = tuple(at for at, other in enumerate(axes) if other != axis)
-            sums += array.max(axis=others)
+            sums += array.max(axis=tuple(at for at, other in enumerate(axes) if other != axis))
         else:
             sums += array.max()
     return sums
 
 
-def values_of(tables: TableSum, cells: Ints) -> Array:
-    """(c,) f at cells (c, k)."""
-    sums = np.full(len(cells), tables.constant)
-    for axes, array in tables.arrays.items():
+def values_of(arrays: Mapping[Axes, Array], cells: Ints, constant: float = 0.0) -> Array:
+    """(c,) the sum of tables and of a constant at cells (c, k)."""
+    sums = np.full(len(cells), constant)
+    for axes, array in arrays.items():
         sums += array[tuple(cells[:, axis] for axis in axes)]
     return sums
 
@@ -395,7 +393,7 @@ def largest_of_tables(
     deadline = time.monotonic() + seconds
     whole = tables_of(shape, tables, rounding)
     cells = climbed_by_attribute(whole, scattered(whole.sizes, STARTS))
-    values = values_of(whole, cells)
+    values = values_of(whole.arrays, cells, whole.constant)
     best, cell = float(values.max()), cells[int(values.argmax())]
     counter = itertools.count()
     parts = [_Part(-math.inf, next(counter), whole, np.zeros(len(shape), dtype=np.int64))]
@@ -426,7 +424,7 @@ def largest_of_tables(
                 upper = max(upper, most)
     is_closed = not parts or -parts[0].below <= best + CLOSE * abs(best)
     upper = max([upper, *(-parts[0].below for _ in parts[:1])])
-    lower = float(values_of(whole, cell[None, :])[0])
+    lower = float(values_of(whole.arrays, cell[None, :], whole.constant)[0])
     return Largest(float(np.nextafter(upper, np.inf)), lower, cell, is_closed)
 
 

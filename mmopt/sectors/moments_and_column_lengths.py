@@ -218,14 +218,6 @@ def _at_orbits(part: Array, sector: Sector, functions: Sequence[Array]) -> Array
     return np.asarray(values)
 
 
-def at_cells(tables: ProfileTables, cells: Ints) -> Array:
-    """(c,) f at cells (c, k) of orbits."""
-    values = np.zeros(len(cells))
-    for union, table in tables.items():
-        values += table[tuple(cells[:, i] for i in union)]
-    return values
-
-
 def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> list[Array]:
     """(o,) an attribute: the mean of f given its orbit, under a product of a mixture.
 

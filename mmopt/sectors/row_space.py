@@ -33,13 +33,12 @@ from mmopt.sectors.functions_of_few import (
     copies,
     orthonormal_functions,
 )
-from mmopt.sectors.largest_of_tables import Largest, largest_of_tables
+from mmopt.sectors.largest_of_tables import Largest, largest_of_tables, values_of
 from mmopt.sectors.moments_and_column_lengths import (
     Mixture,
     ProfileFunctions,
     ProfileTables,
     add_component,
-    at_cells,
     basis_rounding,
     component_moments,
     component_rounding,
@@ -96,7 +95,7 @@ class RowSpace:
         Products that are cells as squares of their functions, all at once.
         """
         are_cells = np.all([(factor == 1.0).any(axis=1) for factor in mixture.factors], axis=0)
-        cells = _orbits(mixture, are_cells)
+        cells = np.stack([factor[are_cells].argmax(axis=1) for factor in mixture.factors], axis=1)
         scales = self._rest_scales(mixture) * mixture.weights[:, None]
         return tuple(
             self._component_moments(component, mixture, scale, are_cells, cells)
@@ -128,8 +127,9 @@ class RowSpace:
         others = ~are_cells & (scales != 0)
         if others.any():
             seconds = {
-                i: np.stack([self.bases[i].second_moments(measure) for measure in mixture.factors[i][others]])
-                for i in component.attributes
+                i: np.stack([f.T @ (measure[:, None] * f) for measure in mixture.factors[i][others]])
+                for i, f in enumerate(self.functions)
+                if i in component.attributes
             }
             moments += mixture_moments(component, seconds, scales[others])
         return np.asarray((moments + moments.T) / 2)
@@ -203,7 +203,7 @@ class RowSpace:
 
     def profile(self, parts: Sequence[Array]) -> Callable[[Ints], Array]:
         """f as a function of cells (c, k), each a row of orbit numbers."""
-        return partial(at_cells, self.profile_tables(parts))
+        return partial(values_of, self.profile_tables(parts))
 
     def vectors(self, cells: Ints) -> tuple[Array, ...]:
         """(c, d) per component: Q_κ(x) is the square v vᵀ of a vector."""
@@ -215,10 +215,6 @@ class RowSpace:
             vectors.append(scale[:, None] * component.values(self.functions, cells))
         return tuple(vectors)
 
-    def profiles(self, measures: Sequence[Array]) -> "Profiles":
-        """The squared lengths f in coordinates, orthonormal under the product of ``measures``, positive."""
-        return Profiles(self, tuple(measures))
-
     def largest(self, parts: Sequence[Array], seconds: float) -> Largest:
         """The largest f over all cells, proved from its tables; rounded up."""
         return largest_of_tables(self.shape, self.profile_tables(parts), self.tables_rounding(parts), seconds)
@@ -226,7 +222,10 @@ class RowSpace:
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """Sums of tables over the sets of attributes of two sectors and the rests, in coordinates."""
+    """The squared lengths f in coordinates, orthonormal under the product of ``measures``, positive.
+
+    Sums of tables over the sets of attributes of two sectors and the rests.
+    """
 
     space: RowSpace
     measures: tuple[Array, ...]
@@ -254,11 +253,6 @@ class Profiles:
             self.space.rest_square(component) * component_moments(component, marginals, self.space.functions)
             for component in self.space.components
         )
-
-
-def _orbits(mixture: Mixture, are_cells: Mask) -> Ints:
-    """(c, k) the orbits of the products that are cells."""
-    return np.stack([factor[are_cells].argmax(axis=1) for factor in mixture.factors], axis=1)
 
 
 def bases_and_products(

@@ -182,8 +182,7 @@ class ComponentStrategy(StrategyForm):
         ------
         OptionError : a workload over other attributes.
         """
-        keeps_all = self.cells.kept == self.cells.size
-        if keeps_all and all(null.shape[1] == 0 for _, null in self._directions):
+        if self.cells.kept == self.cells.size and all(null.shape[1] == 0 for _, null in self._directions):
             check_fit(self.cells.joint, workload)
             return 0.0
         _, missed, length = self._sums(workload, "unit")

@@ -6,11 +6,12 @@ of the sensitivity.
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,8 @@ class ProductStrategy(FormByProducts):
 
     def product_variances(self, product: Product) -> Array:
         """Products of the factors' variances."""
-        return np.asarray(kron([each[None] for each in self._factor_variances(product)])[0])
+        each = itertools.starmap(self._factor_variances, enumerate(product.factors))
+        return np.asarray(kron([variances[None] for variances in each])[0])
 
     def implicit(self) -> Kron:
         return Kron([Dense(factor.matrix) for factor in self.factors])
@@ -151,19 +153,14 @@ class ProductStrategy(FormByProducts):
 
     def _sums_of_variances(self, products: Sequence[Product]) -> list[float]:
         """The sum of the variances of each product's queries."""
-        return [math.prod(float(v.sum()) for v in self._factor_variances(product)) for product in products]
-
-    def _factor_variances(self, product: Product) -> list[Array]:
-        """Variances of the queries of each factor under the strategy's factor, at unit noise."""
-        for i, factor in enumerate(product.factors):
-            if (i, factor) not in self._variances_of:
-                self._variances_of[i, factor] = self.factors[i].variances(one_attribute([(factor, 1.0)]))
-        return [self._variances_of[place] for place in enumerate(product.factors)]
+        each = (itertools.starmap(self._factor_variances, enumerate(product.factors)) for product in products)
+        return [math.prod(float(v.sum()) for v in variances) for variances in each]
 
     @cached_property
-    def _variances_of(self) -> dict[tuple[int, Factor], Array]:
-        """Variances by attribute and factor."""
-        return {}
+    def _factor_variances(self) -> Callable[[int, Factor], Array]:
+        """Variances of a factor's queries under the strategy's factor, at unit noise; computed once."""
+        factors = self.factors
+        return cache(lambda i, factor: factors[i].variances(one_attribute([(factor, 1.0)])))
 
     def fields(self) -> dict[str, Any]:
         return {**UnionStrategy((self,), (1.0,)).fields(), "form": "product"}

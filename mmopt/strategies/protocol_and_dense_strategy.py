@@ -204,11 +204,8 @@ def privacy_cost(strategy: StrategyForm, workload: Workload) -> float | None:
     ------
     TooLargeError : more queries than fit in memory.
     """
-    if not workload.has_targets:
-        return None
-    ratio = largest_ratio(strategy.variances(workload), workload)
-    assert ratio is not None
-    return strategy.sensitivity * math.sqrt(ratio)
+    ratio = largest_ratio(strategy.variances(workload), workload) if workload.has_targets else None
+    return None if ratio is None else strategy.sensitivity * math.sqrt(ratio)
 
 
 SUPPORT_TOLERANCE = 1e-9
@@ -316,9 +313,8 @@ class Strategy(StrategyForm):
         The root of the mean square. A direction that A hardly measures and the workload does not need has
         no share.
         """
-        return float(
-            self._largest_singular_value * np.sqrt(self.prices(workload).sum() / self._error(workload))
-        )
+        shares = self.prices(workload).sum() / self._error(workload)
+        return float(largest_singular_value(self.matrix) * np.sqrt(shares))
 
     def prices(self, workload: Workload) -> Array:
         """diag((AᵀA)⁺ G (AᵀA)⁺), (n,): the rate by which total error at unit noise falls as a column grows.
@@ -328,10 +324,6 @@ class Strategy(StrategyForm):
         """
         inverse, _ = self._directions
         return np.asarray(np.square((workload.root @ inverse) @ inverse.T).sum(axis=0))
-
-    @cached_property
-    def _largest_singular_value(self) -> float:
-        return largest_singular_value(self.matrix)
 
     @cached_property
     def largest_condition(self) -> float:

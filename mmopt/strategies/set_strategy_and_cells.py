@@ -28,9 +28,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -118,9 +118,7 @@ class SetStrategy(StrategyOfFew):
         longest = [column_norms(a, self.norm).max(initial=0.0) if len(a) else 0.0 for a in self.matrices]
         total = np.zeros(())
         for one, weight in zip(self.sets, self.weights, strict=True):
-            size = np.asarray(weight)
-            for i in one:
-                size = times_up(size, longest[i])
+            size = reduce(times_up, (longest[i] for i in one), np.asarray(weight))
             total = plus_up(total, times_up(size, size) if self.norm == 2 else size)
         return float(root_up(total) if self.norm == 2 else total)
 
@@ -162,7 +160,7 @@ class SetStrategy(StrategyOfFew):
         product's weight is left out.
         """
         looked = product.looked_at
-        combined = [self._combined(i, product.factors[i]) for i in looked]
+        combined = (self._combined(i, product.factors[i]) for i in looked)
         parts = [(one.means, one.lengths) for one in combined]
         if sums:
             parts = [(means.sum(keepdims=True), lengths.sum(keepdims=True)) for means, lengths in parts]
@@ -194,15 +192,10 @@ class SetStrategy(StrategyOfFew):
         return 2 * most * max(1, *map(len, self.sets)) * max(1.0, *conditions)
 
     @cached_property
-    def _combinations(self) -> dict[tuple[int, Implicit], _Combined]:
-        """By attribute and factor what ``_combined`` returns."""
-        return {}
-
-    def _combined(self, i: int, factor: Implicit) -> _Combined:
-        """A factor's queries in terms of the rows of attribute i."""
-        if (i, factor) not in self._combinations:
-            self._combinations[i, factor] = _combine(factor.matrix(), self.matrices[i], self.inverses[i])
-        return self._combinations[i, factor]
+    def _combined(self) -> Callable[[int, Implicit], _Combined]:
+        """A factor's queries in terms of the rows of an attribute; computed once for equal factors."""
+        matrices, inverses = self.matrices, self.inverses
+        return cache(lambda i, factor: _combine(factor.matrix(), matrices[i], inverses[i]))
 
     # -- estimates -------------------------------------------------------------------------------------
 
@@ -307,8 +300,7 @@ def _combine(queries: Array, matrix: Array, inverse: Array) -> _Combined:
 
 def _inverse(matrix: Array) -> Array:
     """(n, 1 + p) the pseudoinverse of [1; A]."""
-    scales = np.ones(1 + len(matrix))
-    scales[0] = _size(matrix)  # for independent rows the inverse undoes their scale
+    scales = np.append(_size(matrix), np.ones(len(matrix)))  # the inverse undoes that of independent rows
     return np.asarray(np.linalg.pinv(_with_constant(matrix)) * scales, dtype=np.float64)
 
 

@@ -316,8 +316,8 @@ def keys(matrix: Array, targets: Array) -> list[bytes]:
         rows = matrix[start : start + ROWS_AT_A_TIME]
         signs = np.where(rows[np.arange(len(rows)), np.argmax(rows != 0, axis=1)] < 0, -1.0, 1.0)
         shared = targets[start : start + ROWS_AT_A_TIME]
-        whole = np.column_stack([rows * signs[:, None], shared]) + 0.0  # minus zero equals zero
-        out += [row.tobytes() for row in whole]
+        # Minus zero equals zero.
+        out += [row.tobytes() for row in np.column_stack([rows * signs[:, None], shared]) + 0.0]
     return out
 
 

@@ -85,8 +85,7 @@ class AttributeSymmetry:
     @cached_property
     def orbit_of_class(self) -> Ints:
         """(r,) the orbit of each class."""
-        lead = np.minimum(self.mirror, np.arange(len(self.mirror)))
-        return np.asarray(np.searchsorted(self.leads, lead), dtype=np.int64)
+        return np.searchsorted(self.leads, np.minimum(self.mirror, np.arange(len(self.mirror))))
 
     @cached_property
     def orbit_of(self) -> Ints:

@@ -113,10 +113,8 @@ def listed(value: Any, most: int) -> Sequence[object] | None:
             f"a {type(value).__name__} of more than {most:,} values",
             hint="use range, bins, prefix or all_range instead of long lists",
         )
-    if is_list:
-        return value
-    items = list(value)
-    if all(isinstance(item, Hashable) for item in items) and len(set(items)) < len(items):
+    items: Sequence[object] = value if is_list else list(value)
+    if not is_list and all(isinstance(item, Hashable) for item in items) and len(set(items)) < len(items):
         raise WorkloadError(
             f"a {type(value).__name__} that holds a value twice is data, no list of labels",
             hint="which labels occur in data is confidential: write them as a list, or as a categorical with "

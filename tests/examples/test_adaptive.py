@@ -113,7 +113,7 @@ def test_fourier_is_noise_on_the_cells_where_all_are_needed() -> None:
 
 
 def test_a_rival_that_does_not_apply_is_infinite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.strategies.baselines.marginal_baselines.MOST_CANDIDATES", 3)
+    monkeypatch.setattr("mmopt.strategies.baselines.few_attribute_baselines.MOST_CANDIDATES", 3)
     assert rival_rmse("Cube", own.k_way((2, 2, 2, 2), 2)) == math.inf
 
 

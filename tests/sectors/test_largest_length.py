@@ -190,7 +190,7 @@ def test_elimination_and_a_cell_of_it(rng: np.random.Generator) -> None:
         steps, entries = elimination(tables.arrays, tables.sizes)
         assert entries <= 2 * np.prod(shape, dtype=float) or len(shape) == 1
         value, cell = largest_by_elimination(tables, steps)
-        assert abs(value - values_of(tables, cell[None, :])[0]) <= 2 * tables.slack
+        assert abs(value - values_of(tables.arrays, cell[None, :], tables.constant)[0]) <= 2 * tables.slack
 
 
 def test_climbed_cells_cannot_be_bettered_by_one_change_and_scattered_ones_differ(
@@ -204,12 +204,12 @@ def test_climbed_cells_cannot_be_bettered_by_one_change_and_scattered_ones_diffe
         tables = tables_of(shape, drawn(rng, shape), 0.0)
         cells = climbed_by_attribute(tables, scattered(shape, 7))
         assert cells.shape == (7, 4)
-        values = values_of(tables, cells)
+        values = values_of(tables.arrays, cells, tables.constant)
         for axis, size in enumerate(shape):
             for value in range(size):
                 changed = cells.copy()
                 changed[:, axis] = value
-                assert (values_of(tables, changed) <= values + 2 * tables.slack).all()
+                assert (values_of(tables.arrays, changed, tables.constant) <= values + 2 * tables.slack).all()
 
 
 @pytest.mark.quick

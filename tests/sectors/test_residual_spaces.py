@@ -22,7 +22,7 @@ from mmopt.sectors.residual_strategies import (
     slopes_of_error,
     strategy_at,
 )
-from mmopt.strategies.baselines.sector_baselines import character_energies
+from mmopt.strategies.baselines.few_attribute_baselines import character_energies
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, factors_and_products as f
 from mmopt.workloads.factors_and_products import all_range, identity, prefix, total

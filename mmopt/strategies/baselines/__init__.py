@@ -3,8 +3,7 @@
 - ``baseline_catalogue.py``: baselines by name, in the order in which they are listed
 - ``baseline_design.py``: what a baseline is; noise on every cell, and on every answer
 - ``attribute_baselines.py``: trees of ranges, and noise filters for streams
-- ``marginal_baselines.py``: baselines for marginals
-- ``sector_baselines.py``: baselines for queries of few attributes, sector by sector
+- ``few_attribute_baselines.py``: baselines for marginals, and for queries of few attributes sector by sector
 """
 
 from mmopt.strategies.baselines.baseline_catalogue import (

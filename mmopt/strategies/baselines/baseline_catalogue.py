@@ -24,16 +24,14 @@ from mmopt.strategies.baselines.attribute_baselines import (
     wavelet,
 )
 from mmopt.strategies.baselines.baseline_design import Baseline, BaselineDesign, Parameter, answers, cells
-from mmopt.strategies.baselines.marginal_baselines import (
+from mmopt.strategies.baselines.few_attribute_baselines import (
     datacube,
     fourier,
-    why_not_datacube,
-    why_not_marginals,
-)
-from mmopt.strategies.baselines.sector_baselines import (
     query_smasher,
     weighted_fourier,
     why_not_by_sector,
+    why_not_datacube,
+    why_not_marginals,
     why_not_residual_planner,
 )
 from mmopt.workloads import Kron, Workload
@@ -355,7 +353,7 @@ def _design_of(text: str, workload: Workload, norm: int) -> BaselineDesign:
     reason = call.baseline.reason_against(workload)
     if reason is not None:
         raise OptionError(f"the baseline '{call}' does not apply: {reason}")
-    return _built(call, workload, norm)
+    return call.baseline.build(workload, norm, **dict(call.given))
 
 
 def evaluate(text: str, workload: Workload, norms: Sequence[int] = (1, 2)) -> Evaluated:
@@ -389,22 +387,17 @@ def _ratio(design: BaselineDesign, workload: Workload) -> float | None:
         return None
 
 
-def _built(call: Call, workload: Workload, norm: int) -> BaselineDesign:
-    """The design of a call."""
-    return call.baseline.build(workload, norm, **dict(call.given))
-
-
 def _costs(call: Call, workload: Workload, norms: Sequence[int]) -> Iterator[tuple[Cost, str]]:
     """For each norm the cost, and the choices for the workload in words."""
     plain = workload.unweighted
     for norm in norms:
         if norm == norms[0] or call.baseline.depends_on_norm:
-            design = _built(call, workload, norm)
+            design = call.baseline.build(workload, norm, **dict(call.given))
             squared = design.errors.squared_error(workload)
             mean = (squared if plain is workload else design.errors.squared_error(plain)) / workload.m
             ratio = _ratio(design, workload)
         sensitivity = design.rows.largest_column_norm(norm)
         rmse = sensitivity * math.sqrt(mean)
         cost = None if ratio is None else sensitivity * math.sqrt(ratio)
-        rows = design.rows.shape[0]
-        yield Cost(norm, rows, sensitivity, sensitivity**2 * squared, rmse, cost), design.detail
+        error = sensitivity**2 * squared
+        yield Cost(norm, design.rows.shape[0], sensitivity, error, rmse, cost), design.detail

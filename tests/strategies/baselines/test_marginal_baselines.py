@@ -1,6 +1,6 @@
 """The Fourier basis is orthonormal, and BMAX is the best of all sets of marginals.
 
-Guards marginal_baselines.py.
+Guards few_attribute_baselines.py.
 """
 
 import itertools
@@ -11,7 +11,7 @@ import pytest
 from tolerances import FINE, ROUNDING
 
 from mmopt.strategies.baselines import baseline, evaluate
-from mmopt.strategies.baselines.marginal_baselines import bmax, real_fourier
+from mmopt.strategies.baselines.few_attribute_baselines import bmax, real_fourier
 from mmopt.workloads import factors_and_products as f
 from tests.strategies.asked import line, marginals_of
 

@@ -1,6 +1,6 @@
 """QuerySmasher, ResidualPlanner, weighted Fourier: published figures, closed forms, dense variances.
 
-Guards sector_baselines.py.
+Guards few_attribute_baselines.py.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from few_attributes import up_to
 from tolerances import FINE, ROUNDING
 
 from mmopt.strategies.baselines import baseline_call, evaluate
-from mmopt.strategies.baselines.sector_baselines import query_smasher, weighted_fourier
+from mmopt.strategies.baselines.few_attribute_baselines import query_smasher, weighted_fourier
 from mmopt.testing.problem_registry import domain_of, marginals
 from mmopt.workloads import Product, Workload, factors_and_products as f
 from tests.strategies.asked import line, marginals_of
@@ -85,7 +85,7 @@ def test_columns_over_many_cells_are_bounded(
     """The sum of the sectors' largest is no less than the largest sum, and for norm 2 hardly more."""
     workload, names = up_to((4, 3, 3), 2), ("query_smasher", "weighted_fourier")
     exact = [[cost.sensitivity for cost in evaluate(name, workload).costs] for name in names]
-    monkeypatch.setattr("mmopt.strategies.baselines.sector_baselines.MOST_LISTED_CELLS", 1)
+    monkeypatch.setattr("mmopt.strategies.baselines.few_attribute_baselines.MOST_LISTED_CELLS", 1)
     for name, (first, second) in zip(names, exact, strict=True):
         with subtests.test(name):
             bounds = [cost.sensitivity for cost in evaluate(name, workload).costs]
@@ -94,7 +94,7 @@ def test_columns_over_many_cells_are_bounded(
 
 
 def test_reasons_against(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.strategies.baselines.sector_baselines.MOST_PARTS", 200)
+    monkeypatch.setattr("mmopt.strategies.baselines.few_attribute_baselines.MOST_PARTS", 200)
     matrix = Workload.from_matrix(np.eye(3))
     of_nine = up_to((2,) * 9, 9, f.prefix, least=9)
     of_all = up_to((2,) * 9, 2)
