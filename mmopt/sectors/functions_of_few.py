@@ -29,6 +29,7 @@ from mmopt.limits import fits_memory
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.symmetry.attribute_queries import Piece, interchangeable
 from mmopt.symmetry.components import MOST_COMPONENTS, AttributeSymmetry
+from mmopt.workloads.blocks.combined_blocks import row_products
 from mmopt.workloads.blocks.implicit_matrix import refine
 
 
@@ -201,12 +202,7 @@ class SectorComponent:
         at = {i: functions[i][cells[:, i], 1:] for i in self.attributes}
         values = np.empty((len(cells), self.dim))
         for sector, place in self.places.items():
-            block = np.ones((len(cells), 1))
-            for i in sector:
-                block = np.einsum("ca,cb->cab", block, at[i]).reshape(
-                    len(cells), block.shape[1] * at[i].shape[1]
-                )
-            values[:, place] = block
+            values[:, place] = row_products((at[i] for i in sector), len(cells))
         return values
 
 

@@ -45,6 +45,7 @@ import numpy as np
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import GROW, Ball, gamma
 from mmopt.sectors.functions_of_few import Sector, SectorComponent, all_subsets
+from mmopt.workloads.blocks.combined_blocks import row_products
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,20 +125,12 @@ def _block(
     sizes = [math.prod(array.shape[1:]) for array in arrays]
     halves = [max(math.prod(sizes[:at]), math.prod(sizes[at:])) for at in range(len(sizes) + 1)]
     at = halves.index(min(halves))
-    left, right = _joined(arrays[:at], len(scales)), _joined(arrays[at:], len(scales))
+    left, right = (row_products(part, len(scales)) for part in (arrays[:at], arrays[at:]))
     block = (left * scales[:, None]).T @ right
     shape = [size for array in arrays for size in array.shape[1:]]
     wanted = [(side, i) for side, sector in enumerate((one, other)) for i in sector]
     turned = block.reshape(shape).transpose([axes.index(axis) for axis in wanted])
     return turned.reshape(math.prod(seconds[i].shape[1] - 1 for i in one), -1)
-
-
-def _joined(arrays: Sequence[Array], count: int) -> Array:
-    """(J, ·) for each of the J products all products of an entry of each array (J, …)."""
-    product = np.ones((count, 1))
-    for array in arrays:
-        product = np.einsum("ja,jb->jab", product, array.reshape(count, -1)).reshape(count, -1)
-    return product
 
 
 def basis_rounding(basis: Array, sizes: Array) -> float:
@@ -196,17 +189,13 @@ def add_component(
             both = _at_orbits(rows[component.places[second]], second, functions)  # first's orbits, second's
             union = tuple(sorted({*first, *second, *rests}))
             labels = [union.index(i) for i in (*first, *second)]
-            entries = _diagonal(both, labels, [union.index(i) for i in union if i not in rests])
+            # Where axes with the same label agree, an axis for each label.
+            kept = [union.index(i) for i in union if i not in rests]
+            entries = np.einsum(both, labels, kept)  # type: ignore[arg-type]
             if union not in tables:
                 tables[union] = np.zeros([shape[i] for i in union])
             place = tuple(rests.get(i, slice(None)) for i in union)
             tables[union][place] += (weight if second == first else 2.0 * weight) * entries
-
-
-def _diagonal(array: Array, labels: Sequence[int], kept: Sequence[int]) -> Array:
-    """The entries where axes with the same label agree, an axis for each label in this order."""
-    before, after = ("".join(chr(ord("a") + at) for at in numbers) for numbers in (labels, kept))
-    return np.asarray(np.einsum(f"{before}->{after}", array))
 
 
 def _at_orbits(part: Array, sector: Sector, functions: Sequence[Array]) -> Array:

@@ -112,8 +112,8 @@ class RowSpace:
         """
         order = max(len(component.rests) + len(component.sectors[0]) for component in self.components)
         products = products_rounding(mixture, order)
-        basis = max(basis_rounding(each.functions.T, each.sizes.astype(np.float64)) for each in self.bases)
-        basis *= 1.0 + math.sqrt(len(self.bases))  # 1 + √k: see there
+        each = [basis_rounding(b.functions.T, b.sizes.astype(np.float64)) for b in self.bases]
+        basis = max(each) * (1.0 + math.sqrt(len(self.bases)))  # 1 + √k: see there
         return tuple(component_rounding(moments, products, basis, order) for moments in self.moments(mixture))
 
     def _component_moments(
@@ -271,9 +271,9 @@ def bases_and_products(
         for size, pieces in zip(sizes, columns, strict=True)
     )
     products = workload.products
-    factors_of: list[Sequence[Workload | Implicit]] = [[workload]]  # a matrix is its own only factor
-    if products is not None:
-        factors_of = [product.weighed().factors for product in products]
+    factors_of: list[Sequence[Workload | Implicit]] = (  # a matrix is its own only factor
+        [[workload]] if products is None else [product.weighed().factors for product in products]
+    )
     coefficients_of: dict[tuple[int, int], Coefficients] = {}
     expressed = []
     for term, blocks in zip(terms, factors_of, strict=True):

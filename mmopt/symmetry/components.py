@@ -353,7 +353,7 @@ def mixed(numbers: Iterable[tuple[Ints, int]]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class PartRows:
-    """The rows of a piece on the parts of its attribute: ``rows[k]`` (·, dim), parts of zeros left out."""
+    """The rows of a piece on the parts of its attribute: ``rows[k]`` (·, dim), ascending, without zeros."""
 
     rows: Mapping[int, Array]
 
@@ -361,11 +361,6 @@ class PartRows:
     def of(parts: Iterable[Array]) -> PartRows:
         """A piece from its rows on every part."""
         return PartRows({k: rows for k, rows in enumerate(parts) if rows.any()})
-
-    @cached_property
-    def keys(self) -> list[int]:
-        """The parts on which the piece is not zero."""
-        return sorted(self.rows)
 
     @cached_property
     def numbers(self) -> Mapping[int, float] | None:
@@ -393,7 +388,7 @@ def combined(pieces: Sequence[PartRows]) -> Iterator[tuple[Key, Array]]:
     key = [0 if number is None else number[0] for number in single]
     scale = math.prod([number[1] for number in single if number is not None])
     numbers = [pieces[i].numbers for i in free]
-    options = [pieces[i].keys for i in free]
+    options = [pieces[i].rows for i in free]
     count = math.prod(map(len, options))
     if count > MOST_COMPONENTS:
         raise TooLargeError(

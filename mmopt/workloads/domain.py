@@ -86,12 +86,11 @@ class Attribute(Displayed):
         for name, cells in self.groups.items():
             if not cells:
                 raise WorkloadError(f"attribute '{self.name}': group '{name}' is empty")
-            for cell in cells:
-                if not 0 <= cell < self.size:
-                    raise WorkloadError(
-                        f"attribute '{self.name}': group '{name}' has cell {cell}, "
-                        f"expected 0 to {self.size - 1}"
-                    )
+            if outside := [cell for cell in cells if not 0 <= cell < self.size]:
+                raise WorkloadError(
+                    f"attribute '{self.name}': group '{name}' has cell {outside[0]}, "
+                    f"expected 0 to {self.size - 1}"
+                )
         for key in ("outside", "missing"):
             choice = getattr(self, key)
             if choice not in ("", "refuse", "drop", *self.labels):

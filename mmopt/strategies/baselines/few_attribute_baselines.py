@@ -3,8 +3,8 @@
 **Marginals** have the Fourier queries that they need, and BMAX of the data cube method.
 
 **Sector by sector** work QuerySmasher, ResidualPlanner and weighted Fourier. A query ⊗ qᵢ has in sector S the
-part ⊗ over S of qᵢ less its mean, times the means of the others; a measurement of one sector is independent of the others, so variances add up over the sectors. No array is as
-large as the number of cells.
+part ⊗ over S of qᵢ less its mean, times the means of the others; a measurement of one sector is independent
+of the others, so variances add up over the sectors. No array is as large as the number of cells.
 
 **Weighted Fourier factorisations** are the best strategies that are diagonal in characters. The characters χ
 of ⊕ Z/dᵢ have modulus 1, so a strategy that measures each with a weight has the same squared length at every
@@ -39,6 +39,7 @@ from mmopt.strategies import MarginalStrategy
 from mmopt.strategies.baselines.baseline_design import BaselineDesign, OrthonormalRows
 from mmopt.strategies.marginal_strategy import volumes
 from mmopt.workloads import Dense, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
+from mmopt.workloads.blocks.combined_blocks import kron
 from mmopt.workloads.blocks.range_blocks import Total
 
 # -- marginals
@@ -326,10 +327,7 @@ class _Characters(Scaled):
             total = float(np.square(self.scale).sum())
         else:
             parts = self.inner.parts if isinstance(self.inner, Kron) else (self.inner,)
-            largest = np.ones(1)
-            for part in parts:
-                largest = np.multiply.outer(largest, np.abs(part.matrix()).max(axis=1)).ravel()
-            total = float(self.scale @ largest)
+            total = float(self.scale @ kron([np.abs(part.matrix()).max(axis=1) for part in parts]))
         return float(not_below(np.asarray(total), 2 * self.rows + 64))
 
 

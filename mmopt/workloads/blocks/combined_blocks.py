@@ -7,7 +7,7 @@ blocks over the same cells.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 
 import numpy as np
@@ -356,11 +356,8 @@ class Kron(Implicit):
 
     def _take(self, index: Ints) -> Array:
         numbers = np.unravel_index(index, [part.rows for part in self.parts])
-        result = np.ones((len(index), 1))
-        for part, places in zip(self.parts, numbers, strict=True):
-            rows = part.take(places.astype(np.int64))
-            result = (result[:, :, None] * rows[:, None, :]).reshape(len(rows), result.shape[1] * part.size)
-        return result
+        each = (part.take(at.astype(np.int64)) for part, at in zip(self.parts, numbers, strict=True))
+        return row_products(each, len(index))
 
     def _gram(self) -> Array:
         return kron([part.gram() for part in self.parts])
@@ -533,6 +530,15 @@ class Union(Stack):
 def kron(arrays: Sequence[Array]) -> Array:
     """The Kronecker product of vectors or matrices, dense."""
     return reduce(lambda a, b: np.asarray(np.kron(a, b), dtype=np.float64), arrays)
+
+
+def row_products(arrays: Iterable[Array], count: int) -> Array:
+    """(count, ·) row by row the Kronecker product of arrays (count, …)."""
+    product = np.ones((count, 1))
+    for array in arrays:
+        flat = array.reshape(count, math.prod(array.shape[1:]))
+        product = (product[:, :, None] * flat[:, None, :]).reshape(count, product.shape[1] * flat.shape[1])
+    return product
 
 
 def _outer_up(a: Array, b: Array) -> Array:

@@ -162,9 +162,6 @@ class Sparse(Given):
     def _take(self, index: Ints) -> Array:
         return np.asarray(self.values[index].toarray())
 
-    def _dense(self) -> Array:
-        return np.asarray(self.values.toarray())
-
     def _gram(self) -> Array:
         return self.gram_of_weighted(np.ones(self.rows))
 

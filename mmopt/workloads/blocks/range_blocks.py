@@ -340,12 +340,6 @@ class Haar(Independent):
         half = np.where(index > 0, length // 2, length)[:, None]
         return ((off >= 0) & (off < half)).astype(np.float64) - ((off >= half) & (off < length[:, None]))
 
-    def _gram(self) -> Array:
-        # Cells that first part at level l agree at all coarser ones and differ in sign there: 1 + l - 1.
-        cells = np.arange(self.size)
-        differ = np.frexp(np.bitwise_xor.outer(cells, cells).astype(np.float64))[1]
-        return (self.levels - differ).astype(np.float64) + np.eye(self.size)
-
     def _apply(self, x: Array) -> Array:
         details: list[Array] = []
         sums = x
