@@ -71,7 +71,7 @@ class DenseSectors(RowSpace):
             * float(np.abs(parts[0]).sum())
         )
         cell = np.array(np.unravel_index(at, self.shape))
-        return Largest(float(f[at]) + slip, float(f[at]), cell, is_closed=True)
+        return Largest(float(f[at]) + slip, float(f[at]), cell)
 
 
 def _basis(size: int) -> Array:

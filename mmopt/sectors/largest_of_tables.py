@@ -353,14 +353,13 @@ LITTLE = 1e-2  # shifts go on while a round lowers the bound by this share of it
 class Largest:
     """The largest f over the cells: ``upper`` is proved, whatever time there was; ``lower`` is f at ``cell``.
 
-    cell : (k,) orbit numbers. is_closed : whether every cell was ruled out or looked at, so that ``upper`` is
-    ``lower`` but for rounding and 1e-9 of it; else it is the largest upper bound still open.
+    cell : (k,) orbit numbers. Where every cell was ruled out or looked at, ``upper`` is ``lower`` but for
+    rounding and 1e-9 of it; else it is the largest upper bound still open.
     """
 
     upper: float
     lower: float
     cell: Ints
-    is_closed: bool
 
 
 @dataclass(order=True, frozen=True)
@@ -422,10 +421,9 @@ def largest_of_tables(
                 heapq.heappush(parts, _Part(-most, next(counter), opened, there, axis))
             else:
                 upper = max(upper, most)
-    is_closed = not parts or -parts[0].below <= best + CLOSE * abs(best)
     upper = max([upper, *(-parts[0].below for _ in parts[:1])])
     lower = float(values_of(whole.arrays, cell[None, :], whole.constant)[0])
-    return Largest(float(np.nextafter(upper, np.inf)), lower, cell, is_closed)
+    return Largest(float(np.nextafter(upper, np.inf)), lower, cell)
 
 
 def _branch(tables: TableSum, best: float) -> tuple[int, Array]:

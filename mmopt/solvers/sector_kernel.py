@@ -31,7 +31,7 @@ from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells
 from mmopt.sectors.total_error_bounds import best_measure_bound, products_that_fit
 from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
-from mmopt.strategies.row_space_strategy import definite_parts
+from mmopt.strategies.component_strategies import definite_parts
 from mmopt.strategies.set_strategy_and_cells import SetCells
 
 LEAST_SHARE = 1e-9  # of a set: one whose error is negligible next to the others is measured too

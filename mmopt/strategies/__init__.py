@@ -4,8 +4,8 @@ Each form is a row of ``FORMS`` and a file.
 
 - ``protocol_and_dense_strategy.py``: the protocol of strategies, and a strategy as a matrix
 - ``neighbours.py``: which tables are neighbours, and the sensitivity to such a set
-- ``component_strategy.py``: strategies on the components of the cells
-- ``row_space_strategy.py``: strategies on the row space of queries of few attributes
+- ``component_strategies.py``: strategies on the components of the cells, and of the row space of queries of
+  few attributes
 - ``factor_strategies.py``: Kronecker products of strategies, and unions of them
 - ``marginal_strategy.py``: weighted marginals, and sums over sets of attributes
 - ``set_strategy_and_cells.py``: sets of attributes one by one, over any number of cells; also as a space for
@@ -17,7 +17,7 @@ Each form is a row of ``FORMS`` and a file.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mmopt.strategies.component_strategy import ComponentStrategy
+from mmopt.strategies.component_strategies import ComponentStrategy, RowSpaceStrategy
 from mmopt.strategies.factor_strategies import (
     ProductStrategy,
     StrategyOfFew,
@@ -35,7 +35,6 @@ from mmopt.strategies.protocol_and_dense_strategy import (
     normalise,
     privacy_cost,
 )
-from mmopt.strategies.row_space_strategy import RowSpaceStrategy
 from mmopt.strategies.set_strategy_and_cells import SetStrategy
 
 __all__ = [

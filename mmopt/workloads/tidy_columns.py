@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.arrays import Ints
 from mmopt.workloads.blocks.combined_blocks import Padded, Stack
 from mmopt.workloads.blocks.implicit_matrix import Implicit
 from mmopt.workloads.blocks.query_matrices import Sparse
@@ -137,11 +137,9 @@ def _row_meanings(factor: Implicit, attribute: Attribute) -> _RowMeanings:
             for a, b, label in zip(low.tolist(), high.tolist(), labels, strict=True)
         ]
         return _RowMeanings(np.array(texts, dtype=object), low, high)
-    if isinstance(factor, Sparse):
-        return _of_sets(factor, attribute, [_sparse_sets(factor.values)])
-    return _of_sets(
-        factor, attribute, [_dense_sets(rows) for rows in factor.chunks(max(1, _ENTRIES // factor.size))]
-    )
+    chunks = factor.chunks(max(1, _ENTRIES // factor.size))
+    rows = [factor.values] if isinstance(factor, Sparse) else map(scipy.sparse.csr_array, chunks)
+    return _of_sets(factor, attribute, list(map(_sets, rows)))
 
 
 class _Sets(NamedTuple):
@@ -154,19 +152,7 @@ class _Sets(NamedTuple):
     few: list[list[int]]
 
 
-def _dense_sets(rows: Array) -> _Sets:
-    """The sets of an array of rows."""
-    inside = rows != 0
-    return _Sets(
-        low=inside.argmax(axis=1),
-        high=rows.shape[1] - 1 - inside[:, ::-1].argmax(axis=1),
-        cells=inside.sum(axis=1),
-        is_set=(~inside | (rows == 1)).all(axis=1),
-        few=[np.flatnonzero(row)[: _NAMED + 1].tolist() for row in inside],
-    )
-
-
-def _sparse_sets(rows: scipy.sparse.csr_array) -> _Sets:
+def _sets(rows: scipy.sparse.csr_array) -> _Sets:
     """The sets of sparse rows."""
     starts = rows.indptr[:-1]  # no row is empty
     return _Sets(

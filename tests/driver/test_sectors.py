@@ -1,7 +1,7 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
 Guards sectors/sector_layout_and_variances.py, sectors/row_space_cells_and_targets.py, results/solution.py,
-strategies/row_space_strategy.py, proof/saved_values_by_component.py.
+strategies/component_strategies.py, proof/saved_values_by_component.py.
 """
 
 import json
@@ -36,7 +36,7 @@ from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells, as_targets
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel
 from mmopt.strategies import RowSpaceStrategy
-from mmopt.strategies.row_space_strategy import strategy_on
+from mmopt.strategies.component_strategies import strategy_on
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, factors_and_products as f
 

@@ -23,7 +23,7 @@ REPLACED = Neighbours.of("replace-one")
 
 @pytest.fixture(autouse=True)
 def nothing_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmopt.strategies.component_strategy.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.strategies.component_strategies.MOST_CELLS", 1)
 
 
 def random_strategy(rng: np.random.Generator, workload: Workload, loss: bool) -> ComponentStrategy | None:
@@ -107,7 +107,7 @@ def test_single_queries_by_the_matrix_where_components_are_large(
     measured = random_strategy(rng, w, loss=False)
     assert measured is not None
     by_component = measured.variances(w)
-    monkeypatch.setattr("mmopt.strategies.component_strategy.MOST_CELLS", 9)
+    monkeypatch.setattr("mmopt.strategies.component_strategies.MOST_CELLS", 9)
     assert measured.is_better_dense
     np.testing.assert_allclose(measured.variances(w), by_component, rtol=tolerances.FINE)
 

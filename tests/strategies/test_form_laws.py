@@ -1,7 +1,7 @@
 """The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix.
 
-Guards component_strategy.py, factor_strategies.py, marginal_strategy.py, privacy/rounding/integer_factors.py
-and protocol_and_dense_strategy.py.
+Guards component_strategies.py, factor_strategies.py, marginal_strategy.py,
+privacy/rounding/integer_factors.py and protocol_and_dense_strategy.py.
 """
 
 import itertools
@@ -47,7 +47,7 @@ NEED_BITS = ("dense", "by_component")
 
 @pytest.fixture(autouse=True)
 def nothing_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    for file in ("strategies.component_strategy", "privacy.rounding.integer_components"):
+    for file in ("strategies.component_strategies", "privacy.rounding.integer_components"):
         monkeypatch.setattr(f"mmopt.{file}.MOST_CELLS", 1)
 
 

@@ -1,6 +1,6 @@
 """From components of row spaces to what is measured: the same profile and the same errors.
 
-Guards row_space_strategy.py.
+Guards component_strategies.py.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from sector_strategies import prefixes
 
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.strategies import RowSpaceStrategy
-from mmopt.strategies.row_space_strategy import definite_parts, measured_parts
+from mmopt.strategies.component_strategies import definite_parts, measured_parts
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.factors_and_products import identity, predicates, prefix, total

@@ -1,6 +1,6 @@
 """Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
-Guards row_space_strategy.py, set_strategy_and_cells.py and sectors/sector_layout_and_variances.py.
+Guards component_strategies.py, set_strategy_and_cells.py and sectors/sector_layout_and_variances.py.
 """
 
 from dataclasses import replace

@@ -371,7 +371,7 @@ def _meant(instance: Instance, env: Mapping[str, Any]) -> tuple[Any, Value | Non
     if splits(env):
         split, covariance, basis = split_meaning(m, value, env)
         if not split.is_listed:
-            from mmopt.strategies.row_space_strategy import strategy_on  # off the usual way
+            from mmopt.strategies.component_strategies import strategy_on  # off the usual way
 
             return strategy_on(split), covariance, basis
         return ComponentStrategy(split, m.norm), covariance, basis

@@ -1,11 +1,12 @@
 """Strategies in use without optimising: baselines by name, each with its source. No programs.
 
 - ``baseline_catalogue.py``: baselines by name, in the order in which they are listed
-- ``baseline_design.py``: what a baseline is; noise on every cell, and on every answer
-- ``attribute_baselines.py``: trees of ranges, and noise filters for streams
+- ``attribute_baselines.py``: what a baseline is; noise on every cell, and on every answer; trees of ranges,
+  and noise filters for streams
 - ``few_attribute_baselines.py``: baselines for marginals, and for queries of few attributes sector by sector
 """
 
+from mmopt.strategies.baselines.attribute_baselines import Baseline, Parameter
 from mmopt.strategies.baselines.baseline_catalogue import (
     ALIASES,
     CATALOGUE,
@@ -21,7 +22,6 @@ from mmopt.strategies.baselines.baseline_catalogue import (
     evaluate,
     is_baseline,
 )
-from mmopt.strategies.baselines.baseline_design import Baseline, Parameter
 
 __all__ = [
     "ALIASES",

@@ -16,14 +16,18 @@ from mmopt.errors import OptionError, TooLargeError, suggest
 from mmopt.numerics.arrays import Array
 from mmopt.strategies import MarginalStrategy, ProductStrategy, Strategy, StrategyForm, largest_ratio
 from mmopt.strategies.baselines.attribute_baselines import (
+    Baseline,
+    BaselineDesign,
+    Parameter,
+    answers,
     buffered,
+    cells,
     greedy_h,
     hierarchical,
     quadtree,
     square_root,
     wavelet,
 )
-from mmopt.strategies.baselines.baseline_design import Baseline, BaselineDesign, Parameter, answers, cells
 from mmopt.strategies.baselines.few_attribute_baselines import (
     datacube,
     fourier,

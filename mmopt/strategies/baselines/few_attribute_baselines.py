@@ -36,7 +36,7 @@ from mmopt.sectors.residual_strategies import (
     terms_by_sector,
 )
 from mmopt.strategies import MarginalStrategy
-from mmopt.strategies.baselines.baseline_design import BaselineDesign, OrthonormalRows
+from mmopt.strategies.baselines.attribute_baselines import BaselineDesign, OrthonormalRows
 from mmopt.strategies.marginal_strategy import volumes
 from mmopt.workloads import Dense, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
 from mmopt.workloads.blocks.combined_blocks import kron

@@ -30,7 +30,7 @@ from tests.privacy.rounding.test_integer_dense import UNSUPPORTED
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 1)
     monkeypatch.setattr("mmopt.privacy.rounding.integer_components.MOST_CELLS", 1)
-    monkeypatch.setattr("mmopt.strategies.component_strategy.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.strategies.component_strategies.MOST_CELLS", 1)
 
 
 def drawn(rng: np.random.Generator, kind: int) -> Workload:

@@ -1,6 +1,6 @@
 """Every baseline on many workloads: support, sensitivities, errors with and without a matrix; their names.
 
-Guards baseline_catalogue.py, baseline_design.py and attribute_baselines.py.
+Guards baseline_catalogue.py and attribute_baselines.py.
 """
 
 import itertools
