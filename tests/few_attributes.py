@@ -7,7 +7,7 @@ import numpy as np
 
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.workloads import Attribute, Domain, Workload
-from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
+from mmopt.workloads.blocks.query_matrices import Implicit as Factor
 from mmopt.workloads.factors_and_products import Product, identity, predicates, prefix, total
 
 

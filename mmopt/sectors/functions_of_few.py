@@ -30,7 +30,7 @@ from mmopt.numerics.arrays import Array, Ints
 from mmopt.symmetry.attribute_queries import Piece, interchangeable
 from mmopt.symmetry.components import MOST_COMPONENTS, AttributeSymmetry
 from mmopt.workloads.blocks.combined_blocks import row_products
-from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.blocks.query_matrices import refine
 
 
 @dataclass(frozen=True, eq=False)

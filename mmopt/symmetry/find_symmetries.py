@@ -26,7 +26,7 @@ from mmopt.symmetry.workload_by_component import (
     root_of,
 )
 from mmopt.workloads import Workload
-from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.blocks.query_matrices import refine
 from mmopt.workloads.factors_and_products import no_targets, undetermined
 
 # -- integer rows ----------------------------------------------------------------------------------------

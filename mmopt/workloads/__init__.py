@@ -12,8 +12,7 @@
 """
 
 from mmopt.workloads.blocks.combined_blocks import Kron, Scaled, Stack
-from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor
-from mmopt.workloads.blocks.query_matrices import Dense, Sparse
+from mmopt.workloads.blocks.query_matrices import Dense, Implicit, Implicit as Factor, Sparse
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.encodings import Bins, Categories, Values
 from mmopt.workloads.factors_and_products import Product, Wish

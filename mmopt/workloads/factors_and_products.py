@@ -26,8 +26,16 @@ from mmopt.errors import WorkloadError, whole
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints, frozen
 from mmopt.workloads.blocks.combined_blocks import Kron, Padded, Reordered, Scaled, Union, kron, unit_rows
-from mmopt.workloads.blocks.implicit_matrix import Implicit, Implicit as Factor, describe_array
-from mmopt.workloads.blocks.query_matrices import AnyMatrix, Dense, Sparse, per_query, positive
+from mmopt.workloads.blocks.query_matrices import (
+    AnyMatrix,
+    Dense,
+    Implicit,
+    Implicit as Factor,
+    Sparse,
+    describe_array,
+    per_query,
+    positive,
+)
 from mmopt.workloads.blocks.range_blocks import AllRange, Haar, Hierarchy, Identity, Prefix, Total, WidthRange
 from mmopt.workloads.domain import Domain, join
 from mmopt.workloads.encodings import describe_number, refuse_repeated
@@ -205,17 +213,11 @@ class Explicit(Group):
         """A name for all queries."""
         return "queries"
 
-    def describe(self) -> list[object]:
-        """Plain data that determines queries, weights and targets; the same for dense and sparse input."""
-        sparse = Sparse(scipy.sparse.csr_array(self.queries.values))  # rows sorted, no stored zeros
-        return [
-            "matrix",
-            [self.m, self.n],
-            *map(describe_array, (*sparse.arrays, self.weights, self.targets)),
-        ]
-
     def spelled_out(self, texts: dict[int, str]) -> str:
-        return spelled_out(self.describe())
+        """The text of queries, weights and targets; the same for dense and sparse input."""
+        sparse = Sparse(scipy.sparse.csr_array(self.queries.values))  # rows sorted, no stored zeros
+        arrays = map(describe_array, (*sparse.arrays, self.weights, self.targets))
+        return spelled_out(["matrix", [self.m, self.n], *arrays])
 
     def __repr__(self) -> str:
         return f"Explicit({self.m} × {self.n})"

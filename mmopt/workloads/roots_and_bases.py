@@ -14,7 +14,7 @@ import scipy.linalg
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Array, Ints, frozen, owned
 from mmopt.numerics.linear_algebra import counted, has_independent_columns, spectrum, stacked_root, svd
-from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.blocks.query_matrices import refine
 from mmopt.workloads.factors_and_products import Explicit, Product
 
 Block = Product | Explicit

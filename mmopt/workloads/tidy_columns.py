@@ -14,8 +14,7 @@ import scipy.sparse
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import Ints
 from mmopt.workloads.blocks.combined_blocks import Padded, Stack
-from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.query_matrices import Sparse
+from mmopt.workloads.blocks.query_matrices import Implicit, Sparse
 from mmopt.workloads.blocks.range_blocks import Prefix, Ranges
 from mmopt.workloads.domain import Attribute
 from mmopt.workloads.encodings import Bins

@@ -27,8 +27,7 @@ from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned
 from mmopt.numerics.linear_algebra import rounding_of_root
 from mmopt.workloads.arrays_and_frames import check_labels, labelled
 from mmopt.workloads.blocks.combined_blocks import Stack
-from mmopt.workloads.blocks.implicit_matrix import Implicit
-from mmopt.workloads.blocks.query_matrices import AnyMatrix, positive
+from mmopt.workloads.blocks.query_matrices import AnyMatrix, Implicit, positive
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.factors_and_products import (
     Explicit,

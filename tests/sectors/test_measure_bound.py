@@ -13,7 +13,7 @@ from mmopt.limits import deadline
 from mmopt.sectors import total_error_bounds
 from mmopt.sectors.residual_strategies import best_residual_strategy, products_of_few
 from mmopt.sectors.total_error_bounds import best_measure_bound, root_trace_below
-from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
+from mmopt.workloads.blocks.query_matrices import Implicit as Factor
 from mmopt.workloads.factors_and_products import all_range, predicates, prefix
 
 

@@ -12,7 +12,7 @@ import pytest
 from mmopt.symmetry.attribute_queries import Piece, interchangeable, keys, reverses, swappable_rows, terms_of
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, factors_and_products as f
-from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor
+from mmopt.workloads.blocks.query_matrices import Implicit as Factor
 
 
 def piece_of(factor: Factor) -> Piece:

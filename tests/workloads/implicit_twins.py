@@ -10,7 +10,7 @@ from tolerances import ROUNDING
 
 from mmopt.workloads import Attribute, Factor, factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import RowWeighted
-from mmopt.workloads.blocks.implicit_matrix import Implicit, rooted
+from mmopt.workloads.blocks.query_matrices import Implicit, rooted
 
 BLOCKS: dict[str, Callable[[np.random.Generator, int], Factor]] = {
     "identity": lambda rng, n: f.identity(n),

@@ -57,7 +57,7 @@ from mmopt.strategies import Strategy, as_dense
 from mmopt.symmetry.components import mixed
 from mmopt.workloads import Attribute, Domain, Product, Workload, factors_and_products as factors
 from mmopt.workloads.blocks.combined_blocks import RowWeighted
-from mmopt.workloads.blocks.implicit_matrix import Implicit as Factor, refine
+from mmopt.workloads.blocks.query_matrices import Implicit as Factor, refine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

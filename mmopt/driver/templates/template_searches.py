@@ -59,7 +59,7 @@ from mmopt.strategies import (
 from mmopt.strategies.marginal_strategy import energies, subsets, supersets, volumes
 from mmopt.strategies.set_search import strategy_by_sets
 from mmopt.workloads import Factor, Product, Workload
-from mmopt.workloads.blocks.implicit_matrix import refine
+from mmopt.workloads.blocks.query_matrices import refine
 
 
 @dataclass(frozen=True, eq=False)

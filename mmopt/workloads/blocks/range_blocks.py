@@ -16,8 +16,7 @@ import scipy.sparse
 from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered
-from mmopt.workloads.blocks.query_matrices import Sparse
+from mmopt.workloads.blocks.query_matrices import Implicit, Sparse, ordered
 from mmopt.workloads.domain import Attribute, cell_label, range_labels
 
 

@@ -1,5 +1,5 @@
 """Implicit matrices against dense twins: Kronecker products, scales, classes of columns
-(implicit_matrix, query_matrices), and what passes the limit of memory.
+(query_matrices), and what passes the limit of memory.
 """
 
 from functools import partial
@@ -12,8 +12,15 @@ from mmopt import limits
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.workloads import factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import Kron, Scaled, Stack
-from mmopt.workloads.blocks.implicit_matrix import Implicit, ordered, refine, rooted
-from mmopt.workloads.blocks.query_matrices import Dense, Sparse, column_classes
+from mmopt.workloads.blocks.query_matrices import (
+    Dense,
+    Implicit,
+    Sparse,
+    column_classes,
+    ordered,
+    refine,
+    rooted,
+)
 from tests.workloads.implicit_twins import BLOCKS, random_block
 
 

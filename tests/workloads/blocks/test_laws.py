@@ -1,6 +1,6 @@
 """Every kind of block against its matrix written out: a new kind is refused until it stands in this table.
 
-Guards combined_blocks.py, implicit_matrix.py and range_blocks.py.
+Guards combined_blocks.py, query_matrices.py and range_blocks.py.
 """
 
 import inspect
@@ -12,7 +12,7 @@ import scipy.sparse
 
 from mmopt.workloads import factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import Kron, RowWeighted, Scaled, ScaledRows, Stack, Union
-from mmopt.workloads.blocks.implicit_matrix import Implicit
+from mmopt.workloads.blocks.query_matrices import Implicit
 from tests.workloads.implicit_twins import TWINS, check_block, random_rows
 
 Twin = tuple[Implicit, np.ndarray]
