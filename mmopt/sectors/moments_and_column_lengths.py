@@ -36,15 +36,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 
 import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import GROW, Ball, gamma
-from mmopt.sectors.functions_of_few import Sector, SectorComponent, all_subsets
+from mmopt.sectors.functions_of_few import Sector, SectorComponent
 from mmopt.workloads.blocks.combined_blocks import row_products
 
 
@@ -226,70 +226,6 @@ def means_given(tables: ProfileTables, factors: Sequence[Array], at: int) -> lis
 def _mean(table: Array, measures: Sequence[Array]) -> Array:
     """The table contracted with measures of its last axes."""
     return np.asarray(reduce(np.matmul, reversed(measures), table))
-
-
-Axes = tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class ProfileFunctions:
-    """Coordinates of functions of these sets of attributes."""
-
-    unions: tuple[Axes, ...]
-    """The sets of the tables."""
-    measures: tuple[Array, ...]
-    """(o,) an attribute: of its orbits, positive, of mass 1."""
-    functions: tuple[Array, ...]
-    """(o, o) an attribute: values of the constant and of others, orthonormal under its measure."""
-
-    @cached_property
-    def sets(self) -> tuple[Axes, ...]:
-        """The sets of the tables and all their subsets, the empty one first."""
-        return all_subsets(self.unions)
-
-    @cached_property
-    def places(self) -> dict[Axes, slice]:
-        """The place of each set's coordinates."""
-        widths = [math.prod(len(self.measures[i]) - 1 for i in axes) for axes in self.sets]
-        ends = list(itertools.accumulate(widths))
-        return {u: slice(end - width, end) for u, width, end in zip(self.sets, widths, ends, strict=True)}
-
-    @property
-    def size(self) -> int:
-        """Number of coordinates; the first is the mean."""
-        return int(self.places[self.sets[-1]].stop)
-
-    def coordinates(self, tables: ProfileTables) -> Array:
-        """(size,) the coordinates of a sum of tables."""
-        coordinates = np.zeros(self.size)
-        for union, table in tables.items():
-            for i in union:  # the first axis goes, and comes back as the last
-                table = np.tensordot(table, self.measures[i][:, None] * self.functions[i], axes=(0, 0))
-            for axes, has in _subsets(union):
-                coordinates[self.places[axes]] += table[_slices(has)].ravel()
-        return coordinates
-
-    def marginal(self, coordinates: Array, union: Axes) -> Array:
-        """The marginal on one of the ``unions`` of the measure with this density, over its orbits."""
-        shape = [len(self.measures[i]) for i in union]
-        marginal = np.empty(shape)
-        for axes, has in _subsets(union):
-            inside = [n - 1 if there else 1 for n, there in zip(shape, has, strict=True)]
-            marginal[_slices(has, keep=True)] = coordinates[self.places[axes]].reshape(inside)
-        for i in union:
-            marginal = np.tensordot(marginal, self.measures[i][:, None] * self.functions[i], axes=(0, 1))
-        return np.asarray(marginal)
-
-
-def _subsets(union: Axes) -> Iterable[tuple[Axes, tuple[bool, ...]]]:
-    """Each subset of a set of attributes, and whether it has each of them."""
-    for has in itertools.product((False, True), repeat=len(union)):
-        yield tuple(i for i, there in zip(union, has, strict=True) if there), has
-
-
-def _slices(has: Sequence[bool], keep: bool = False) -> tuple[slice | int, ...]:
-    """The contrasts of the attributes that a subset has, the constant of others, with ``keep`` as an axis."""
-    return tuple(slice(1, None) if there else slice(0, 1) if keep else 0 for there in has)
 
 
 def component_moments(

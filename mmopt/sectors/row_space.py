@@ -10,7 +10,7 @@ little is left of them. No Gram matrix is formed.
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 
@@ -27,16 +27,16 @@ from mmopt.sectors.functions_of_few import (
     ProductCoefficients,
     Sector,
     SectorComponent,
+    all_subsets,
     basis_of,
     coefficients,
     components_that_fit,
     copies,
     orthonormal_functions,
 )
-from mmopt.sectors.largest_of_tables import Largest, largest_of_tables, values_of
+from mmopt.sectors.largest_of_tables import Axes, Largest, largest_of_tables, values_of
 from mmopt.sectors.moments_and_column_lengths import (
     Mixture,
-    ProfileFunctions,
     ProfileTables,
     add_component,
     basis_rounding,
@@ -231,28 +231,68 @@ class Profiles:
     measures: tuple[Array, ...]
 
     @cached_property
-    def functions(self) -> ProfileFunctions:
-        """The functions and places of the coordinates."""
+    def functions(self) -> tuple[Array, ...]:
+        """(o, o) an attribute: values of the constant and of others, orthonormal under its measure."""
+        return tuple(map(orthonormal_functions, self.measures))
+
+    @cached_property
+    def unions(self) -> tuple[Axes, ...]:
+        """The sets of the tables."""
         shape = self.space.shape
         unions = {
             tuple(sorted({*one, *two, *(i for i, _ in component.rests if shape[i] > 1)}))
             for component in self.space.components
             for one, two in itertools.combinations_with_replacement(component.sectors, 2)
         }
-        functions = tuple(map(orthonormal_functions, self.measures))
-        return ProfileFunctions(tuple(sorted(unions)), self.measures, functions)
+        return tuple(sorted(unions))
+
+    @cached_property
+    def places(self) -> dict[Axes, slice]:
+        """The place of the coordinates of each set of the tables and each subset, the empty one first."""
+        sets = all_subsets(self.unions)
+        widths = [math.prod(len(self.measures[i]) - 1 for i in axes) for axes in sets]
+        ends = itertools.accumulate(widths)
+        return {axes: slice(end - width, end) for axes, width, end in zip(sets, widths, ends, strict=True)}
 
     def coordinates(self, parts: Sequence[Array]) -> Array:
-        """(size,) the coordinates of f; the first is its mean."""
-        return self.functions.coordinates(self.space.profile_tables(parts))
+        """The coordinates of f; the first is its mean."""
+        coordinates = np.zeros(max(place.stop for place in self.places.values()))
+        for union, table in self.space.profile_tables(parts).items():
+            for i in union:  # the first axis goes, and comes back as the last
+                table = np.tensordot(table, self.measures[i][:, None] * self.functions[i], axes=(0, 0))
+            for axes, has in _subsets(union):
+                coordinates[self.places[axes]] += table[_slices(has)].ravel()
+        return coordinates
+
+    def marginal(self, coordinates: Array, union: Axes) -> Array:
+        """The marginal on one of the ``unions`` of the measure with this density, over its orbits."""
+        shape = [len(self.measures[i]) for i in union]
+        marginal = np.empty(shape)
+        for axes, has in _subsets(union):
+            inside = [n - 1 if there else 1 for n, there in zip(shape, has, strict=True)]
+            marginal[_slices(has, keep=True)] = coordinates[self.places[axes]].reshape(inside)
+        for i in union:
+            marginal = np.tensordot(marginal, self.measures[i][:, None] * self.functions[i], axes=(0, 1))
+        return np.asarray(marginal)
 
     def moments(self, coordinates: Array) -> tuple[Array, ...]:
         """Q_κ of the signed measure with this density."""
-        marginals = {u: self.functions.marginal(coordinates, u) for u in self.functions.unions}
+        marginals = {union: self.marginal(coordinates, union) for union in self.unions}
         return tuple(
             self.space.rest_square(component) * component_moments(component, marginals, self.space.functions)
             for component in self.space.components
         )
+
+
+def _subsets(union: Axes) -> Iterable[tuple[Axes, tuple[bool, ...]]]:
+    """Each subset of a set of attributes, and whether it has each of them."""
+    for has in itertools.product((False, True), repeat=len(union)):
+        yield tuple(i for i, there in zip(union, has, strict=True) if there), has
+
+
+def _slices(has: Sequence[bool], keep: bool = False) -> tuple[slice | int, ...]:
+    """The contrasts of the attributes that a subset has, the constant of others, with ``keep`` as an axis."""
+    return tuple(slice(1, None) if there else slice(0, 1) if keep else 0 for there in has)
 
 
 def bases_and_products(
