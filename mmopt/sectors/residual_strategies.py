@@ -451,21 +451,15 @@ def _mean_and_slope(gram: Array, base: Array) -> tuple[float, Array]:
 def _cost_and_slope(gram: Array, base: Array, inverse: Array) -> tuple[float, Array]:
     """tr(Pᵀ G P X⁻) and its derivative in the base."""
     sums = inverse.sum(axis=1)
-    slope = -2 * (gram @ (sums - base * sums.sum()))
-    return float(np.vdot(contrast_gram(gram, base), inverse)), slope
+    return float(np.vdot(contrast_gram(gram, base), inverse)), -2 * (gram @ (sums - base * sums.sum()))
 
 
 PARTS = slice(0, 1), slice(1, None)
 """The constant, and the contrasts."""
 
 
-def residual_parts(rows: RowSpace, strategy: ResidualStrategy) -> tuple[Array, ...]:
-    """N (d, d) of each component."""
-    return tuple(_part_of_component(rows, component, strategy.spaces) for component in rows.components)
-
-
-def _part_of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[ResidualSpace]) -> Array:
-    """Blocks ⊗ of the strategies' coefficients on contrasts and constants, and their numbers on rests."""
+def part_of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[ResidualSpace]) -> Array:
+    """N (d, d): blocks ⊗ of the strategies' coefficients on contrasts and constants, and numbers on rests."""
     part = np.zeros((component.dim, component.dim))
     for space in spaces:
         strategies = {i: design.strategy for i, design in zip(space.attributes, space.designs, strict=True)}

@@ -39,7 +39,7 @@ from mmopt.numerics.component_arrays import Level, Space, Split
 from mmopt.numerics.unlisted_cells import Moments, Spanned
 from mmopt.sectors.functions_of_few import AttributeBasis, SectorComponent, all_subsets
 from mmopt.sectors.moments_and_column_lengths import Mixture
-from mmopt.sectors.residual_strategies import best_residual_strategy, residual_parts
+from mmopt.sectors.residual_strategies import best_residual_strategy, part_of_component
 from mmopt.sectors.row_space import RowSpace
 from mmopt.symmetry.attribute_queries import Piece, interchangeable, terms_of
 from mmopt.symmetry.workload_by_component import row_orbits
@@ -112,7 +112,8 @@ class RowSpaceCells(Spanned):
     @property
     def first_strategy(self) -> tuple[Array, ...]:
         """N of the best residual strategy, which takes little time."""
-        return residual_parts(self.rows, best_residual_strategy(self.workload))
+        spaces = best_residual_strategy(self.workload).spaces
+        return tuple(part_of_component(self.rows, component, spaces) for component in self.rows.components)
 
     @property
     def words(self) -> str:
@@ -265,9 +266,10 @@ def _orbits_of(rows: RowSpace, workload: Workload, targets: Sequence[float]) -> 
     orbits: dict[tuple[int, int], _FactorOrbits] = {}
     for i, piece in {(i, id(p)): (i, p) for pieces in looked for i, p in pieces.items()}.values():
         basis = rows.bases[i]
-        is_swapped = basis.orbits < basis.size
-        if is_swapped and not _is_finer(basis.symmetry.classes, interchangeable(piece, by_rows=True)):
-            return "values can be swapped in the sum of the queries' squares, and not query by query"
+        if basis.orbits < basis.size:  # else each class is one value
+            pairs = np.stack([basis.symmetry.classes, interchangeable(piece, by_rows=True)], axis=1)
+            if len(np.unique(pairs, axis=0)) > basis.orbits:  # a class is in several of the query by query
+                return "values can be swapped in the sum of the queries' squares, and not query by query"
         orbits[i, id(piece)] = _FactorOrbits.of(basis, piece)
     factors = [{i: orbits[i, id(p)] for i, p in pieces.items()} for pieces in looked]
     counts = [kron([np.ones(1), *(f.counts for f in by_attribute.values())]) for by_attribute in factors]
@@ -286,11 +288,6 @@ def _orbits_of(rows: RowSpace, workload: Workload, targets: Sequence[float]) -> 
         parts.append((stacked[has_any], labels[has_any]))
     each = [np.full(len(sizes), target) for sizes, target in zip(counts, targets, strict=True)]
     return parts, np.concatenate(counts), np.concatenate(each)
-
-
-def _is_finer(classes: Ints, coarse: Ints) -> bool:
-    """Whether each class is within one of the coarse ones."""
-    return len(np.unique(np.stack([classes, coarse], axis=1), axis=0)) == int(classes.max()) + 1
 
 
 def _on_component(

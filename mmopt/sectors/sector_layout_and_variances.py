@@ -62,8 +62,6 @@ class SectorLayout:
     labels: tuple[Ints, ...]
     functions: tuple[Array, ...]
     sets: tuple[tuple[int, ...], ...]
-    # The inverses of (1, functions) over classes, by the object of the functions.
-    _inverses: dict[int, Array] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         for label, functions in zip(self.labels, self.functions, strict=True):
@@ -125,12 +123,11 @@ class SectorLayout:
             blocks.append(block)
         return np.concatenate(blocks)
 
-    def inverse(self, attribute: int) -> Array:
-        """(oᵢ, oᵢ), by which queries on classes become combinations of (1, functions)."""
-        functions = self.functions[attribute]
-        if id(functions) not in self._inverses:
-            self._inverses[id(functions)] = np.linalg.inv(np.vstack([np.ones(functions.shape[1]), functions]))
-        return self._inverses[id(functions)]
+    @cached_property
+    def inverses(self) -> tuple[Array, ...]:
+        """(oᵢ, oᵢ) an attribute, by which queries on classes become combinations of (1, functions)."""
+        by_object = {id(f): np.linalg.inv(np.vstack([np.ones(f.shape[1]), f])) for f in self.functions}
+        return tuple(by_object[id(functions)] for functions in self.functions)
 
     def attribute_rows(self, attribute: int, factor: Implicit) -> AttributeRows:
         """Queries of an attribute as combinations of (1, functions), and the rest of each."""
@@ -142,13 +139,11 @@ class SectorLayout:
         rest = entries - means[:, label]
         rest[np.abs(rest) <= size] = 0.0
         varies = (np.abs(means - means[:, :1]) > size).any(axis=1)
-        return AttributeRows(means @ self.inverse(attribute), varies, rest)
+        return AttributeRows(means @ self.inverses[attribute], varies, rest)
 
     def indicators(self) -> SectorLayout:
         """These sectors of indicators [class = v], v >= 1: whole numbers, nonnegative, the same span."""
-        indicators: dict[int, Array] = {}
-        for functions in self.functions:
-            indicators.setdefault(id(functions), frozen(np.eye(len(functions), functions.shape[1], 1)))
+        indicators = {id(f): frozen(np.eye(len(f), f.shape[1], 1)) for f in self.functions}
         return SectorLayout(
             self.labels, tuple(indicators[id(functions)] for functions in self.functions), self.sets
         )
@@ -156,7 +151,7 @@ class SectorLayout:
     def change(self, attribute: int, other: SectorLayout) -> Array:
         """(oᵢ, oᵢ) T with (1, functions) here = T (1, functions) of another layout on the same classes."""
         functions = self.functions[attribute]
-        return np.vstack([np.ones(functions.shape[1]), functions]) @ other.inverse(attribute)
+        return np.vstack([np.ones(functions.shape[1]), functions]) @ other.inverses[attribute]
 
 
 def change_of_functions(layout: SectorLayout, other: SectorLayout) -> Array:

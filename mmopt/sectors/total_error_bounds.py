@@ -681,8 +681,7 @@ def _root_trace_of_one(product: FewProduct, measures: Sequence[Array], off: floa
         rows = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         # |√a - √b| <= √|a - b| of eigenvalues, which are as far apart as the matrices at most
         wrong = float(np.linalg.norm(rows.T @ rows - scaled)) + (off + 16 * d * EPS) * float(scaled.trace())
-        low = float(nuclear(exact(rows)).lower) - d * math.sqrt(wrong)
-        trace *= max(low, 0.0) * (1.0 - 8 * EPS)
+        trace *= max(float(nuclear(exact(rows)).lower) - d * math.sqrt(wrong), 0.0) * (1.0 - 8 * EPS)
     return trace
 
 

@@ -81,8 +81,6 @@ def _stacked(blocks: Sequence[Block], domain: Domain) -> Explicit:
 
 def _check_domains(first: Domain, second: Domain) -> None:
     """WorkloadError with the attribute in which two domains differ."""
-    if first.describe() == second.describe():
-        return
     for name in (*first.names, *second.names):
         if (name in first.names) != (name in second.names):
             which = "first" if name in first.names else "second"
@@ -614,8 +612,6 @@ def attribute_uses(workload: Workload) -> dict[str, Use]:
     looked_at = None if products is None else {axis for product in products for axis in product.looked_at}
     uses: dict[str, Use] = {}
     for axis, attribute in enumerate(workload.domain.attributes):
-        if looked_at is None or axis in looked_at:
-            uses[attribute.name] = "queries"
-        else:
-            uses[attribute.name] = "filter" if "drop" in (attribute.outside, attribute.missing) else "none"
+        unused: Use = "filter" if "drop" in (attribute.outside, attribute.missing) else "none"
+        uses[attribute.name] = "queries" if looked_at is None or axis in looked_at else unused
     return uses

@@ -554,8 +554,7 @@ def _as_product(block: Implicit, norm: int) -> tuple[float, tuple[Implicit, ...]
 
 def _largest_of_products(blocks: Sequence[Implicit], norm: int) -> float | None:
     """The largest column power of a stack of products over the same attributes; None for any other stack."""
-    products = [_as_product(block, norm) for block in blocks]
-    factored = [product for product in products if product is not None]
+    factored = [product for block in blocks if (product := _as_product(block, norm)) is not None]
     if len(factored) < len(blocks) or len({tuple(part.size for part in parts) for _, parts in factored}) > 1:
         return None
     powers = []  # per attribute (cells that count, blocks)

@@ -121,11 +121,6 @@ class Prefix(Independent, Ranges):
     def ends(self, index: Ints) -> tuple[Ints, Ints]:
         return np.zeros_like(index), index
 
-    def _gram(self) -> Array:
-        # Cells i and j are both counted by the prefixes that end at max(i, j) or later.
-        cells = np.arange(self.size)
-        return (self.size - np.maximum.outer(cells, cells)).astype(np.float64)
-
     def _apply(self, x: Array) -> Array:
         return np.cumsum(x, axis=-1)
 
