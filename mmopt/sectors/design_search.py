@@ -280,11 +280,6 @@ class Search:
         starts = np.concatenate([np.array(drawn).T, np.array(anywhere).T, last[:STARTS]])
         return climbed_to_neighbours(self.space.profile(strategy.parts), self.space.shape, starts)
 
-    @property
-    def multiplicities(self) -> list[float]:
-        """μ of each component."""
-        return list(map(float, self.space.space.multiplicities))
-
     def total(self, strategy: MomentSpectrum | _Given) -> float:
         """The total error where the longest column is 1; with targets the largest variance next to its target
         of N as it is, infinity where it is singular.
@@ -293,7 +288,7 @@ class Search:
             return strategy.bound
         total = np.zeros(len(self.queries.sizes))
         for at, (rows, part, multiplicity) in enumerate(
-            zip(self.queries.rows, strategy.parts, self.multiplicities, strict=True)
+            zip(self.queries.rows, strategy.parts, self.space.space.multiplicities.tolist(), strict=True)
         ):
             values, vectors = eigh(part)
             if not values.min(initial=np.inf) > LEAST_DEFINITE * values.max(initial=0.0):
@@ -336,7 +331,7 @@ class Search:
     def stepped(self, at: _WeightedColumns) -> _WeightedColumns:
         """A Newton step of weights and shares, halved until t does not fall; the same if none is better."""
         slopes, curvature = integrals_and_curvature(
-            at.columns, at.strategy, self.multiplicities, self.queries
+            at.columns, at.strategy, self.space.space.multiplicities.tolist(), self.queries
         )
         place = np.concatenate([at.weights, at.shares])
         gradient = at.strategy.total / 2.0 * slopes - curvature @ place  # of t's second-order model at 0
@@ -358,7 +353,7 @@ class Search:
         for _ in range(NEWTON_STEPS):
             last, at = at, self.stepped(at)
             # The largest variance at N next to its target, over t².
-            worst = float(self.queries.slopes(at.strategy, self.multiplicities).max())
+            worst = float(self.queries.slopes(at.strategy, self.space.space.multiplicities.tolist()).max())
             if at is last or worst <= 1.0 + TARGETS_CLOSE:
                 break
         return at.shares, at.strategy

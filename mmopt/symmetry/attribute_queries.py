@@ -281,8 +281,6 @@ def _swaps(gram: Array, v: int, w: int, close: float) -> bool:
 
 def swappable_rows(rows: PieceRows, size: int, classes: Ints) -> Ints:
     """The given classes refined to those whose values can be swapped in these queries."""
-    if size == 1:
-        return classes
     if rows.factor is not None:
         return np.arange(size) if is_rigid(rows.factor.kind, size) else classes
     members: dict[int, list[int]] = {}

@@ -114,7 +114,10 @@ class AttributeSymmetry:
 
     def sums(self, rows: Array) -> Array:
         """Sums of each row over the classes, (k, r); exact for small whole numbers. May be the rows."""
-        return rows if len(self.mirror) == len(self.classes) else _added(rows, self.classes)
+        if len(self.mirror) == len(self.classes):
+            return rows
+        places = self.classes, np.arange(len(self.classes))
+        return np.asarray((scipy.sparse.csr_array((np.ones(len(self.classes)), places)) @ rows.T).T)
 
     def flat(self, part: AttributePart, sums: Array) -> Array:
         """Coordinates (k, dim) on an even or odd part of k rows with these sums over classes."""
@@ -197,12 +200,6 @@ class AttributeSymmetry:
             entries = np.repeat([1.0, -1.0], part.dim) / np.sqrt(2.0 * self.class_sizes[classes])
         shape = (len(self.mirror), part.dim)
         return scipy.sparse.csr_array((entries, (classes, columns)), shape=shape)[self.classes]
-
-
-def _added(rows: Array, labels: Ints) -> Array:
-    """Columns with the same label added up, (k, labels)."""
-    member = scipy.sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
-    return np.asarray((member @ rows.T).T)
 
 
 def _sum_zero(values: Ints, n: int) -> scipy.sparse.csr_array:

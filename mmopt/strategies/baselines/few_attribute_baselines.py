@@ -37,7 +37,7 @@ from mmopt.sectors.residual_strategies import (
 )
 from mmopt.strategies import MarginalStrategy
 from mmopt.strategies.baselines.attribute_baselines import BaselineDesign, OrthonormalRows
-from mmopt.strategies.marginal_strategy import volumes
+from mmopt.strategies.marginal_strategy import attributes_of, volumes
 from mmopt.workloads import Dense, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
 from mmopt.workloads.blocks.range_blocks import Total
@@ -96,16 +96,14 @@ def fourier(workload: Workload, norm: int) -> BaselineDesign:
     """
     requested = marginal_masks(workload) or []
     sizes = workload.domain.shape
-    needed = [mask for mask in range(2 ** len(sizes)) if _is_needed(mask, requested, sizes)]
+    needed = [  # within a requested set; an attribute of one value has the total only
+        mask
+        for mask in range(2 ** len(sizes))
+        if all(sizes[i] > 1 for i in attributes_of(mask)) and any(mask & ~other == 0 for other in requested)
+    ]
     parts = [(Dense(basis[:1]), Dense(basis[1:])) for basis in map(real_fourier, sizes)]
     rows = Stack([Kron([part[mask >> i & 1] for i, part in enumerate(parts)]) for mask in needed])
     return BaselineDesign(rows, f"{len(needed)} of {2 ** len(sizes)} sets of attributes", OrthonormalRows())
-
-
-def _is_needed(mask: int, requested: Sequence[int], sizes: Sequence[int]) -> bool:
-    """Whether a set is within a requested one; an attribute of one value has the total only."""
-    has_rows = all(size > 1 for i, size in enumerate(sizes) if mask >> i & 1)
-    return has_rows and any(mask & ~other == 0 for other in requested)
 
 
 def real_fourier(size: int) -> Array:
@@ -136,15 +134,11 @@ def datacube(workload: Workload, norm: int) -> BaselineDesign:
     weights[chosen] = 1.0
     strategy = MarginalStrategy(sizes, weights, norm)
 
-    names = [_name(mask, [attribute.name for attribute in workload.domain.attributes]) for mask in chosen]
+    attributes = workload.domain.names
+    names = [" × ".join(attributes[i] for i in attributes_of(mask)) or "total" for mask in chosen]
     count = f"{len(names)} marginal{'' if len(names) == 1 else 's'}"
     how = ", by greedy covers" if len(candidates(requested)) > MOST_EXACT_COVERS else ""
     return BaselineDesign(strategy.implicit(), f"{count}{how}: {', '.join(names)}", strategy)
-
-
-def _name(mask: int, attributes: Sequence[str]) -> str:
-    """A marginal in words."""
-    return " × ".join(name for i, name in enumerate(attributes) if mask >> i & 1) or "total"
 
 
 def bmax(requested: Sequence[int], sizes: Sequence[int], norm: int) -> list[int]:
