@@ -16,8 +16,8 @@ shares for its moments; then columns, and Newton steps of all weights together.
 **Level strategies** have columns of nearly equal length; their measures may be negative. At the best measure
 f(x) <= 1, with equality where it is positive, and in workloads of queries of few attributes that is at nearly
 all cells. So the equation f(x) = 1 for *all* x is solved, for a density of the few coordinates that f itself
-has (``row_space.Profiles``): the f of a measure depends on these alone. The solution need not be a measure, so
-it bounds nothing; but its N is a strategy like any other, of total error max f · t².
+has (``row_space.Profiles``): the f of a measure depends on these alone. The solution need not be a measure,
+so it bounds nothing; but its N is a strategy like any other, of total error max f · t².
 
 The step h ← h + 2 (f - 1) is that of the multiplicative algorithm d ← d f² (power 2 is the natural one for
 tr M^{1/2}, as 1 for log det M: Yu, Annals of Statistics 38, 2010) about a product of measures. Anderson's
