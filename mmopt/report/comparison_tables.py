@@ -64,9 +64,11 @@ def ranking_table(ranked: Ranking, outcomes: Sequence[Outcome] = ()) -> Table:
             *(figures[column] for column in numbers),
         )
 
-    title = f"Best first, by the root mean square of the standard errors, at {stated}"
-    if ranked.by_cost:
-        title = f"Best first, by the {stated.cost_name} at which every target is met; rmse at {stated}"
+    title = (
+        f"Best first, by the {stated.cost_name} at which every target is met; rmse at {stated}"
+        if ranked.by_cost
+        else f"Best first, by the root mean square of the standard errors, at {stated}"
+    )
     heads = ("", "kind") if len(kinds) > 1 else ("program",) if Outcome in kinds else ("baseline",)
     return rows_table((*heads, "noise", *numbers), map(cells, ranked.places), numbers, title)
 
@@ -251,8 +253,7 @@ def comparison_report(
 
     ranked : a ranking of the same outcomes and factors; by default at unit noise.
     """
-    if ranked is None:
-        ranked = ranking(outcomes, factors)
+    ranked = ranked or ranking(outcomes, factors)
     ordered = in_groups(best_first(ranked, outcomes))
     tried = [o for o in ordered if o.was_tried]
     notes: dict[str, list[str]] = {}
@@ -381,12 +382,15 @@ def _table(
     outcomes : all that were compared. cells : gives the numbers and words of an outcome.
     """
     present = {o.program for o in shown}
-    rows = []
-    for before, outcome in zip([None, *shown], shown, strict=False):
-        # A program is named once, indented below one that it restates.
-        name = "  " * (outcome.formulation_of in present) + outcome.program
-        is_named = before is not None and before.program == outcome.program
-        rows.append(("" if is_named else name, _solver(outcome, outcomes), *cells(outcome)))
+    rows = (
+        (
+            # A program is named once, indented below one that it restates.
+            "" if o.program == before else "  " * (o.formulation_of in present) + o.program,
+            _solver(o, outcomes),
+            *cells(o),
+        )
+        for before, o in zip([None, *(o.program for o in shown)], shown, strict=False)
+    )
     return rows_table(("program", "solver", *numbers, *words), rows, numbers, title, whole=("program",))
 
 

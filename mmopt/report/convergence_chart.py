@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from mmopt.report.chart_parts import (
     need_matplotlib,
     on_its_page,
     plainly,
-    save,
     stroke,
 )
 from mmopt.report.comparison_tables import in_groups
@@ -172,16 +170,6 @@ PANEL_HEIGHT, RUN_HEIGHT = 2.5, 0.07  # inches, of a panel, or of each of its ru
 TOLERANCE_STYLE: Mapping[str, Any] = {"color": "0.4", "linewidth": 1.0, "linestyle": (0, (1, 2))}
 CERTIFIED_WIDTH, REPORTED_WIDTH = 1.7, 0.7  # widths of lines
 MARK_SIZE = 10.0  # size of the mark where a run ends
-
-
-def write_convergence_chart(results: Sequence[Outcome | Solution], path: Path, title: str = "") -> None:
-    """Draw a comparison, or solutions, into a file, whole or not at all.
-
-    Raises
-    ------
-    OptionError, ResultError : as ``chart_parts.save``.
-    """
-    save(path, lambda: convergence_figure(results, title))
 
 
 def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -> Figure:

@@ -45,7 +45,8 @@ def compare(
         from mmopt.cli.solve_and_plan import options_for, stated_in
         from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
         from mmopt.language import program_names
-        from mmopt.report import comparison_report, write_convergence_chart
+        from mmopt.report import comparison_report, convergence_figure
+        from mmopt.report.chart_parts import save
         from mmopt.strategies.baselines import baseline_call, baseline_names, is_baseline
 
         options = options_for(time_limit=time_limit, verbose=verbose, **options)
@@ -57,11 +58,10 @@ def compare(
         names = names_in(programs, "--programs")
         request = read_request(workload, programs=names)
         stated = stated_in(request)
-        for name in names:
-            if is_baseline(name) and name not in program_names():
-                raise OptionError(
-                    f"'{name}' is a baseline, not a program", hint=f"--baseline '{name}' adds it"
-                )
+        if alien := [name for name in names if is_baseline(name) and name not in program_names()]:
+            raise OptionError(
+                f"'{alien[0]}' is a baseline, not a program", hint=f"--baseline '{alien[0]}' adds it"
+            )
         chosen = combinations(
             names or None, names_in(solvers, "--solvers") or None, gaps or None, formulations=formulations
         )
@@ -122,7 +122,6 @@ def compare(
             raise SolverError("nothing could be solved", hint="the reason stands beside each program")
         if chart is not None:
             size = f"{counted(request.workload.m, 'query')} over {counted(request.workload.n, 'cell')}"
-            write_convergence_chart(
-                compared, chart, f"{workload.name}: {size}" if workload else f"{programs}"
-            )
+            title = f"{workload.name}: {size}" if workload else f"{programs}"
+            save(chart, lambda: convergence_figure(compared, title))
             note(f"chart: {chart}")

@@ -78,8 +78,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         return replace(
             facts, refusal=f"Not compiled into cones: {solver} searches it by gradients, in {unknowns}"
         )
-    bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
-    if bad:
+    if bad := [repr(line.name or program.sense) for line in surveyed.lines if line.fault]:
         return replace(facts, refusal=f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver")
     sizes = sizes_at(instance)
     matrix, cones, words = _matrix(instance, sizes)
@@ -146,10 +145,12 @@ def _is_restricted(value: Any) -> bool:
 def _givens(instance: Instance) -> Iterator[GivenFacts]:
     """The givens, parameters and lets of the program, with their origin and their figures."""
     program, env = instance.program, instance.env
-    origins = {d.name: d.source for d in program.givens}
-    origins |= {p.name: "the program's default" for p in program.changeable}
-    origins |= dict.fromkeys(instance.passed, "passed")
-    origins |= {let.name: "computed (let)" for let in program.lets}
+    origins = {
+        **{d.name: d.source for d in program.givens},
+        **{p.name: "the program's default" for p in program.changeable},
+        **dict.fromkeys(instance.passed, "passed"),
+        **{let.name: "computed (let)" for let in program.lets},
+    }
     for name, origin in origins.items():
         value = env[name]
         preview, numbers = None, dict[str, float]()

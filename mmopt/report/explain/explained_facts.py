@@ -276,9 +276,8 @@ def _short(expr: Expr, scope: Scope) -> Formula:
 
 def _elided(expr: Expr, scope: Scope) -> Expr:
     """An argument, or dots in its place where it is long."""
-    if isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT_ARGUMENT:
-        return expr
-    return Name(DOTS, expr.span)
+    is_short = isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT_ARGUMENT
+    return expr if is_short else Name(DOTS, expr.span)
 
 
 def _dim(dim: Dim) -> str:
@@ -417,9 +416,8 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
         else (f"Whatever is chosen, {holds}.",)
     ]
     sentences += [_multiplier(m, checked) for m in certificate.multipliers]
-    ratio = "objective / bound − 1" if program.sense == "minimize" else "bound / objective − 1"
-    if checked.is_logarithmic:
-        ratio = "objective − bound" if program.sense == "minimize" else "bound − objective"
+    worse, better = ("objective", "bound") if program.sense == "minimize" else ("bound", "objective")
+    ratio = f"{worse} − {better}" if checked.is_logarithmic else f"{worse} / {better} − 1"
     sentences.append(
         (
             "What is declared ≥ 0 is made so first. The objective is rounded to its worse side and so is the "
