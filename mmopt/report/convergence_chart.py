@@ -298,10 +298,12 @@ def _legend(drawn: Sequence[Descent], look: _Look) -> tuple[list[Any], list[Any]
     names = {name: name + " (bound claimed)" * (name in claimed) for name in look.programs}
     markers = {name: MARKERS[n % len(MARKERS)] for name, n in look.solvers.items()}
     if look.by_solver:
-        lines = [entry(*names.values(), linestyle="none")]
-        lines += [
-            entry(name, marker=markers[name], markersize=5, **stroke(n, n, CERTIFIED_WIDTH))
-            for name, n in look.solvers.items()
+        lines = [
+            entry(*names.values(), linestyle="none"),
+            *(
+                entry(name, marker=markers[name], markersize=5, **stroke(n, n, CERTIFIED_WIDTH))
+                for name, n in look.solvers.items()
+            ),
         ]
     else:
         lines = [

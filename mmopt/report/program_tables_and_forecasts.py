@@ -229,9 +229,11 @@ def solvers_table(sizes: Sizes) -> Table:
     """A row for each solver: predicted memory and time, or the cones that it lacks."""
     rows: list[Row] = []
     for s in sizes.solvers:
-        remarks = ["chosen"] * (s.name == sizes.chosen) + ["not installed"] * (not s.installed)
-        if s.memory > sizes.memory_limit:
-            remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
+        remarks = (
+            *["chosen"] * (s.name == sizes.chosen),
+            *["not installed"] * (not s.installed),
+            *[f"over the limit of {memory(sizes.memory_limit)}"] * (s.memory > sizes.memory_limit),
+        )
         figures = (
             ("-", "-", f"lacks the {' and the '.join(s.missing)} cone")
             if s.missing

@@ -374,8 +374,12 @@ def _entries(name: str, value: Value) -> Trace:
         words, facts = few_numbers(value), {"entries": value.size, "values": value.tolist()}
     elif isinstance(value, np.ndarray | Level):
         y, often = (np.ravel(part) for part in levels(value))
-        facts = {"entries": int(often.sum()), "norm": float(np.linalg.norm(y * np.sqrt(often)))}
-        facts |= {"least": float(y.min()), "largest": float(y.max())}
+        facts = {
+            "entries": int(often.sum()),
+            "norm": float(np.linalg.norm(y * np.sqrt(often))),
+            "least": float(y.min()),
+            "largest": float(y.max()),
+        }
         words = ", ".join(f"{what} {figure(number)}" for what, number in facts.items())
     return Trace(name, words, facts=facts)
 

@@ -313,8 +313,7 @@ def _offered(
         sought = SoughtPoints(instance, solution.multipliers, rng, UNREPAIRED_POINTS).points(starts)
         results += [point for _, point in sought if point.after <= MOST_MISSED]
     points = results + [p for p in (_repaired(instance, v) for v in values) if p is not None]
-    if not points:
-        remarks.append(f"none of {len(values)} points is feasible after the repair")
+    remarks += [f"none of {len(values)} points is feasible after the repair"] * (not points)
     return points, multipliers, remarks
 
 

@@ -329,9 +329,14 @@ def simulate(
     ]
     with live("counting rows", awaited="") as display:
         counts = data_vector(data, request.workload.domain, progress=display.part, **source).counts
-    simulated = partial(simulate_errors, trials=trials, seed=seed, sanity=sanity)
     results = [
-        (name, simulated(request.workload, strategy, counts, plans)) for name, strategy, plans in planned
+        (
+            name,
+            simulate_errors(
+                request.workload, strategy, counts, plans, trials=trials, seed=seed, sanity=sanity
+            ),
+        )
+        for name, strategy, plans in planned
     ]
     first = results[0][1][0]
     tables = [
@@ -390,8 +395,10 @@ def _solved(
             yield planned.solution.program, planned.solution
             continue
         program = read_program(name, request)
-        workloads = [(program.name, request.workload)]
-        workloads += [(f"{program.name}, normalised", request.workload.normalised())] if both else []
+        workloads = [
+            (program.name, request.workload),
+            *([(f"{program.name}, normalised", request.workload.normalised())] if both else []),
+        ]
         for label, workload in workloads:
             solution = run_solve(workload, program, None, None, options)
             if solution.status.is_interrupted:

@@ -110,9 +110,11 @@ def compare(
         entries: list[Outcome | Factors] = [*compared, *factors]
         unplaced = {"rank": None, "rank_factor": None}
         places = {id(place.entry): place.summary() for place in ranked.places}
-        elsewhere = [f"baselines alone:        mmopt baselines {request.path}"] * (workload is not None)
-        if request.workload.products is not None:
-            elsewhere.append(f"strategies in factors:  mmopt templates {request.path}")
+        elsewhere = [
+            *[f"baselines alone:        mmopt baselines {request.path}"] * (workload is not None),
+            *[f"strategies in factors:  mmopt templates {request.path}"]
+            * (request.workload.products is not None),
+        ]
         answer(
             as_json,
             [{**one.summary(), **places.get(id(one), unplaced)} for one in entries],

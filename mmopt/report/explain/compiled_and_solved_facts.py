@@ -488,11 +488,10 @@ def _line(
     """A constraint at the solution: its tight rows, and its largest multipliers with their labels."""
     count, tight, words, terms = (None, None, "", None) if instance is None else _slack(c, solution, instance)
     is_matrix = c.relation.op in (">>", "<<")
-    if multiplier is None:
-        words = "; ".join(filter(None, [words, "no multiplier kept"]))
-    elif isinstance(multiplier, Kronecker):
-        words = "its multipliers are the Kronecker product of those of the factors"
     if multiplier is None or isinstance(multiplier, Kronecker):
+        product = "its multipliers are the Kronecker product of those of the factors"
+        none_kept = "; ".join(filter(None, [words, "no multiplier kept"]))
+        words = none_kept if multiplier is None else product
         return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
     values, sizes = levels(multiplier)  # by orbit, a value and how many rows have it
     flat, often = values.ravel(), sizes.ravel()

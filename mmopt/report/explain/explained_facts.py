@@ -405,7 +405,9 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
     formula = formula_of(certificate.expr, checked.scope)
     feasible = "at most" if program.sense == "minimize" else "at least"
     holds = f"this number is {feasible} the objective of every feasible point"
-    sentences: list[Sentence] = [
+    worse, better = ("objective", "bound") if program.sense == "minimize" else ("bound", "objective")
+    ratio = f"{worse} − {better}" if checked.is_logarithmic else f"{worse} / {better} − 1"
+    return formula, (
         (
             "Whatever ",
             _quantified(certificate),
@@ -413,18 +415,13 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
             "badly.",
         )
         if certificate.multipliers
-        else (f"Whatever is chosen, {holds}.",)
-    ]
-    sentences += [_multiplier(m, checked) for m in certificate.multipliers]
-    worse, better = ("objective", "bound") if program.sense == "minimize" else ("bound", "objective")
-    ratio = f"{worse} − {better}" if checked.is_logarithmic else f"{worse} / {better} − 1"
-    sentences.append(
+        else (f"Whatever is chosen, {holds}.",),
+        *(_multiplier(m, checked) for m in certificate.multipliers),
         (
             "What is declared ≥ 0 is made so first. The objective is rounded to its worse side and so is the "
             f"bound, so the gap, {ratio}, holds in floating point.",
-        )
+        ),
     )
-    return formula, tuple(sentences)
 
 
 def _quantified(certificate: Certificate) -> Formula:

@@ -711,8 +711,7 @@ class Work:
         for reason in dict.fromkeys(filter(None, reasons.values())):
             self.judge(trial, "metamorphic", [reason])
         able = [twist for twist, reason in reasons.items() if not reason]
-        count = len(able) if self.twists is None else min(self.twists, len(able))
-        for _ in range(count):
+        for _ in able[: self.twists]:
             twist = able[self.turn % len(able)]
             rng = np.random.default_rng([self.seed, self.turn])
             self.turn += 1
