@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mmopt.errors import ResultError
-from mmopt.installation_and_files import parse_json
+from mmopt.installation_and_files import parse_json, write_whole
 from mmopt.limits import MEMORY_LIMIT
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level, Space, Split
@@ -349,6 +349,19 @@ def npz_bytes(record: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **everything)
     return packed.getvalue()
+
+
+def write_npz(record: Mapping[str, Any], arrays: Mapping[str, Array], path: Path) -> Path:
+    """Write to ``path`` (``.npz`` is added when it is missing), whole or not at all.
+
+    Raises
+    ------
+    ResultError : the file cannot be written.
+    """
+    if path.suffix != ".npz":
+        path = path.with_name(path.name + ".npz")
+    write_whole(path, npz_bytes(record, arrays))
+    return path
 
 
 def _arrays_in(value: Any) -> set[str]:

@@ -17,7 +17,6 @@ import numpy as np
 
 from mmopt.display_base_classes import Charted, Reported
 from mmopt.errors import Error, ResultError
-from mmopt.installation_and_files import write_whole
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level
 from mmopt.numerics.outward import rounded
@@ -31,6 +30,7 @@ from mmopt.results.saved_fields import (
     plain,
     read_npz,
     unpack,
+    write_npz,
 )
 from mmopt.results.status_and_grade import Grade, Status, weakest
 from mmopt.results.verification import as_text
@@ -393,10 +393,7 @@ class Solution(Charted, Reported):
 
         ``.npz`` is added where it is missing, a missing folder is made. ResultError : it cannot be written.
         """
-        named = Path(path)
-        whole = named if named.suffix == ".npz" else named.with_name(f"{named.name}.npz")
-        write_whole(whole, self.to_bytes())
-        return whole
+        return write_npz(*pack(self.fields()), Path(path))
 
     def to_bytes(self) -> bytes:
         """The contents of the file that ``save`` writes."""
