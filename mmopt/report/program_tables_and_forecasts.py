@@ -232,7 +232,7 @@ def solvers_table(sizes: Sizes) -> Table:
         remarks = (
             *["chosen"] * (s.name == sizes.chosen),
             *["not installed"] * (not s.installed),
-            *[f"over the limit of {memory(sizes.memory_limit)}"] * (s.memory > sizes.memory_limit),
+            *[f"over the limit of {memory(sizes.memory_limit)}"] * bool(s.memory > sizes.memory_limit),
         )
         figures = (
             ("-", "-", f"lacks the {' and the '.join(s.missing)} cone")
