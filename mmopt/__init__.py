@@ -36,164 +36,35 @@ The names below are resolved on first use (PEP 562), so that ``import mmopt`` an
 load neither numpy nor a solver.
 """
 
+import ast
 import importlib
 import inspect
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from mmopt.answers import Accuracy, Budget, Release, accuracy, budget, load_release, release
-    from mmopt.comparison import Comparison, Factors, baseline_factors, compare
-    from mmopt.data import data_vector
-    from mmopt.driver import Tuned, solve, tune
-    from mmopt.errors import (
-        ContradictionError,
-        DataError,
-        Error,
-        LedgerError,
-        Location,
-        NotFoundError,
-        OptionError,
-        PrivacyError,
-        ProgramError,
-        ResultError,
-        SolverError,
-        TimeLimitError,
-        TooLargeError,
-        UnsuitableError,
-        WorkloadError,
-    )
-    from mmopt.exchange import cvxpy_problem, export
-    from mmopt.language import Program
-    from mmopt.ledger import Ledger
-    from mmopt.mechanism import build_manifest, measure, plan, write_release
-    from mmopt.privacy import Privacy, PrivacyParameters
-    from mmopt.proof import certify, verify
-    from mmopt.report.explain import Explanation, explain
-    from mmopt.report.trace_tree import trace
-    from mmopt.request import Request, load_request
-    from mmopt.results import QueryAnswer, Solution, Verification
-    from mmopt.strategies import ComponentStrategy, Strategy
-    from mmopt.strategies.baselines import baseline
-    from mmopt.workloads import Attribute, Domain, Workload
-
-    __version__: str
-
-__all__ = [
-    "Accuracy",
-    "Attribute",
-    "Budget",
-    "Comparison",
-    "ComponentStrategy",
-    "ContradictionError",
-    "DataError",
-    "Domain",
-    "Error",
-    "Explanation",
-    "Factors",
-    "Ledger",
-    "LedgerError",
-    "Location",
-    "NotFoundError",
-    "OptionError",
-    "Privacy",
-    "PrivacyError",
-    "PrivacyParameters",
-    "Program",
-    "ProgramError",
-    "QueryAnswer",
-    "Release",
-    "Request",
-    "ResultError",
-    "Solution",
-    "SolverError",
-    "Strategy",
-    "TimeLimitError",
-    "TooLargeError",
-    "Tuned",
-    "UnsuitableError",
-    "Verification",
-    "Workload",
-    "WorkloadError",
-    "__version__",
-    "accuracy",
-    "baseline",
-    "baseline_factors",
-    "budget",
-    "build_manifest",
-    "certify",
-    "compare",
-    "cvxpy_problem",
-    "data_vector",
-    "explain",
-    "export",
-    "load_release",
-    "load_request",
-    "measure",
-    "plan",
-    "release",
-    "solve",
-    "trace",
-    "tune",
-    "verify",
-    "write_release",
-]
-
+# Type checkers read the stub in place of this file, so that they accept no other name.
+_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
 _HOMES = {
-    "mmopt.answers": ("Accuracy", "Budget", "Release", "accuracy", "budget", "load_release", "release"),
-    "mmopt.data": ("data_vector",),
-    "mmopt.errors": (
-        "ContradictionError",
-        "DataError",
-        "Error",
-        "LedgerError",
-        "Location",
-        "NotFoundError",
-        "OptionError",
-        "PrivacyError",
-        "ProgramError",
-        "ResultError",
-        "SolverError",
-        "TimeLimitError",
-        "TooLargeError",
-        "UnsuitableError",
-        "WorkloadError",
-    ),
-    "mmopt.language": ("Program",),
-    "mmopt.ledger": ("Ledger",),
-    "mmopt.mechanism": ("build_manifest", "measure", "plan", "write_release"),
-    "mmopt.comparison": ("Comparison", "Factors", "baseline_factors", "compare"),
-    "mmopt.driver": ("Tuned", "solve", "tune"),
-    "mmopt.exchange": ("cvxpy_problem", "export"),
-    "mmopt.privacy": ("Privacy", "PrivacyParameters"),
-    "mmopt.proof": ("certify", "verify"),
-    "mmopt.strategies": ("ComponentStrategy", "Strategy"),
-    "mmopt.strategies.baselines": ("baseline",),
-    "mmopt.workloads": ("Attribute", "Domain", "Workload"),
-    "mmopt.report.explain": ("Explanation", "explain"),
-    "mmopt.report.trace_tree": ("trace",),
-    "mmopt.results": ("QueryAnswer", "Solution", "Verification"),
-    "mmopt.request": ("Request", "load_request"),
+    name.name: node.module for node in _STUB.body if isinstance(node, ast.ImportFrom) for name in node.names
 }
+__all__ = sorted([*_HOMES, "__version__"])
 
-# Type checkers read the imports above; a visible __getattr__ would let them accept any name at all.
-if not TYPE_CHECKING:
 
-    def __getattr__(name):
-        if name == "__version__":
-            return importlib.import_module("mmopt.installation_and_files").version()
-        for module, names in _HOMES.items():
-            if name in names:
-                value = getattr(importlib.import_module(module), name)
-                if inspect.isfunction(value):
-                    value = importlib.import_module("mmopt.errors").for_users(value)
-                globals()[name] = value
-                return value
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("mmopt.installation_and_files").version()
+    if name not in _HOMES:
         # With name and obj set, the interpreter suggests the nearest name of __dir__.
         raise AttributeError(
             f"module 'mmopt' has no attribute {name!r}", name=name, obj=sys.modules[__name__]
         )
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    if inspect.isfunction(value):
+        value = importlib.import_module("mmopt.errors").for_users(value)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -6,8 +6,11 @@ when an object is shown.
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from mmopt.errors import OptionError
 
 if TYPE_CHECKING:
     import pandas
@@ -39,20 +42,49 @@ class Tabular(Displayed):
         return framed(self)
 
     def to_arrow(self) -> pyarrow.Table:
-        """``frame()`` as a ``pyarrow.Table``."""
-        return self.frame().to_arrow()
+        """``frame()`` as a ``pyarrow.Table``: missing values are null, the metadata go into its schema."""
+        import pyarrow
+
+        frame = self.frame()
+        arrays = {
+            name: pyarrow.array(
+                values, type=pyarrow.string() if values.dtype == object else None, from_pandas=True
+            )
+            for name, values in frame.columns.items()
+        }
+        return pyarrow.table(arrays, metadata=dict(frame.metadata))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """``frame()`` as a ``pandas.DataFrame``; OptionError where pandas is not installed."""
-        return self.frame().to_pandas()
+        """``frame()`` as a ``pandas.DataFrame``, with the metadata in ``attrs``.
+
+        OptionError where pandas is not installed.
+        """
+        _need("pandas")
+        import pandas
+
+        rows = self.frame()
+        table = pandas.DataFrame({name: values.copy() for name, values in rows.columns.items()})
+        table.attrs.update(rows.metadata)
+        return table
 
     def to_polars(self) -> polars.DataFrame:
         """``frame()`` as a ``polars.DataFrame``; OptionError where polars is not installed."""
-        return self.frame().to_polars()
+        _need("polars")
+        import polars
+
+        return polars.DataFrame(self.frame())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """``frame()`` as an Arrow stream (PyCapsule interface)."""
-        return self.frame().__arrow_c_stream__(requested_schema)
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def _need(library: str) -> None:
+    """Raise OptionError where the library is not installed."""
+    if importlib.util.find_spec(library) is None:
+        raise OptionError(
+            f"a {library} frame needs {library}, which is not installed", hint=f"pip install {library}"
+        )
 
 
 class Charted(Tabular):

@@ -38,10 +38,12 @@ from workloads import (
 )
 
 from mmopt import OptionError, Workload, baseline, solve
+from mmopt.cli.app import run_alone
+from mmopt.cli.command_output import note, show
+from mmopt.report.table_style import Table, bold, gap, paragraphs, rows_table
 from mmopt.strategies.baselines import design_rows, evaluate
 from mmopt.strategies.baselines.few_attribute_baselines import real_fourier
 from mmopt.testing.problem_registry import products_on, singular_value_bound, starred
-from mmopt.testing.script_commands import Table, bold, gap, note, paragraphs, rows_table, run_alone, show
 from mmopt.workloads import Dense, Kron
 
 SCALE = math.sqrt(2 * math.log(2 / DELTA)) / EPSILON

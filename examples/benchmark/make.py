@@ -18,7 +18,10 @@ import typer
 from suite_table import OPTIMA, Instance, Optimum, class_of, data_hash, instances_in, optima_in
 
 from mmopt import OptionError, ResultError, export
-from mmopt.testing.script_commands import names_in, note, run_alone, show, write_whole
+from mmopt.cli.app import run_alone
+from mmopt.cli.command_inputs import names_in
+from mmopt.cli.command_output import note, show
+from mmopt.installation_and_files import write_whole
 
 COLUMNS = ("instance", "class", "unknowns", "rows", "bytes", "lower", "upper", "width", "sha256")
 

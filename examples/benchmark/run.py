@@ -52,14 +52,17 @@ from suite_table import (
 )
 
 from mmopt import OptionError, export
+from mmopt.cli.app import run_alone
+from mmopt.cli.command_inputs import names_in
+from mmopt.cli.command_output import note, show
 from mmopt.comparison import Isolated, Outcome
 from mmopt.comparison.isolated_tasks import limit_in_bytes
 from mmopt.comparison.worker import Solving
+from mmopt.installation_and_files import write_whole
 from mmopt.reasons_to_stop import Stop
 from mmopt.report.table_style import duration
 from mmopt.solvers import Options, solver_row
 from mmopt.solvers.conic_solvers import installed_others
-from mmopt.testing.script_commands import names_in, note, run_alone, show, write_whole
 
 DEFAULT = (*CALLED, "highs", "osqp", f"{PLAIN}clarabel", MMOPT, KERNEL)
 GIB = 4.0

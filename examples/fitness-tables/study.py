@@ -21,19 +21,12 @@ from printed import FOOTNOTES, MECHANISMS, PRINTED, TITLES, printed
 from workloads import workload
 
 from mmopt import OptionError, Workload, solve
+from mmopt.cli.app import run_alone
+from mmopt.cli.command_inputs import integers_in
+from mmopt.cli.command_output import note, show
+from mmopt.report.table_style import Table, bold, gap, paragraphs, rows_table
 from mmopt.strategies import AnyStrategy, largest_ratio
 from mmopt.testing.problem_registry import starred
-from mmopt.testing.script_commands import (
-    Table,
-    bold,
-    gap,
-    integers_in,
-    note,
-    paragraphs,
-    rows_table,
-    run_alone,
-    show,
-)
 from mmopt.workloads import Product
 from mmopt.workloads.factors_and_products import identity
 

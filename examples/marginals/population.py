@@ -6,9 +6,9 @@ can be learnt from it; it is there so that a release has something to count.
 
 from __future__ import annotations
 
-import numpy as np
+import sys
 
-from mmopt.testing.script_commands import write_columns
+import numpy as np
 
 ROWS = 100_000
 RACES = {"White": 0.72, "Black": 0.13, "Asian": 0.06, "Native": 0.01, "Other": 0.08}
@@ -27,5 +27,14 @@ def columns(rows: int, seed: int = 2022) -> dict[str, np.ndarray]:
     }
 
 
+def main(rows: str = str(ROWS), path: str = "survey.csv") -> None:
+    """Write so many rows of the table to a CSV file."""
+    table = columns(int(rows))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(",".join(table) + "\n")
+        file.writelines(",".join(map(str, row)) + "\n" for row in zip(*table.values(), strict=True))
+    print(f"{int(rows):,} rows: {path}")
+
+
 if __name__ == "__main__":
-    write_columns(columns, ROWS, "survey.csv")
+    main(*sys.argv[1:])

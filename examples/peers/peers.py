@@ -16,21 +16,13 @@ import typer
 from reached import reach_alone
 from rows import FIGURES, Row, rows_named
 
+from mmopt.cli.app import run_alone
+from mmopt.cli.command_inputs import names_in
+from mmopt.cli.command_options import TimeLimit, Tolerance
+from mmopt.cli.command_output import note, show
+from mmopt.cli.solve_and_plan import options_for
+from mmopt.report.table_style import Table, duration, figure, gap, rows_table
 from mmopt.strategies.baselines import evaluate
-from mmopt.testing.script_commands import (
-    Table,
-    TimeLimit,
-    Tolerance,
-    duration,
-    figure,
-    gap,
-    names_in,
-    note,
-    options_for,
-    rows_table,
-    run_alone,
-    show,
-)
 
 
 def computed(row: Row) -> dict[str, float]:

@@ -25,16 +25,10 @@ from item import DIFFERS, RELATIONS, Item, Row, Source
 from page import FIELDS, figures_of, page_of
 
 from mmopt import OptionError
-from mmopt.testing.script_commands import (
-    REFUTED,
-    bold,
-    duration,
-    note,
-    rows_table,
-    run_alone,
-    show,
-    write_whole,
-)
+from mmopt.cli.app import run_alone
+from mmopt.cli.command_output import REFUTED, note, show
+from mmopt.installation_and_files import write_whole
+from mmopt.report.table_style import bold, duration, rows_table
 
 SOURCES: tuple[Source, ...] = (
     pods2010.SOURCE,

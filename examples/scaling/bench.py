@@ -18,8 +18,10 @@ from measure import cases, measure
 from report import check_folder, exponents, tables, write
 
 from mmopt import __version__
+from mmopt.cli.app import run_alone
+from mmopt.cli.command_inputs import integers_in, names_in
+from mmopt.cli.command_output import note, show
 from mmopt.testing import PROBLEMS
-from mmopt.testing.script_commands import integers_in, names_in, note, run_alone, show
 
 
 def bench(

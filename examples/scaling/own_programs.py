@@ -17,16 +17,10 @@ import scipy.sparse as sp
 import typer
 
 import mmopt
-from mmopt.testing.script_commands import (
-    figure,
-    gap,
-    integers_in,
-    names_in,
-    note,
-    rows_table,
-    run_alone,
-    show,
-)
+from mmopt.cli.app import run_alone
+from mmopt.cli.command_inputs import integers_in, names_in
+from mmopt.cli.command_output import note, show
+from mmopt.report.table_style import figure, gap, rows_table
 
 cp: Any = cvxpy  # its names are not all typed
 Data = Mapping[str, Any]

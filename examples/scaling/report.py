@@ -15,22 +15,18 @@ from measure import Row
 from rich.text import Text
 
 from mmopt import ResultError
-from mmopt.report.chart_parts import empty_figure, on_its_page
-from mmopt.testing.script_commands import (
+from mmopt.installation_and_files import write_whole
+from mmopt.report.chart_parts import (
     COLOURS,
     DASHES,
     MARKERS,
-    Table,
-    by_reason,
-    cell,
     check_chart,
-    figure,
-    gap,
+    empty_figure,
+    on_its_page,
     plainly,
-    rows_table,
     save,
-    write_whole,
 )
+from mmopt.report.table_style import Table, by_reason, cell, figure, gap, rows_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ can be learnt from it; it is there so that a release has something to count.
 
 from __future__ import annotations
 
-import numpy as np
+import sys
 
-from mmopt.testing.script_commands import write_columns
+import numpy as np
 
 ROWS = 1_000_000
 ALONE = [1, 2, 4, 8, 16, 32]
@@ -30,5 +30,14 @@ def columns(rows: int, seed: int = 2010) -> dict[str, np.ndarray]:
     }
 
 
+def main(rows: str = str(ROWS), path: str = "population.csv") -> None:
+    """Write so many rows of the table to a CSV file."""
+    table = columns(int(rows))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(",".join(table) + "\n")
+        file.writelines(",".join(map(str, row)) + "\n" for row in zip(*table.values(), strict=True))
+    print(f"{int(rows):,} rows: {path}")
+
+
 if __name__ == "__main__":
-    write_columns(columns, ROWS, "population.csv")
+    main(*sys.argv[1:])

@@ -63,8 +63,7 @@ def note_request(request: Request, *, is_planned: bool = False) -> None:
 
 def read_givens(texts: Sequence[str] | None, program: Program, workload: Workload) -> dict[str, Any]:
     """The values of ``--given NAME=VALUE`` for a program; errors as ``givens_for_all``."""
-    values = givens_for_all(texts, [program])
-    return named_givens(values, program, workload)
+    return named_givens(givens_for_all(texts, [program]), program, workload)
 
 
 def givens_for_all(texts: Sequence[str] | None, programs: Sequence[Program]) -> dict[str, Any]:
@@ -163,6 +162,15 @@ def names_in(text: str | None, option: str) -> list[str]:
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise OptionError(f"{option} names '{repeated}' {names.count(repeated)} times")
     return names
+
+
+def integers_in(text: str | None, option: str) -> list[int]:
+    """The whole numbers of a list separated by commas; OptionError as ``names_in``."""
+    names = names_in(text, option)
+    for name in names:
+        if not name.isdecimal():
+            raise OptionError(f"{option} has '{name}', expected whole numbers separated by commas")
+    return [int(name) for name in names]
 
 
 def numbers_in(text: str | None, option: str) -> list[float]:

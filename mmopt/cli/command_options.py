@@ -21,8 +21,7 @@ def solver_words(incomplete: str) -> list[str]:
     """All kernels and solvers, installed or not, and the word for any that is no kernel."""
     from mmopt.solvers import CONIC, KERNELS, SOLVERS
 
-    names = (*(row.name for row in KERNELS), *(row.name for row in SOLVERS))
-    return _beginning(incomplete, [CONIC, *names])
+    return _beginning(incomplete, [CONIC, *(row.name for row in KERNELS), *(row.name for row in SOLVERS)])
 
 
 def baseline_words(incomplete: str) -> list[str]:

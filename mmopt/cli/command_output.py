@@ -61,8 +61,13 @@ def console(stderr: bool = False) -> Console:
                 yield part if part.control else Segment(escaped(part.text), part.style)
 
     is_read = (sys.stderr if stderr else sys.stdout).isatty() and JUPYTER_VARIABLE not in os.environ
-    plain = None if is_read else False
-    return Literal(stderr=stderr, markup=False, highlight=False, emoji=False, force_terminal=plain)
+    return Literal(
+        stderr=stderr,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        force_terminal=None if is_read else False,
+    )
 
 
 def show(*parts: object) -> None:
@@ -76,6 +81,11 @@ def show(*parts: object) -> None:
             out.print(part, soft_wrap=isinstance(part, str) or bool(getattr(part, "no_wrap", False)))
     # Tables are padded to their width, which is noise in a file.
     typer.echo("\n".join(line.rstrip(" ") for line in captured.get().removesuffix("\n").split("\n")))
+
+
+def spaced(tables: Iterable[object]) -> list[object]:
+    """The tables with an empty line between two."""
+    return [part for table in tables for part in ("", table)][1:]
 
 
 def json_text(value: Any) -> str:

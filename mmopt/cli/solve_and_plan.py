@@ -4,7 +4,7 @@ The strategy is from a file, from a program that is named and solved here, or th
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,8 @@ from mmopt.mechanism.release_writing import partial_sibling
 from mmopt.privacy.epsilon_delta_rho import PURE_HINT
 from mmopt.privacy.noise import noise_for
 from mmopt.proof.verify import rechecked
-from mmopt.report import write_accuracy_chart
+from mmopt.report import accuracy_figure
+from mmopt.report.chart_parts import save
 from mmopt.request import Request
 from mmopt.results import Frame, Solution
 from mmopt.solvers import Options, solver_name
@@ -78,13 +79,6 @@ def run_solve(
         )
         raise typer.Exit(INTERRUPTED)
     return solution
-
-
-def solver_of(
-    solver: str | None, options: Mapping[str, Any], *, keep_interrupted: bool = False
-) -> Callable[[Workload, Program], Solution]:
-    """A function that solves with a live display; after Ctrl-C it exits, unless ``keep_interrupted``."""
-    return partial(run_solve, solver=solver, givens=None, options=options, keep_interrupted=keep_interrupted)
 
 
 def solution_in(path: Path, request: Request) -> Solution:
@@ -166,7 +160,9 @@ def planned_accuracy(
         strategy=solution,
         confidence=confidence,
         refuse=refuse,
-        solved=solver_of(solver, options, keep_interrupted=keep_interrupted),
+        solved=partial(
+            run_solve, solver=solver, givens=None, options=options, keep_interrupted=keep_interrupted
+        ),
         say=note,
     )
     if (
@@ -213,5 +209,5 @@ def write_files(
         write_whole(out, errors.to_csv().encode())
         note(f"written: {out} ({plan.workload.m:,} rows)")
     if chart is not None:
-        write_accuracy_chart(plan, confidence, chart, title)
+        save(chart, partial(accuracy_figure, plan, confidence, title))
         note(f"chart: {chart}")

@@ -136,9 +136,8 @@ def _cost_bound(outcome: Outcome) -> float | None:
     # It states that problem, on the same scale, or its bound is that of that program.
     is_one = BOUNDING_PROGRAM in (program.name, program.formulation_of, program.bound)
     is_least = program.sense == "minimize" and program.value is None
-    if solution.program_text != program.text or not (is_one and is_least):
-        return None
-    return math.sqrt(max(solution.bound, 0.0))
+    is_shipped = solution.program_text == program.text
+    return math.sqrt(max(solution.bound, 0.0)) if is_one and is_least and is_shipped else None
 
 
 def _names_of(outcome: Outcome) -> dict[str, Any]:
@@ -316,9 +315,14 @@ def baseline_factors(
 
 def at_privacy(evaluated: Evaluated, workload: Workload, stated: Stated | None) -> list[Factors]:
     """An evaluated baseline for each noise, compared with no program, with the prediction for its release."""
-    name, title, detail = evaluated.name, evaluated.title, evaluated.detail
     return [
-        Factors(name, title, detail, cost=cost, predicted=predicted_baseline(workload, name, cost, stated))
+        Factors(
+            evaluated.name,
+            evaluated.title,
+            evaluated.detail,
+            cost=cost,
+            predicted=predicted_baseline(workload, evaluated.name, cost, stated),
+        )
         for cost in evaluated.costs
     ]
 

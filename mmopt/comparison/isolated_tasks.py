@@ -95,9 +95,8 @@ class Outcome(Displayed):
     @property
     def noise(self) -> str:
         """The noise that the strategy is for: "Laplace" or "Gaussian"; "" without a solution."""
-        if self.solution is None or not self.solution.has_strategy:
-            return ""
-        return NOISE_NAMES[self.solution.strategy.norm]
+        s = self.solution
+        return NOISE_NAMES[s.strategy.norm] if s is not None and s.has_strategy else ""
 
     @property
     def rmse(self) -> float | None:

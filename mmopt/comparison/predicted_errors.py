@@ -54,8 +54,7 @@ class Stated:
 
     def __str__(self) -> str:
         """The words for the heading of a table."""
-        suffix = "" if self.neighbours == ADD_REMOVE else f", {self.neighbours}"
-        return f"{self.privacy}{suffix}"
+        return f"{self.privacy}" + f", {self.neighbours}" * (self.neighbours != ADD_REMOVE)
 
     def summary(self) -> dict[str, Any]:
         """Fields of a JSON object."""

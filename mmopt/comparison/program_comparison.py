@@ -245,11 +245,12 @@ def with_formulations(programs: Sequence[Program]) -> list[Program]:
     """The programs, each followed by the shipped ones that state the same problem, none twice."""
     shipped = [Program.load(name) for name in program_names()]
     names = {program.name for program in programs}
-    ordered: dict[str, Program] = {}
-    for program in programs:
-        ordered[program.name] = program
-        ordered |= {p.name: p for p in shipped if _base(p) == _base(program) and p.name not in names}
-    return list(ordered.values())
+    ordered = (
+        one
+        for program in programs
+        for one in (program, *(p for p in shipped if _base(p) == _base(program) and p.name not in names))
+    )
+    return list({program.name: program for program in ordered}.values())
 
 
 def outcomes(
@@ -280,9 +281,10 @@ def outcomes(
     _refuse_unread([c.program for c in chosen], given)
     passed = dict(givens or {})
     declared = {name for c in chosen for name in _declared(c.program)}
-    for name in passed:
-        if name not in declared:
-            raise OptionError(f"no program compared has a given '{name}'", hint=suggest(name, declared))
+    if unknown := [name for name in passed if name not in declared]:
+        raise OptionError(
+            f"no program compared has a given '{unknown[0]}'", hint=suggest(unknown[0], declared)
+        )
     tasks = [
         Solving(
             workload=workload,

@@ -64,16 +64,18 @@ def template_places(
     optimised: Mapping[int, Templates], workload: Workload, stated: Stated | None
 ) -> list[TemplatePlace]:
     """The candidates of all norms, the least rmse first; without a privacy, the least total error."""
-
-    def place(candidate: TemplateStrategy, norm: int) -> TemplatePlace:
-        if candidate.strategy is None or stated is None:
-            return TemplatePlace(candidate, norm, NOT_PREDICTED)
-        return TemplatePlace(candidate, norm, predicted(workload, candidate.strategy, stated))
-
-    def before(place: TemplatePlace) -> tuple[float, float]:
-        return 0.0 if stated is None else place.rmse, place.candidate.error
-
-    return sorted((place(c, norm) for norm, each in optimised.items() for c in each.candidates), key=before)
+    places = (
+        TemplatePlace(
+            c,
+            norm,
+            NOT_PREDICTED
+            if c.strategy is None or stated is None
+            else predicted(workload, c.strategy, stated),
+        )
+        for norm, each in optimised.items()
+        for c in each.candidates
+    )
+    return sorted(places, key=lambda one: (0.0 if stated is None else one.rmse, one.candidate.error))
 
 
 SAME_DIGITS = 5  # two values that agree so far keep their order, programs before baselines

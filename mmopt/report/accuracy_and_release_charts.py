@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,6 @@ from mmopt.report.chart_parts import (
     need_matplotlib,
     on_its_page,
     plainly,
-    save,
     stroke,
     titled,
 )
@@ -36,11 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 GROUPS_NAMED = 12  # in the legend
-
-
-def write_accuracy_chart(plan: Plan, confidence: float, path: Path, title: str = "") -> None:
-    """Draw into a file, whole or not at all. OptionError, ResultError as ``chart_parts.save``."""
-    save(path, lambda: accuracy_figure(plan, confidence, title))
 
 
 def accuracy_figure(plan: Plan, confidence: float, title: str = "") -> Figure:
@@ -196,17 +189,14 @@ def _ends(frame: Frame, inner: tuple[str, ...], attribute: str) -> tuple[str, ..
 
 def _as_floats(values: Column) -> Column:
     """Dates as numbers of days, missing ones as NaN."""
-    if values.dtype.kind != "M":
-        return values
-    return np.where(np.isnat(values), np.nan, values.astype("datetime64[D]").astype(np.float64))
+    days = values.astype("datetime64[D]") if values.dtype.kind == "M" else None
+    return values if days is None else np.where(np.isnat(days), np.nan, days.astype(np.float64))
 
 
 def _as_dates(places: Column, frame: Frame, attribute: str) -> Column:
     """Days as dates again, to the hour, where the attribute's ends are dates."""
-    names = list(frame.names)
-    if frame[names[names.index(attribute) + 1]].dtype.kind != "M":
-        return places
-    return np.round(24 * places).astype("datetime64[h]")
+    ends = frame[frame.names[frame.names.index(attribute) + 1]]
+    return np.round(24 * places).astype("datetime64[h]") if ends.dtype.kind == "M" else places
 
 
 def _draw_on_scale(axes: Axes, frame: Frame, scale: _Scale) -> None:

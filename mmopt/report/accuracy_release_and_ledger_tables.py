@@ -54,9 +54,8 @@ SHARES_SHOWN = 10  # queries on which a budget is spent
 def accuracy_by_group(plan: Plan, confidence: float) -> Table:
     """Standard errors of each group, its largest half width, its wish, and whether the wish is met."""
     widths = plan.intervals(confidence).widths * EXACT
-    wanted = wishes_and_missed(plan)
-    table = _accuracy(plan.workload.groups(), plan.standard_errors, widths, wanted, confidence)
-    return replace(table, title=NOISE_ALONE)
+    groups, wanted = plan.workload.groups(), wishes_and_missed(plan)
+    return replace(_accuracy(groups, plan.standard_errors, widths, wanted, confidence), title=NOISE_ALONE)
 
 
 def accuracy_of_answers(answers: Frame, accuracy: Mapping[str, Any]) -> Table:
@@ -91,10 +90,9 @@ def _accuracy(
 
 def unmet_words(plan: Plan) -> str:
     """The number of queries that miss their wish, in words, by group; "" where none does."""
-    groups = zip(plan.workload.groups(), wishes_and_missed(plan), strict=True)
     missed = [
         f"{wish['missed']:,} of {part.stop - part.start:,} in '{name}' ({wish_words(wish)})"
-        for (name, part), wish in groups
+        for (name, part), wish in zip(plan.workload.groups(), wishes_and_missed(plan), strict=True)
         if wish.get("missed")
     ]
     return few(missed, most=6)
@@ -256,10 +254,12 @@ def release_tables(
     rows = release_rows(manifest)
     rows = in_order([*rows, *more, *rows])
     loud = [row for row in rows if row[0] in WARNING_ROWS]
-    shown = answers_table(answers, first, groups, manifest["privacy"]["neighbours"])
-    errors = accuracy_of_answers(answers, manifest["accuracy"])
-    about = pairs_table(rows[len(loud) :])
-    return [*[pairs_table(loud)] * bool(loud), shown, errors, about]
+    return [
+        *[pairs_table(loud)] * bool(loud),
+        answers_table(answers, first, groups, manifest["privacy"]["neighbours"]),
+        accuracy_of_answers(answers, manifest["accuracy"]),
+        pairs_table(rows[len(loud) :]),
+    ]
 
 
 def _answer(frame: Frame, i: int) -> Row:
@@ -290,10 +290,8 @@ def interval(frame: Frame, row: int, places: int) -> str:
 
 def decimals(error: float) -> int:
     """Decimals that show three digits of a standard error, at most six."""
-    if not error > 0:
-        return 0
     # Rounded first: 9.9999 is shown as 10.0, not as 10.00.
-    return max(0, min(6, 2 - math.floor(math.log10(float(f"{error:.3g}")))))
+    return max(0, min(6, 2 - math.floor(math.log10(float(f"{error:.3g}"))))) if error > 0 else 0
 
 
 def simulated_table(runs: Sequence[tuple[str, Simulated]]) -> Table:

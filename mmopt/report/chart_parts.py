@@ -166,8 +166,15 @@ def entry(label: str, **style: Any) -> Line2D:
 
 def mark(marker: str, label: str, face: str) -> Line2D:
     """An entry of a legend: a marker alone."""
-    style = {"markersize": 7, "markerfacecolor": face, "markeredgecolor": "0.3", "markeredgewidth": 1.4}
-    return entry(label, linestyle="none", marker=marker, **style)
+    return entry(
+        label,
+        linestyle="none",
+        marker=marker,
+        markersize=7,
+        markerfacecolor=face,
+        markeredgecolor="0.3",
+        markeredgewidth=1.4,
+    )
 
 
 def logarithmic(axes: Axes) -> None:
@@ -189,12 +196,11 @@ def draw_by_query(
 ) -> None:
     """Draw a line (k,) at the queries (k,) of each group, by label; few of them have marks."""
     for number, (label, queries, values) in enumerate(groups):
-        marker = "o" if len(queries) <= FEW_QUERIES else ""
         axes.plot(
             queries,
             values,
             label=label,
-            marker=marker,
+            marker="o" if len(queries) <= FEW_QUERIES else "",
             markersize=3,
             **stroke(number, number // len(COLOURS)),
         )

@@ -64,9 +64,11 @@ def ranking_table(ranked: Ranking, outcomes: Sequence[Outcome] = ()) -> Table:
             *(figures[column] for column in numbers),
         )
 
-    title = f"Best first, by the root mean square of the standard errors, at {stated}"
-    if ranked.by_cost:
-        title = f"Best first, by the {stated.cost_name} at which every target is met; rmse at {stated}"
+    title = (
+        f"Best first, by the {stated.cost_name} at which every target is met; rmse at {stated}"
+        if ranked.by_cost
+        else f"Best first, by the root mean square of the standard errors, at {stated}"
+    )
     heads = ("", "kind") if len(kinds) > 1 else ("program",) if Outcome in kinds else ("baseline",)
     return rows_table((*heads, "noise", *numbers), map(cells, ranked.places), numbers, title)
 
@@ -79,19 +81,18 @@ def ranking_legend(ranked: Ranking) -> list[str]:
     has_costs = any(place.cost is not None for place in ranked.places)
     kinds = {type(place.entry) for place in ranked.places}
     same_noise = " same noise: to the best program for the same noise." * (Outcome in kinds and not has_costs)
-    lines = [
+    at = "" if stated.privacy.delta is None else " at this delta"
+    costs = f"{stated.cost_name} needed: the least{at} at which every query with a target meets it."
+    continuous = (
+        f"{CONTINUOUS}: of noise on real numbers, where rows are too many to be rounded to integers; "
+        "of what a release draws the last digits may differ."
+    )
+    return [
         "rmse: root mean square of the queries' standard errors, in counts, of a release at this privacy, "
-        f"rounded up. factor: to the best.{same_noise}"
+        f"rounded up. factor: to the best.{same_noise}",
+        *[costs] * has_costs,
+        *[continuous] * any(place.is_continuous for place in ranked.places),
     ]
-    if has_costs:
-        at = "" if stated.privacy.delta is None else " at this delta"
-        lines.append(f"{stated.cost_name} needed: the least{at} at which every query with a target meets it.")
-    if any(place.is_continuous for place in ranked.places):
-        lines.append(
-            f"{CONTINUOUS}: of noise on real numbers, where rows are too many to be rounded to integers; "
-            "of what a release draws the last digits may differ."
-        )
-    return lines
 
 
 MOST_ROWS_IN_FULL = 10**9  # rows up to which all digits are shown
@@ -172,26 +173,27 @@ def factors_legend(factors: Sequence[Factors]) -> list[str]:
     """Explain the words in the tables of factors."""
     if all(one.cost is None for one in factors):
         return []
-    lines = [
+    costs = [one.privacy for one in factors if one.privacy is not None]
+    less = [
+        *["less total error"] * any(one.error < 1.0 - FACTOR_ROUNDING for one in factors),
+        *["less privacy cost"] * any(one.over_best < 1.0 - FACTOR_ROUNDING for one in costs),
+    ]
+    cost = (
+        "privacy cost: the least Δ at which every query with a target meets it; its square is what "
+        "fitness_for_use minimizes. Factors are those of Δ, to the program with the least and to the "
+        "proved bound of all strategies."
+    )
+    below = (
+        f"A factor below 1: the baseline has {' or '.join(less)} than the program, which minimizes something "
+        "else, or chooses among fewer strategies."
+    )
+    return [
         "factor: total error, or rmse, over that of the program in the first row. / bound: total error over "
         "the proved bound of all strategies. Both are to the nearest. 'mmopt baselines WORKLOAD' says what "
-        "each baseline measures."
+        "each baseline measures.",
+        *[cost] * bool(costs),
+        *[below] * bool(less),
     ]
-    costs = [one.privacy for one in factors if one.privacy is not None]
-    if costs:
-        lines.append(
-            "privacy cost: the least Δ at which every query with a target meets it; its square is what "
-            "fitness_for_use minimizes. Factors are those of Δ, to the program with the least and to the "
-            "proved bound of all strategies."
-        )
-    below = "less total error" * any(one.error < 1.0 - FACTOR_ROUNDING for one in factors)
-    cheaper = "less privacy cost" * any(one.over_best < 1.0 - FACTOR_ROUNDING for one in costs)
-    if below or cheaper:
-        lines.append(
-            f"A factor below 1: the baseline has {' or '.join(filter(None, (below, cheaper)))} than the "
-            "program, which minimizes something else, or chooses among fewer strategies."
-        )
-    return lines
 
 
 def _baseline_rows(costed: Sequence[tuple[Cost, Factors]]) -> tuple[str, tuple[str, ...], list[Row]]:
@@ -251,8 +253,7 @@ def comparison_report(
 
     ranked : a ranking of the same outcomes and factors; by default at unit noise.
     """
-    if ranked is None:
-        ranked = ranking(outcomes, factors)
+    ranked = ranked or ranking(outcomes, factors)
     ordered = in_groups(best_first(ranked, outcomes))
     tried = [o for o in ordered if o.was_tried]
     notes: dict[str, list[str]] = {}
@@ -381,12 +382,15 @@ def _table(
     outcomes : all that were compared. cells : gives the numbers and words of an outcome.
     """
     present = {o.program for o in shown}
-    rows = []
-    for before, outcome in zip([None, *shown], shown, strict=False):
-        # A program is named once, indented below one that it restates.
-        name = "  " * (outcome.formulation_of in present) + outcome.program
-        is_named = before is not None and before.program == outcome.program
-        rows.append(("" if is_named else name, _solver(outcome, outcomes), *cells(outcome)))
+    rows = (
+        (
+            # A program is named once, indented below one that it restates.
+            "" if o.program == before else "  " * (o.formulation_of in present) + o.program,
+            _solver(o, outcomes),
+            *cells(o),
+        )
+        for before, o in zip([None, *(o.program for o in shown)], shown, strict=False)
+    )
     return rows_table(("program", "solver", *numbers, *words), rows, numbers, title, whole=("program",))
 
 
@@ -415,10 +419,9 @@ def _only_name(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
 def _legend(tried: Sequence[Outcome], ranked: Ranking) -> list[str]:
     """Explain the words that occur in the tables of a comparison."""
     solutions = [o.solution for o in tried if o.solution is not None]
-    lines = []
     present = {o.program for o in tried}
-    if any(o.formulation_of in present for o in tried):
-        lines.append("Indented: another formulation of the program above; both must agree up to their gaps.")
+    indented = "Indented: another formulation of the program above; both must agree up to their gaps."
+    lines = [indented] * any(o.formulation_of in present for o in tried)
     if solutions:
         bounds = [o.solution.error_bound for o in tried if o.solution and o.noise]
         lines += [
@@ -446,8 +449,7 @@ def _gap_words(solutions: Sequence[Solution]) -> str:
     senses = {s.sense for s in bounded if not s.kind_of_gap} or {"minimize"}
     minimized, maximized = "objective / bound - 1", "bound / objective - 1"
     words = minimized if "minimize" in senses else maximized
-    if len(senses) > 1:
-        words += f" ({maximized} of what is maximized)"
+    words += f" ({maximized} of what is maximized)" * (len(senses) > 1)
     for kind in dict.fromkeys(s.kind_of_gap for s in bounded if s.kind_of_gap):
         names = ", ".join(dict.fromkeys(s.program for s in bounded if s.kind_of_gap == kind))
         words += f"; of {names} {kind}"

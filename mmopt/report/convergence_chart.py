@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from mmopt.report.chart_parts import (
     need_matplotlib,
     on_its_page,
     plainly,
-    save,
     stroke,
 )
 from mmopt.report.comparison_tables import in_groups
@@ -174,16 +172,6 @@ CERTIFIED_WIDTH, REPORTED_WIDTH = 1.7, 0.7  # widths of lines
 MARK_SIZE = 10.0  # size of the mark where a run ends
 
 
-def write_convergence_chart(results: Sequence[Outcome | Solution], path: Path, title: str = "") -> None:
-    """Draw a comparison, or solutions, into a file, whole or not at all.
-
-    Raises
-    ------
-    OptionError, ResultError : as ``chart_parts.save``.
-    """
-    save(path, lambda: convergence_figure(results, title))
-
-
 def convergence_figure(results: Sequence[Outcome | Solution], title: str = "") -> Figure:
     """Two panels, one above the other: gap against seconds, and against iterations.
 
@@ -310,10 +298,12 @@ def _legend(drawn: Sequence[Descent], look: _Look) -> tuple[list[Any], list[Any]
     names = {name: name + " (bound claimed)" * (name in claimed) for name in look.programs}
     markers = {name: MARKERS[n % len(MARKERS)] for name, n in look.solvers.items()}
     if look.by_solver:
-        lines = [entry(*names.values(), linestyle="none")]
-        lines += [
-            entry(name, marker=markers[name], markersize=5, **stroke(n, n, CERTIFIED_WIDTH))
-            for name, n in look.solvers.items()
+        lines = [
+            entry(*names.values(), linestyle="none"),
+            *(
+                entry(name, marker=markers[name], markersize=5, **stroke(n, n, CERTIFIED_WIDTH))
+                for name, n in look.solvers.items()
+            ),
         ]
     else:
         lines = [

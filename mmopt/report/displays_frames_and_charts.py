@@ -139,10 +139,14 @@ def _queries(value: Workload | Request, _: object) -> Frame:
 
 def _outcomes(comparison: Comparison, _: object) -> Frame:
     """A row for each outcome: the program, its figures, time and memory; unknown values are missing."""
-    columns = {name: _texts(getattr(o, name) for o in comparison) for name in TEXTS}
-    columns |= {name: _numbers(getattr(o, name) for o in comparison) for name in NUMBERS}
-    columns |= {name: _numbers(getattr(o.solution, name, None) for o in comparison) for name in FIGURES}
-    return Frame(columns | {n: _texts(getattr(o.solution, n, None) for o in comparison) for n in GRADES})
+    return Frame(
+        {
+            **{name: _texts(getattr(o, name) for o in comparison) for name in TEXTS},
+            **{name: _numbers(getattr(o, name) for o in comparison) for name in NUMBERS},
+            **{name: _numbers(getattr(o.solution, name, None) for o in comparison) for name in FIGURES},
+            **{name: _texts(getattr(o.solution, name, None) for o in comparison) for name in GRADES},
+        }
+    )
 
 
 def _factors(baselines: Baselines, _: object) -> Frame:

@@ -1,6 +1,6 @@
 """The names that ``mmopt.report`` exports, loaded all together."""
 
-from mmopt.report.accuracy_and_release_charts import write_accuracy_chart
+from mmopt.report.accuracy_and_release_charts import accuracy_figure
 from mmopt.report.accuracy_release_and_ledger_tables import (
     NOT_PRIVATE,
     accuracy_by_group,
@@ -16,7 +16,7 @@ from mmopt.report.accuracy_release_and_ledger_tables import (
 )
 from mmopt.report.chart_parts import check_chart, need_matplotlib
 from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
-from mmopt.report.convergence_chart import convergence_figure, write_convergence_chart
+from mmopt.report.convergence_chart import convergence_figure
 from mmopt.report.displays_frames_and_charts import chart, display, framed
 from mmopt.report.explain.explanation_text_and_latex import renderables
 from mmopt.report.program_tables_and_forecasts import (
@@ -59,6 +59,7 @@ __all__ = [
     "Trace",
     "accuracy_by_group",
     "accuracy_by_query",
+    "accuracy_figure",
     "answers_table",
     "baseline_costs",
     "baselines_table",
@@ -103,7 +104,5 @@ __all__ = [
     "trace_to_failure",
     "tuning_table",
     "verification_report",
-    "write_accuracy_chart",
-    "write_convergence_chart",
     "write_page",
 ]

@@ -29,7 +29,6 @@ from mmopt.solvers import (
     LBFGS,
     SOLVERS,
     Forecast,
-    Kernel,
     SolverRow,
     choose_solver,
     claims,
@@ -170,17 +169,17 @@ def sizes_at(
     """The sizes of a program with its numbers filled in. A smooth program is searched, not handed over."""
     program, sizes = instance.program, instance.sizes()
     is_searched = program.problem_class == "smooth"
-    if is_searched:
-        needed, unknowns = list[Cone](), sum(map(Coordinates(program.choose, sizes).length, program.choose))
-        entries = 0.0
-    else:
-        needed, unknowns, entries = problem_size(instance)
+    needed, unknowns, entries = (
+        (list[Cone](), sum(map(Coordinates(program.choose, sizes).length, program.choose)), 0.0)
+        if is_searched
+        else problem_size(instance)
+    )
     forecasts: list[tuple[Forecast, bool, tuple[str, ...]]] = [
-        (predicted(instance, claim), True, ()) for claim in claims(instance)
-    ]
-    forecasts += [
-        (forecast(row, needed, unknowns, entries), row.is_installed, tuple(missing_cones(row, needed)))
-        for row in (() if is_searched else SOLVERS)
+        *((predicted(instance, claim), True, ()) for claim in claims(instance)),
+        *(
+            (forecast(row, needed, unknowns, entries), row.is_installed, tuple(missing_cones(row, needed)))
+            for row in (() if is_searched else SOLVERS)
+        ),
     ]
     refusal: Error | None = None
     chosen: str | None = LBFGS.name
@@ -230,12 +229,16 @@ def solvers_table(sizes: Sizes) -> Table:
     """A row for each solver: predicted memory and time, or the cones that it lacks."""
     rows: list[Row] = []
     for s in sizes.solvers:
-        remarks = ["chosen"] * (s.name == sizes.chosen) + ["not installed"] * (not s.installed)
-        if s.memory > sizes.memory_limit:
-            remarks.append(f"over the limit of {memory(sizes.memory_limit)}")
-        figures = (memory(s.memory), f"≈ {duration(s.seconds)}", ", ".join(remarks))
-        if s.missing:
-            figures = ("-", "-", f"lacks the {' and the '.join(s.missing)} cone")
+        remarks = (
+            *["chosen"] * (s.name == sizes.chosen),
+            *["not installed"] * (not s.installed),
+            *[f"over the limit of {memory(sizes.memory_limit)}"] * bool(s.memory > sizes.memory_limit),
+        )
+        figures = (
+            ("-", "-", f"lacks the {' and the '.join(s.missing)} cone")
+            if s.missing
+            else (memory(s.memory), f"≈ {duration(s.seconds)}", ", ".join(remarks))
+        )
         rows.append(((s.name,), *figures))
     return rows_table(("solver", "memory", "time", "remark"), rows, ("memory", "time"), whole=("solver",))
 
@@ -382,19 +385,18 @@ def takers(checked: Checked) -> Takers:
     For a procedure: the kernels that take every program that it solves, and the cones of all of them.
     """
     if not checked.program.steps:
-        kernels = [k.name for k in KERNELS if _is_taken(checked, k)]
+        kernels = [
+            k.name
+            for k in KERNELS
+            if known_as(k, checked) is not None
+            # The sector kernel only where cells need not be listed.
+            and not (k.takes is sector_kernel.takes and obstacle(checked, {}, totals=SECTOR_TOTALS))
+        ]
         return Takers(tuple(kernels), _cones(checked))
     steps = [takers(shipped(name)) for name in solved_programs(checked.program.steps)]
     kernels = [k.name for k in KERNELS if steps and all(k.name in step.kernels for step in steps)]
     conic = [step.cones for step in steps if step.cones is not None]
     return Takers(tuple(kernels), frozenset().union(*conic) if conic else None)
-
-
-def _is_taken(checked: Checked, kernel: Kernel) -> bool:
-    """Whether a kernel takes a program as it is; the sector kernel only where cells need not be listed."""
-    return known_as(kernel, checked) is not None and not (
-        kernel.takes is sector_kernel.takes and obstacle(checked, {}, totals=SECTOR_TOTALS)
-    )
 
 
 def _cones(checked: Checked) -> frozenset[str] | None:

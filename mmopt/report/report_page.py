@@ -164,7 +164,8 @@ def _explained(solution: Solution, workload: Workload | None) -> Iterator[str]:
         explanation = replace(explanation, solved=replace(solved, rows=()) if solved.lines else None)
     first, listing, *reasons = arranged(replace(explanation, compiled=None, solved=None, steps=()))
     folded = (
-        f"<details><summary>{escape(one.title)}</summary>{_shown_blocks(one)}</details>" for one in reasons
+        f"<details><summary>{escape(one.title)}</summary>{fragment(one.blocks, is_styled=False)}</details>"
+        for one in reasons
     )
     written = [_section(first), _section(listing), *folded]
     compiled = map(_section, list(arranged(explanation))[2 + len(reasons) :])
@@ -174,17 +175,15 @@ def _explained(solution: Solution, workload: Workload | None) -> Iterator[str]:
 
 def _section(section: DocumentSection) -> str:
     """A section of an explanation, its title above it."""
-    return f"<h3>{escape(section.title)}</h3>\n{_shown_blocks(section)}"
+    return f"<h3>{escape(section.title)}</h3>\n{fragment(section.blocks, is_styled=False)}"
 
 
 def _strategy(solution: Solution, plan: Plan | None, chosen: str) -> Iterator[str]:
     """The figures of the solution, and its strategy in words and charts."""
     yield _shown([*[("chosen", chosen)] * bool(chosen), *solution_rows(solution, plan)])
-    if not solution.has_strategy:
-        return
-    yield _shown(solution.strategy)
-    yield _chart("strategy", partial(chart, solution, "strategy"))
-    yield _chart("profile", partial(chart, solution, "profile"))
+    if solution.has_strategy:
+        yield _shown(solution.strategy)
+        yield from (_chart(kind, partial(chart, solution, kind)) for kind in ("strategy", "profile"))
 
 
 def _errors(c: Contents) -> Iterator[str]:
@@ -230,11 +229,6 @@ def _made_with(c: Contents) -> Iterator[str]:
 def _shown(value: object) -> str:
     """The display of a value; the page has the style once."""
     return display(value, is_styled=False)
-
-
-def _shown_blocks(section: DocumentSection) -> str:
-    """The blocks of a section of an explanation, without its title."""
-    return fragment(section.blocks, is_styled=False)
 
 
 def _chart(name: str, draw: Callable[[], Any]) -> str:

@@ -62,13 +62,13 @@ def history_frame(solution: Solution) -> Frame:
     checked. gap : the gap between the two, where it is finite.
     """
     rows_by_step = list(_with_steps(solution, ""))
-    columns: dict[str, Any] = {}
-    if solution.steps:
-        columns["step"] = np.array([step for step, _ in rows_by_step], dtype=object)
-    for name in _columns(row for _, row in rows_by_step):
-        columns[name] = np.array([row.get(name, math.nan) for _, row in rows_by_step], dtype=float)
+    steps = {"step": np.array([step for step, _ in rows_by_step], dtype=object)} if solution.steps else {}
+    columns: dict[str, Any] = {
+        name: np.array([row.get(name, math.nan) for _, row in rows_by_step], dtype=float)
+        for name in _columns(row for _, row in rows_by_step)
+    }
     certified = [row.get("certified", "objective" in row) for _, row in rows_by_step]
-    return Frame({**columns, "certified": np.array(certified, dtype=bool)})
+    return Frame({**steps, **columns, "certified": np.array(certified, dtype=bool)})
 
 
 def _columns(rows: Iterable[Mapping[str, object]]) -> list[str]:
@@ -193,9 +193,8 @@ def solution_rows(solution: Solution, plan: Plan | None = None) -> list[tuple[st
     name, spent = plan.spent
     cost = f"{name} = {rounded(str(spent), 6, up=True)}" + (f", delta = {plan.delta:g}" if plan.delta else "")
     error = f"{rounded(plan.rmse, 6, up=True)}   (per query, predicted at {cost}: {plan.kind} noise)"
-    shown = [(name, error if name == "rmse" else text) for name, text in rows]
     hidden = () if solution.template else AT_UNIT_NOISE
-    return [row for row in shown if row[0] not in hidden]
+    return [(name, error if name == "rmse" else text) for name, text in rows if name not in hidden]
 
 
 def solved_workload(value: object, workload: WorkloadLike) -> Workload:
@@ -232,8 +231,7 @@ def slack_table(solution: Solution, workload: Workload) -> Table | None:
         )
         for i in order[:CELLS_SHOWN]
     ]
-    if len(order) > CELLS_SHOWN:
-        rows.append((f"and {int(sizes[order[CELLS_SHOWN:]].sum())} more", "", ""))
+    rows += [(f"and {int(sizes[order[CELLS_SHOWN:]].sum())} more", "", "")] * (len(order) > CELLS_SHOWN)
     return rows_table(("cell with slack", "cost / Δ²", "its count could be answered with variance"), rows)
 
 
@@ -253,9 +251,8 @@ def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
     words = []
     for a, number, orbits in zip(domain.attributes, numbers, cells.joint.attributes, strict=True):
         members = np.flatnonzero(orbits.orbit_of == number)
-        labels = [a.labels[i] for i in members[:VALUES_SHOWN]]
-        if len(members) > VALUES_SHOWN:
-            labels.append(f"{len(members) - VALUES_SHOWN} more")
+        more = [f"{len(members) - VALUES_SHOWN} more"] * (len(members) > VALUES_SHOWN)
+        labels = [*(a.labels[i] for i in members[:VALUES_SHOWN]), *more]
         words.append(f"any {a.name}" if len(members) == a.size > 1 else " or ".join(labels))
     size = cells.sizes[orbit]
     count = f"{int(size):,}" if size < 1e15 else f"{size:.0e}"

@@ -374,8 +374,12 @@ def _entries(name: str, value: Value) -> Trace:
         words, facts = few_numbers(value), {"entries": value.size, "values": value.tolist()}
     elif isinstance(value, np.ndarray | Level):
         y, often = (np.ravel(part) for part in levels(value))
-        facts = {"entries": int(often.sum()), "norm": float(np.linalg.norm(y * np.sqrt(often)))}
-        facts |= {"least": float(y.min()), "largest": float(y.max())}
+        facts = {
+            "entries": int(often.sum()),
+            "norm": float(np.linalg.norm(y * np.sqrt(often))),
+            "least": float(y.min()),
+            "largest": float(y.max()),
+        }
         words = ", ".join(f"{what} {figure(number)}" for what, number in facts.items())
     return Trace(name, words, facts=facts)
 
@@ -397,21 +401,20 @@ def _stages(stages: Sequence[Mapping[str, Any]], solution: Solution | None = Non
                 for name, value in facts.items()
                 if name not in UNNAMED and name[5:] not in handed
             }
-            above = shown if stage not in ("solver", "kernel") else {}
+            is_solver = stage in ("solver", "kernel")
+            above, below = ({}, shown) if is_solver else (shown, {})
+            scaled = {"scaling": scales} if stage == "solver" and scales else {}
             named = [facts["name"]] if "name" in facts else []
             words = ", ".join([*named, *(f"{name} {text}" for name, text in above.items())])
-            below: list[Trace] = []
-            if stage in ("solver", "kernel"):
-                scaled = {"scaling": scales} if stage == "solver" and scales else {}
-                below = [
-                    *(
-                        Trace(*pair, facts=handed if pair[0] == "gets" else {})
-                        for pair in (scaled | shown).items()
-                    ),
-                    *(_rounds(solution) if solution else ()),
-                ]
             words += MISSED * (stage == "repair" and row is first_repair)
-            yield Trace(str(stage), words, facts.get("seconds"), tuple(below), facts)
+            nodes = (
+                *(
+                    Trace(*pair, facts=handed if pair[0] == "gets" else {})
+                    for pair in (scaled | below).items()
+                ),
+                *(_rounds(solution) if solution and is_solver else ()),
+            )
+            yield Trace(str(stage), words, facts.get("seconds"), nodes, facts)
 
 
 def _rounds(solution: Solution) -> Iterator[Trace]:

@@ -31,8 +31,7 @@ def queries_table(workload: Workload) -> Table:
     groups, wanted = workload.groups(), [wish_words(each) for each in workload.wishes_by_group()]
     heading = ["asked"] * any(wanted)
     rows: list[Row] = []
-    listed = zip(groups[:MOST_TABLE_ROWS], workload.blocks, wanted, strict=False)
-    for (name, part), block, wish in listed:
+    for (name, part), block, wish in zip(groups[:MOST_TABLE_ROWS], workload.blocks, wanted, strict=False):
         first = shortened(labels[part], 2) if labels is not None else ""
         weights = dict.fromkeys(map(figure, (float(block.weights.min()), float(block.weights.max()))))
         shown = (f"{part.stop - part.start:,}", " to ".join(weights), *[wish] * len(heading))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import datetime
-import importlib.util
 import io
 import itertools
 import math
@@ -12,23 +11,18 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mmopt.display_base_classes import Displayed, Tabular
+from mmopt.display_base_classes import Tabular
 from mmopt.errors import NotFoundError, OptionError, suggest
 from mmopt.numerics.arrays import Ints
 
-if TYPE_CHECKING:
-    import pandas
-    import polars
-    import pyarrow
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frame(Displayed):
+class Frame(Tabular):
     """Columns of equal length, read-only: ``frame["estimate"]`` is a numpy array (rows,).
 
     ``for row in frame`` gives its rows as dictionaries, ``len(frame)`` their number.
@@ -80,37 +74,9 @@ class Frame(Displayed):
             raise NotFoundError(f"there is no column {name!r}", hint=suggest(name, self.columns))
         return self.columns[name]
 
-    def to_arrow(self) -> pyarrow.Table:
-        """A ``pyarrow.Table``; missing values are null, and the metadata go into its schema."""
-        import pyarrow
-
-        arrays = {
-            name: pyarrow.array(
-                values, type=pyarrow.string() if values.dtype == object else None, from_pandas=True
-            )
-            for name, values in self.columns.items()
-        }
-        return pyarrow.table(arrays, metadata=dict(self.metadata))
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table as an Arrow stream (PyCapsule interface)."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """A ``pandas.DataFrame``, with the metadata in ``attrs``. OptionError if pandas is not installed."""
-        _need("pandas")
-        import pandas
-
-        frame = pandas.DataFrame({name: values.copy() for name, values in self.columns.items()})
-        frame.attrs.update(self.metadata)
-        return frame
-
-    def to_polars(self) -> polars.DataFrame:
-        """A ``polars.DataFrame``. OptionError where polars is not installed."""
-        _need("polars")
-        import polars
-
-        return polars.DataFrame(self)
+    def frame(self) -> Frame:
+        """The frame itself."""
+        return self
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Lists by name, for JSON: dates are texts, a missing value is None."""
@@ -262,11 +228,3 @@ def _plain(value: Any) -> Any:
     if value is None or value != value:
         return None
     return value.isoformat() if isinstance(value, datetime.date) else value
-
-
-def _need(library: str) -> None:
-    """Raise OptionError where the library is not installed."""
-    if importlib.util.find_spec(library) is None:
-        raise OptionError(
-            f"a {library} frame needs {library}, which is not installed", hint=f"pip install {library}"
-        )

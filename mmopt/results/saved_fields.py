@@ -54,7 +54,6 @@ def _matrix(fields: Mapping[str, Any]) -> Split:
     flat = np.asarray(fields["parts"], dtype=float)
     _require(rows.count == columns.count and np.array_equal(rows.multiplicities, columns.multiplicities))
     sizes = [r * c for r, c in zip(rows.dims, columns.dims, strict=True)]
-    _require(flat.shape == (sum(sizes),))
     parts = zip(_cut(flat, sizes), rows.dims, columns.dims, strict=True)
     return Split(rows, columns, tuple(part.reshape(r, c) for part, r, c in parts))
 
@@ -86,16 +85,13 @@ def _plain_space(space: Space) -> Fields:
             "dims": np.array(space.dims, dtype=np.int64),
             "kept": _joined([c.kept for c in space.chosen]),
         }
-    fields: Fields = {
+    return {
         "multiplicities": np.asarray(space.multiplicities),
         "dims": np.array(space.dims, dtype=np.int64),
         "total": space.total,
+        **({} if space.labels is None else {"labels": _joined(space.labels)}),
+        **({} if space.sizes is None else {"sizes": np.asarray(space.sizes)}),
     }
-    if space.labels is not None:
-        fields["labels"] = _joined(space.labels)
-    if space.sizes is not None:
-        fields["sizes"] = np.asarray(space.sizes)
-    return fields
 
 
 def _space(fields: Mapping[str, Any]) -> Space:
@@ -105,22 +101,23 @@ def _space(fields: Mapping[str, Any]) -> Space:
     if "attributes" in fields:
         return _cells(fields, dims)
     multiplicities, total = np.asarray(fields["multiplicities"], dtype=float), fields["total"]
-    _require(multiplicities.shape == (len(dims),) and (multiplicities >= 1).all())
-    _require(total is None or isinstance(total, int))
+    is_number = total is None or isinstance(total, int)
+    _require(multiplicities.shape == (len(dims),) and (multiplicities >= 1).all() and is_number)
     labels = sizes = None
     if "sizes" in fields:
-        sizes = np.asarray(fields["sizes"], dtype=float)
-        flat = np.asarray(fields["labels"])
-        _require(sizes.ndim == 1 and (sizes >= 1).all() and flat.shape == (sum(dims),))
-        _require(flat.dtype.kind == "i" and ((flat >= 0) & (flat < len(sizes))).all())
+        sizes, flat = np.asarray(fields["sizes"], dtype=float), np.asarray(fields["labels"])
+        _require(sizes.ndim == 1 and (sizes >= 1).all() and flat.dtype.kind == "i")
+        _require(((flat >= 0) & (flat < len(sizes))).all())
         labels = tuple(_cut(flat, dims))
     return Space(multiplicities, dims, labels, sizes, total)
 
 
 def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
     """The space of cells from the symmetries of their attributes."""
-    classes = _cut(fields["classes"], fields["attributes"])
-    mirrors = _cut(fields["mirrors"], fields["counts"])
+    classes, mirrors = (
+        _cut(fields["classes"], fields["attributes"]),
+        _cut(fields["mirrors"], fields["counts"]),
+    )
     attributes = []
     for labels, mirror in zip(classes, mirrors, strict=True):
         numbers = np.arange(len(mirror))
@@ -132,8 +129,7 @@ def _cells(fields: Mapping[str, Any], dims: tuple[int, ...]) -> Cells:
     joint = Joint(tuple(attributes))
     chosen = []
     for key, kept in zip(fields["keys"], _cut(fields["kept"], dims), strict=True):
-        parts = zip(attributes, key, strict=True)
-        _require(all(0 <= k < len(a.parts) for a, k in parts))
+        _require(all(0 <= k < len(a.parts) for a, k in zip(attributes, key, strict=True)))
         own_key = tuple(int(k) for k in key)
         _require(kept.dtype.kind == "i" and (np.diff(kept) > 0).all())
         _require(not len(kept) or (kept[0] >= 0 and kept[-1] < joint.dim(own_key)))
@@ -188,11 +184,9 @@ def plain(value: Any) -> Any:
 
 def restored(value: Any) -> Any:
     """A value with those by component whole again that ``plain`` took apart, also inside mappings."""
-    if not isinstance(value, Mapping):
-        return value
-    if value.get("kind") in READERS:
+    if isinstance(value, Mapping) and value.get("kind") in READERS:
         return READERS[value["kind"]](value)
-    return {name: restored(inner) for name, inner in value.items()}
+    return {name: restored(inner) for name, inner in value.items()} if isinstance(value, Mapping) else value
 
 
 def restored_strategy(fields: Mapping[str, Any]) -> StrategyForm:

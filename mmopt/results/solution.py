@@ -244,9 +244,12 @@ class Solution(Charted, Reported):
             bound = min(self.error_bound, self.error)
             # By a shipped certificate, or by singular values and sums without an error bound.
             grade = "proved" if self.bound_from == "l2_strategy" else "estimated"
-            implied = {"program": f"template {self.template}", "objective": self.error, "value": self.error}
-            implied |= dict.fromkeys(("bound", "error_bound"), bound)
-            implied |= dict.fromkeys(("bound_grade", "error_bound_grade"), grade)
+            implied = {
+                "program": f"template {self.template}",
+                **dict.fromkeys(("objective", "value"), self.error),
+                **dict.fromkeys(("bound", "error_bound"), bound),
+                **dict.fromkeys(("bound_grade", "error_bound_grade"), grade),
+            }
         elif self.bound is not None and self.bound_grade is None:
             implied = {"bound_grade": "claimed"}
         for name, value in implied.items():
@@ -365,9 +368,8 @@ class Solution(Charted, Reported):
             first = next(iter(fields["steps"].values()))
             completed = {**{name: first[name] for name in OF_FACTORS if name in first}, **completed}
         built = build(cls, completed)
-        status = built.status
-        if "bound_grade" not in fields:  # of version 0.1.0, where any certificate made a bound valid
-            status = replace(status, bound_valid=False)
+        # In version 0.1.0, which has no grades, any certificate made a bound valid.
+        status = built.status if "bound_grade" in fields else replace(built.status, bound_valid=False)
         steps = {name: Solution.from_fields(step) for name, step in fields.get("steps", {}).items()}
         return replace(built, status=status, steps=steps, **of_factors(steps) if is_in_factors else {})
 

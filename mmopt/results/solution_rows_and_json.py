@@ -87,9 +87,8 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
 
 def _figure(value: float, digits: int = 10, up: bool = True, layout: str = "g") -> str:
     """A figure, rounded to its worse side; zero where it only covers the rounding of floats at zero."""
-    if 0 < abs(value) < ZERO:
-        return f"0 (within {ZERO:.0e})"
-    return rounded(value, digits, up=up, layout=layout)
+    is_zero = 0 < abs(value) < ZERO
+    return f"0 (within {ZERO:.0e})" if is_zero else rounded(value, digits, up=up, layout=layout)
 
 
 def _digits(objective: float, bound: float, up: bool) -> int:
@@ -163,16 +162,17 @@ def levels(value: Value) -> tuple[Array, Array]:
 def _privacy_rows(s: Solution) -> list[tuple[str, str]]:
     """The rows of privacy cost and profile, for a program with a covariance."""
     cost = s.privacy_cost
-    rho = rounded(cost**2 / 2, 6, up=True)
-    first = ("privacy cost", f"Δ = {rounded(cost, 6, up=True)}, ρ = Δ²/2 = {rho}")
+    delta, rho = (rounded(value, 6, up=True) for value in (cost, cost**2 / 2))
+    first = ("privacy cost", f"Δ = {delta}, ρ = Δ²/2 = {rho}")
     if isinstance(s.strategy, StrategyOfFew | ProductStrategy):  # cells are not listed
         return [first]
     profile, sizes = levels(s.profile)
     free = int(sizes[levels(s.slack)[0] > 0].sum())
     words = f"Δ² at {_count(s.strategy.n - free)} of {_count(s.strategy.n)} cells"
     if free:
-        least = rounded(profile.min() / cost**2, 4, up=True)
-        words += f", down to {least} Δ² (cells with slack: {_count(free)})"
+        words += (
+            f", down to {rounded(profile.min() / cost**2, 4, up=True)} Δ² (cells with slack: {_count(free)})"
+        )
     return [first, ("profile", words)]
 
 
@@ -207,8 +207,11 @@ def summary(solution: Solution) -> dict[str, Any]:
         return named | {name: getattr(s, name) for name in words} | {"seconds": s.seconds["total"]}
     is_listed = not isinstance(s.strategy, StrategyOfFew | ProductStrategy)
     if s.derived_bound is not None:
-        figures = s.derived_bound, s.derived_grade, finite(s.derived_gap)
-        derived = dict(zip(("derived_bound", "derived_grade", "derived_gap"), figures, strict=True))
+        derived = {
+            "derived_bound": s.derived_bound,
+            "derived_grade": s.derived_grade,
+            "derived_gap": finite(s.derived_gap),
+        }
     fields = {
         "program": s.program,
         "solver": s.solver,
@@ -259,10 +262,8 @@ def summary(solution: Solution) -> dict[str, Any]:
 
 def _profile(s: Solution) -> Any:
     """Cell by cell, or the orbits of cells with their sizes."""
-    values, sizes = levels(s.profile)
-    if not isinstance(s.profile, Level):
-        return values.tolist()
-    return {"values": values.tolist(), "cells": sizes.tolist()}
+    values, sizes = (part.tolist() for part in levels(s.profile))
+    return {"values": values, "cells": sizes} if isinstance(s.profile, Level) else values
 
 
 def _components(s: Solution) -> dict[str, int] | None:

@@ -77,10 +77,9 @@ class Verification(Tabular):
 
     def verdict(self) -> str:
         """One sentence."""
-        failed = len(self.failures)
-        if not failed:
-            return f"all {len(self.shown)} checks hold"
-        return f"{failed} of {len(self.shown)} checks {'does' if failed == 1 else 'do'} not hold"
+        failed, count = len(self.failures), len(self.shown)
+        some = f"{failed} of {count} checks {'does' if failed == 1 else 'do'} not hold"
+        return some if failed else f"all {count} checks hold"
 
     def summary(self) -> dict[str, Any]:
         """One JSON object."""

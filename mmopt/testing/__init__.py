@@ -5,7 +5,6 @@ Code that only mmopt's tests need is in tests/, measurements are in examples/.
 - ``conformance/``: whether a solver keeps the promises of every solver
 - ``certificate_trials.py``: trials of certificates: random multipliers against random feasible points
 - ``problem_registry.py``: the registry of problems: query matrices by name, and their known optima; marginals
-- ``script_commands.py``: parts of the command line for scripts in examples/
 """
 
 from mmopt.testing.certificate_trials import Finding, WeakDualityReport, check_program

@@ -64,17 +64,15 @@ def draw_givens(
     A dimension that nothing else fixes is at most the number of cells; with ``square`` it is that number.
     parameters : 0 for their defaults; 1 (-1) for up to four times more (less), where a 0 becomes positive.
     """
-    sizes: dict[str, int] = {}
-    for d in program.givens:
-        if d.source:
-            shape = np.shape(getattr(workload, d.source.removeprefix("workload.")))
-            sizes |= {
-                str(dim): size for dim, size in zip(d.dims, shape, strict=True) if len(dim.symbols) == 1
-            }
+    sourced = [(d.dims, d.source.removeprefix("workload.")) for d in program.givens if d.source]
+    sizes = {
+        str(dim): size
+        for dims, source in sourced
+        for dim, size in zip(dims, np.shape(getattr(workload, source)), strict=True)
+        if len(dim.symbols) == 1
+    }
     out = {}
-    for d in program.givens:
-        if d.source:
-            continue
+    for d in (d for d in program.givens if not d.source):
         for name in sorted({s for dim in d.dims for s in dim.symbols} - sizes.keys()):
             sizes[name] = workload.n if square else int(rng.integers(1, workload.n + 1))
         out[d.name] = draw_value(rng, d, sizes)
@@ -315,8 +313,7 @@ def _offered(
         sought = SoughtPoints(instance, solution.multipliers, rng, UNREPAIRED_POINTS).points(starts)
         results += [point for _, point in sought if point.after <= MOST_MISSED]
     points = results + [p for p in (_repaired(instance, v) for v in values) if p is not None]
-    if not points:
-        remarks.append(f"none of {len(values)} points is feasible after the repair")
+    remarks += [f"none of {len(values)} points is feasible after the repair"] * (not points)
     return points, multipliers, remarks
 
 
@@ -357,12 +354,11 @@ def _near(
     rng: np.random.Generator, declared: Sequence[Multiplier], duals: Mapping[str, Any], spread: float
 ) -> dict[str, Array]:
     """The solver's multipliers by the certificate's names, where there are any, or some near them."""
-    out = {}
-    for m in declared:
-        if m.key in duals:
-            dual = np.maximum(duals[m.key], 0.0) if m.declaration.sign else duals[m.key]
-            out[m.declaration.name] = dual * np.exp(spread * rng.normal(size=dual.shape))
-    return out
+    solved = [(m.declaration, duals[m.key]) for m in declared if m.key in duals]
+    return {
+        d.name: (np.maximum(dual, 0.0) if d.sign else dual) * np.exp(spread * rng.normal(size=dual.shape))
+        for d, dual in solved
+    }
 
 
 def _repaired(instance: Instance, values: Mapping[str, Array]) -> Candidate | None:

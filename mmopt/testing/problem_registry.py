@@ -9,6 +9,7 @@ and size, and two bounds in closed form that hold for any workload. All are on t
 of a program share (``Solution.value``).
 """
 
+import functools
 import itertools
 import math
 import statistics
@@ -42,14 +43,11 @@ ONE_AND_TWO_WAY = tuple(kind for kind in itertools.product((0, 1), repeat=3) if 
 
 def marginal_rows(sizes: Sequence[int], kinds: Sequence[Sequence[int]]) -> Array:
     """The marginals over a product of attributes, each kind a 1 for every attribute that is kept."""
-
-    def marginal(kind: Sequence[int]) -> Array:
-        rows: Array = np.ones((1, 1))
-        for size, kept in zip(sizes, kind, strict=True):
-            rows = np.asarray(np.kron(rows, np.eye(size) if kept else np.ones((1, size))), dtype=float)
-        return rows
-
-    return np.vstack([marginal(kind) for kind in kinds])
+    products = (
+        [np.eye(size) if kept else np.ones((1, size)) for size, kept in zip(sizes, kind, strict=True)]
+        for kind in kinds
+    )
+    return np.vstack([functools.reduce(np.kron, blocks) for blocks in products])  # type: ignore[arg-type]
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -61,8 +59,8 @@ def domain_of(*sizes: int) -> Domain:
 
 def marginals(sizes: Sequence[int], ways: Sequence[int], target: float = math.inf) -> Workload:
     """All marginals over sets whose numbers of attributes are in ``ways``."""
-    sets = [chosen for way in ways for chosen in itertools.combinations(range(len(sizes)), way)]
-    return products_on(sizes, sets, target=target)
+    sets = (itertools.combinations(range(len(sizes)), way) for way in ways)
+    return products_on(sizes, itertools.chain.from_iterable(sets), target=target)
 
 
 def products_on(
@@ -424,25 +422,28 @@ def known_figures(program: Program, problem: str, workload: Workload) -> tuple[F
     problem : the name of the workload's problem; "" for another workload.
     """
     base = program.formulation_of or program.name
-    figures: list[Figure] = []
-    if (base, problem) in EXACT:
-        source, tolerance, values = EXACT[base, problem]
-        if workload.n in values:
-            figures.append(Figure(source, "exact", values[workload.n], tolerance))
-    low = high = None
+    source, tolerance, values = EXACT.get((base, problem), ("", 0.0, {}))
+    exact = [Figure(source, "exact", values[n], tolerance) for n in (workload.n,) if n in values]
     if base == "l2_strategy":
-        low = "PVLDB 2012, singular value bound", singular_value_bound(workload)
-        high = workload.eigenvalues.sum()
-    if base == "fitness_for_use" and workload.has_all_targets:
+        by, low, high = (
+            "PVLDB 2012, singular value bound",
+            singular_value_bound(workload),
+            workload.eigenvalues.sum(),
+        )
+    elif base == "fitness_for_use" and workload.has_all_targets:
         alone = np.square(workload.queries).max(axis=1) / workload.targets
-        low = "the hardest query alone", float(alone.max())
-        high = (workload.squared_norms() / workload.targets).max()
-    if low is not None and high is not None:
-        figures += [
-            Figure(low[0], "lower", low[1], 1e-9),
-            Figure("noise on each cell", "upper", float(high), 1e-9),
-        ]
-    return tuple(figures)
+        by, low, high = (
+            "the hardest query alone",
+            alone.max(),
+            (workload.squared_norms() / workload.targets).max(),
+        )
+    else:
+        return tuple(exact)
+    return (
+        *exact,
+        Figure(by, "lower", float(low), 1e-9),
+        Figure("noise on each cell", "upper", float(high), 1e-9),
+    )
 
 
 def singular_value_bound(workload: Workload) -> float:

@@ -177,7 +177,7 @@ def test_import_linter_refuses(tmp_path: Path, subtests: pytest.Subtests) -> Non
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.touch()
     shutil.copy(real / "__init__.py", package)
-    (package / "testing" / "script_commands.py").write_text("import mmopt.cli.command_output\n")
+    (package / "testing" / "conformance" / "__main__.py").write_text("import mmopt.cli.command_output\n")
     for name in ("domain.py", "workload.py"):
         (package / "workloads" / name).write_text("import mmopt.request\n")
     (package / "display_base_classes.py").write_text("import mmopt.report\n")

@@ -10,8 +10,9 @@ import pytest
 from random_workloads import domain_of
 
 from mmopt import OptionError, Privacy, Strategy, Workload, plan
-from mmopt.report.accuracy_and_release_charts import accuracy_figure, write_accuracy_chart
+from mmopt.report.accuracy_and_release_charts import accuracy_figure
 from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_query, privacy_rows
+from mmopt.report.chart_parts import save
 from mmopt.report.workload_tables import wish_words
 from mmopt.workloads import Product, Wish, factors_and_products as f
 
@@ -69,6 +70,6 @@ def test_the_chart_has_a_line_a_group_and_what_was_asked(tmp_path: Path) -> None
     assert [line.get_label() for line in axes.lines if not len(line.get_ydata())] == ["asked for"]
     assert axes.get_ylabel() == "± counts at 95%" and axes.get_ylim()[0] == 0.0
     with pytest.raises(OptionError, match=r"a chart is written to an \.svg or \.png file"):
-        write_accuracy_chart(found, 0.95, tmp_path / "a.pdf")
-    write_accuracy_chart(found, 0.95, tmp_path / "a.svg")
+        save(tmp_path / "a.pdf", lambda: accuracy_figure(found, 0.95))
+    save(tmp_path / "a.svg", lambda: accuracy_figure(found, 0.95))
     assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<?xml")

@@ -11,7 +11,8 @@ import pytest
 from mmopt.comparison import Outcome, combinations, outcomes
 from mmopt.driver import Progress, solve
 from mmopt.errors import OptionError, ResultError
-from mmopt.report import check_chart, convergence_figure, write_convergence_chart
+from mmopt.report import check_chart, convergence_figure
+from mmopt.report.chart_parts import save
 from mmopt.report.convergence_chart import MARK_SIZE
 from mmopt.workloads import Workload
 from tests.cli.tasks_here import Here
@@ -148,7 +149,7 @@ def test_a_solution_draws_itself(tmp_path: Path) -> None:
     assert figure.axes[0].get_xlabel() == "seconds since the start, compiling included"
     (mark,) = ends(figure.axes[1])
     assert mark.get_xdata()[0] == solution.iterations and mark.get_ydata()[0] == solution.gap
-    write_convergence_chart([solution], tmp_path / "one.svg")
+    save(tmp_path / "one.svg", lambda: convergence_figure([solution]))
     assert (tmp_path / "one.svg").read_text().startswith("<?xml")
 
 
@@ -162,7 +163,7 @@ def test_solvers_that_print_no_times_are_in_the_panel_of_iterations_alone() -> N
 
 def test_the_same_outcomes_are_the_same_file_also_of_nothing(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
-        write_convergence_chart([Outcome("p", "", None, "x", "x", "refused")], tmp_path / name)
+        save(tmp_path / name, lambda: convergence_figure([Outcome("p", "", None, "x", "x", "refused")]))
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.svg", "b.svg"]
 
@@ -170,7 +171,7 @@ def test_the_same_outcomes_are_the_same_file_also_of_nothing(tmp_path: Path) -> 
 def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "taken.svg").mkdir()
     with pytest.raises(ResultError) as error:
-        write_convergence_chart([stopped("p", 0.1)], tmp_path / "taken.svg")
+        save(tmp_path / "taken.svg", lambda: convergence_figure([stopped("p", 0.1)]))
     assert str(error.value) == f"'{tmp_path / 'taken.svg'}' cannot be written: Is a directory"
     assert [path.name for path in tmp_path.iterdir()] == ["taken.svg"]
 

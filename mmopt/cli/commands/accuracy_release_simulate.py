@@ -11,7 +11,7 @@ from typing import Any
 from mmopt.answers.accuracy_and_budget import at_privacy, budget as least_budget
 from mmopt.answers.private_release import load_release, prepare
 from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
-from mmopt.cli.command_output import answer, live, note
+from mmopt.cli.command_output import answer, live, note, spaced
 from mmopt.cli.solve_and_plan import (
     check_files,
     check_folder,
@@ -19,7 +19,6 @@ from mmopt.cli.solve_and_plan import (
     planned_accuracy,
     read_program,
     run_solve,
-    solver_of,
     write_files,
 )
 from mmopt.data import check_columns, data_vector
@@ -100,7 +99,7 @@ def accuracy(
         accuracy_by_query(plan, confidence),
         pairs_table(in_order([("chosen", planned.words), *privacy_rows(plan)])),
     )
-    answer(as_json, summary, [part for table in tables for part in (table, "")][:-1])
+    answer(as_json, summary, spaced(tables))
     write_files(plan, errors, confidence, out, chart, Path(request.path).name)
 
 
@@ -121,12 +120,12 @@ def budget(
     check_files(out, chart)
     options = options_for(**options)
     request = read_request(workload)
-    least = least_budget(request, delta=delta, pure=pure, solved=solver_of(solver, options), say=note)
+    solved = partial(run_solve, solver=solver, givens=None, options=options, keep_interrupted=False)
+    least = least_budget(request, delta=delta, pure=pure, solved=solved, say=note)
     note_request(request, is_planned=True)
     # The budget contains the cost, and has no limit.
     rows = [row for row in privacy_rows(least.plan) if row[0] not in ("privacy cost", "allowed")]
-    tables = (pairs_table([*least.rows(), *rows]), *least.tables())
-    answer(as_json, least.summary(), [part for table in tables for part in (table, "")][:-1])
+    answer(as_json, least.summary(), spaced([pairs_table([*least.rows(), *rows]), *least.tables()]))
     write_files(least.plan, least.errors, 0.95, out, chart, Path(request.path).name)
 
 
@@ -198,9 +197,9 @@ def release(
             note(SIMULATED)
         certificate = [row for row in prepared.planned.solution.rows() if row[0] in CERTIFICATE]
         about = [*certificate, *privacy_rows(prepared.planned.plan)]
-        tables = release_tables(release.manifest, release.answers, about)
         parts = [
-            *(part for table in tables for part in (table, "")),
+            *spaced(release_tables(release.manifest, release.answers, about)),
+            "",
             f"{len(release):,} answers: {files['answers']}",
             f"what was done:  {files['manifest']}",
             *([] if release.charge is None else [f"what is left:   mmopt ledger show {release.charge.path}"]),
@@ -223,8 +222,9 @@ def refine(
     """Write a release with refined answers into a folder, and print them."""
     check_folder(out)
     totals = _totals(total or [])
-    release = load_release(folder, read_request(workload))
-    refined = release.refine(whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit)
+    refined = load_release(folder, read_request(workload)).refine(
+        whole=whole, totals=totals, tolerance=tolerance, time_limit=time_limit
+    )
     written = refined.save(out)
     if far := refined.answers.metadata.get("contradicted totals"):
         note(f"warning: {far}. Is it the total of the rows that were counted?")
@@ -329,16 +329,22 @@ def simulate(
     ]
     with live("counting rows", awaited="") as display:
         counts = data_vector(data, request.workload.domain, progress=display.part, **source).counts
-    simulated = partial(simulate_errors, trials=trials, seed=seed, sanity=sanity)
     results = [
-        (name, simulated(request.workload, strategy, counts, plans)) for name, strategy, plans in planned
+        (
+            name,
+            simulate_errors(
+                request.workload, strategy, counts, plans, trials=trials, seed=seed, sanity=sanity
+            ),
+        )
+        for name, strategy, plans in planned
     ]
     first = results[0][1][0]
     tables = [
         simulated_table([(name, runs[at]) for name, runs in results]) for at in range(len(results[0][1]))
     ]
     parts = [
-        *(part for table in tables for part in (table, "")),
+        *spaced(tables),
+        "",
         f"relative: mean of |error| / max(|true|, {first.sanity:g}), over {first.trials} draws of noise",
         NOT_PRIVATE,
     ]
@@ -389,9 +395,10 @@ def _solved(
             yield planned.solution.program, planned.solution
             continue
         program = read_program(name, request)
-        workloads = [(program.name, request.workload)]
-        if both:
-            workloads.append((f"{program.name}, normalised", request.workload.normalised()))
+        workloads = [
+            (program.name, request.workload),
+            *([(f"{program.name}, normalised", request.workload.normalised())] if both else []),
+        ]
         for label, workload in workloads:
             solution = run_solve(workload, program, None, None, options)
             if solution.status.is_interrupted:

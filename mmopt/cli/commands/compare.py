@@ -45,7 +45,8 @@ def compare(
         from mmopt.cli.solve_and_plan import options_for, stated_in
         from mmopt.comparison import Isolated, baseline_factors, combinations, outcomes, ranking
         from mmopt.language import program_names
-        from mmopt.report import comparison_report, write_convergence_chart
+        from mmopt.report import comparison_report, convergence_figure
+        from mmopt.report.chart_parts import save
         from mmopt.strategies.baselines import baseline_call, baseline_names, is_baseline
 
         options = options_for(time_limit=time_limit, verbose=verbose, **options)
@@ -57,11 +58,10 @@ def compare(
         names = names_in(programs, "--programs")
         request = read_request(workload, programs=names)
         stated = stated_in(request)
-        for name in names:
-            if is_baseline(name) and name not in program_names():
-                raise OptionError(
-                    f"'{name}' is a baseline, not a program", hint=f"--baseline '{name}' adds it"
-                )
+        if alien := [name for name in names if is_baseline(name) and name not in program_names()]:
+            raise OptionError(
+                f"'{alien[0]}' is a baseline, not a program", hint=f"--baseline '{alien[0]}' adds it"
+            )
         chosen = combinations(
             names or None, names_in(solvers, "--solvers") or None, gaps or None, formulations=formulations
         )
@@ -110,9 +110,11 @@ def compare(
         entries: list[Outcome | Factors] = [*compared, *factors]
         unplaced = {"rank": None, "rank_factor": None}
         places = {id(place.entry): place.summary() for place in ranked.places}
-        elsewhere = [f"baselines alone:        mmopt baselines {request.path}"] * (workload is not None)
-        if request.workload.products is not None:
-            elsewhere.append(f"strategies in factors:  mmopt templates {request.path}")
+        elsewhere = [
+            *[f"baselines alone:        mmopt baselines {request.path}"] * (workload is not None),
+            *[f"strategies in factors:  mmopt templates {request.path}"]
+            * (request.workload.products is not None),
+        ]
         answer(
             as_json,
             [{**one.summary(), **places.get(id(one), unplaced)} for one in entries],
@@ -122,7 +124,6 @@ def compare(
             raise SolverError("nothing could be solved", hint="the reason stands beside each program")
         if chart is not None:
             size = f"{counted(request.workload.m, 'query')} over {counted(request.workload.n, 'cell')}"
-            write_convergence_chart(
-                compared, chart, f"{workload.name}: {size}" if workload else f"{programs}"
-            )
+            title = f"{workload.name}: {size}" if workload else f"{programs}"
+            save(chart, lambda: convergence_figure(compared, title))
             note(f"chart: {chart}")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mmopt.answers import load_release
 from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request
-from mmopt.cli.command_output import answer, console, json_text, note, say, show as put
+from mmopt.cli.command_output import answer, console, json_text, note, say, show as put, spaced
 from mmopt.cli.solve_and_plan import run_solve
 from mmopt.errors import ContradictionError, OptionError, ProgramError, SolverError
 from mmopt.exchange import FORMATS, export as exported
@@ -38,9 +38,8 @@ ENDINGS = {".html": "html", ".htm": "html", ".tex": "latex", ".txt": "text", ".j
 def programs(*, solvers: bool, as_json: bool) -> None:
     """List the shipped programs, or which solver takes each."""
     if solvers:
-        checked = [shipped(name) for name in program_names()]
         words = f"Conic solvers: {', '.join(row.name for row in SOLVERS)}. In brackets: cones that one lacks."
-        takers_of = {c.program.name: takers(c) for c in checked}
+        takers_of = {c.program.name: takers(c) for c in map(shipped, program_names())}
         answer(
             as_json,
             {name: one.summary() for name, one in takers_of.items()},
@@ -97,8 +96,7 @@ def _show_release(folder: Path) -> None:
         else f"{', '.join(listed)}: as the manifest lists them"
     )
     more = [("files", checked), ("unchecked", ", ".join(loaded.unchecked))]
-    tables = release_tables(loaded.manifest, loaded.answers, more)
-    put(*[part for table in tables for part in (table, "")][:-1])
+    put(*spaced(release_tables(loaded.manifest, loaded.answers, more)))
 
 
 def check_program(name: str, seed: int | None, instances: int, given: list[str] | None) -> None:
@@ -216,8 +214,7 @@ def export(
         raise OptionError("--format npz is no text", hint="name a file with --out")
     request = read_request(workload)
     parsed = Program.load(program)
-    givens = read_givens(given, parsed, request.workload)
-    compiled = exported(request.workload, parsed, form, givens=givens)
+    compiled = exported(request.workload, parsed, form, givens=read_givens(given, parsed, request.workload))
     note_request(request)
     if out is not None:
         m, n = compiled.problem.A.shape

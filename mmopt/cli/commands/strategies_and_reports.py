@@ -45,6 +45,7 @@ from mmopt.report import (
     Trace,
     baseline_costs,
     baselines_table,
+    convergence_figure,
     history_frame,
     history_table,
     need_matplotlib,
@@ -59,9 +60,9 @@ from mmopt.report import (
     trace_to_failure,
     tuning_table,
     verification_report,
-    write_convergence_chart,
     write_page,
 )
+from mmopt.report.chart_parts import save
 from mmopt.request import Request
 from mmopt.request.workload_file_and_arguments import default_words
 from mmopt.results import Solution
@@ -199,7 +200,8 @@ def _write_history(solution: Solution, history: Path | None, chart: Path | None,
         write_whole(history, history_frame(solution).to_csv().encode())
         note(f"iterations: {history}")
     if chart is not None:
-        write_convergence_chart([solution], chart, f"{workload}: {solution.program} by {solution.solver}")
+        title = f"{workload}: {solution.program} by {solution.solver}"
+        save(chart, lambda: convergence_figure([solution], title))
         note(f"chart: {chart}")
 
 
@@ -429,8 +431,10 @@ def certify(
     if strategy is None:
         judged: dict[str, Any] = {"point": point}
     elif covariance:
-        rows = None if basis is None else read_array(basis, "the basis")
-        judged = {"covariance": read_array(Path(strategy), "the covariance"), "basis": rows}
+        judged = {
+            "basis": None if basis is None else read_array(basis, "the basis"),
+            "covariance": read_array(Path(strategy), "the covariance"),
+        }
     else:
         judged = {"strategy": open_strategy(strategy, request.workload, norm)}
         norm = norm_of(judged["strategy"]) if norm is None else norm
@@ -557,11 +561,17 @@ def _strategy_of_page(
         solution = run_solve(request.workload, parsed, solver, givens, options)
         if solution.status.is_interrupted:
             raise KeyboardInterrupt
-        return solution, plan_of(solution, request), ""
-    if strategy is not None and request.privacy is None:
-        solved = solution_in(strategy, request)
-        return solved, plan_of(solved, request), ""
-    planned = planned_accuracy(
-        request, options=options, program=program, given=given, strategy=strategy, solver=solver, refuse=False
-    )
-    return planned.solution, planned.plan, planned.words
+    elif strategy is not None and request.privacy is None:
+        solution = solution_in(strategy, request)
+    else:
+        planned = planned_accuracy(
+            request,
+            options=options,
+            program=program,
+            given=given,
+            strategy=strategy,
+            solver=solver,
+            refuse=False,
+        )
+        return planned.solution, planned.plan, planned.words
+    return solution, plan_of(solution, request), ""

@@ -82,9 +82,8 @@ def init(
         )
     wanted = names_in(only, "--only") or list(kinds)
     given = _given(column, kinds)
-    for name in [*wanted, *given]:
-        if name not in kinds:
-            raise OptionError(f"{shown_source(data)}: no column '{name}'", hint=suggest(name, kinds))
+    if unknown := [name for name in [*wanted, *given] if name not in kinds]:
+        raise OptionError(f"{shown_source(data)}: no column '{unknown[0]}'", hint=suggest(unknown[0], kinds))
     for name, form in given.items():
         if form != SKIP:
             check_form(name, form)
@@ -95,8 +94,7 @@ def init(
         given |= _written(public_forms(data, left, table) if left else {})
     elif sys.stdin.isatty() if ask is None else ask:
         note("Answers must come from what is public, not from the table. Enter leaves a place open.")
-        answers = {name: _answer(name, kind) for name, kind in left.items()}
-        given |= {name: form for name, form in answers.items() if form}
+        given |= {name: form for name, kind in left.items() if (form := _answer(name, kind))}
     attributes = tuple(
         (name, given.get(name, FORMS_BY_KIND[kinds[name]][0]), FORMS_BY_KIND[kinds[name]][1])
         for name in kinds

@@ -35,8 +35,8 @@ from mmopt.report.explain.explained_facts import (
     repair_words,
     statements,
 )
-from mmopt.report.explain.explanation_html_and_mathml import as_fragment, as_html
-from mmopt.report.explain.explanation_text_and_latex import as_latex, as_text
+from mmopt.report.explain.explanation_html_and_mathml import as_fragment, page
+from mmopt.report.explain.explanation_text_and_latex import as_latex, captured, renderables
 from mmopt.report.program_tables_and_forecasts import given_rows
 from mmopt.report.solution_recheck_and_history_tables import solved_workload
 from mmopt.request import WorkloadLike, as_workload
@@ -56,7 +56,7 @@ class Explanation(Facts):
 
     def text(self, width: int = 100) -> str:
         """Plain text, wrapped at so many columns."""
-        return as_text(self, width)
+        return captured(renderables(self, width), width)
 
     def latex(self) -> str:
         """A whole LaTeX document."""
@@ -64,7 +64,7 @@ class Explanation(Facts):
 
     def html(self) -> str:
         """A whole HTML page in one piece: no scripts, nothing from elsewhere."""
-        return as_html(self)
+        return page(self.title or self.name, as_fragment(self))
 
     def summary(self) -> dict[str, Any]:
         """One JSON object."""

@@ -78,8 +78,7 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
         return replace(
             facts, refusal=f"Not compiled into cones: {solver} searches it by gradients, in {unknowns}"
         )
-    bad = [repr(line.name or program.sense) for line in surveyed.lines if line.fault]
-    if bad:
+    if bad := [repr(line.name or program.sense) for line in surveyed.lines if line.fault]:
         return replace(facts, refusal=f"Not compiled: {', '.join(bad)} cannot be handed to a convex solver")
     sizes = sizes_at(instance)
     matrix, cones, words = _matrix(instance, sizes)
@@ -146,10 +145,12 @@ def _is_restricted(value: Any) -> bool:
 def _givens(instance: Instance) -> Iterator[GivenFacts]:
     """The givens, parameters and lets of the program, with their origin and their figures."""
     program, env = instance.program, instance.env
-    origins = {d.name: d.source for d in program.givens}
-    origins |= {p.name: "the program's default" for p in program.changeable}
-    origins |= dict.fromkeys(instance.passed, "passed")
-    origins |= {let.name: "computed (let)" for let in program.lets}
+    origins = {
+        **{d.name: d.source for d in program.givens},
+        **{p.name: "the program's default" for p in program.changeable},
+        **dict.fromkeys(instance.passed, "passed"),
+        **{let.name: "computed (let)" for let in program.lets},
+    }
     for name, origin in origins.items():
         value = env[name]
         preview, numbers = None, dict[str, float]()
@@ -487,11 +488,10 @@ def _line(
     """A constraint at the solution: its tight rows, and its largest multipliers with their labels."""
     count, tight, words, terms = (None, None, "", None) if instance is None else _slack(c, solution, instance)
     is_matrix = c.relation.op in (">>", "<<")
-    if multiplier is None:
-        words = "; ".join(filter(None, [words, "no multiplier kept"]))
-    elif isinstance(multiplier, Kronecker):
-        words = "its multipliers are the Kronecker product of those of the factors"
     if multiplier is None or isinstance(multiplier, Kronecker):
+        product = "its multipliers are the Kronecker product of those of the factors"
+        none_kept = "; ".join(filter(None, [words, "no multiplier kept"]))
+        words = none_kept if multiplier is None else product
         return SolvedLine(c.name, count, tight, 0, 0, 0.0, (), words)
     values, sizes = levels(multiplier)  # by orbit, a value and how many rows have it
     flat, often = values.ravel(), sizes.ravel()

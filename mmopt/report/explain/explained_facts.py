@@ -276,9 +276,8 @@ def _short(expr: Expr, scope: Scope) -> Formula:
 
 def _elided(expr: Expr, scope: Scope) -> Expr:
     """An argument, or dots in its place where it is long."""
-    if isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT_ARGUMENT:
-        return expr
-    return Name(DOTS, expr.span)
+    is_short = isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT_ARGUMENT
+    return expr if is_short else Name(DOTS, expr.span)
 
 
 def _dim(dim: Dim) -> str:
@@ -406,7 +405,9 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
     formula = formula_of(certificate.expr, checked.scope)
     feasible = "at most" if program.sense == "minimize" else "at least"
     holds = f"this number is {feasible} the objective of every feasible point"
-    sentences: list[Sentence] = [
+    worse, better = ("objective", "bound") if program.sense == "minimize" else ("bound", "objective")
+    ratio = f"{worse} − {better}" if checked.is_logarithmic else f"{worse} / {better} − 1"
+    return formula, (
         (
             "Whatever ",
             _quantified(certificate),
@@ -414,19 +415,13 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
             "badly.",
         )
         if certificate.multipliers
-        else (f"Whatever is chosen, {holds}.",)
-    ]
-    sentences += [_multiplier(m, checked) for m in certificate.multipliers]
-    ratio = "objective / bound − 1" if program.sense == "minimize" else "bound / objective − 1"
-    if checked.is_logarithmic:
-        ratio = "objective − bound" if program.sense == "minimize" else "bound − objective"
-    sentences.append(
+        else (f"Whatever is chosen, {holds}.",),
+        *(_multiplier(m, checked) for m in certificate.multipliers),
         (
             "What is declared ≥ 0 is made so first. The objective is rounded to its worse side and so is the "
             f"bound, so the gap, {ratio}, holds in floating point.",
-        )
+        ),
     )
-    return formula, tuple(sentences)
 
 
 def _quantified(certificate: Certificate) -> Formula:

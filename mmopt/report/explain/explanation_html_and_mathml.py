@@ -367,11 +367,6 @@ PAGE_STYLE = (
 )
 
 
-def as_html(facts: Facts) -> str:
-    """The whole HTML page."""
-    return page(facts.title or facts.name, as_fragment(facts))
-
-
 def page(title: str, body: str, style: str = "") -> str:
     """A whole HTML page: it loads and runs nothing.
 

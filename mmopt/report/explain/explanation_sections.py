@@ -99,9 +99,11 @@ def arranged(facts: Facts) -> Iterator[DocumentSection]:
         yield DocumentSection(title, tuple(_curvature(facts.lines)), 2)
     if facts.repair and not is_blamed:
         yield DocumentSection("The repair", tuple(Paragraph(words) for words in facts.repair), 2)
-    bound: list[Paragraph | Prose] = [Paragraph((facts.bound.formula,))] if facts.bound.formula else []
-    bound += [Paragraph(words) for words in facts.bound.sentences]
-    bound += [Paragraph(("Proof",), "strong"), Prose(facts.bound.proof)] if facts.bound.proof else []
+    bound: list[Paragraph | Prose] = [
+        *([Paragraph((facts.bound.formula,))] if facts.bound.formula else []),
+        *(Paragraph(words) for words in facts.bound.sentences),
+        *((Paragraph(("Proof",), "strong"), Prose(facts.bound.proof)) if facts.bound.proof else ()),
+    ]
     if not is_blamed:
         yield DocumentSection(
             "What its author claims" if facts.bound.is_claim else "What is proved", tuple(bound), 2
@@ -187,13 +189,12 @@ def _compiled(c: Compiled, level: int) -> Iterator[DocumentSection]:
         ((h.name, (h.formula,), tuple(part for how in h.how for part in ("; ", *how))[1:]) for h in c.handed),
     )
     yield DocumentSection("What is handed over", (handed, *_cones(c, c.sizes)), level)
-    choice = Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else "")
     yield DocumentSection(
         "Who can solve it",
         (
             solvers_table(c.sizes),
             Paragraph(("Other solvers that cvxpy has here are taken too, where they are named.",)),
-            choice,
+            Paragraph((f"{c.choice}.",), "loud" if c.sizes.refusal is not None else ""),
         ),
         level,
     )

@@ -35,11 +35,6 @@ TREE_COLUMNS = ("expression", "shape", "sign", "curvature", "rule")
 LEAST_WIDTH = 60  # columns: on a narrower screen lines are this long all the same
 
 
-def as_text(facts: Facts, width: int) -> str:
-    """Plain text without colours."""
-    return captured(renderables(facts, width), width)
-
-
 def captured(parts: Iterable[RenderableType], width: int) -> str:
     """The parts as plain text without colours; strings are wrapped already."""
     console = Console(
@@ -280,11 +275,6 @@ def _latex_words(words: Sentence) -> str:
     return "".join(latex_escaped(p) if isinstance(p, str) else f"${_full_size(p)}$" for p in words)
 
 
-def _latex_cell(value: object) -> str:
-    """A cell of a table: a sentence (a tuple), or a value as text."""
-    return _latex_words(value) if isinstance(value, tuple) else latex_escaped(str(value))
-
-
 def _latex_block(block: Block) -> str:
     """A block in LaTeX; a paragraph of one formula stands on a line of its own."""
     match block:
@@ -305,7 +295,8 @@ def _latex_block(block: Block) -> str:
             listed = ((latex_escaped(s.label), _displayed(s.formula), _latex_words(s.words)) for s in lines)
             return _longtable(("0.1", "0.6", "0.22"), (), listed)
         case Table(header, table, right):
-            rows = (tuple(map(_latex_cell, row)) for row in table)
+            sentences = ([x if isinstance(x, tuple) else (str(x),) for x in row] for row in table)
+            rows = (tuple(map(_latex_words, row)) for row in sentences)
             numbers = [i for i, name in enumerate(header) if name in right]
             return _longtable(WIDTHS[len(header)], tuple(map(latex_escaped, header)), rows, numbers)
         case Tree(node):
@@ -335,10 +326,11 @@ def _longtable(
 
     widths : of the columns, shares of the line. right : numbers of columns that are set to the right.
     """
-    columns = ""
-    for i, width in enumerate(widths):
-        side = "raggedleft" if i in right else "raggedright"
-        columns += rf">{{\{side}\arraybackslash}}p{{{width}\linewidth}}"
+    sides = ("raggedleft" if i in right else "raggedright" for i in range(len(widths)))
+    columns = "".join(
+        rf">{{\{side}\arraybackslash}}p{{{width}\linewidth}}"
+        for side, width in zip(sides, widths, strict=True)
+    )
     heads = " & ".join(rf"\textit{{{name}}}" for name in header)
     lines = [
         rf"\begin{{longtable}}[l]{{{columns}}}",

@@ -4,16 +4,11 @@ from typing import Annotated
 
 import typer
 
-from mmopt.testing.script_commands import (
-    REFUTED,
-    TimeLimit,
-    Tolerance,
-    names_in,
-    note,
-    options_for,
-    run_alone,
-    show,
-)
+from mmopt.cli.app import run_alone
+from mmopt.cli.command_inputs import names_in
+from mmopt.cli.command_options import TimeLimit, Tolerance
+from mmopt.cli.command_output import REFUTED, note, show
+from mmopt.cli.solve_and_plan import options_for
 
 
 def conformance(

@@ -17,6 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -99,11 +100,13 @@ class Report:
             head = f"'{self.subject}' conforms: {count} checks hold"
         else:
             head = f"'{self.subject}' was not checked: everything was skipped"
-        lines = [f"{head} ({self.solves} solves, {len(self.skips)} skips, seed {self.seed})"]
-        lines += [f"  {name}: {number}" for name, number in self.passed.items()]
-        lines += _section("failures", [str(failure) for failure in self.failures])
-        lines += _section("skipped", _by_reason(self.skips))
-        lines += _section("gap not reached, and said so", self.notes, NOTES_SHOWN)
+        lines = [
+            f"{head} ({self.solves} solves, {len(self.skips)} skips, seed {self.seed})",
+            *(f"  {name}: {number}" for name, number in self.passed.items()),
+            *_section("failures", [*map(str, self.failures)]),
+            *_section("skipped", _by_reason(self.skips)),
+            *_section("gap not reached, and said so", self.notes, NOTES_SHOWN),
+        ]
         return "\n".join(lines)
 
 
@@ -243,10 +246,8 @@ def _weighting(claim: Claim, givens: Mapping[str, Any]) -> Dual:
         load = problem.matrix.T @ problem.best_response(problem.matrix @ mu)
         return np.asarray(problem.power / (1.0 + problem.power) * load)
 
-    def value(mu: Array) -> float:
-        return problem.value(problem.matrix @ mu)
-
-    return Dual(value, gradient, np.exp(_logs(problem.matrix.shape[1])))
+    at = np.exp(_logs(problem.matrix.shape[1]))
+    return Dual(lambda mu: problem.value(problem.matrix @ mu), gradient, at)
 
 
 def _banded(claim: Claim, givens: Mapping[str, Any]) -> Dual:
@@ -335,9 +336,7 @@ def of_bound(trial: Trial, solution: Solution) -> Iterator[Wrong]:
             yield "bound", "a number: the program has a certificate", "none"
         return
     low, high = solution.bound, solution.objective
-    if solution.sense == "maximize":
-        low, high = high, low
-    if not low <= high:
+    if not (high <= low if solution.sense == "maximize" else low <= high):
         yield "bound and objective", "not to cross", f"{solution.bound:.17g} and {solution.objective:.17g}"
 
 
@@ -554,9 +553,8 @@ def conform(
     OptionError : an unknown name of a solver, program, problem or check, or an option that is out of range.
     ProgramError : a program that does not check.
     """
-    for name in checks:
-        if name not in CHECKS:
-            raise OptionError(f"there is no check '{name}'", hint=suggest(name, CHECKS))
+    if unknown := [name for name in checks if name not in CHECKS]:
+        raise OptionError(f"there is no check '{unknown[0]}'", hint=suggest(unknown[0], CHECKS))
     chosen = program_names() if programs is None else programs
     dual_of = duals or kernel_duals(solver)
     work = Work(solver, seed, tuple(checks), twists, dual_of, dict(options or {}), dict(reference or {}))
@@ -654,10 +652,8 @@ class Work:
         solution: Solution | None = None
         skipped = words = ""
         try:
-            if callable(self.solver):
-                solution = self.solver(trial.workload, trial.program, **self.options)
-            else:
-                solution = solve(trial.workload, trial.program, solver=self.solver, **self.options)
+            solver = self.solver if callable(self.solver) else partial(solve, solver=self.solver)
+            solution = solver(trial.workload, trial.program, **self.options)
         except (UnsuitableError, TooLargeError) as error:
             skipped = error.message
         except OptionError as error:  # a step of a procedure may require more of its givens
@@ -715,8 +711,7 @@ class Work:
         for reason in dict.fromkeys(filter(None, reasons.values())):
             self.judge(trial, "metamorphic", [reason])
         able = [twist for twist, reason in reasons.items() if not reason]
-        count = len(able) if self.twists is None else min(self.twists, len(able))
-        for _ in range(count):
+        for _ in able[: self.twists]:
             twist = able[self.turn % len(able)]
             rng = np.random.default_rng([self.seed, self.turn])
             self.turn += 1

@@ -1,6 +1,6 @@
 """``python -m mmopt.testing.conformance`` succeeds only where something was checked and holds.
 
-Guards __main__.py, testing/script_commands.py.
+Guards __main__.py.
 """
 
 import sys
