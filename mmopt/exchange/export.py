@@ -131,27 +131,18 @@ def cbf_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
     yield from _part("OBJACOORD", (f"{j} {number(sign * v)}" for j, v in enumerate(problem.c) if v != 0))
     if problem.offset:
         yield from ("OBJBCOORD", number(sign * problem.offset), "")
-    coefficients, constants, at = [], [], 0
+    rows, at = [], 0
     for block in scalar:
         for row, column, value in entries(problem, block):
             place = row - block.first
-            place = at + (2 - place if block.kind == "exponential" else place)
-            if column == n:
-                constants.append((place, number(value)))
-            else:
-                coefficients.append((place, column, number(-value)))
+            rows.append((at + (2 - place if block.kind == "exponential" else place), column, value))
         at += block.end - block.first
-    yield from _part("ACOORD", (f"{i} {j} {v}" for i, j, v in sorted(coefficients)))
-    yield from _part("BCOORD", (f"{i} {v}" for i, v in sorted(constants)))
-    linear, fixed = [], []
-    for k, block in enumerate(psd):
-        for i, j, column, value in psd_entries(problem, block):
-            if column == n:
-                fixed.append(f"{k} {i} {j} {number(value)}")
-            else:
-                linear.append((k, column, i, j, number(-value)))
-    yield from _part("HCOORD", (f"{k} {c} {i} {j} {v}" for k, c, i, j, v in sorted(linear)))
-    yield from _part("DCOORD", fixed)
+    rows.sort()
+    yield from _part("ACOORD", (f"{i} {j} {number(-v)}" for i, j, v in rows if j < n))
+    yield from _part("BCOORD", (f"{i} {number(v)}" for i, j, v in rows if j == n))
+    cells = [(k, c, i, j, v) for k, block in enumerate(psd) for i, j, c, v in psd_entries(problem, block)]
+    yield from _part("HCOORD", (f"{k} {c} {i} {j} {number(-v)}" for k, c, i, j, v in sorted(cells) if c < n))
+    yield from _part("DCOORD", (f"{k} {i} {j} {number(v)}" for k, c, i, j, v in cells if c == n))
 
 
 def _part(name: str, lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
@@ -265,15 +256,14 @@ def _matrix(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, int,
     """(i, j, column, coefficient), i <= j, of a matrix that is psd where the block is in its cone."""
     if block.kind == "psd":
         yield from ((j, i, column, value) for i, j, column, value in psd_entries(problem, block))
-        return
-    if block.size != 3:
+    elif block.size == 3:
+        yield from _pair(problem, block)
+    else:
         for row, column, value in entries(problem, block):
             if row == block.first:
                 yield from ((i, i, column, value) for i in range(block.size))
             else:
                 yield 0, row - block.first, column, value
-        return
-    yield from _pair(problem, block)
 
 
 def _pair(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, int, int, float]]:

@@ -214,8 +214,8 @@ class Charge:
             ) from None
 
 
+# The deltas at which the epsilon of a rho is given.
 DELTAS = (1e-6, 1e-9)
-"""The deltas at which the epsilon of a rho is given."""
 
 
 def epsilon_deltas(rho: Fraction) -> list[str]:

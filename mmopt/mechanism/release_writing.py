@@ -31,8 +31,8 @@ from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import Noise
 from mmopt.results import Frame
 
+# The finest digit of refined answers that is written, in standard errors.
 SMALL = 1e-9
-"""The finest digit of refined answers that is written, in standard errors."""
 
 SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
 REFINED = (
@@ -179,11 +179,9 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
         },
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    for key, value in extra.items():
-        if key in manifest:
-            raise OptionError(f"the manifest already has a '{key}'", hint="choose another key")
-        manifest[key] = value
-    return manifest
+    if taken := [key for key in extra if key in manifest]:
+        raise OptionError(f"the manifest already has a '{taken[0]}'", hint="choose another key")
+    return {**manifest, **extra}
 
 
 def write_release(

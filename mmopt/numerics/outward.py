@@ -236,6 +236,4 @@ def _difference_by_gram(rows: Array) -> float | None:
     largest = float((squares[:, None] + squares[None, :] - 2.0 * gram).max())
     # Each of four inner products errs by at most γ_p times the largest square; two more roundings.
     error = 8.0 * (rows.shape[1] + 4) * EPS * float(squares.max()) + 2.0**-900
-    if error > 1e-10 * largest:
-        return None
-    return float(root_up(np.nextafter(largest + error, np.inf)))
+    return None if error > 1e-10 * largest else float(root_up(np.nextafter(largest + error, np.inf)))

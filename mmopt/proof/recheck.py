@@ -128,8 +128,7 @@ class CheckRows:
         within: float = CLOSE,
     ) -> float | None:
         """The recomputed field, None where that fails, and its check; ``what``: words other than its name."""
-        value = self.tried(what or field, stated, lambda: (compute(),))
-        if value is not None:
+        if (value := self.tried(what or field, stated, lambda: (compute(),))) is not None:
             self.add(what or field, stated, value[0], holds and close(stated, value[0], within), field)
         return value and value[0]
 
@@ -217,8 +216,7 @@ class Recheck:
             return None
         self.rows.add("components", words, "those of the workload", True)
         self._givens(checked)
-        variables = placed_variables(instance, s.variables)
-        if variables is None:
+        if (variables := placed_variables(instance, s.variables)) is None:
             self.rows.add("variables", _shapes(s.variables), "of other components than the workload's", False)
             return None
         self.solution = replace(
@@ -392,9 +390,8 @@ class Recheck:
         The strategy is compared up to a rotation of its rows for norm 2.
         """
         s = self.solution
-        same = (s.strategy.norm, s.strategy.n) == (meant.norm, meant.n)
-        same = same and s.strategy.neighbours == meant.neighbours
         of_parts = ComponentStrategy | StrategyOfFew
+        same = all(getattr(s.strategy, f) == getattr(meant, f) for f in ("norm", "n", "neighbours"))
         if isinstance(s.strategy, RowSpaceStrategy):  # its stated largest column is proved again
             same = same and (
                 isinstance(meant, RowSpaceStrategy)

@@ -19,8 +19,8 @@ from mmopt.solvers.conic_solvers import LBFGS, SOLVERS, SolverRow, function_row,
 from mmopt.solvers.function_solver import reference
 from mmopt.solvers.table_of_kernels import CONIC, KERNELS, Claim, claims, is_free, is_kernel
 
+# A caller's solver: a name, ``conic``, ``module:function``, or a function of one ``ConicProblem``.
 SolverLike = str | Callable[..., Any] | None
-"""A caller's solver: a name, ``conic``, ``module:function``, or a function of one ``ConicProblem``."""
 
 
 WORDS = (CONIC, *(kernel.name for kernel in KERNELS))  # that may stand where a conic solver's name does
@@ -188,8 +188,7 @@ def refuse_too_large(
     program: str, row: SolverRow, cones: Sequence[Cone], variables: int, coefficients: float = 0.0
 ) -> None:
     """Raise TooLargeError, naming the limit, when the forecast does not fit into this machine."""
-    needed = forecast(row, cones, variables, coefficients)
-    if needed.memory <= memory_limit():
+    if (needed := forecast(row, cones, variables, coefficients)).memory <= memory_limit():
         return
     ways = ["another formulation of the same problem", "fewer cells"]
     if row.method == "interior point":

@@ -182,8 +182,7 @@ def cvxpy_row(name: str) -> SolverRow | None:
     ]
     if not interfaces:
         return None
-    able = [interface for interface in interfaces if interface.is_installed()]
-    if not able:
+    if not (able := [interface for interface in interfaces if interface.is_installed()]):
         raise SolverError(
             f"the solver '{cvxpy_name.lower()}' is not installed; cvxpy can call it where it is",
             hint=_listed(()),
@@ -450,16 +449,6 @@ def _watched(clock: Clock, counted: list[Iteration], info: Any) -> bool:
     return clock.is_over
 
 
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Hold Ctrl-C back until the end of the block: SCS listens for it while it sets up, and forgets it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     """Stretches of SCS, each longer than the one before and from where that ended."""
     import scs
@@ -473,22 +462,25 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRu
     while True:
         raw = None
         with _listening(handed.solver, options, clock) as (log, counted):
-            with _interrupts_later():
-                try:
-                    solver = scs.SCS(
-                        data,
-                        cones,
-                        verbose=options.verbose,
-                        eps_abs=tight,
-                        eps_rel=tight,
-                        max_iters=int(min(length, left)),
-                        time_limit_secs=min(max(clock.left, 1e-3), 1e9),  # 0 means no limit
-                        **log,
-                    )
-                except ValueError as error:
-                    raise SolverError(
-                        f"scs failed: {error}", hint="another solver may do: --solver clarabel"
-                    ) from None
+            # Ctrl-C is held back meanwhile: SCS listens for it while it sets up, and forgets it.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                solver = scs.SCS(
+                    data,
+                    cones,
+                    verbose=options.verbose,
+                    eps_abs=tight,
+                    eps_rel=tight,
+                    max_iters=int(min(length, left)),
+                    time_limit_secs=min(max(clock.left, 1e-3), 1e9),  # 0 means no limit
+                    **log,
+                )
+            except ValueError as error:
+                raise SolverError(
+                    f"scs failed: {error}", hint="another solver may do: --solver clarabel"
+                ) from None
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
             if not clock.interrupted:
                 raw = solver.solve(warm_start=bool(start), **start)
         if raw is None:

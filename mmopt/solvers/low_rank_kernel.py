@@ -31,9 +31,8 @@ class Approximation:
 
     @property
     def gap(self) -> float:
-        if self.objective <= self.bound:
-            return 0.0
-        return self.objective / self.bound - 1.0 if self.bound > 0 else math.inf
+        ratio = self.objective / self.bound if self.bound > 0 else math.inf
+        return 0.0 if self.objective <= self.bound else ratio - 1.0
 
 
 def project(columns: Array, norm: int) -> Array:

@@ -217,8 +217,8 @@ def is_claimed(instance: Instance, solver: str | SolverRow | None, *, has_start:
     return any(solver is None or claim.name == str(solver).lower() for claim in eligible)
 
 
+# In place of a solver's name: any conic solver, chosen as if no kernel claimed the program.
 CONIC = "conic"
-"""In place of a solver's name: any conic solver, chosen as if no kernel claimed the program."""
 
 
 def is_free(solver: str | SolverRow | None) -> bool:

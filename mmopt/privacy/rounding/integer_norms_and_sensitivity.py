@@ -79,9 +79,7 @@ def largest_row_sum(matrix: Ints) -> int:
 
 def largest_squared_norm(matrix: Ints) -> int:
     """Largest squared L2 norm of a column, exactly."""
-    if matrix.size == 0:
-        return 0
-    return max(int(v) for v in _squared_norms(matrix))
+    return max(map(int, _squared_norms(matrix))) if matrix.size else 0
 
 
 def largest_squared_difference(matrix: Ints) -> int:

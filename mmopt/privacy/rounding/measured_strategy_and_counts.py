@@ -64,8 +64,8 @@ def maximal_sets(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]
     return tuple(tuple(i for i in range(mask.bit_length()) if mask >> i & 1) for mask in masks)
 
 
+# Rows that the integers have room for. A public constant: it must not depend on the data.
 MAX_ROWS = 2**31
-"""Rows that the integers have room for. A public constant: it must not depend on the data."""
 
 
 @dataclass(frozen=True)

@@ -434,8 +434,7 @@ def _balanced(matrix: Triangle, right: Array, group: Array) -> Array | None:
     Without a hybrid and without fixed costs it follows: then N only grows by that sum. None as
     ``Triangle.solve``.
     """
-    solutions = matrix.solve(namespace(group).stack([right, group], axis=1))
-    if solutions is None:
+    if (solutions := matrix.solve(namespace(group).stack([right, group], axis=1))) is None:
         return None
     along = float(group @ solutions[:, 1])
     return solutions[:, 0] - (float(group @ solutions[:, 0]) / along if along else 0.0) * solutions[:, 1]
@@ -533,8 +532,7 @@ class _Guess:
 
 def _guess(problem: NuclearProblem) -> _Guess | None:
     """The guess from every fourth orbit; None where there are too few, or where weights jump."""
-    n = problem.cells.shape[0]
-    if n < FEWEST_OF_FEW:
+    if (n := problem.cells.shape[0]) < FEWEST_OF_FEW:
         return None
     few = _every_fourth(problem)
     if not any(bool(namespace(part.rows).any(part.rows != 0)) for part in few.parts):
@@ -619,8 +617,7 @@ def _every_fourth(problem: NuclearProblem) -> NuclearProblem:
     parts = []
     for part in problem.parts:
         cells = xp.take(numbers, part.cells)
-        columns = xp.nonzero(cells >= 0)[0]
-        if columns.shape[0]:
+        if (columns := xp.nonzero(cells >= 0)[0]).shape[0]:
             rows = xp.take(part.rows, columns, axis=1)
             parts.append(replace(part, rows=rows, cells=xp.take(cells, columns), rank=None))
     return NuclearProblem(tuple(parts), xp.take(problem.cells, kept))

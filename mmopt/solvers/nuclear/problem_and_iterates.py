@@ -236,9 +236,7 @@ def as_numpy(array: Array) -> Array:
         return array
     if array_api_compat.is_cupy_array(array):
         return array.get()
-    if array_api_compat.is_torch_array(array):
-        return array.detach().cpu().numpy()
-    return np.asarray(array)
+    return array.detach().cpu().numpy() if array_api_compat.is_torch_array(array) else np.asarray(array)
 
 
 MOST_JACOBI_COLUMNS = 256  # columns up to which Jacobi's method costs little
@@ -403,8 +401,7 @@ def iterate(
     weights = queries if queries is None or problem.floors is None else queries + problem.floors
     q = None if weights is None else weights / problem.targets
     spectra: list[Spectrum] = []
-    lengths = None
-    norm = 0.0
+    lengths, norm = None, 0.0
     cost = xp.zeros_like(cells)
     variance = None if queries is None else xp.zeros_like(queries)
     if problem.lines is not None:

@@ -188,8 +188,8 @@ def split(w: Split, targets: Level | None = None, ranks: list[int] | None = None
 
 
 def all_queries(env: Env) -> NuclearProblem:
-    """``W`` up to rotation: rows beyond the number of columns are brought into a triangle."""
-    w = env["W"]
+    """``W``, or ``V``, up to rotation: rows beyond the number of columns are brought into a triangle."""
+    w = env["W"] if "W" in env else env["V"]
     if isinstance(w, Split):
         return split(w)
     if w.shape[0] > w.shape[1]:
@@ -230,23 +230,24 @@ def strategy(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Valu
     return {"X": split_like(env["W"], "columns", [part @ part.T for part in rows])}
 
 
-def _answered(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> list[Array]:
-    """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``strategy``, by part."""
+def _answered(given: Any, problem: NuclearProblem, at: Iterate, weights: Array) -> list[Array]:
+    """Z with Z Zᵀ = G X⁻¹ Gᵀ by part, for a given G and the X of these weights of the cells."""
     xp = namespace(at.cells)
-    scales = xp.sqrt(_scales(problem, at, care))
-    triples = zip(arrays_of(env["W"]), problem.parts, spectra_of(problem, at), strict=True)
-    return [(w * xp.take(scales, part.cells)) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
+    roots = xp.sqrt(weights)
+    triples = zip(arrays_of(given), problem.parts, spectra_of(problem, at), strict=True)
+    return [(g * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for g, part, f in triples]
 
 
 def with_variances(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """X, and u, the variance of each query."""
-    (z,) = _answered(env, problem, at, care)
+    (z,) = _answered(env["W"], problem, at, _scales(problem, at, care))
     return {**strategy(env, problem, at, care), "u": namespace(z).sum(z**2, axis=1)}
 
 
 def with_covariance(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """X, and Y, the covariance of the answers."""
-    covariances = [part @ part.T for part in _answered(env, problem, at, care)]
+    parts = _answered(env["W"], problem, at, _scales(problem, at, care))
+    covariances = [part @ part.T for part in parts]
     return {**strategy(env, problem, at, care), "Y": split_like(env["W"], "rows", covariances)}
 
 
@@ -319,11 +320,6 @@ QUERIES = "L @ B"
 GAP_OF_INVERTED = 1e-9  # gap for which a covariance that is only inverted has to be good
 
 
-def _full_rank(env: Env) -> NuclearProblem:
-    """``V``, of full row rank."""
-    return split(env["V"]) if isinstance(env["V"], Split) else whole(env["V"])
-
-
 def _product(left: Array, right: Array) -> Array:
     """The product, or the left factor itself where the right one is an identity: memory."""
     return left if is_identity(right) else left @ right
@@ -360,10 +356,7 @@ def _dual_prices(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> 
 
 def _covariance(env: Env, problem: NuclearProblem, at: Iterate, scale: float, care: Care) -> Array | Split:
     """Σ with costs scale⁻¹ times and variances scale times those at the weights."""
-    xp = namespace(at.cells)
-    roots = xp.sqrt(scale * at.cells / problem.cells)
-    triples = zip(arrays_of(env["B"]), problem.parts, spectra_of(problem, at), strict=True)
-    rows = [(b * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
+    rows = _answered(env["B"], problem, at, scale * at.cells / problem.cells)
     return split_like(env["B"], "rows", conditioned(rows, care.condition))
 
 
@@ -435,7 +428,7 @@ FORMS: Mapping[str, ProgramForm] = MappingProxyType(
         "gamma_f": ProgramForm(all_queries, balanced, prices("columns"), worth=_root),
         "gamma_2": ProgramForm(each_query, balanced, prices("columns", "rows"), worth=_root),
         "minimax_variance": ProgramForm(each_query, with_largest, prices("sensitivity", "accuracy")),
-        "l2_strategy_dual": ProgramForm(_full_rank, _dual_prices, lambda env, problem, at: {}, dual=True),
+        "l2_strategy_dual": ProgramForm(all_queries, _dual_prices, lambda env, problem, at: {}, dual=True),
         "fitness_for_use": ProgramForm(
             _targeted_queries, _at_targets, prices("privacy", "accuracy", of_queries=_squared_norm)
         ),
@@ -512,8 +505,7 @@ def _lacking(part: QueryComponent, spectrum: Spectrum) -> int:
 
 def _polar(part: QueryComponent, spectrum: Spectrum, p: Array) -> Array:
     """The U Vᵀ of one part, completed where its rank is missing little; ``p``: the weights of cells."""
-    left = spectrum.left
-    if left is None:
+    if (left := spectrum.left) is None:
         xp = namespace(p)
         left = (part.rows * xp.sqrt(xp.take(p, part.cells))) @ spectrum.right / spectrum.values
     polar = left @ spectrum.right.T
@@ -573,8 +565,7 @@ def points(
             del at
             values = _plain(form.point(env, problem, fetched(chosen), caring))
             if pair[1].cells is not pair[0].cells:
-                chosen = bare(chosen)
-                chosen = whole_of(here, pair[1], chosen)
+                chosen = whole_of(here, pair[1], bare(chosen))
             priced = fetched(chosen)
             multipliers = _plain(form.multipliers(env, problem, priced))
             polar = polar_of(problem, priced) if pace.wanted > GAP_DECOMPOSED else None
