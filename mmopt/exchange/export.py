@@ -48,7 +48,6 @@ from mmopt.solvers.conic_problem import ConeBlock, ConicProblem, Handover, conic
 Entry = tuple[int, int, float]  # row, column, coefficient
 
 ROOT = math.sqrt(2.0)
-NEIGHBOURS = 2  # doubles on either side of a quotient by √2; their product with √2 may be the coefficient
 
 
 def number(value: float) -> str:
@@ -81,14 +80,13 @@ def psd_entries(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, 
 
 
 def _without_root(value: float) -> float:
-    """A double whose product with √2 is the value, if there is one: that of the shortest decimal."""
+    """A double whose product with √2 is the value, if there is one: that of the shortest decimal.
+
+    It is the quotient by √2, or one of the two doubles on either side.
+    """
     quotient = value / ROOT
-    near = [quotient]
-    for end in (-math.inf, math.inf):
-        each = quotient
-        for _ in range(NEIGHBOURS):
-            each = math.nextafter(each, end)
-            near.append(each)
+    below, above = (math.nextafter(quotient, end) for end in (-math.inf, math.inf))
+    near = (quotient, below, math.nextafter(below, -math.inf), above, math.nextafter(above, math.inf))
     exact = [each for each in near if each * ROOT == value]
     return min(exact, key=lambda each: (len(repr(each)), abs(each - quotient)), default=quotient)
 

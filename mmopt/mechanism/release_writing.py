@@ -85,11 +85,8 @@ def _digits(number: float, error: float) -> int:
     return min(17, max(12, 7 + math.floor(math.log10(abs(number) / error) if number and error else 0)))
 
 
-ANSWERS_FILE = "answers.csv"
-PARQUET_FILE = "answers.parquet"
-MANIFEST_FILE = "manifest.json"
-CHART_FILE = "answers.svg"
-STRATEGY_FILE = "strategy.npz"
+ANSWERS_FILE, PARQUET_FILE, CHART_FILE = "answers.csv", "answers.parquet", "answers.svg"
+MANIFEST_FILE, STRATEGY_FILE = "manifest.json", "strategy.npz"
 _NAME_LENGTH = 40  # characters of a folder's name in its sibling's: 255 bytes have room for no more
 FORMAT = "mmopt release 3"
 GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")

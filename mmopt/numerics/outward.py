@@ -179,8 +179,7 @@ def largest_column_distance(matrix: Array, norm: int) -> float:
         with np.errstate(over="ignore"):
             return float(np.nextafter(np.ldexp(bound, exponent), np.inf))
     metric = "cityblock" if norm == 1 else "sqeuclidean"
-    largest = 0.0
-    step = max(1, 2**24 // n)
+    largest, step = 0.0, max(1, 2**24 // n)
     for start in range(0, n - 1, step):
         distances = scipy.spatial.distance.cdist(rows[start : start + step], rows[start + 1 :], metric)
         largest = max(largest, float(distances.max()))

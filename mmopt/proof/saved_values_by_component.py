@@ -76,14 +76,17 @@ def same_functions(one: StrategyOfFew, other: StrategyOfFew) -> bool:
     """Whether the components have the same functions of the cells: equal cores may have other columns."""
     if isinstance(one, SetStrategy) and isinstance(other, SetStrategy):
         return one.sets == other.sets and all(map(same_array, one.matrices, other.matrices))
-    if not (isinstance(one, RowSpaceStrategy) and isinstance(other, RowSpaceStrategy)):
-        return False
-    return len(one.components) == len(other.components) and all(
-        a.rests == b.rests
-        and a.layout.sets == b.layout.sets
-        and all(map(np.array_equal, a.layout.labels, b.layout.labels))
-        and all(map(same_array, a.layout.functions, b.layout.functions))
-        for a, b in zip(one.components, other.components, strict=True)
+    return (
+        isinstance(one, RowSpaceStrategy)
+        and isinstance(other, RowSpaceStrategy)
+        and len(one.components) == len(other.components)
+        and all(
+            a.rests == b.rests
+            and a.layout.sets == b.layout.sets
+            and all(map(np.array_equal, a.layout.labels, b.layout.labels))
+            and all(map(same_array, a.layout.functions, b.layout.functions))
+            for a, b in zip(one.components, other.components, strict=True)
+        )
     )
 
 

@@ -247,8 +247,6 @@ class ConicProblem:
 
 def conic_problem(handed: Handover, options: Options | None = None) -> ConicProblem:
     """The data of a problem handed over for "SCS", whose order of cones and triangles is the one here."""
-    import cvxpy
-
     data = handed.data
     a = sp.csc_array(data["A"])
     b, c = (np.asarray(data[name], dtype=float) for name in "bc")
@@ -259,7 +257,7 @@ def conic_problem(handed: Handover, options: Options | None = None) -> ConicProb
         c=_read_only(c),
         cones=cones_of(handed.cones),
         offset=float(handed.inverse[-1]["offset"]),
-        sense="maximize" if isinstance(handed.lowered.problem.objective, cvxpy.Maximize) else "minimize",
+        sense=handed.lowered.problem.objective.NAME,
         P=None if quadratic is None else sp.csc_array(quadratic),
         names=_names(handed),
         options=options or Options(),

@@ -71,10 +71,8 @@ def approach(
     steepest = float(np.linalg.eigvalsh(square)[-1])
     start = before if near > 0 else np.asarray(np.linalg.lstsq(reconstruction, target, rcond=None)[0])
     columns = project(start.astype(np.float64), norm)
-    ahead, momentum = columns, 1.0
-    best, bound = columns, -math.inf
-    least = math.inf
-    steps = 0
+    ahead, momentum, steps = columns, 1.0, 0
+    best, bound, least = columns, -math.inf, math.inf
     while True:
         rest, moved = target - reconstruction @ columns, columns - before
         missed = price * float(np.square(rest).sum())

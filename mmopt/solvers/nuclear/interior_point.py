@@ -367,9 +367,7 @@ def step(
         t = at.queries.shape[0]
         gradient = at.variance * (at.queries / at.weights)
         barriers = xp.full_like(at.queries, barrier) if counts is None else barrier * counts
-        tau = xp.concat([barriers, tau])
-        y = xp.concat([at.queries, y])
-        g = xp.concat([gradient, g])
+        tau, y, g = map(xp.concat, ([barriers, tau], [at.queries, y], [gradient, g]))
         lam = xp.concat([xp.full_like(at.queries, float(xp.sum(gradient)) + float(xp.sum(barriers))), lam])
     if problem.base is not None:
         g, lam = _with_base(g, lam, y, problem.base / at.norm**2)
@@ -519,26 +517,21 @@ def coarse_start(problem: NuclearProblem) -> Array | None:
     if problem.targets is not None or problem.lines is not None or problem.cells.shape[0] < FEWEST_CELLS:
         return None
     guess = _guess(problem)
-    return None if guess is None else _shares(problem, guess.mended)
+    return None if guess is None else _shares(problem, guess[1])
 
 
-@dataclass(frozen=True)
-class _Guess:
-    """Logarithms of weights (n,): those of every fourth orbit stretched; then mended by the error of that."""
+def _guess(problem: NuclearProblem) -> tuple[Logs, Logs] | None:
+    """Logarithms of weights (n,): those of every fourth orbit stretched; then mended by the error of that.
 
-    stretched: Logs
-    mended: Logs
-
-
-def _guess(problem: NuclearProblem) -> _Guess | None:
-    """The guess from every fourth orbit; None where there are too few, or where weights jump."""
+    None where there are too few, or where weights jump.
+    """
     if (n := problem.cells.shape[0]) < FEWEST_OF_FEW:
         return None
     few = _every_fourth(problem)
     if not any(bool(namespace(part.rows).any(part.rows != 0)) for part in few.parts):
         return None  # no query has any of them
     coarser = _guess(few)
-    iterates = search(few, None if coarser is None else (_shares(few, coarser.mended), None))
+    iterates = search(few, None if coarser is None else (_shares(few, coarser[1]), None))
     at = next(iterates)
     for _ in range(COARSE_STEPS):
         if at.gap <= COARSE_GAP:
@@ -548,8 +541,8 @@ def _guess(problem: NuclearProblem) -> _Guess | None:
     if not float(np.sqrt(np.mean(np.diff(logs) ** 2))) <= MOST_ROUGHNESS:  # nor where a weight is zero
         return None
     stretched = _stretched(logs, n, logs)
-    missed = 0.0 if coarser is None else MISSED_AGAIN * _stretched(coarser.stretched - logs, n, logs)
-    return _Guess(stretched, stretched - missed)
+    missed = 0.0 if coarser is None else MISSED_AGAIN * _stretched(coarser[0] - logs, n, logs)
+    return stretched, stretched - missed
 
 
 def _shares(problem: NuclearProblem, logs: Logs) -> Array:

@@ -187,14 +187,12 @@ class NuclearProblem:
         return tuple(at for at in range(len(self.parts)) if at not in numbers)
 
 
-def whole(
-    rows: Array, targets: Array | None = None, rank: int | None = None, floors: Array | None = None
-) -> NuclearProblem:
+def whole(rows: Array, targets: Array | None = None, rank: int | None = None) -> NuclearProblem:
     """The problem of a matrix (r, n) as it is, every cell (and query) an orbit of its own."""
     xp = namespace(rows)
     r, n = rows.shape
     part = QueryComponent(rows, 1.0, xp.arange(n), None if targets is None else xp.arange(r), rank)
-    return NuclearProblem((part,), xp.ones(n, dtype=rows.dtype), targets, floors, plain=True)
+    return NuclearProblem((part,), xp.ones(n, dtype=rows.dtype), targets, plain=True)
 
 
 def placed(problem: NuclearProblem, library: str | None) -> NuclearProblem:
