@@ -58,9 +58,8 @@ def number(value: float) -> str:
 def entries(problem: ConicProblem, block: ConeBlock) -> Iterator[Entry]:
     """(row of A, column, coefficient) of a block, row by row, without zeros; column n is b."""
     part = sp.coo_array(sp.csr_array(problem.A)[block.first : block.end])
-    n = problem.A.shape[1]
     rows = [*part.row, *range(block.end - block.first)]
-    columns = [*part.col, *[n] * (block.end - block.first)]
+    columns = [*part.col, *[problem.A.shape[1]] * (block.end - block.first)]
     for row, column, value in sorted(
         zip(rows, columns, [*part.data, *problem.b[block.first : block.end]], strict=True)
     ):
@@ -193,8 +192,15 @@ def npz_bytes(problem: ConicProblem, head: Sequence[str]) -> bytes:
     }
     for name in ("second_order", "psd"):  # () alone would be floats
         arrays[name] = arrays[name].astype(np.int64)
-    arrays |= {"A_data": a.data, "A_indices": a.indices, "A_indptr": a.indptr, "A_shape": np.asarray(a.shape)}
-    arrays |= {"b": problem.b, "c": problem.c, "offset": np.asarray(problem.offset)}
+    arrays |= {
+        "A_data": a.data,
+        "A_indices": a.indices,
+        "A_indptr": a.indptr,
+        "A_shape": np.asarray(a.shape),
+        "b": problem.b,
+        "c": problem.c,
+        "offset": np.asarray(problem.offset),
+    }
     texts = {"sense": problem.sense, "names": problem.names, "about": list(head)}
     arrays |= {name: np.asarray(value, dtype=str) for name, value in texts.items()}
     file = io.BytesIO()

@@ -234,11 +234,11 @@ def _bases(space: Space) -> list[scipy.sparse.csr_array]:
     if space.bases is not None or space.labels is not None:  # of labels without bases ``basis`` raises
         return [scipy.sparse.csr_array(space.basis(at)) for at in range(space.count)]
     widths = [int(m) * d for m, d in zip(space.multiplicities, space.dims, strict=True)]
-    starts = np.cumsum([0, *widths])
+
     identity = scipy.sparse.eye_array(space.size, format="csc")
     return [
         scipy.sparse.csr_array(identity[:, start : start + width])
-        for start, width in zip(starts, widths, strict=False)
+        for start, width in zip(np.cumsum([0, *widths]), widths, strict=False)
     ]
 
 
@@ -296,8 +296,9 @@ def absolute_sum(value: Any) -> float:
     """The sum of the absolute values of a vector's entries."""
     if isinstance(value, Unlisted):  # a measure, which is not negative: its first array has the weights
         return float(value.arrays[0].sum())
-    is_level = isinstance(value, Level)
-    return float(np.abs(value.values) @ value.space.sizes if is_level else np.abs(value).sum())
+    return float(
+        np.abs(value.values) @ value.space.sizes if isinstance(value, Level) else np.abs(value).sum()
+    )
 
 
 # The relative difference of arrays that count as equal (a strategy's Gram matrix, the givens of a step).

@@ -418,6 +418,5 @@ def _best_order(value: Callable[[float], float]) -> Decimal:
     ratio = (math.sqrt(5) - 1) / 2
     for _ in range(60):
         left, right = high - ratio * (high - low), low + ratio * (high - low)
-        is_left = value(math.exp(left)) >= value(math.exp(right))
-        low, high = (low, right) if is_left else (left, high)
+        low, high = (low, right) if value(math.exp(left)) >= value(math.exp(right)) else (left, high)
     return Decimal(math.exp((low + high) / 2))

@@ -126,10 +126,9 @@ def changes(
     if factor is None:
         moved = {n: _aligned(v, np.asarray(values[n], dtype=float))[0] for n, v in point.variables.items()}
         parts = ", ".join(f"{n} by {off:.1e}" for n, off in moved.items() if off > SAME)
-        error = strategy.total_error(instance.workload)
         return [
             f"the repair changed more than the strategy's scale (relatively: {parts or 'its null space'}); "
-            f"as given its total error is {rounded(error, 10, up=True)}"
+            f"as given its total error is {rounded(strategy.total_error(instance.workload), 10, up=True)}"
         ]
     if abs(factor - 1.0) <= SAME:
         return []

@@ -261,13 +261,12 @@ class Recheck:
         )
         objective = self.rows.figure("objective", s.objective, lambda: min(max(s.objective, low), high))
         point = point if objective is None else replace(point, objective=objective)
-        graded = objective_grade(instance, point.proved)
 
         def bound() -> float | None:
             certified = bound_of(instance, s.multipliers)
             return derived.bound if certified is None else certified
 
-        self.bound(objective, graded, bound, instance, derived)
+        self.bound(objective, objective_grade(instance, point.proved), bound, instance, derived)
         arguments = instance, point.env, s.multipliers, point.objective
         self.rows.figure(
             "own_sensitivity", s.own_sensitivity, lambda: own_sensitivity(*arguments), what="own sensitivity"
@@ -403,8 +402,7 @@ class Recheck:
         if isinstance(s.strategy, of_parts) or isinstance(meant, of_parts):
             same = same and same_array(gram_of(s.strategy), gram_of(meant))
         elif same:
-            matrices = (s.strategy.matrix, meant.matrix)
-            same = same_array(*(a.T @ a if meant.norm == 2 else a for a in matrices))
+            same = same_array(*(a.T @ a if meant.norm == 2 else a for a in (s.strategy.matrix, meant.matrix)))
         means = "what the variables mean"
         self.rows.same("strategy", f"{s.strategy.p} × {s.strategy.n}, norm {s.strategy.norm}", same, means)
         for name, stated, value in (("covariance", s.covariance, covariance), ("basis", s.basis, basis)):

@@ -220,10 +220,13 @@ def _listed(others: Sequence[str]) -> str:
     there = [*others, *(row.name for row in SOLVERS if row.is_installed)]
     packages = [row.package for row in SOLVERS if not row.is_installed]
     by_cvxpy = installed_others()
-    lines = [f"installed: {', '.join(there)}"]
-    lines += [f"through cvxpy: {', '.join(by_cvxpy)}"] if by_cvxpy else []
-    lines += [f"not installed: pip install {' '.join(packages)}"] if packages else []
-    return "\n  ".join([*lines, "a function of your own: module:function"])
+    lines = (
+        f"installed: {', '.join(there)}",
+        f"through cvxpy: {', '.join(by_cvxpy)}" if by_cvxpy else "",
+        f"not installed: pip install {' '.join(packages)}" if packages else "",
+        "a function of your own: module:function",
+    )
+    return "\n  ".join(filter(None, lines))
 
 
 def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
@@ -282,10 +285,8 @@ def missing_cones(row: SolverRow, cones: Sequence[Cone]) -> list[str]:
 
     Where a solver takes quadratic objectives, the hand-over decides whether that of the program is one.
     """
-    needed = {(c.kind, c.origin) for c in cones}
-    if row.quadratic:
-        needed -= {("second-order", "objective")}
-    return sorted({kind for kind, _ in needed} - row.cones)
+    free = ("second-order", "objective") if row.quadratic else None
+    return sorted({c.kind for c in cones if (c.kind, c.origin) != free} - row.cones)
 
 
 # Of the gap asked for: the tolerances of one run after the other.
@@ -509,9 +510,8 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRu
 def _by_function(row: SolverRow, handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     """Runs of a function, stopped between its points; before the first, Ctrl-C interrupts the function."""
     assert row.function is not None
-    limited = replace(options, time_limit=max(clock.left, 1e-3))
     clock.compiling = True
-    problem = conic_problem(handed, limited)
+    problem = conic_problem(handed, replace(options, time_limit=max(clock.left, 1e-3)))
     for answer in answers(row.name, row.function, problem):
         clock.compiling = False
         named = partial(handed.named, led_back(answer.x, answer.y)) if answer.stop is None else None

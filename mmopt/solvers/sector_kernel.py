@@ -150,8 +150,9 @@ def _steps(program: str, env: Mapping[str, Any], reserve: "_Reserve") -> Iterato
     for design in _designs(program, env, reserve):
         gaps.append(design.gap)
         count = len(gaps)
-        has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
-        has_stalled |= isinstance(_cells(env), SetCells)  # in closed form
+        has_stalled = isinstance(_cells(env), SetCells) or (  # sets are in closed form
+            count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
+        )
         step = KernelStep(
             count,
             design.gap,

@@ -217,8 +217,9 @@ class InFactors(Measured):
     variances: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        strategy = self.strategy(np.array(self.relatives))
-        object.__setattr__(self, "variances", strategy.variances(self.workload))
+        object.__setattr__(
+            self, "variances", self.strategy(np.array(self.relatives)).variances(self.workload)
+        )
 
     @abstractmethod
     def strategy(self, deviations: Array) -> StrategyForm:

@@ -332,13 +332,12 @@ def _kept(block: _Rows, factors: Sequence[Array], least: float) -> list[slice]:
 def _as_one_block(parts: Sequence[tuple[_Rows, list[slice]]]) -> tuple[_Rows, list[slice]]:
     """Neighbouring blocks as one."""
     xp, first = namespace(parts[0][0].numbers), parts[0][0]
-    whole = replace(first, numbers=xp.concat([block.numbers for block, _ in parts]))
     starts = [block.start - first.start for block, _ in parts]
     kept = []
     for spans in zip(*(slices for _, slices in parts), strict=True):
         some = [(at + s.start, at + s.stop) for at, s in zip(starts, spans, strict=True) if s.start < s.stop]
         kept.append(slice(min((a for a, _ in some), default=0), max((b for _, b in some), default=0)))
-    return whole, kept
+    return replace(first, numbers=xp.concat([block.numbers for block, _ in parts])), kept
 
 
 SHARE_KEPT = 0.02  # a share falls to no less than this part of itself in one step

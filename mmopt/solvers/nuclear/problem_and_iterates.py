@@ -130,14 +130,13 @@ def lines_of(parts: Sequence[Any]) -> Lines | None:
     if not places:
         return None
     single = [parts[at] for at in places]
-    queries = None if single[0].queries is None else np.concatenate([part.queries for part in single])
     return Lines(
         places=np.array(places),
         multiplicities=np.array([part.multiplicity for part in single]),
         cells=np.concatenate([part.cells for part in single]),
         entries=np.concatenate([part.rows for part in single])[:, 0],
         rows=np.repeat(np.arange(len(single)), [len(part.rows) for part in single]),
-        queries=queries,
+        queries=None if single[0].queries is None else np.concatenate([part.queries for part in single]),
     )
 
 
@@ -480,9 +479,8 @@ def _equalised(
     if not is_full(problem, lengths, spectra):
         return float("inf")
     xp = namespace(weights)
-    total = 0.0
-    if problem.lines is not None and lengths is not None:
-        total += problem.lines.equalised(lengths, weights)
+    lines = problem.lines
+    total = 0.0 if lines is None or lengths is None else lines.equalised(lengths, weights)
     for number, decomposition in zip(problem.others, spectra, strict=True):
         part = problem.parts[number]
         scaled = (part.rows * xp.sqrt(xp.take(weights, part.cells))) @ decomposition.right
@@ -531,13 +529,12 @@ def fold_of(problem: NuclearProblem) -> Fold | None:
         before, count = count, int(queries.max()) + 1
     if count == len(queries):
         return None
-    counts = np.bincount(queries).astype(np.float64)
     coloured = tuple(replace(part, queries=queries[part.queries]) for part in problem.parts)
     targets, floors = (np.bincount(queries, values) for values in (problem.targets, floors))
     return Fold(
         replace(problem, parts=coloured, targets=targets, floors=None if problem.floors is None else floors),
         queries,
-        counts,
+        np.bincount(queries).astype(np.float64),
     )
 
 

@@ -246,8 +246,7 @@ def with_variances(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -
 
 def with_covariance(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """X, and Y, the covariance of the answers."""
-    parts = _answered(env["W"], problem, at, _scales(problem, at, care))
-    covariances = [part @ part.T for part in parts]
+    covariances = [part @ part.T for part in _answered(env["W"], problem, at, _scales(problem, at, care))]
     return {**strategy(env, problem, at, care), "Y": split_like(env["W"], "rows", covariances)}
 
 
