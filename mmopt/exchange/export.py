@@ -187,12 +187,11 @@ def mps_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
 def npz_bytes(problem: ConicProblem, head: Sequence[str]) -> bytes:
     """The bytes of an npz file; ``head`` becomes ``about``."""
     a = problem.A
+    cones = {f.name: np.asarray(getattr(problem.cones, f.name)) for f in fields(problem.cones)}
+    texts = {"sense": problem.sense, "names": problem.names, "about": list(head)}
     arrays: dict[str, Any] = {
-        f.name: np.asarray(getattr(problem.cones, f.name)) for f in fields(problem.cones)
-    }
-    for name in ("second_order", "psd"):  # () alone would be floats
-        arrays[name] = arrays[name].astype(np.int64)
-    arrays |= {
+        **cones,
+        **{name: cones[name].astype(np.int64) for name in ("second_order", "psd")},  # () would be floats
         "A_data": a.data,
         "A_indices": a.indices,
         "A_indptr": a.indptr,
@@ -200,9 +199,8 @@ def npz_bytes(problem: ConicProblem, head: Sequence[str]) -> bytes:
         "b": problem.b,
         "c": problem.c,
         "offset": np.asarray(problem.offset),
+        **{name: np.asarray(value, dtype=str) for name, value in texts.items()},
     }
-    texts = {"sense": problem.sense, "names": problem.names, "about": list(head)}
-    arrays |= {name: np.asarray(value, dtype=str) for name, value in texts.items()}
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
     return file.getvalue()

@@ -147,9 +147,8 @@ def points(
 def _steps(program: str, env: Mapping[str, Any], reserve: "_Reserve") -> Iterator[KernelStep]:
     """Designs, until the gap no longer falls, or the time that is left is needed for the proof."""
     gaps: list[float] = []
-    for design in _designs(program, env, reserve):
+    for count, design in enumerate(_designs(program, env, reserve), 1):
         gaps.append(design.gap)
-        count = len(gaps)
         has_stalled = isinstance(_cells(env), SetCells) or (  # sets are in closed form
             count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
         )
