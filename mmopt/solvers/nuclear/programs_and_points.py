@@ -188,8 +188,8 @@ def split(w: Split, targets: Level | None = None, ranks: list[int] | None = None
 
 
 def all_queries(env: Env) -> NuclearProblem:
-    """``W``, or ``V``, up to rotation: rows beyond the number of columns are brought into a triangle."""
-    w = env["W"] if "W" in env else env["V"]
+    """``W`` up to rotation: rows beyond the number of columns are brought into a triangle."""
+    w = env["W"]
     if isinstance(w, Split):
         return split(w)
     if w.shape[0] > w.shape[1]:
@@ -319,6 +319,11 @@ QUERIES = "L @ B"
 GAP_OF_INVERTED = 1e-9  # gap for which a covariance that is only inverted has to be good
 
 
+def _full_rank(env: Env) -> NuclearProblem:
+    """``V``, of full row rank."""
+    return split(env["V"]) if isinstance(env["V"], Split) else whole(env["V"])
+
+
 def _product(left: Array, right: Array) -> Array:
     """The product, or the left factor itself where the right one is an identity: memory."""
     return left if is_identity(right) else left @ right
@@ -427,7 +432,7 @@ FORMS: Mapping[str, ProgramForm] = MappingProxyType(
         "gamma_f": ProgramForm(all_queries, balanced, prices("columns"), worth=_root),
         "gamma_2": ProgramForm(each_query, balanced, prices("columns", "rows"), worth=_root),
         "minimax_variance": ProgramForm(each_query, with_largest, prices("sensitivity", "accuracy")),
-        "l2_strategy_dual": ProgramForm(all_queries, _dual_prices, lambda env, problem, at: {}, dual=True),
+        "l2_strategy_dual": ProgramForm(_full_rank, _dual_prices, lambda env, problem, at: {}, dual=True),
         "fitness_for_use": ProgramForm(
             _targeted_queries, _at_targets, prices("privacy", "accuracy", of_queries=_squared_norm)
         ),
@@ -564,7 +569,8 @@ def points(
             del at
             values = _plain(form.point(env, problem, fetched(chosen), caring))
             if pair[1].cells is not pair[0].cells:
-                chosen = whole_of(here, pair[1], bare(chosen))
+                chosen = bare(chosen)
+                chosen = whole_of(here, pair[1], chosen)
             priced = fetched(chosen)
             multipliers = _plain(form.multipliers(env, problem, priced))
             polar = polar_of(problem, priced) if pace.wanted > GAP_DECOMPOSED else None
