@@ -48,7 +48,6 @@ from mmopt.solvers.conic_problem import ConeBlock, ConicProblem, Handover, conic
 Entry = tuple[int, int, float]  # row, column, coefficient
 
 ROOT = math.sqrt(2.0)
-NEIGHBOURS = 2  # doubles on either side of a quotient by √2; their product with √2 may be the coefficient
 
 
 def number(value: float) -> str:
@@ -59,9 +58,8 @@ def number(value: float) -> str:
 def entries(problem: ConicProblem, block: ConeBlock) -> Iterator[Entry]:
     """(row of A, column, coefficient) of a block, row by row, without zeros; column n is b."""
     part = sp.coo_array(sp.csr_array(problem.A)[block.first : block.end])
-    n = problem.A.shape[1]
     rows = [*part.row, *range(block.end - block.first)]
-    columns = [*part.col, *[n] * (block.end - block.first)]
+    columns = [*part.col, *[problem.A.shape[1]] * (block.end - block.first)]
     for row, column, value in sorted(
         zip(rows, columns, [*part.data, *problem.b[block.first : block.end]], strict=True)
     ):
@@ -81,14 +79,13 @@ def psd_entries(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, 
 
 
 def _without_root(value: float) -> float:
-    """A double whose product with √2 is the value, if there is one: that of the shortest decimal."""
+    """A double whose product with √2 is the value, if there is one: that of the shortest decimal.
+
+    It is the quotient by √2, or one of the two doubles on either side.
+    """
     quotient = value / ROOT
-    near = [quotient]
-    for end in (-math.inf, math.inf):
-        each = quotient
-        for _ in range(NEIGHBOURS):
-            each = math.nextafter(each, end)
-            near.append(each)
+    below, above = (math.nextafter(quotient, end) for end in (-math.inf, math.inf))
+    near = (quotient, below, math.nextafter(below, -math.inf), above, math.nextafter(above, math.inf))
     exact = [each for each in near if each * ROOT == value]
     return min(exact, key=lambda each: (len(repr(each)), abs(each - quotient)), default=quotient)
 
@@ -131,27 +128,18 @@ def cbf_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
     yield from _part("OBJACOORD", (f"{j} {number(sign * v)}" for j, v in enumerate(problem.c) if v != 0))
     if problem.offset:
         yield from ("OBJBCOORD", number(sign * problem.offset), "")
-    coefficients, constants, at = [], [], 0
+    rows, at = [], 0
     for block in scalar:
         for row, column, value in entries(problem, block):
             place = row - block.first
-            place = at + (2 - place if block.kind == "exponential" else place)
-            if column == n:
-                constants.append((place, number(value)))
-            else:
-                coefficients.append((place, column, number(-value)))
+            rows.append((at + (2 - place if block.kind == "exponential" else place), column, value))
         at += block.end - block.first
-    yield from _part("ACOORD", (f"{i} {j} {v}" for i, j, v in sorted(coefficients)))
-    yield from _part("BCOORD", (f"{i} {v}" for i, v in sorted(constants)))
-    linear, fixed = [], []
-    for k, block in enumerate(psd):
-        for i, j, column, value in psd_entries(problem, block):
-            if column == n:
-                fixed.append(f"{k} {i} {j} {number(value)}")
-            else:
-                linear.append((k, column, i, j, number(-value)))
-    yield from _part("HCOORD", (f"{k} {c} {i} {j} {v}" for k, c, i, j, v in sorted(linear)))
-    yield from _part("DCOORD", fixed)
+    rows.sort()
+    yield from _part("ACOORD", (f"{i} {j} {number(-v)}" for i, j, v in rows if j < n))
+    yield from _part("BCOORD", (f"{i} {number(v)}" for i, j, v in rows if j == n))
+    cells = [(k, c, i, j, v) for k, block in enumerate(psd) for i, j, c, v in psd_entries(problem, block)]
+    yield from _part("HCOORD", (f"{k} {c} {i} {j} {number(-v)}" for k, c, i, j, v in sorted(cells) if c < n))
+    yield from _part("DCOORD", (f"{k} {i} {j} {number(v)}" for k, c, i, j, v in cells if c == n))
 
 
 def _part(name: str, lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
@@ -199,15 +187,20 @@ def mps_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
 def npz_bytes(problem: ConicProblem, head: Sequence[str]) -> bytes:
     """The bytes of an npz file; ``head`` becomes ``about``."""
     a = problem.A
-    arrays: dict[str, Any] = {
-        f.name: np.asarray(getattr(problem.cones, f.name)) for f in fields(problem.cones)
-    }
-    for name in ("second_order", "psd"):  # () alone would be floats
-        arrays[name] = arrays[name].astype(np.int64)
-    arrays |= {"A_data": a.data, "A_indices": a.indices, "A_indptr": a.indptr, "A_shape": np.asarray(a.shape)}
-    arrays |= {"b": problem.b, "c": problem.c, "offset": np.asarray(problem.offset)}
+    cones = {f.name: np.asarray(getattr(problem.cones, f.name)) for f in fields(problem.cones)}
     texts = {"sense": problem.sense, "names": problem.names, "about": list(head)}
-    arrays |= {name: np.asarray(value, dtype=str) for name, value in texts.items()}
+    arrays: dict[str, Any] = {
+        **cones,
+        **{name: cones[name].astype(np.int64) for name in ("second_order", "psd")},  # () would be floats
+        "A_data": a.data,
+        "A_indices": a.indices,
+        "A_indptr": a.indptr,
+        "A_shape": np.asarray(a.shape),
+        "b": problem.b,
+        "c": problem.c,
+        "offset": np.asarray(problem.offset),
+        **{name: np.asarray(value, dtype=str) for name, value in texts.items()},
+    }
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
     return file.getvalue()
@@ -265,15 +258,14 @@ def _matrix(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, int,
     """(i, j, column, coefficient), i <= j, of a matrix that is psd where the block is in its cone."""
     if block.kind == "psd":
         yield from ((j, i, column, value) for i, j, column, value in psd_entries(problem, block))
-        return
-    if block.size != 3:
+    elif block.size == 3:
+        yield from _pair(problem, block)
+    else:
         for row, column, value in entries(problem, block):
             if row == block.first:
                 yield from ((i, i, column, value) for i in range(block.size))
             else:
                 yield 0, row - block.first, column, value
-        return
-    yield from _pair(problem, block)
 
 
 def _pair(problem: ConicProblem, block: ConeBlock) -> Iterator[tuple[int, int, int, float]]:

@@ -52,8 +52,8 @@ from mmopt.privacy.epsilon_delta_rho import float_above, zcdp_epsilon
 Measure = Literal["rho", "epsilon"]
 State = Literal["spent", "released"]
 
+# The measures in which a total may be declared, and the words for them.
 MEASURES = {"rho": "rho, zero-concentrated", "epsilon": "pure epsilon"}
-"""The measures in which a total may be declared, and the words for them."""
 
 LONGEST_NAME = 200  # characters
 _ADDRESS = re.compile(r"://|:[^/\s]*@")  # of a database, with or without a password in it

@@ -36,8 +36,8 @@ from mmopt.ledger.account import MEASURES, Account, Entry, State, Terms
 
 TERMS = "data_set, measure, neighbours, partition, declared, created"
 ENTRIES = "number, time, spent, workload, workload_hash, part, state, folder, manifest_hash"
+# The beginning of the chain of checksums.
 ROOT = "mmopt ledger 2"
-"""The beginning of the chain of checksums."""
 
 DAMAGED = "put back a copy of it that is whole; releases made since count too"
 DIGITS = 2000  # a double squared has 650
@@ -139,12 +139,12 @@ def checksum(row: Sequence[Any], before: str | None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+# The mark of a ledger among SQLite's files: "mmlg".
 APPLICATION = 0x6D6D6C67
-"""The mark of a ledger among SQLite's files: "mmlg"."""
 
 FORMAT = 2
+# The longest wait for another process.
 BUSY_SECONDS = 10.0
-"""The longest wait for another process."""
 
 _SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
@@ -314,6 +314,7 @@ def _transaction(path: Path, begin: str) -> Iterator[sqlite3.Connection]:
         raise _in_words(path, error) from None
 
 
+# The beginnings of SQLite's codes, what an error says of the file, and its hint.
 _ERRORS = (
     (
         ("SQLITE_BUSY", "SQLITE_LOCKED"),
@@ -329,7 +330,6 @@ _ERRORS = (
     (("SQLITE_FULL", "SQLITE_IOERR"), "cannot be written ({code})", _UNSURE),
     (("",), "is damaged ({code})", DAMAGED),
 )
-"""The beginnings of SQLite's codes, what an error says of the file, and its hint."""
 
 
 def _in_words(path: Path, error: sqlite3.Error) -> LedgerError:

@@ -186,12 +186,12 @@ class Charge:
     def section(self) -> dict[str, Any]:
         """The ledger's section of the manifest, nothing of the rows: costs rounded up, what is left down."""
         terms, entry = self.account.terms, self.entry
-        part = {} if entry.part is None else {"part": {"column": terms.partition, "value": entry.part}}
+
         return {
             "data_set": terms.data_set,
             "entry": entry.number,
             "measure": terms.measure,
-            **part,
+            **({} if entry.part is None else {"part": {"column": terms.partition, "value": entry.part}}),
             "spent": above(entry.spent),
             "total": below(terms.total),
             "left": below(left(self.account, entry.part)),
@@ -214,8 +214,8 @@ class Charge:
             ) from None
 
 
+# The deltas at which the epsilon of a rho is given.
 DELTAS = (1e-6, 1e-9)
-"""The deltas at which the epsilon of a rho is given."""
 
 
 def epsilon_deltas(rho: Fraction) -> list[str]:
@@ -428,13 +428,12 @@ class Ledger(Tabular):
         """A row for each release: its cost, rounded up, its time, workload and folder."""
         entries = self.account.entries
         texts = ("time", "workload", "workload_hash", "part", "state", "folder", "manifest_hash")
-        columns = {name: _texts([getattr(entry, name) for entry in entries]) for name in texts}
         return Frame(
             {
                 "entry": np.array([entry.number for entry in entries], dtype=np.int64),
                 "spent": np.array([above(entry.spent) for entry in entries], dtype=np.float64),
                 "exactly": _texts([str(entry.spent) for entry in entries]),
-                **columns,
+                **{name: _texts([getattr(entry, name) for entry in entries]) for name in texts},
             },
             {"data_set": self.account.terms.data_set, "measure": self.account.terms.measure},
         )

@@ -25,8 +25,8 @@ Bools = npt.NDArray[np.bool_]
 
 FIGURES = ("estimate", "standard_error", "low", "high", "coverage")
 # Columns of answers that no column of an attribute may be called.
+# Names of the columns of numbers in published answers.
 RESERVED = ("query", "label", *FIGURES, "refined", "private")
-"""Names of the columns of numbers in published answers."""
 
 _ROUNDED = 1e-14  # relative: some 90 roundings of an answer
 _MOST_ENTRIES = 2**22  # of a factor, up to which they are read
@@ -237,8 +237,7 @@ def checked_counts(x: npt.ArrayLike, n: int) -> npt.NDArray[np.int64]:
             f"the data vector has type {counts.dtype}, expected integer counts",
             hint="counts of rows are integers: convert with .astype('int64') after checking for NaN",
         )
-    negative = np.flatnonzero(counts < 0)
-    if negative.size:
+    if (negative := np.flatnonzero(counts < 0)).size:
         raise DataError(
             f"cell {negative[0]} of the data vector is {int(counts[negative[0]])} (confidential, for you "
             "alone), expected 0 or above"

@@ -148,8 +148,7 @@ class Plan(Tabular):
     @property
     def rounding(self) -> str:
         """In words, how far the integers are from the strategy; "" where they are close."""
-        grown = self.integer.loss
-        if grown <= WORTH_SAYING:
+        if (grown := self.integer.loss) <= WORTH_SAYING:
             return ""
         more = f"{100 * (grown - 1):.2g} %" if grown < 2 else f"a factor of {grown:.3g}"
         return f"a variance is larger by up to {more}, as integers are measured; all figures include it"
@@ -246,8 +245,9 @@ def not_covered(workload: Workload, neighbours: Neighbours) -> str:
     )
     refused = f"; whether a row is refused, for {names}, and the message that says so" if names else ""
     name = neighbours.column
-    unit = f"; whether a row has no '{name}'; a '{name}' spelled in several ways, which counts as several"
-    unit *= bool(name)
+    unit = name and (
+        f"; whether a row has no '{name}'; a '{name}' spelled in several ways, which counts as several"
+    )
     return (
         "whether the table can be read, its weights (if it has any) are counts, and it has at most "
         f"{MAX_ROWS} rows{refused}{unit}"
@@ -269,11 +269,11 @@ def row_rules(workload: Workload) -> dict[str, dict[str, str]]:
     }
 
 
+# The names of the columns of accuracy that are not attributes.
 NAMES = (
     *("query", "label", "standard_error", "half_width", "noise", "max_variance", "within"),
     *("within_confidence", "meets", "share_of_cost"),
 )
-"""The names of the columns of accuracy that are not attributes."""
 
 
 def accuracy_columns(plan: Plan, confidence: float) -> Frame:

@@ -31,8 +31,8 @@ from mmopt.numerics.outward import rounded
 from mmopt.privacy.noise import Noise
 from mmopt.results import Frame
 
+# The finest digit of refined answers that is written, in standard errors.
 SMALL = 1e-9
-"""The finest digit of refined answers that is written, in standard errors."""
 
 SIMULATED = "SIMULATED NOISE: these answers are not private and must not be published"
 REFINED = (
@@ -85,11 +85,8 @@ def _digits(number: float, error: float) -> int:
     return min(17, max(12, 7 + math.floor(math.log10(abs(number) / error) if number and error else 0)))
 
 
-ANSWERS_FILE = "answers.csv"
-PARQUET_FILE = "answers.parquet"
-MANIFEST_FILE = "manifest.json"
-CHART_FILE = "answers.svg"
-STRATEGY_FILE = "strategy.npz"
+ANSWERS_FILE, PARQUET_FILE, CHART_FILE = "answers.csv", "answers.parquet", "answers.svg"
+MANIFEST_FILE, STRATEGY_FILE = "manifest.json", "strategy.npz"
 _NAME_LENGTH = 40  # characters of a folder's name in its sibling's: 255 bytes have room for no more
 FORMAT = "mmopt release 3"
 GUARANTEE = ("guarantee", "epsilon", "delta", "rho", "neighbours")
@@ -179,11 +176,9 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
         },
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    for key, value in extra.items():
-        if key in manifest:
-            raise OptionError(f"the manifest already has a '{key}'", hint="choose another key")
-        manifest[key] = value
-    return manifest
+    if taken := [key for key in extra if key in manifest]:
+        raise OptionError(f"the manifest already has a '{taken[0]}'", hint="choose another key")
+    return {**manifest, **extra}
 
 
 def write_release(

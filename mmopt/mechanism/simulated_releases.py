@@ -26,8 +26,8 @@ from mmopt.privacy.rounding.integer_dense import unsupported
 from mmopt.strategies import ComponentStrategy, Strategy, StrategyForm
 from mmopt.workloads import Workload
 
+# The default sanity bound as a part of the number of rows; it is one row at least.
 SANITY = 1e-3
-"""The default sanity bound as a part of the number of rows; it is one row at least."""
 
 _ENTRIES = 2**22  # of the errors in memory at a time
 
@@ -102,8 +102,7 @@ def simulate_errors(
     bound = max(1.0, SANITY * float(counts.sum())) if sanity is None else sanity
     if not (math.isfinite(bound) and bound > 0):
         raise OptionError(f"the sanity bound is {bound:g}, expected a number above 0")
-    variances = strategy.variances(workload)
-    if not np.isfinite(variances).all():
+    if not np.isfinite(variances := strategy.variances(workload)).all():
         raise unsupported()
     true = np.maximum(np.abs(workload.answers(counts)), bound)
     parts = [*workload.groups(), ("all queries", slice(0, workload.m))]

@@ -22,14 +22,14 @@ from mmopt.privacy.rounding.measured_strategy_and_counts import Measured, finer
 from mmopt.workloads.factors_and_products import LEAST_MISSED
 
 _MOST_COEFFICIENTS = 2**21  # of queries or cells by measured rows, up to which each query has its own width
+# The largest distance, in probability, at which drawn noise is taken for normal noise.
 NEARLY_NORMAL = 1e-6
-"""The largest distance, in probability, at which drawn noise is taken for normal noise."""
 
 _SAME = 1e-7  # of a standard error: widths that differ by less have the same coverage, as printed
 
+# An interval ends this far, relatively, beyond its last number, against rounding, unless errors are whole
+# numbers; an interval with a wish may end twice as far beyond.
 BEYOND = 1e-9
-"""An interval ends this far, relatively, beyond its last number, against rounding, unless errors are whole
-numbers; an interval with a wish may end twice as far beyond."""
 
 _GRID, _BLUR = 2**14, 16  # cells of the law of an error; half the width of the blur of one without a lattice
 

@@ -19,8 +19,8 @@ AnyArray = TypeVar("AnyArray", bound=np.ndarray[tuple[int, ...], np.dtype[np.gen
 
 EPS = float(np.finfo(np.float64).eps)
 
+# Cells up to which a workload or strategy is computed as a matrix, where no other way is cheaper.
 MOST_CELLS = 8192
-"""Cells up to which a workload or strategy is computed as a matrix, where no other way is cheaper."""
 
 
 def frozen(array: AnyArray) -> AnyArray:

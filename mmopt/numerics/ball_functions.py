@@ -175,8 +175,7 @@ def positive_eigenvalue_bound(a: Ball, lower: Array) -> float:
             return 0.0
         estimate, v = float(np.linalg.norm(v)) / grown, w / grown
     for share in ESTIMATE_SHARES:
-        bound = _bound_by_shift(a, share * estimate)
-        if bound > 0:
+        if (bound := _bound_by_shift(a, share * estimate)) > 0:
             return bound
     return max(0.0, eigenvalue_bound(a))
 
@@ -235,13 +234,11 @@ def log_determinant(a: Ball) -> Ball:
     See **Log-determinants** above: ``above`` is tr E.
     """
     m = symmetric(a)
-    inverted = _inverse_factor(m.mid)
-    if inverted is None:
+    if (inverted := _inverse_factor(m.mid)) is None:
         return unknown(0.0)
     r, eye = exact(inverted), exact(np.eye(len(m.mid)))
     off = sub(matmul(matmul(r, m), transpose(r)), eye)
-    size = norm(off)
-    if not size < 1:
+    if not (size := norm(off)) < 1:
         return unknown(0.0)
     above = balls.trace(off)
     slack = size * size / (2 * (1 - size)) * GROW
@@ -335,8 +332,7 @@ def polar(a: Ball) -> Ball:
     p = exact(float_functions.polar(a.mid))
     middle = p.mid.T @ a.mid
     h = exact((middle + middle.T) / 2)
-    least = eigenvalue_bound(h)
-    if least <= 0:
+    if (least := eigenvalue_bound(h)) <= 0:
         return unknown(p.mid)
     skew = norm(sub(matmul(transpose(p), p), exact(np.eye(len(p.mid)))))  # of P from orthogonal
     away = norm(sub(a, matmul(p, h))) + skew * norm(h)  # of A from Q H

@@ -38,8 +38,8 @@ from mmopt.numerics.balls import (
 )
 from mmopt.numerics.float_functions import Diagonal, is_identity
 
+# A way to compute ``right - x @ y`` from right, x and y: its midpoint and radius.
 Residual = Callable[[Array, Array, Array], tuple[Array, Array]]
-"""A way to compute ``right - x @ y`` from right, x and y: its midpoint and radius."""
 
 SLICED_ROWS = 512  # rows of x that are sliced at a time, for memory
 
@@ -181,8 +181,7 @@ def sandwich(left: Ball, matrix: Ball, right: Ball) -> Ball:
     """
     if not matrix.mid.size:
         return exact(left.mid @ right.mid)
-    inverse = _invertible(matrix)
-    if inverse is None:
+    if (inverse := _invertible(matrix)) is None:
         return unknown(left.mid @ np.nan_to_num(float_functions.solve(matrix.mid, right.mid)))
     y = inverse.solve(right.mid)
     missing = inverse.missing(right, y)
@@ -197,8 +196,7 @@ def sandwich_diagonal(left: Ball, matrix: Ball, right: Ball) -> Ball:
     """The diagonal (m,) of ``left @ inv(matrix) @ right``, without the product, some columns at a time."""
     if not (matrix.mid.size and len(left.mid)):
         return exact(np.zeros(len(left.mid)))
-    inverse = _invertible(matrix)
-    if inverse is None:
+    if (inverse := _invertible(matrix)) is None:
         y = np.nan_to_num(float_functions.solve(matrix.mid, right.mid))
         return unknown(np.einsum("ij,ji->i", left.mid, y))
     return joined(

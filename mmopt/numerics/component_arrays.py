@@ -15,23 +15,33 @@ For a square matrix X on a space with labels, the diagonal is the same at all co
 / size_o Σ_{a: label of a in κ is o} X_κ[a, a]. Traces and nuclear norms are Σ_κ μ_κ times those of the parts,
 the sum of a level vector is Σ_o size_o value_o, and diag(level) has the parts diag(values[labels_κ]).
 
-Vectors over cells too many to list are ``Unlisted``: ``unlisted_cells.py`` has them.
+**Cells too many to list.** Let the rows of B (r, n) be functions of n cells, orthonormal under the uniform
+measure: B Bᵀ = n I. A space of such cells (``Spanned``) splits into components like any other, without
+coordinates, and vectors over them are ``Unlisted``:
+
+- The matrix X = Bᵀ N B is a ``Split`` on it with the parts of N, queries W = R B one with those of R. Then
+  W X⁺ Wᵀ = R N⁻¹ Rᵀ, as if B were orthonormal. No other product runs over the cells: it would take n.
+- The diagonal of X is an ``UnlistedDiagonal``, a function of the cells: only its largest entry is bounded.
+- Multipliers of the cells are a ``Measure`` d. Only their sum and moments Q = B diag(d) Bᵀ are computed, by a
+  root J of these: the singular values of W diag(√d) are those of R J.
 """
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from typing import Any, ClassVar
+from functools import cached_property, reduce
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse
 
-from mmopt.errors import WorkloadError
+from mmopt.errors import OptionError, WorkloadError
 from mmopt.limits import require_memory
 from mmopt.numerics import float_functions
 from mmopt.numerics.arrays import Array, Ints
+from mmopt.numerics.balls import Ball
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,11 +234,11 @@ def _bases(space: Space) -> list[scipy.sparse.csr_array]:
     if space.bases is not None or space.labels is not None:  # of labels without bases ``basis`` raises
         return [scipy.sparse.csr_array(space.basis(at)) for at in range(space.count)]
     widths = [int(m) * d for m, d in zip(space.multiplicities, space.dims, strict=True)]
-    starts = np.cumsum([0, *widths])
+
     identity = scipy.sparse.eye_array(space.size, format="csc")
     return [
         scipy.sparse.csr_array(identity[:, start : start + width])
-        for start, width in zip(starts, widths, strict=False)
+        for start, width in zip(np.cumsum([0, *widths]), widths, strict=False)
     ]
 
 
@@ -286,9 +296,9 @@ def absolute_sum(value: Any) -> float:
     """The sum of the absolute values of a vector's entries."""
     if isinstance(value, Unlisted):  # a measure, which is not negative: its first array has the weights
         return float(value.arrays[0].sum())
-    if isinstance(value, Level):
-        return float(np.abs(value.values) @ value.space.sizes)
-    return float(np.abs(value).sum())
+    return float(
+        np.abs(value.values) @ value.space.sizes if isinstance(value, Level) else np.abs(value).sum()
+    )
 
 
 # The relative difference of arrays that count as equal (a strategy's Gram matrix, the givens of a step).
@@ -311,3 +321,122 @@ def same_array(stated: Any, computed: Any) -> bool:
         for arrays in (differences, theirs)
     )
     return bool(np.sqrt(off) <= CLOSE_ARRAY * np.sqrt(size))
+
+
+class Moments(NamedTuple):
+    """Roots J of a measure's moments Q, with proved errors: (1 - e) J Jᵀ ⪯ Q ⪯ (1 + e) J Jᵀ by component.
+
+    roots : J (d, d) of each component. offs : its e; infinity where nothing is proved. total : the sum of
+    the measure.
+    """
+
+    roots: tuple[Array, ...]
+    offs: tuple[float, ...]
+    total: Ball
+
+
+class Spanned(Space, ABC):
+    """The span of functions of cells that are not listed, by component; ``total`` is the number of cells."""
+
+    is_listed = False
+    is_restricted: ClassVar[bool] = False  # True: a family of strategies, not all on these functions
+
+    @abstractmethod
+    def largest_entry(self, parts: Sequence[Array]) -> float:
+        """An upper bound on the entries of the diagonal of Bᵀ N B, N = ``parts`` symmetric; rounded up."""
+
+    @property
+    @abstractmethod
+    def longest(self) -> float:
+        """An upper bound on the squared length of a column of B: ``largest_entry`` of the identity."""
+
+    @abstractmethod
+    def moments(self, mixture: Any) -> Moments:
+        """The moments of the measure with this ``Measure.mixture``."""
+
+    def root_trace(self, parts: Sequence[Array], mixture: Any) -> float | None:
+        """A lower bound on ‖W diag(√d)‖∗ for queries W with these parts and the measure d of this mixture.
+
+        None where it follows from the roots of the moments.
+        """
+        return None
+
+    @abstractmethod
+    def takes(self, mixture: Any) -> bool:
+        """Whether a mixture is a measure of these cells, of a kind whose moments can be computed."""
+
+    @property
+    @abstractmethod
+    def rounding(self) -> float:
+        """γ such that queries on it are (R + E) B with ‖E‖ <= γ ‖R‖ (Frobenius, multiplicities counted)."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnlistedDiagonal(Unlisted):
+    """The diagonal of a matrix on cells that are not listed.
+
+    largest : an upper bound on its largest entry, or a ball that contains the entry.
+    """
+
+    largest: float | Ball
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return (self.largest,)
+
+
+class NumberLessDiagonal(Unlisted):
+    """A number less a diagonal: a function of the cells of which nothing is computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measure(Unlisted):
+    """Multipliers d >= 0 of cells that are not listed: a mixture of products of measures of the attributes.
+
+    space : of the cells; of a saved measure only its sizes. mixture : ``weights`` (J,), and ``factors``, one
+    (J, oᵢ) an attribute (``sectors.moments_and_column_lengths.Mixture``).
+
+    Raises
+    ------
+    OptionError : weights or factors that are negative or not finite, or do not fit together; no weight.
+    """
+
+    mixture: Any
+
+    def __post_init__(self) -> None:
+        shapes = {np.shape(f)[0] if np.ndim(f) == 2 else -1 for f in self.mixture.factors}
+        if np.ndim(self.mixture.weights) != 1 or shapes != {len(self.mixture.weights)}:
+            raise OptionError("a measure has one weight for each product, and a row in every factor")
+        if not all(np.isfinite(a).all() and (a >= 0).all() for a in self.arrays):
+            raise OptionError("a measure has weights and factors that are finite and not negative")
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return (self.mixture.weights, *self.mixture.factors)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The proved moments, computed once. The space has to be that of the cells."""
+        assert isinstance(self.space, Spanned)
+        return self.space.moments(self.mixture)
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedQueries(Unlisted):
+    """Queries times √d, W diag(√d), with a lower bound on their nuclear norm.
+
+    Only ``nuclear`` takes them. least : the bound, or a ball of it.
+    """
+
+    least: float | Ball
+
+
+@dataclass(frozen=True, eq=False)
+class RootOfMeasure(Unlisted):
+    """√d of a measure, entry by entry; only ``diag`` of it is of use, in a product with queries."""
+
+    measure: Measure
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return self.measure.arrays

@@ -34,9 +34,7 @@ LEAST_LENGTH = 1e-140
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues (ascending) and eigenvectors of the symmetric part."""
-    if matrix.shape == (1, 1):
-        return matrix[0].copy(), np.ones((1, 1))
-    return eigen((matrix + matrix.T) / 2)
+    return (matrix[0].copy(), np.ones((1, 1))) if matrix.shape == (1, 1) else eigen((matrix + matrix.T) / 2)
 
 
 def eigenvectors(gram: Array) -> Array:
@@ -260,8 +258,8 @@ def length(a: Array, axis: int | None = None) -> Any:
     return np.where(lengths > LEAST_LENGTH, lengths, scaled)[()]
 
 
+# The logarithm of the sum of the exponentials, of all entries or along an axis.
 logsumexp = scipy.special.logsumexp
-"""The logarithm of the sum of the exponentials, of all entries or along an axis."""
 
 
 def logdet(matrix: Array) -> float:
@@ -317,9 +315,8 @@ class Diagonal:
 
 def is_identity(a: Array) -> bool:
     """Whether a matrix is the identity, to the last digit."""
-    if a.ndim != 2 or a.shape[0] != a.shape[1] or not (np.diagonal(a) == 1.0).all():
-        return False
-    return int(np.count_nonzero(a)) == len(a)
+    is_square = a.ndim == 2 and a.shape[0] == a.shape[1]
+    return is_square and bool((np.diagonal(a) == 1.0).all()) and int(np.count_nonzero(a)) == len(a)
 
 
 def times(left: Array | Diagonal, right: Array | Diagonal) -> Array | Diagonal:
@@ -367,6 +364,5 @@ def diagonal_of_product(left: Array | Diagonal, right: Array | Diagonal) -> Arra
 def diagonal_of_solved(left: Array | Diagonal, matrix: Array, right: Array | Diagonal) -> Array:
     """The diagonal of ``left @ inv(matrix) @ right`` of matrices, without the product."""
     solution = solve(matrix, whole(right))
-    if not np.isfinite(solution).all():
-        return np.full(left.shape[0], np.inf)
-    return diagonal_of_product(left, solution)
+    is_finite = np.isfinite(solution).all()
+    return diagonal_of_product(left, solution) if is_finite else np.full(left.shape[0], np.inf)

@@ -134,8 +134,8 @@ def rounding_of_qr(m: int, n: int) -> float:
 # Columns that are shorter than the longest by this factor have lost too many digits to the squares.
 SHORT_COLUMN = 1e-4
 GRADING_ROUNDS = 4  # in these nothing above rounding is left
+# From so many columns on the Gram matrix is formed: a third of the time and of the memory.
 COLUMNS_FOR_GRAM = 1024
-"""From so many columns on the Gram matrix is formed: a third of the time and of the memory."""
 
 # If an eigenvalue is below this part of the largest, the Gram matrix, whose rounding errors are at some
 # 1e-16 of the largest, is not good enough.
@@ -240,8 +240,7 @@ def pinv(matrix: Array) -> Array:
     """The pseudo-inverse; singular values count as zero by the same rule as for strategies and workloads."""
     if matrix.shape[0] > matrix.shape[1]:
         return np.asarray(pinv(matrix.T).T)
-    squares = _orthogonal(matrix)
-    if squares is not None:
+    if (squares := _orthogonal(matrix)) is not None:
         return np.asarray((matrix / squares[:, None]).T)
     if not np.isfinite(matrix).all():
         return np.full(matrix.T.shape, np.nan)
@@ -264,8 +263,7 @@ def pseudo_factors(matrix: Array) -> tuple[Array, Array]:
     Aᵀ = Q T gives D = Q T⁻ᵀ. Else from the singular value decomposition: D = V/s, where singular values
     below 8 max(p, n) ε times the largest count as zero.
     """
-    factors = _factors_by_qr(matrix)
-    if factors is not None:
+    if (factors := _factors_by_qr(matrix)) is not None:
         return factors
     values, rows = svd(matrix, full=True)
     k = int(counted(values, matrix.shape).sum())
@@ -291,9 +289,7 @@ def _inverse_of_triangle(triangle: Array) -> Array | None:
     turned, singular = scipy.linalg.lapack.dtrtri(triangle.T, lower=1)
     with np.errstate(over="ignore"):  # an inverse that overflows is none
         is_clear = np.linalg.norm(triangle) * np.linalg.norm(turned) < 1 / FULL_RANK
-    if singular or not is_clear:
-        return None
-    return np.asarray(turned.T, dtype=np.float64)
+    return None if singular or not is_clear else np.asarray(turned.T, dtype=np.float64)
 
 
 def rank(matrix: Array) -> int:
@@ -345,8 +341,7 @@ def is_rank_at_most(matrix: Array, most: int) -> bool:
         return False
     rows = [[Fraction(x) for x in row] for row in distinct.tolist()]  # those without a pivot so far
     for column in range(distinct.shape[1]):
-        pivot = next((row for row in rows if row[column]), None)
-        if pivot is None:
+        if (pivot := next((row for row in rows if row[column]), None)) is None:
             continue
         rows.remove(pivot)
         most -= 1
@@ -359,10 +354,10 @@ def _orthogonal(matrix: Array) -> Array | None:
     """Squared lengths of the rows if they are orthogonal, else None."""
     gram = matrix @ matrix.T
     squares = np.diag(gram).copy()
-    if not (np.isfinite(squares).all() and squares.min(initial=1.0) > 0):
+    least = squares.min(initial=1.0)
+    # Whether small rows count as zero relative to the largest is not decided here.
+    if not (np.isfinite(squares).all() and least > 0 and least >= FULL_RANK**2 * squares.max(initial=0.0)):
         return None
-    if squares.min(initial=1.0) < FULL_RANK**2 * squares.max(initial=0.0):
-        return None  # whether small rows count as zero relative to the largest is not decided here
     norms = np.sqrt(squares)
     gram /= norms
     gram /= norms[:, None]
@@ -373,9 +368,8 @@ def _orthogonal(matrix: Array) -> Array | None:
 def _is_full(triangle: Array, least: float = FULL_RANK) -> bool:
     """Whether an upper triangle is clearly not singular (LAPACK's estimate of its condition)."""
     square = triangle[: triangle.shape[1]]
-    if square.shape[0] < square.shape[1] or 0 in square.shape:
-        return False
-    return bool(scipy.linalg.lapack.dtrcon(square)[0] > least)
+    is_tall = square.shape[0] >= square.shape[1] and 0 not in square.shape
+    return is_tall and bool(scipy.linalg.lapack.dtrcon(square)[0] > least)
 
 
 # For smaller matrices threads cost more than they gain: on a busy machine each product waits for them.

@@ -179,8 +179,7 @@ def largest_column_distance(matrix: Array, norm: int) -> float:
         with np.errstate(over="ignore"):
             return float(np.nextafter(np.ldexp(bound, exponent), np.inf))
     metric = "cityblock" if norm == 1 else "sqeuclidean"
-    largest = 0.0
-    step = max(1, 2**24 // n)
+    largest, step = 0.0, max(1, 2**24 // n)
     for start in range(0, n - 1, step):
         distances = scipy.spatial.distance.cdist(rows[start : start + step], rows[start + 1 :], metric)
         largest = max(largest, float(distances.max()))
@@ -236,6 +235,4 @@ def _difference_by_gram(rows: Array) -> float | None:
     largest = float((squares[:, None] + squares[None, :] - 2.0 * gram).max())
     # Each of four inner products errs by at most γ_p times the largest square; two more roundings.
     error = 8.0 * (rows.shape[1] + 4) * EPS * float(squares.max()) + 2.0**-900
-    if error > 1e-10 * largest:
-        return None
-    return float(root_up(np.nextafter(largest + error, np.inf)))
+    return None if error > 1e-10 * largest else float(root_up(np.nextafter(largest + error, np.inf)))

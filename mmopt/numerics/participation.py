@@ -93,7 +93,6 @@ def participation_norm(matrix: Array, norm: int, separation: int, at_most: int) 
         # An inner product of p terms loses less than p EPS / 2 of the product of lengths (Higham, §3.1).
         gram = np.abs(scaled.T @ scaled) + EPS * terms * np.multiply.outer(lengths, lengths)
         np.fill_diagonal(gram, times_up(lengths, lengths))
-        squared = largest_block(gram, separation, at_most)
-        bound = root_up(not_below(np.asarray(squared), most * most + 8))
+        bound = root_up(not_below(np.asarray(largest_block(gram, separation, at_most)), most * most + 8))
     with np.errstate(over="ignore"):  # infinity is a bound too
         return float(np.nextafter(np.ldexp(bound, exponent), np.inf)) if matrix.any() else 0.0

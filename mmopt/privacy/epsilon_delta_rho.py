@@ -31,12 +31,11 @@ from mmopt.numerics.arrays import EPS
 
 _BOTH = "give epsilon, epsilon with delta, or rho"
 
+# Largest epsilon or rho.
+#
+# The standard deviation of a count is then below 1/70 at rho and far below at epsilon: noise on integers is
+# zero in every draw. exp(epsilon), which calibration needs, has no exponent from 1e19 on.
 MOST_COST = 1e4
-"""Largest epsilon or rho.
-
-The standard deviation of a count is then below 1/70 at rho and far below at epsilon: noise on integers is
-zero in every draw. exp(epsilon), which calibration needs, has no exponent from 1e19 on.
-"""
 
 
 @dataclass(frozen=True)
@@ -163,13 +162,12 @@ class Privacy(Displayed):
             return value
         if isinstance(value, Mapping):
             names = tuple(field.name for field in fields(Privacy))
-            for name in value:
-                if name not in names:
-                    near = suggest(str(name), names)
-                    raise PrivacyError(
-                        f"privacy has no parameter {name!r}, expected {', '.join(names)}",
-                        hint=near if near.startswith("did") else _BOTH,
-                    )
+            if unknown := [name for name in value if name not in names]:
+                near = suggest(str(unknown[0]), names)
+                raise PrivacyError(
+                    f"privacy has no parameter {unknown[0]!r}, expected {', '.join(names)}",
+                    hint=near if near.startswith("did") else _BOTH,
+                )
             return Privacy(**value)
         if isinstance(value, Real):
             number = float(value)
@@ -178,8 +176,8 @@ class Privacy(Displayed):
                 hint=f"write Privacy(epsilon={number}), Privacy(epsilon={number}, delta=1e-6) "
                 f"or Privacy(rho={number})",
             )
-        requested = getattr(value, "privacy", None)  # of a Request, whose folder is above this one
-        if isinstance(requested, Privacy):
+        # A Request has it, whose folder is above this one.
+        if isinstance(requested := getattr(value, "privacy", None), Privacy):
             return requested
         kind = f"the text {value!r}" if isinstance(value, str) else f"a {type(value).__name__}"
         what = "no privacy is given" if value is None else f"{kind} is no privacy"
@@ -195,9 +193,7 @@ class Privacy(Displayed):
     def __str__(self) -> str:
         if self.rho is not None:
             return f"rho = {self.rho:g} (zCDP)"
-        if self.delta is None:
-            return f"epsilon = {self.epsilon:g}"
-        return f"epsilon = {self.epsilon:g}, delta = {self.delta:g}"
+        return f"epsilon = {self.epsilon:g}" + ("" if self.delta is None else f", delta = {self.delta:g}")
 
 
 # None where a workload file states it.
@@ -422,8 +418,5 @@ def _best_order(value: Callable[[float], float]) -> Decimal:
     ratio = (math.sqrt(5) - 1) / 2
     for _ in range(60):
         left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if value(math.exp(left)) >= value(math.exp(right)):
-            high = right
-        else:
-            low = left
+        low, high = (low, right) if value(math.exp(left)) >= value(math.exp(right)) else (left, high)
     return Decimal(math.exp((low + high) / 2))

@@ -258,6 +258,7 @@ def _laplace_exceeded(t: float) -> float:
     return float(below + math.exp(-bend) * (2 * ndtr(-math.sqrt(3)) + slope))
 
 
+# P(z) ~ exp(-|z| / scale): epsilon is the sensitivity over the scale.
 LAPLACE = Noise(
     name="Laplace",
     norm=1,
@@ -281,7 +282,6 @@ LAPLACE = Noise(
         draw=lambda rng, shape: rng.laplace(size=shape),
     ),
 )
-"""P(z) ~ exp(-|z| / scale): epsilon is the sensitivity over the scale."""
 
 
 # -- Gaussian
@@ -379,6 +379,7 @@ def _gaussian_continuous_scale(privacy: Privacy, sensitivity: float) -> float:
     return sensitivity / math.sqrt(2.0 * rho)
 
 
+# P(z) ~ exp(-z² / 2 scale²): rho is half the squared sensitivity over the squared scale.
 GAUSSIAN = Noise(
     name="Gaussian",
     norm=2,
@@ -407,7 +408,6 @@ GAUSSIAN = Noise(
         mean=math.sqrt(2.0 / math.pi),
     ),
 )
-"""P(z) ~ exp(-z² / 2 scale²): rho is half the squared sensitivity over the squared scale."""
 
 
 # -- all

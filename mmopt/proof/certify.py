@@ -98,16 +98,13 @@ def scaled_as_given(
     """
     meant_strategy, covariance, _ = meaning(instance, env, multipliers)
     meant = as_dense(meant_strategy)
-    if meant.norm == 1:
-        one, other, power = strategy.matrix, meant.matrix, 1
-    else:
-        one, other, power = strategy.matrix.T @ strategy.matrix, meant.matrix.T @ meant.matrix, 2
+    one, other = (a.T @ a if meant.norm == 2 else a for a in (strategy.matrix, meant.matrix))
     if one.shape != other.shape or not _aligned(other, one)[0] <= SAME:
         return None
-    factor = float(abs(_aligned(other, one)[1]) ** (1.0 / power))
-    if covariance is None:  # the meaning is scaled to sensitivity 1; scale this with the same rounding
-        return normalise(strategy), factor
-    return replace(strategy, matrix=factor * strategy.matrix), factor
+    factor = float(abs(_aligned(other, one)[1]) ** (1.0 / meant.norm))
+    # Without a covariance the meaning is scaled to sensitivity 1; scale this with the same rounding.
+    scaled = normalise(strategy) if covariance is None else replace(strategy, matrix=factor * strategy.matrix)
+    return scaled, factor
 
 
 def _aligned(new: Array, old: Array) -> tuple[float, float]:
@@ -129,10 +126,9 @@ def changes(
     if factor is None:
         moved = {n: _aligned(v, np.asarray(values[n], dtype=float))[0] for n, v in point.variables.items()}
         parts = ", ".join(f"{n} by {off:.1e}" for n, off in moved.items() if off > SAME)
-        error = strategy.total_error(instance.workload)
         return [
             f"the repair changed more than the strategy's scale (relatively: {parts or 'its null space'}); "
-            f"as given its total error is {rounded(error, 10, up=True)}"
+            f"as given its total error is {rounded(strategy.total_error(instance.workload), 10, up=True)}"
         ]
     if abs(factor - 1.0) <= SAME:
         return []
@@ -154,8 +150,7 @@ def program_for(workload: Workload, norm: int | None = None) -> tuple[str, str]:
     """
     if norm in (None, 2):
         return default_program(workload)
-    able = adopting_programs(norm)
-    if not able:
+    if not (able := adopting_programs(norm)):
         raise OptionError(
             f"no shipped program takes strategies of norm {norm}",
             hint="name one of your own: its strategy has this norm, and it has a section 'from strategy'",
@@ -230,8 +225,8 @@ def certify(
     """
     workload = workload_for(workload, program)
     started = time.monotonic()
-    options = {"tolerance": tolerance, "time_limit": time_limit}
-    overrides: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    options = (("tolerance", tolerance), ("time_limit", time_limit))
+    overrides: dict[str, Any] = {name: value for name, value in options if value is not None}
     Options(**overrides)  # a bad option is refused before any work
     if point is not None and not (strategy is covariance is basis is norm is None):
         raise OptionError("a point and a strategy are given, expected one of them")
@@ -248,8 +243,7 @@ def certify(
     if point is None:
         check_adopts(parsed, norm)
         named = named_givens(givens, parsed, workload)
-        plan = plan_of_product(check(parsed), workload, given, passed, named)
-        if plan is not None:
+        if (plan := plan_of_product(check(parsed), workload, given, passed, named)) is not None:
             each = partial(
                 certify,
                 program=parsed,
@@ -370,8 +364,7 @@ class _Offered:
         instance, scaled = self.instance, None
         if self.strategy is not None:
             scaled = scaled_as_given(self.strategy, instance, best.env, multipliers)
-            factor = None if scaled is None else scaled[1]
-            remarks = changes(instance, self.strategy, self.values, best, factor)
+            remarks = changes(instance, self.strategy, self.values, best, scaled and scaled[1])
         else:
             remarks = [] if best is not repaired else missed_as_given(instance, self.values)
             if meant_by(instance, best, multipliers) is None:
@@ -386,7 +379,7 @@ class _Offered:
             remarks.append(
                 f"completed by the program's repair its objective would be {repaired.objective:.10g}"
             )
-        return None if scaled is None else scaled[0], remarks
+        return scaled and scaled[0], remarks
 
 
 @dataclass
@@ -518,8 +511,9 @@ def with_given(
     multipliers = _checked(instance, passed, read.nodes.shapes_of_multipliers())
     equations = {c.name for c in instance.program.constraints if c.relation.op == "=="}
     turned = {name: -y if name in equations else y for name, y in multipliers.items()}
-    objective = charged(instance, point, multipliers).objective
-    ending = replace(ending, objective=objective, multipliers=multipliers)
+    ending = replace(
+        ending, objective=charged(instance, point, multipliers).objective, multipliers=multipliers
+    )
     best = better_of(instance, read.derived(multipliers, {}), read.derived(turned, {}))
     if best is None or best.bound is None:
         return _unproved(ending, best.why) if is_last and best is not None else ending
@@ -578,12 +572,11 @@ def given_point(instance: Instance, point: Any) -> tuple[dict[str, Array], dict[
     multipliers = _keys(instance) | {m.declaration.name for m in program.multipliers}
     if COLUMNS in given and COLUMNS not in chosen:
         return _from_columns(instance, given)
-    for name in given:
-        if name not in chosen and name not in multipliers:
-            raise OptionError(
-                f"'{program.name}' has no variable '{name}'",
-                hint=suggest(str(name), [*chosen, *multipliers, COLUMNS]),
-            )
+    if unknown := [name for name in given if name not in chosen and name not in multipliers]:
+        raise OptionError(
+            f"'{program.name}' has no variable '{unknown[0]}'",
+            hint=suggest(str(unknown[0]), [*chosen, *multipliers, COLUMNS]),
+        )
     if missing := [name for name in chosen if name not in given]:
         raise OptionError(f"the point has no '{missing[0]}', which '{program.name}' chooses", hint=POINT_HINT)
     values = {name: _numbers(f"'{name}'", given[name]) for name in chosen}
@@ -647,20 +640,16 @@ def _numbers(what: str, value: Any) -> Array:
 
 def meant_by(instance: Instance, point: Candidate, multipliers: Mapping[str, Any]) -> Strategy | None:
     """The strategy that the point means; None where multipliers that it is made of are missing."""
-    needed = names_in(instance.program.meaning.expr)
-    by_name = named_multipliers(instance, multipliers)
-    if any(
-        m.declaration.name in needed and m.declaration.name not in by_name
-        for m in instance.program.multipliers
-    ):
-        return None
-    return as_dense(meaning(instance, point.env, multipliers)[0])
+    names = {m.declaration.name for m in instance.program.multipliers} & names_in(
+        instance.program.meaning.expr
+    )
+    has_all = names <= named_multipliers(instance, multipliers).keys()
+    return as_dense(meaning(instance, point.env, multipliers)[0]) if has_all else None
 
 
 def missed_as_given(instance: Instance, values: Mapping[str, Array]) -> list[str]:
     """In words, the worst miss of a point as given; nothing where it is feasible."""
-    worst = worst_line(instance, {**instance.env, **values})
-    if worst is None:
+    if (worst := worst_line(instance, {**instance.env, **values})) is None:
         return []
     off = rounded(worst.amount, 2, up=True, layout="e")
     return [f"as given the point {worst.missed(instance, off)}: it was repaired"]
@@ -677,8 +666,11 @@ def plan_of_product(
 
     None where the strategy, the workload or the multipliers are no product, or the cells few.
     """
-    is_product = isinstance(given, ProductStrategy) and given.sizes == workload.domain.shape
-    is_product = is_product and all(isinstance(value, Kronecker) for value in multipliers.values())
+    is_product = (
+        isinstance(given, ProductStrategy)
+        and given.sizes == workload.domain.shape
+        and all(isinstance(value, Kronecker) for value in multipliers.values())
+    )
     return plan_in_factors(checked, workload, givens) if is_product and workload.n > FEW_CELLS else None
 
 

@@ -128,8 +128,7 @@ class CheckRows:
         within: float = CLOSE,
     ) -> float | None:
         """The recomputed field, None where that fails, and its check; ``what``: words other than its name."""
-        value = self.tried(what or field, stated, lambda: (compute(),))
-        if value is not None:
+        if (value := self.tried(what or field, stated, lambda: (compute(),))) is not None:
             self.add(what or field, stated, value[0], holds and close(stated, value[0], within), field)
         return value and value[0]
 
@@ -217,8 +216,7 @@ class Recheck:
             return None
         self.rows.add("components", words, "those of the workload", True)
         self._givens(checked)
-        variables = placed_variables(instance, s.variables)
-        if variables is None:
+        if (variables := placed_variables(instance, s.variables)) is None:
             self.rows.add("variables", _shapes(s.variables), "of other components than the workload's", False)
             return None
         self.solution = replace(
@@ -263,13 +261,12 @@ class Recheck:
         )
         objective = self.rows.figure("objective", s.objective, lambda: min(max(s.objective, low), high))
         point = point if objective is None else replace(point, objective=objective)
-        graded = objective_grade(instance, point.proved)
 
         def bound() -> float | None:
             certified = bound_of(instance, s.multipliers)
             return derived.bound if certified is None else certified
 
-        self.bound(objective, graded, bound, instance, derived)
+        self.bound(objective, objective_grade(instance, point.proved), bound, instance, derived)
         arguments = instance, point.env, s.multipliers, point.objective
         self.rows.figure(
             "own_sensitivity", s.own_sensitivity, lambda: own_sensitivity(*arguments), what="own sensitivity"
@@ -392,9 +389,8 @@ class Recheck:
         The strategy is compared up to a rotation of its rows for norm 2.
         """
         s = self.solution
-        same = (s.strategy.norm, s.strategy.n) == (meant.norm, meant.n)
-        same = same and s.strategy.neighbours == meant.neighbours
         of_parts = ComponentStrategy | StrategyOfFew
+        same = all(getattr(s.strategy, f) == getattr(meant, f) for f in ("norm", "n", "neighbours"))
         if isinstance(s.strategy, RowSpaceStrategy):  # its stated largest column is proved again
             same = same and (
                 isinstance(meant, RowSpaceStrategy)
@@ -406,8 +402,7 @@ class Recheck:
         if isinstance(s.strategy, of_parts) or isinstance(meant, of_parts):
             same = same and same_array(gram_of(s.strategy), gram_of(meant))
         elif same:
-            matrices = (s.strategy.matrix, meant.matrix)
-            same = same_array(*(a.T @ a if meant.norm == 2 else a for a in matrices))
+            same = same_array(*(a.T @ a if meant.norm == 2 else a for a in (s.strategy.matrix, meant.matrix)))
         means = "what the variables mean"
         self.rows.same("strategy", f"{s.strategy.p} × {s.strategy.n}, norm {s.strategy.norm}", same, means)
         for name, stated, value in (("covariance", s.covariance, covariance), ("basis", s.basis, basis)):

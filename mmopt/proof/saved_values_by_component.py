@@ -16,8 +16,7 @@ from mmopt.driver.judge.total_error_bound import l2_by_component, l2_of_few
 from mmopt.errors import ResultError
 from mmopt.language import Checked
 from mmopt.language.atoms.expression_types import Dim
-from mmopt.numerics.component_arrays import Level, Space, Split, same_array
-from mmopt.numerics.unlisted_cells import Measure, Spanned
+from mmopt.numerics.component_arrays import Level, Measure, Space, Spanned, Split, same_array
 from mmopt.results import Solution
 from mmopt.strategies import AnyStrategy, ComponentStrategy, RowSpaceStrategy, SetStrategy, StrategyOfFew
 from mmopt.symmetry.components import Cells
@@ -77,48 +76,51 @@ def same_functions(one: StrategyOfFew, other: StrategyOfFew) -> bool:
     """Whether the components have the same functions of the cells: equal cores may have other columns."""
     if isinstance(one, SetStrategy) and isinstance(other, SetStrategy):
         return one.sets == other.sets and all(map(same_array, one.matrices, other.matrices))
-    if not (isinstance(one, RowSpaceStrategy) and isinstance(other, RowSpaceStrategy)):
-        return False
-    return len(one.components) == len(other.components) and all(
-        a.rests == b.rests
-        and a.layout.sets == b.layout.sets
-        and all(map(np.array_equal, a.layout.labels, b.layout.labels))
-        and all(map(same_array, a.layout.functions, b.layout.functions))
-        for a, b in zip(one.components, other.components, strict=True)
+    return (
+        isinstance(one, RowSpaceStrategy)
+        and isinstance(other, RowSpaceStrategy)
+        and len(one.components) == len(other.components)
+        and all(
+            a.rests == b.rests
+            and a.layout.sets == b.layout.sets
+            and all(map(np.array_equal, a.layout.labels, b.layout.labels))
+            and all(map(same_array, a.layout.functions, b.layout.functions))
+            for a, b in zip(one.components, other.components, strict=True)
+        )
     )
 
 
 def placed_variables(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any] | None:
     """The chosen variables on the instance's spaces; None when one does not fit, is missing or unknown."""
     dims = {d.name: d.dims for d in instance.program.choose}
-    return _placed(instance, values, dims) if dims.keys() == values.keys() else None
+    placed = _placed(instance, values, dims)
+    return placed if dims.keys() == values.keys() == placed.keys() else None
 
 
 def placed_multipliers(instance: Instance, values: Mapping[str, Any]) -> dict[str, Any]:
     """The multipliers of the certificate on the instance's spaces, where they fit."""
-    placed: dict[str, Any] = {}
-    for m in instance.program.multipliers:
-        if m.key in values:
-            placed |= _placed(instance, {m.key: values[m.key]}, {m.key: m.declaration.dims}) or {}
-    return placed
+    return _placed(instance, values, {m.key: m.declaration.dims for m in instance.program.multipliers})
 
 
 def _placed(
     instance: Instance, values: Mapping[str, Any], dims: Mapping[str, Sequence[Dim]]
-) -> dict[str, Any] | None:
-    """Values on the instance's spaces, by their dimensions ``dims``; None where one does not fit."""
+) -> dict[str, Any]:
+    """The values that fit on the instance's spaces, by their dimensions ``dims``."""
     spaces = _spaces(instance)
     placed = {
-        name: _on(value, [spaces.get(str(dim)) for dim in dims[name]]) for name, value in values.items()
+        name: _on(values[name], [spaces.get(str(dim)) for dim in of_value])
+        for name, of_value in dims.items()
+        if name in values
     }
-    return None if any(value is None for value in placed.values()) else placed
+    return {name: value for name, value in placed.items() if value is not None}
 
 
 def _on(value: Any, spaces: list[Space | None]) -> Any:
     """The value on these spaces; None where it does not fit."""
     match value, spaces:
-        case Split(), [Space() as rows, Space() as columns] if _fits(value, rows, columns):
-            return Split(rows, columns, value.parts)
+        case Split(), [Space() as rows, Space() as columns]:
+            sizes = list(zip(rows.dims, columns.dims, strict=True))
+            return Split(rows, columns, value.parts) if sizes == list(map(np.shape, value.parts)) else None
         case Measure(), [Spanned() as space]:
             return Measure(space, value.mixture) if space.takes(value.mixture) else None
         case Level(), [Space() as space] if space.sizes is not None:
@@ -126,11 +128,6 @@ def _on(value: Any, spaces: list[Space | None]) -> Any:
         case _, [] if np.shape(value) == ():
             return value
     return None
-
-
-def _fits(value: Split, rows: Space, columns: Space) -> bool:
-    """Whether each part of a matrix has the size that its component has on the two spaces."""
-    return list(zip(rows.dims, columns.dims, strict=True)) == [np.shape(part) for part in value.parts]
 
 
 def _spaces(instance: Instance) -> dict[str, Space]:

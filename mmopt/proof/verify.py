@@ -22,6 +22,7 @@ from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Check, Solution, Verification, shown
 from mmopt.workloads import Workload
 
+# The figures of a product that follow from its factors, with their words where these are not their names.
 FIGURES = {
     "objective": "",
     "bound": "",
@@ -32,7 +33,6 @@ FIGURES = {
     "error_bound": "error bound",
     "rmse": "",
 }
-"""The figures of a product that follow from its factors, with their words where these are not their names."""
 
 
 def recheck_product(
@@ -226,8 +226,7 @@ def _checks(
         return rows.checks
     if expected is None and s.program in program_names():
         expected, is_what = Program.load(s.program), "the program that is shipped under this name"
-    checked = work.program(expected, is_what)
-    if checked is not None and s.is_in_factors:
+    if (checked := work.program(expected, is_what)) is not None and s.is_in_factors:
         recheck_product(work, checked, _checks)
         return rows.checks
     if checked is None or (instance := work.instance(checked)) is None:

@@ -29,8 +29,7 @@ from mmopt.errors import ResultError
 from mmopt.installation_and_files import parse_json, write_whole
 from mmopt.limits import MEMORY_LIMIT
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.component_arrays import Kronecker, Level, Space, Split
-from mmopt.numerics.unlisted_cells import Measure
+from mmopt.numerics.component_arrays import Kronecker, Level, Measure, Space, Split
 from mmopt.results.status_and_grade import GRADES, Status
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.strategies import FORMS, StrategyForm

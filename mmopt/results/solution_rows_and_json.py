@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.component_arrays import Level
+from mmopt.numerics.component_arrays import Level, Measure
 from mmopt.numerics.outward import rounded
-from mmopt.numerics.unlisted_cells import Measure
 from mmopt.reasons_to_stop import Stop
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import (

@@ -35,8 +35,7 @@ from mmopt.limits import require_memory, time_left
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.ball_functions import positive_eigenvalue_bound
 from mmopt.numerics.balls import GROW, exact, matmul, norm, sub
-from mmopt.numerics.component_arrays import Level, Space, Split
-from mmopt.numerics.unlisted_cells import Moments, Spanned
+from mmopt.numerics.component_arrays import Level, Moments, Space, Spanned, Split
 from mmopt.sectors.functions_of_few import AttributeBasis, SectorComponent, all_subsets
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.residual_strategies import best_residual_strategy, part_of_component

@@ -1,8 +1,8 @@
 """The solvers: kernels of our own, and open conic solvers through cvxpy. None is trusted.
 
 - ``options_points_and_clock.py``: the options, points and clock that all solvers share
-- ``choice_and_forecast.py``: which solver takes a program, and the memory and time that it needs
-- ``table_of_kernels.py``: the kernels, each claiming its programs
+- ``choice_and_forecast.py``: which solver takes a program, the table of kernels, each claiming its programs,
+  and the memory and time that a solve needs
 - ``conic_solvers.py``: the table of conic solvers, and how each is run and what it prints
 - ``conic_problem.py``: the compiled problem as plain data, and bounds proved by its multipliers
 - ``function_solver.py``: a solver of one's own, a function of that
@@ -16,12 +16,21 @@
 """
 
 from mmopt.solvers.choice_and_forecast import (
+    CONIC,
+    KERNELS,
+    Claim,
     Forecast,
+    Kernel,
     SolverLike,
     as_solver,
     choose_solver,
+    claims,
     conic_solver,
     forecast,
+    is_claimed,
+    is_free,
+    is_kernel,
+    known_as,
     memory_limit,
     predicted,
     problem_size,
@@ -31,17 +40,6 @@ from mmopt.solvers.choice_and_forecast import (
 )
 from mmopt.solvers.conic_solvers import LBFGS, SOLVERS, SolverRow, missing_cones, run, solver_row
 from mmopt.solvers.options_points_and_clock import Clock, Iteration, Options, Pace, Point, Vectors, total
-from mmopt.solvers.table_of_kernels import (
-    CONIC,
-    KERNELS,
-    Claim,
-    Kernel,
-    claims,
-    is_claimed,
-    is_free,
-    is_kernel,
-    known_as,
-)
 
 __all__ = [
     "CONIC",

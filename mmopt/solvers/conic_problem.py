@@ -73,8 +73,10 @@ class Handover:
         cones = [
             (kind, f" of size {k}" * bool(k), int(n)) for kind in kinds for k, n in kinds[kind].items() if n
         ]
-        parts = [f"{counted(n, kind)}{size}" for kind, size, n in cones]
-        parts += ["a quadratic objective"] * self.is_quadratic
+        parts = [
+            *(f"{counted(n, kind)}{size}" for kind, size, n in cones),
+            *["a quadratic objective"] * self.is_quadratic,
+        ]
         return {
             "gets": ", ".join([*parts, f"{rows:,} × {columns:,} with {nonzeros:,} nonzeros"]),
             **{f"gets {counted(2, kind)[2:]}{size}": n for kind, size, n in cones},
@@ -189,11 +191,13 @@ class Cones:
     def blocks(self) -> tuple[ConeBlock, ...]:
         """The rows of each cone; those of the first two kinds together."""
         singles = (("zero", self.zero), ("nonnegative", self.nonnegative))
-        sizes = [(kind, rows, rows, 0.0) for kind, rows in singles if rows]
-        sizes += [("second-order", size, size, 0.0) for size in self.second_order]
-        sizes += [("psd", side * (side + 1) // 2, side, 0.0) for side in self.psd]
-        sizes += [("exponential", 3, 3, 0.0)] * self.exponential
-        sizes += [("power", 3, 3, alpha) for alpha in self.power]
+        sizes = [
+            *((kind, rows, rows, 0.0) for kind, rows in singles if rows),
+            *(("second-order", size, size, 0.0) for size in self.second_order),
+            *(("psd", side * (side + 1) // 2, side, 0.0) for side in self.psd),
+            *[("exponential", 3, 3, 0.0)] * self.exponential,
+            *(("power", 3, 3, alpha) for alpha in self.power),
+        ]
         pairs = zip(sizes, itertools.accumulate(rows for _, rows, _, _ in sizes), strict=True)
         return tuple(
             ConeBlock(kind, end - rows, end, size, alpha) for (kind, rows, size, alpha), end in pairs
@@ -247,8 +251,6 @@ class ConicProblem:
 
 def conic_problem(handed: Handover, options: Options | None = None) -> ConicProblem:
     """The data of a problem handed over for "SCS", whose order of cones and triangles is the one here."""
-    import cvxpy
-
     data = handed.data
     a = sp.csc_array(data["A"])
     b, c = (np.asarray(data[name], dtype=float) for name in "bc")
@@ -259,7 +261,7 @@ def conic_problem(handed: Handover, options: Options | None = None) -> ConicProb
         c=_read_only(c),
         cones=cones_of(handed.cones),
         offset=float(handed.inverse[-1]["offset"]),
-        sense="maximize" if isinstance(handed.lowered.problem.objective, cvxpy.Maximize) else "minimize",
+        sense=handed.lowered.problem.objective.NAME,
         P=None if quadratic is None else sp.csc_array(quadratic),
         names=_names(handed),
         options=options or Options(),

@@ -182,8 +182,7 @@ def cvxpy_row(name: str) -> SolverRow | None:
     ]
     if not interfaces:
         return None
-    able = [interface for interface in interfaces if interface.is_installed()]
-    if not able:
+    if not (able := [interface for interface in interfaces if interface.is_installed()]):
         raise SolverError(
             f"the solver '{cvxpy_name.lower()}' is not installed; cvxpy can call it where it is",
             hint=_listed(()),
@@ -221,10 +220,13 @@ def _listed(others: Sequence[str]) -> str:
     there = [*others, *(row.name for row in SOLVERS if row.is_installed)]
     packages = [row.package for row in SOLVERS if not row.is_installed]
     by_cvxpy = installed_others()
-    lines = [f"installed: {', '.join(there)}"]
-    lines += [f"through cvxpy: {', '.join(by_cvxpy)}"] if by_cvxpy else []
-    lines += [f"not installed: pip install {' '.join(packages)}"] if packages else []
-    return "\n  ".join([*lines, "a function of your own: module:function"])
+    lines = (
+        f"installed: {', '.join(there)}",
+        f"through cvxpy: {', '.join(by_cvxpy)}" if by_cvxpy else "",
+        f"not installed: pip install {' '.join(packages)}" if packages else "",
+        "a function of your own: module:function",
+    )
+    return "\n  ".join(filter(None, lines))
 
 
 def solver_row(name: str, others: Sequence[str] = ()) -> SolverRow:
@@ -283,10 +285,8 @@ def missing_cones(row: SolverRow, cones: Sequence[Cone]) -> list[str]:
 
     Where a solver takes quadratic objectives, the hand-over decides whether that of the program is one.
     """
-    needed = {(c.kind, c.origin) for c in cones}
-    if row.quadratic:
-        needed -= {("second-order", "objective")}
-    return sorted({kind for kind, _ in needed} - row.cones)
+    free = ("second-order", "objective") if row.quadratic else None
+    return sorted({c.kind for c in cones if (c.kind, c.origin) != free} - row.cones)
 
 
 # Of the gap asked for: the tolerances of one run after the other.
@@ -450,16 +450,6 @@ def _watched(clock: Clock, counted: list[Iteration], info: Any) -> bool:
     return clock.is_over
 
 
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Hold Ctrl-C back until the end of the block: SCS listens for it while it sets up, and forgets it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     """Stretches of SCS, each longer than the one before and from where that ended."""
     import scs
@@ -473,22 +463,25 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRu
     while True:
         raw = None
         with _listening(handed.solver, options, clock) as (log, counted):
-            with _interrupts_later():
-                try:
-                    solver = scs.SCS(
-                        data,
-                        cones,
-                        verbose=options.verbose,
-                        eps_abs=tight,
-                        eps_rel=tight,
-                        max_iters=int(min(length, left)),
-                        time_limit_secs=min(max(clock.left, 1e-3), 1e9),  # 0 means no limit
-                        **log,
-                    )
-                except ValueError as error:
-                    raise SolverError(
-                        f"scs failed: {error}", hint="another solver may do: --solver clarabel"
-                    ) from None
+            # Ctrl-C is held back meanwhile: SCS listens for it while it sets up, and forgets it.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                solver = scs.SCS(
+                    data,
+                    cones,
+                    verbose=options.verbose,
+                    eps_abs=tight,
+                    eps_rel=tight,
+                    max_iters=int(min(length, left)),
+                    time_limit_secs=min(max(clock.left, 1e-3), 1e9),  # 0 means no limit
+                    **log,
+                )
+            except ValueError as error:
+                raise SolverError(
+                    f"scs failed: {error}", hint="another solver may do: --solver clarabel"
+                ) from None
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
             if not clock.interrupted:
                 raw = solver.solve(warm_start=bool(start), **start)
         if raw is None:
@@ -517,9 +510,8 @@ def _scs(handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRu
 def _by_function(row: SolverRow, handed: Handover, options: Options, clock: Clock) -> Iterator[_SolverRun]:
     """Runs of a function, stopped between its points; before the first, Ctrl-C interrupts the function."""
     assert row.function is not None
-    limited = replace(options, time_limit=max(clock.left, 1e-3))
     clock.compiling = True
-    problem = conic_problem(handed, limited)
+    problem = conic_problem(handed, replace(options, time_limit=max(clock.left, 1e-3)))
     for answer in answers(row.name, row.function, problem):
         clock.compiling = False
         named = partial(handed.named, led_back(answer.x, answer.y)) if answer.stop is None else None

@@ -172,10 +172,10 @@ def answers(name: str, function: Callable[[ConicProblem], Any], problem: ConicPr
 
 def _error_text(error: BaseException) -> str:
     """An error with the place in the user's file: the last place that is in no package."""
-    frames = traceback.extract_tb(error.__traceback__)
+
     frames_of_user = [
         f
-        for f in frames
+        for f in traceback.extract_tb(error.__traceback__)
         if f.filename != __file__
         and "site-packages" not in f.filename
         and "importlib" not in f.filename
@@ -251,8 +251,7 @@ def _described(value: Any) -> str:
     if isinstance(value, tuple | list):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, Mapping):
-        keys = ", ".join(repr(key) for key in list(value)[:5])
-        return f"a {type(value).__name__} with {keys or 'no keys'}"
+        return f"a {type(value).__name__} with {', '.join(map(repr, list(value)[:5])) or 'no keys'}"
     return f"a {type(value).__name__}"
 
 

@@ -31,9 +31,8 @@ class Approximation:
 
     @property
     def gap(self) -> float:
-        if self.objective <= self.bound:
-            return 0.0
-        return self.objective / self.bound - 1.0 if self.bound > 0 else math.inf
+        ratio = self.objective / self.bound if self.bound > 0 else math.inf
+        return 0.0 if self.objective <= self.bound else ratio - 1.0
 
 
 def project(columns: Array, norm: int) -> Array:
@@ -72,10 +71,8 @@ def approach(
     steepest = float(np.linalg.eigvalsh(square)[-1])
     start = before if near > 0 else np.asarray(np.linalg.lstsq(reconstruction, target, rcond=None)[0])
     columns = project(start.astype(np.float64), norm)
-    ahead, momentum = columns, 1.0
-    best, bound = columns, -math.inf
-    least = math.inf
-    steps = 0
+    ahead, momentum, steps = columns, 1.0, 0
+    best, bound, least = columns, -math.inf, math.inf
     while True:
         rest, moved = target - reconstruction @ columns, columns - before
         missed = price * float(np.square(rest).sum())

@@ -47,11 +47,9 @@ class Options:
     def __post_init__(self) -> None:
         given = {name: value for name, value in vars(self).items() if value is not None}
         for name, (kind, words, _, _) in OPTION_LIMITS.items():
-            value = given.get(name)
-            if value is not None and not (
-                isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
-            ):
-                raise OptionError(f"'{name}' is {words}, not {value!r}")
+            is_bool = isinstance(given.get(name), bool)
+            if name in given and not (isinstance(given[name], kind) and is_bool == (kind is bool)):
+                raise OptionError(f"'{name}' is {words}, not {given[name]!r}")
         for name, (_, _, is_within, limit) in OPTION_LIMITS.items():
             if name in given and not is_within(given[name]):
                 raise OptionError(f"{limit}, not {given[name]}")

@@ -22,8 +22,7 @@ import numpy as np
 
 from mmopt.limits import hard_limit, time_left
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.component_arrays import Level, Split
-from mmopt.numerics.unlisted_cells import Measure, Spanned
+from mmopt.numerics.component_arrays import Level, Measure, Spanned, Split
 from mmopt.reasons_to_stop import Stop
 from mmopt.sectors.design_search import Design, designs, target_designs
 from mmopt.sectors.error_bounds_of_measures import QueryShares, with_root
@@ -95,24 +94,24 @@ def _design(
     return Design(measure, value, tuple(shares.reshape(-1, 1, 1)), value, value, of_queries)
 
 
+# Programs of alpha + beta, twice the root of the product at the best scale, and multipliers of ratios.
 RELATIVE = ("fitness_penalty", "fitness_hybrid")
-"""Programs of alpha + beta, twice the root of the product at the best scale, and multipliers of ratios."""
 
+# The program of the largest weighted variance: every query has the target 1.
 MINIMAX = "minimax_variance"
-"""The program of the largest weighted variance: every query has the target 1."""
 
 PROGRAMS = ("l2_strategy", MINIMAX, "fitness_for_use", "fitness_budget", *RELATIVE)
 
+# The default gap: a largest entry is proved, not only searched for.
 TOLERANCE = 1e-2
-"""The default gap: a largest entry is proved, not only searched for."""
 
 DESIGNS_TO_FALL = 60  # designs in which the gap has to fall by a tenth
 ARRAYS = 24  # of the size of the components that are held
 UNIFORM_SHARES = (0.0, 1e-9, 1e-7, 1e-5)  # of the uniform measure, that are tried in turn
 SHARE_OF_PROOF = 0.3  # of a time limit
 LOOKS_OF_PROOF = 5.0  # of the first look: components up to 647 and up to 1,939 took 6 and 4, to the result
+# Seconds of any search, and per d³ of a component: fitted to l2_strategy on one core at ``TOLERANCE``.
 SECONDS_AT_LEAST, SECONDS_OF_CUBES = 3.0, 1.8e-8
-"""Seconds of any search, and per d³ of a component: fitted to l2_strategy on one core at ``TOLERANCE``."""
 
 
 def takes(givens: Mapping[str, Any]) -> bool:
@@ -148,11 +147,11 @@ def points(
 def _steps(program: str, env: Mapping[str, Any], reserve: "_Reserve") -> Iterator[KernelStep]:
     """Designs, until the gap no longer falls, or the time that is left is needed for the proof."""
     gaps: list[float] = []
-    for design in _designs(program, env, reserve):
+    for count, design in enumerate(_designs(program, env, reserve), 1):
         gaps.append(design.gap)
-        count = len(gaps)
-        has_stalled = count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
-        has_stalled |= isinstance(_cells(env), SetCells)  # in closed form
+        has_stalled = isinstance(_cells(env), SetCells) or (  # sets are in closed form
+            count > DESIGNS_TO_FALL and gaps[-1] > 0.9 * gaps[-1 - DESIGNS_TO_FALL]
+        )
         step = KernelStep(
             count,
             design.gap,

@@ -90,8 +90,7 @@ def state(soft: Soft, p: Array, q: Array) -> LogWeights:
         / values
         / np.sqrt(soft.targets)[:, None]
     )
-    costs = np.square(right) @ values
-    variances = np.square(left) @ values
+    costs, variances = (np.square(side) @ values for side in (right, left))
     upper = _soft(soft.cells, costs) + _soft(soft.queries, variances) + float(floors @ variances)
     lower = 2.0 * float(values.sum()) - float(cells @ p) / soft.cells - float(queries @ q) / soft.queries
     return LogWeights(p, q, noise, (left, right), values, costs, variances, upper, lower)
@@ -258,8 +257,7 @@ def search(soft: Soft) -> Search:
 def _next(soft: Soft, at: LogWeights, barrier: float) -> LogWeights | None:
     """The iterate after a step that raises the bound; None where rounding leaves no such step."""
     p, q = direction(soft, at, barrier)
-    before = _height(at, barrier)
-    length = 1.0
+    before, length = _height(at, barrier), 1.0
     while length >= SHORTEST_STEP:
         after = state(soft, at.p + length * p, at.q + length * q)
         # Close to the end rounding hides the gain of the bound, but not that of the gap.

@@ -26,8 +26,7 @@ from mmopt.driver.task_and_plan import plan_solve
 from mmopt.errors import ResultError, TooLargeError
 from mmopt.language import evaluate, shipped
 from mmopt.limits import hard_limit
-from mmopt.numerics.component_arrays import Split
-from mmopt.numerics.unlisted_cells import Measure
+from mmopt.numerics.component_arrays import Measure, Split
 from mmopt.results.saved_fields import pack, write_npz
 from mmopt.sectors import design_search
 from mmopt.sectors.error_bounds_of_measures import spectrum

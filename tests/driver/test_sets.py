@@ -21,8 +21,7 @@ from mmopt import Solution, Workload
 from mmopt.driver import task_and_plan
 from mmopt.driver.judge.total_error_bound import bound_in_form
 from mmopt.errors import TimeLimitError, TooLargeError
-from mmopt.numerics.component_arrays import Level, Split
-from mmopt.numerics.unlisted_cells import Measure
+from mmopt.numerics.component_arrays import Level, Measure, Split
 from mmopt.reasons_to_stop import Stop
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.strategies import RowSpaceStrategy, SetStrategy, Strategy

@@ -1,6 +1,6 @@
 """The tables of solvers, the forecast, the choice between them, and what they are handed.
 
-Guards ``choice_and_forecast.py``, ``options_points_and_clock.py``, ``table_of_kernels.py``,
+Guards ``choice_and_forecast.py``, ``options_points_and_clock.py``,
 ``conic_solvers.py`` and ``conic_problem.py``, whose numbers are read back in ``tests/exchange``.
 
 Guards sector_kernel.py.

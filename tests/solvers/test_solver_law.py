@@ -1,6 +1,6 @@
 """The law of the solvers: every row of the tables takes the cones and the options that it claims.
 
-Guards table_of_kernels.py, conic_solvers.py.
+Guards choice_and_forecast.py, conic_solvers.py.
 """
 
 import ctypes
@@ -33,12 +33,12 @@ from mmopt.solvers import (
     Kernel,
     Options,
     SolverRow,
+    choice_and_forecast,
     choose_solver,
     claims,
     missing_cones,
     predicted,
     run,
-    table_of_kernels,
 )
 from mmopt.solvers.conic_problem import Handover
 from tests.solvers.separate import NEEDS, separate
@@ -214,7 +214,7 @@ def test_a_program_that_is_shipped_is_known_without_reading_others(monkeypatch: 
         read.append(name)
         return shipped(name)
 
-    monkeypatch.setattr(table_of_kernels, "shipped", seen)
+    monkeypatch.setattr(choice_and_forecast, "shipped", seen)
     assert next(claims(bind(shipped("query_weighting"), PREFIX))).program == "query_weighting"
     assert set(read) == {"query_weighting"}
     read.clear()

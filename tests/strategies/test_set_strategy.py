@@ -25,8 +25,7 @@ from mmopt.language.atoms.table_of_atoms import FUNCTIONS
 from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.component_arrays import Level, Split
-from mmopt.numerics.unlisted_cells import Measure
+from mmopt.numerics.component_arrays import Level, Measure, Split
 from mmopt.sectors import total_error_bounds
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.residual_strategies import FewProduct

@@ -20,9 +20,8 @@ from mmopt.language.evaluate.number_systems import split_meaning, splits
 from mmopt.language.syntax.syntax_tree import Assignment, names_in
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.balls import BOUNDS, GROW, Ball, unknown
-from mmopt.numerics.component_arrays import Split
+from mmopt.numerics.component_arrays import Spanned, Split
 from mmopt.numerics.linear_algebra import pseudo_factors
-from mmopt.numerics.unlisted_cells import Spanned
 from mmopt.symmetry import representation_rounding, root_rounding
 from mmopt.workloads import Workload
 

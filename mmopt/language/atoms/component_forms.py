@@ -16,7 +16,7 @@ number system; otherwise thousands of them would be as many small matrices. Inve
 this way only of what is positive beyond doubt (``Atom.positive``): all else goes through the atom itself,
 part by part.
 
-Over cells that are not listed (``numerics.unlisted_cells``) sums of matrices, multiples and the transpose are
+Over cells that are not listed (``component_arrays``) sums of matrices, multiples and the transpose are
 those of the parts. A product that runs over the cells has a value around the inverse of a matrix on them, as
 R B inv(X) Bᵀ Rᵀ, or with the root of a measure; neither depends on the number of cells. All other products,
 and traces, norms and inverses of matrices over the cells, have none. Of a diagonal only an upper bound on its
@@ -32,14 +32,18 @@ import numpy as np
 from mmopt.errors import ProgramError
 from mmopt.limits import require_time
 from mmopt.numerics.balls import Ball, rounded
-from mmopt.numerics.component_arrays import Level, Space, Split, Unlisted, is_structured
-from mmopt.numerics.unlisted_cells import (
+from mmopt.numerics.component_arrays import (
+    Level,
     Measure,
     NumberLessDiagonal,
     RootOfMeasure,
+    Space,
     Spanned,
+    Split,
+    Unlisted,
     UnlistedDiagonal,
     WeighedQueries,
+    is_structured,
 )
 
 FEWEST_PARTS = 8  # of one entry, for which stacking pays

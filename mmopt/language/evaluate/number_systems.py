@@ -27,9 +27,8 @@ from mmopt.limits import require_time
 from mmopt.numerics import ball_inverse, balls, float_functions
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.balls import GROW, Ball, gamma
-from mmopt.numerics.component_arrays import Level, Space, Split, Unlisted, is_structured
+from mmopt.numerics.component_arrays import Level, RootOfMeasure, Space, Split, Unlisted, is_structured
 from mmopt.numerics.float_functions import Diagonal, symmetric_part
-from mmopt.numerics.unlisted_cells import RootOfMeasure
 
 
 @dataclass(frozen=True)

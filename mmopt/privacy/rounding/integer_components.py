@@ -248,8 +248,7 @@ class IntegerComponents(OnComponents):
     @cached_property
     def hash(self) -> str:
         """sha256 (hex) of bits, the symmetries, and each component with its matrix in row-major order."""
-        joint = self.components[0].joint
-        symmetries = [part for a in joint.attributes for part in (a.classes, a.mirror)]
+        symmetries = [part for a in self.components[0].joint.attributes for part in (a.classes, a.mirror)]
         components = [
             piece
             for c in self.components
@@ -260,9 +259,8 @@ class IntegerComponents(OnComponents):
     @property
     def tables(self) -> tuple[tuple[int, ...], ...] | None:
         """The tables of the components, where the workload consists of products."""
-        if self.workload.products is None:
-            return None
-        return maximal_sets(component.axes for component in self.components)
+        sets = (component.axes for component in self.components)
+        return None if self.workload.products is None else maximal_sets(sets)
 
     def estimate(self, noisy: Array | Ints, deviations: Array | None = None) -> Array:
         """Least-squares estimates (m,) of the unweighted queries from noisy answers (rows,).

@@ -37,16 +37,15 @@ from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy
 from mmopt.workloads import Implicit, Workload
 from mmopt.workloads.blocks.range_blocks import Identity
 
+# Largest accepted error of a rounded reconstruction, in units of the workload's largest entry.
 BIAS_LIMIT = 1e-6
-"""Largest accepted error of a rounded reconstruction, in units of the workload's largest entry."""
 
+# Factor on the variance of a query by rounding, above which more bits are taken, or it is reported.
 WORTH_SAYING = 1.001
-"""Factor on the variance of a query by rounding, above which more bits are taken, or it is reported."""
 
+# Column norms up to 2^29: squared differences stay below 2^62, answers below 2^60. Where that is not
+# enough, up to 2^42: answers are Python integers, and noise, at an epsilon above 1e-4, stays below 2^62.
 COLUMN_BITS = (29, 42)
-"""Column norms up to 2^29: squared differences stay below 2^62, answers below 2^60. Where that is not enough,
-up to 2^42: answers are Python integers, and noise, at an epsilon above 1e-4, stays below 2^62.
-"""
 
 _SOLVED = 1e-7  # of the largest entry: the error of a solver on an entry that should be 0
 
@@ -113,8 +112,7 @@ def rounded_core(real: Array, length: float, most: int) -> tuple[Ints, int, floa
     (integers, 0, one over the number). Any other is rint(2^bits core), of columns of this `length`, as
     ``choose_bits``.
     """
-    step = common_step(real, _SOLVED)
-    if step is not None:
+    if (step := common_step(real, _SOLVED)) is not None:
         integers = rint(real / step)
         if np.linalg.matrix_rank(integers) == integers.shape[1]:
             return integers, 0, float(np.abs(integers).max() / np.abs(real).max())
@@ -216,8 +214,7 @@ def rows_on_integer_basis(strategy: Strategy, workload: Workload) -> Rows:
     if np.linalg.matrix_rank(means, rtol=_CLEAR) == means.shape[1]:
         basis = np.equal.outer(np.arange(len(first)), classes).astype(np.int64)
         return Rows(means, basis, np.equal.outer(np.arange(workload.n), first).astype(np.float64), 0.0)
-    integer_basis = workload.integer_basis
-    if integer_basis is None:
+    if (integer_basis := workload.integer_basis) is None:
         raise WorkloadError(
             f"the strategy has fewer than {len(first)} dimensions, one for each cell or class of cells, and "
             "the queries have no integer basis",
@@ -352,8 +349,7 @@ def round_strategy(
             hint="solve a program with 'norm 2', such as l2_strategy",
         )
     check_fit(strategy, workload)
-    basis = workload.integer_basis
-    if basis is not None:
+    if (basis := workload.integer_basis) is not None:
         basis = divide_by_gcd(basis)
         real = inverse_root(strategy.covariance(basis.astype(float)))
         core, bits, relative = rounded_core(real, _largest_column(real @ basis), most)

@@ -68,8 +68,8 @@ from mmopt.strategies import (
 from mmopt.strategies.marginal_strategy import attributes_of
 from mmopt.workloads import Workload
 
+# Bits of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does.
 BITS = (30, 42)
-"""Bits of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does."""
 
 _FEW_CELLS = 24  # cells, up to which every size of integers is tried, not only the powers of two
 _LARGEST_SIZE = 2**41  # of an entry
@@ -217,8 +217,9 @@ class InFactors(Measured):
     variances: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        variances = self.strategy(np.array(self.relatives)).variances(self.workload)
-        object.__setattr__(self, "variances", variances)
+        object.__setattr__(
+            self, "variances", self.strategy(np.array(self.relatives)).variances(self.workload)
+        )
 
     @abstractmethod
     def strategy(self, deviations: Array) -> StrategyForm:
@@ -382,8 +383,7 @@ def round_union(
     WorkloadError : the strategy does not support the workload, or its factors do not fit together.
     """
     union = strategy if isinstance(strategy, UnionStrategy) else UnionStrategy((strategy,), (1.0,))
-    before = union.variances(workload)
-    if not np.isfinite(before).all():
+    if not np.isfinite(before := union.variances(workload)).all():
         raise unsupported()
     by_part = [
         (choices_of(part, workload), share * part.sensitivity)
@@ -445,8 +445,7 @@ def round_sectorwise(strategy: SetStrategy, workload: Workload, neighbours: Neig
     WorkloadError : the strategy does not support the workload, or the matrices of a set do not fit together.
     PrivacyError : neighbours for which columns have to be compared.
     """
-    before = strategy.variances(workload)
-    if not np.isfinite(before).all():
+    if not np.isfinite(before := strategy.variances(workload)).all():
         raise unsupported()
     cached = cache(_choices)
     choices = [cached(a.tobytes(), a.shape, strategy.norm) for a in strategy.matrices]

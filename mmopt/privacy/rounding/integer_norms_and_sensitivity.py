@@ -70,25 +70,20 @@ def largest_entry(matrix: Ints) -> int:
 
 def largest_row_sum(matrix: Ints) -> int:
     """Largest sum of absolute values in a row, as a Python integer."""
-    if matrix.size == 0:
-        return 0
     if largest_entry(matrix) * matrix.shape[1] < _LIMIT:
-        return int(np.abs(matrix).sum(axis=1).max())
+        return int(np.abs(matrix).sum(axis=1).max(initial=0))
     return max(sum(abs(int(v)) for v in row) for row in matrix)
 
 
 def largest_squared_norm(matrix: Ints) -> int:
     """Largest squared L2 norm of a column, exactly."""
-    if matrix.size == 0:
-        return 0
-    return max(int(v) for v in _squared_norms(matrix))
+    return max(map(int, _squared_norms(matrix))) if matrix.size else 0
 
 
 def largest_squared_difference(matrix: Ints) -> int:
     """Largest squared L2 norm of a difference of two columns, exactly, over all pairs."""
     columns = np.unique(matrix, axis=1)  # equal columns add no new difference
-    count = columns.shape[1]
-    if count < 2:
+    if (count := columns.shape[1]) < 2:
         return 0
     if not _is_small(columns) or 4 * largest_squared_norm(columns) >= _LIMIT:
         wide = columns.astype(object)
@@ -113,8 +108,7 @@ def largest_absolute_sum(matrix: Ints) -> int:
 
 def largest_absolute_difference(matrix: Ints) -> int:
     """Largest L1 norm of a difference of two columns, exactly, over all pairs."""
-    columns = np.unique(matrix, axis=1).T
-    if len(columns) < 2:
+    if len(columns := np.unique(matrix, axis=1).T) < 2:
         return 0
     if 2 * largest_row_sum(columns) >= 2**53:
         wide = columns.astype(object)
@@ -135,7 +129,9 @@ def squared_sensitivity(matrix: Ints, norm: int, neighbours: Neighbours) -> int:
         case "add-remove" | "rows":
             return _largest_squared(matrix, norm) * neighbours.at_most**2
         case "replace-one":
-            moved = _largest_squared_move(matrix, norm)
+            moved = (
+                largest_squared_difference(matrix) if norm == 2 else largest_absolute_difference(matrix) ** 2
+            )
             return max(_largest_squared(matrix, norm), moved) if neighbours.may_drop else moved
         case "participation":
             return _squared_participation(matrix, norm, neighbours)
@@ -146,11 +142,6 @@ def squared_sensitivity(matrix: Ints, norm: int, neighbours: Neighbours) -> int:
 def _largest_squared(matrix: Ints, norm: int) -> int:
     """Square of the largest norm of a column."""
     return largest_squared_norm(matrix) if norm == 2 else largest_absolute_sum(matrix) ** 2
-
-
-def _largest_squared_move(matrix: Ints, norm: int) -> int:
-    """Square of the largest norm of a difference of two columns."""
-    return largest_squared_difference(matrix) if norm == 2 else largest_absolute_difference(matrix) ** 2
 
 
 def _squared_participation(matrix: Ints, norm: int, neighbours: Neighbours) -> int:

@@ -45,8 +45,8 @@ def _by_class(table: Ints, label: Ints, axis: int) -> Ints:
     return np.moveaxis(merged[1:], 0, axis)
 
 
+# Time for ruling out cells, beyond which the largest bound that is still open counts.
 SECONDS_OF_SEARCH = 60.0
-"""Time for ruling out cells, beyond which the largest bound that is still open counts."""
 
 _MOST_ENTRIES = 2**27  # entries of K on all cells, up to which columns are computed one by one
 _ENTRIES_AT_A_TIME = 2**22  # entries of K on some of them

@@ -53,8 +53,7 @@ def maximal_sets(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]
     """The sets of attributes that are inside no other, each ascending, larger ones first."""
     masks: list[int] = []
     by_attribute: dict[int, list[int]] = {}  # the ``masks`` that have it
-    ordered = sorted({tuple(sorted(one)) for one in sets}, key=lambda one: (-len(one), one))
-    for attributes in ordered:
+    for attributes in sorted({tuple(sorted(one)) for one in sets}, key=lambda one: (-len(one), one)):
         mask = sum(1 << i for i in attributes)
         candidates = masks if not attributes else min((by_attribute.get(i, []) for i in attributes), key=len)
         if not any(mask & other == mask for other in candidates):
@@ -64,8 +63,8 @@ def maximal_sets(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]
     return tuple(tuple(i for i in range(mask.bit_length()) if mask >> i & 1) for mask in masks)
 
 
+# Rows that the integers have room for. A public constant: it must not depend on the data.
 MAX_ROWS = 2**31
-"""Rows that the integers have room for. A public constant: it must not depend on the data."""
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,7 @@ from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, is_rank
 from mmopt.language.typeset import Formula, Sentence
 from mmopt.numerics.arrays import Array
-from mmopt.numerics.component_arrays import Kronecker, Level, Split, Unlisted, plain
-from mmopt.numerics.unlisted_cells import Measure, Spanned
+from mmopt.numerics.component_arrays import Kronecker, Level, Measure, Spanned, Split, Unlisted, plain
 from mmopt.proof.saved_values_by_component import placed_variables
 from mmopt.report.explain.explained_facts import (
     QUADRATIC,

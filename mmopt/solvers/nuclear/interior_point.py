@@ -332,13 +332,12 @@ def _kept(block: _Rows, factors: Sequence[Array], least: float) -> list[slice]:
 def _as_one_block(parts: Sequence[tuple[_Rows, list[slice]]]) -> tuple[_Rows, list[slice]]:
     """Neighbouring blocks as one."""
     xp, first = namespace(parts[0][0].numbers), parts[0][0]
-    whole = replace(first, numbers=xp.concat([block.numbers for block, _ in parts]))
     starts = [block.start - first.start for block, _ in parts]
     kept = []
     for spans in zip(*(slices for _, slices in parts), strict=True):
         some = [(at + s.start, at + s.stop) for at, s in zip(starts, spans, strict=True) if s.start < s.stop]
         kept.append(slice(min((a for a, _ in some), default=0), max((b for _, b in some), default=0)))
-    return whole, kept
+    return replace(first, numbers=xp.concat([block.numbers for block, _ in parts])), kept
 
 
 SHARE_KEPT = 0.02  # a share falls to no less than this part of itself in one step
@@ -367,9 +366,7 @@ def step(
         t = at.queries.shape[0]
         gradient = at.variance * (at.queries / at.weights)
         barriers = xp.full_like(at.queries, barrier) if counts is None else barrier * counts
-        tau = xp.concat([barriers, tau])
-        y = xp.concat([at.queries, y])
-        g = xp.concat([gradient, g])
+        tau, y, g = map(xp.concat, ([barriers, tau], [at.queries, y], [gradient, g]))
         lam = xp.concat([xp.full_like(at.queries, float(xp.sum(gradient)) + float(xp.sum(barriers))), lam])
     if problem.base is not None:
         g, lam = _with_base(g, lam, y, problem.base / at.norm**2)
@@ -434,8 +431,7 @@ def _balanced(matrix: Triangle, right: Array, group: Array) -> Array | None:
     Without a hybrid and without fixed costs it follows: then N only grows by that sum. None as
     ``Triangle.solve``.
     """
-    solutions = matrix.solve(namespace(group).stack([right, group], axis=1))
-    if solutions is None:
+    if (solutions := matrix.solve(namespace(group).stack([right, group], axis=1))) is None:
         return None
     along = float(group @ solutions[:, 1])
     return solutions[:, 0] - (float(group @ solutions[:, 0]) / along if along else 0.0) * solutions[:, 1]
@@ -520,27 +516,21 @@ def coarse_start(problem: NuclearProblem) -> Array | None:
     if problem.targets is not None or problem.lines is not None or problem.cells.shape[0] < FEWEST_CELLS:
         return None
     guess = _guess(problem)
-    return None if guess is None else _shares(problem, guess.mended)
+    return None if guess is None else _shares(problem, guess[1])
 
 
-@dataclass(frozen=True)
-class _Guess:
-    """Logarithms of weights (n,): those of every fourth orbit stretched; then mended by the error of that."""
+def _guess(problem: NuclearProblem) -> tuple[Logs, Logs] | None:
+    """Logarithms of weights (n,): those of every fourth orbit stretched; then mended by the error of that.
 
-    stretched: Logs
-    mended: Logs
-
-
-def _guess(problem: NuclearProblem) -> _Guess | None:
-    """The guess from every fourth orbit; None where there are too few, or where weights jump."""
-    n = problem.cells.shape[0]
-    if n < FEWEST_OF_FEW:
+    None where there are too few, or where weights jump.
+    """
+    if (n := problem.cells.shape[0]) < FEWEST_OF_FEW:
         return None
     few = _every_fourth(problem)
     if not any(bool(namespace(part.rows).any(part.rows != 0)) for part in few.parts):
         return None  # no query has any of them
     coarser = _guess(few)
-    iterates = search(few, None if coarser is None else (_shares(few, coarser.mended), None))
+    iterates = search(few, None if coarser is None else (_shares(few, coarser[1]), None))
     at = next(iterates)
     for _ in range(COARSE_STEPS):
         if at.gap <= COARSE_GAP:
@@ -550,8 +540,8 @@ def _guess(problem: NuclearProblem) -> _Guess | None:
     if not float(np.sqrt(np.mean(np.diff(logs) ** 2))) <= MOST_ROUGHNESS:  # nor where a weight is zero
         return None
     stretched = _stretched(logs, n, logs)
-    missed = 0.0 if coarser is None else MISSED_AGAIN * _stretched(coarser.stretched - logs, n, logs)
-    return _Guess(stretched, stretched - missed)
+    missed = 0.0 if coarser is None else MISSED_AGAIN * _stretched(coarser[0] - logs, n, logs)
+    return stretched, stretched - missed
 
 
 def _shares(problem: NuclearProblem, logs: Logs) -> Array:
@@ -619,8 +609,7 @@ def _every_fourth(problem: NuclearProblem) -> NuclearProblem:
     parts = []
     for part in problem.parts:
         cells = xp.take(numbers, part.cells)
-        columns = xp.nonzero(cells >= 0)[0]
-        if columns.shape[0]:
+        if (columns := xp.nonzero(cells >= 0)[0]).shape[0]:
             rows = xp.take(part.rows, columns, axis=1)
             parts.append(replace(part, rows=rows, cells=xp.take(cells, columns), rank=None))
     return NuclearProblem(tuple(parts), xp.take(problem.cells, kept))

@@ -130,14 +130,13 @@ def lines_of(parts: Sequence[Any]) -> Lines | None:
     if not places:
         return None
     single = [parts[at] for at in places]
-    queries = None if single[0].queries is None else np.concatenate([part.queries for part in single])
     return Lines(
         places=np.array(places),
         multiplicities=np.array([part.multiplicity for part in single]),
         cells=np.concatenate([part.cells for part in single]),
         entries=np.concatenate([part.rows for part in single])[:, 0],
         rows=np.repeat(np.arange(len(single)), [len(part.rows) for part in single]),
-        queries=queries,
+        queries=None if single[0].queries is None else np.concatenate([part.queries for part in single]),
     )
 
 
@@ -187,14 +186,12 @@ class NuclearProblem:
         return tuple(at for at in range(len(self.parts)) if at not in numbers)
 
 
-def whole(
-    rows: Array, targets: Array | None = None, rank: int | None = None, floors: Array | None = None
-) -> NuclearProblem:
+def whole(rows: Array, targets: Array | None = None, rank: int | None = None) -> NuclearProblem:
     """The problem of a matrix (r, n) as it is, every cell (and query) an orbit of its own."""
     xp = namespace(rows)
     r, n = rows.shape
     part = QueryComponent(rows, 1.0, xp.arange(n), None if targets is None else xp.arange(r), rank)
-    return NuclearProblem((part,), xp.ones(n, dtype=rows.dtype), targets, floors, plain=True)
+    return NuclearProblem((part,), xp.ones(n, dtype=rows.dtype), targets, plain=True)
 
 
 def placed(problem: NuclearProblem, library: str | None) -> NuclearProblem:
@@ -236,9 +233,7 @@ def as_numpy(array: Array) -> Array:
         return array
     if array_api_compat.is_cupy_array(array):
         return array.get()
-    if array_api_compat.is_torch_array(array):
-        return array.detach().cpu().numpy()
-    return np.asarray(array)
+    return array.detach().cpu().numpy() if array_api_compat.is_torch_array(array) else np.asarray(array)
 
 
 MOST_JACOBI_COLUMNS = 256  # columns up to which Jacobi's method costs little
@@ -403,8 +398,7 @@ def iterate(
     weights = queries if queries is None or problem.floors is None else queries + problem.floors
     q = None if weights is None else weights / problem.targets
     spectra: list[Spectrum] = []
-    lengths = None
-    norm = 0.0
+    lengths, norm = None, 0.0
     cost = xp.zeros_like(cells)
     variance = None if queries is None else xp.zeros_like(queries)
     if problem.lines is not None:
@@ -485,9 +479,8 @@ def _equalised(
     if not is_full(problem, lengths, spectra):
         return float("inf")
     xp = namespace(weights)
-    total = 0.0
-    if problem.lines is not None and lengths is not None:
-        total += problem.lines.equalised(lengths, weights)
+    lines = problem.lines
+    total = 0.0 if lines is None or lengths is None else lines.equalised(lengths, weights)
     for number, decomposition in zip(problem.others, spectra, strict=True):
         part = problem.parts[number]
         scaled = (part.rows * xp.sqrt(xp.take(weights, part.cells))) @ decomposition.right
@@ -536,13 +529,12 @@ def fold_of(problem: NuclearProblem) -> Fold | None:
         before, count = count, int(queries.max()) + 1
     if count == len(queries):
         return None
-    counts = np.bincount(queries).astype(np.float64)
     coloured = tuple(replace(part, queries=queries[part.queries]) for part in problem.parts)
     targets, floors = (np.bincount(queries, values) for values in (problem.targets, floors))
     return Fold(
         replace(problem, parts=coloured, targets=targets, floors=None if problem.floors is None else floors),
         queries,
-        counts,
+        np.bincount(queries).astype(np.float64),
     )
 
 

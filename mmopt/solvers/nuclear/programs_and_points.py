@@ -230,23 +230,23 @@ def strategy(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Valu
     return {"X": split_like(env["W"], "columns", [part @ part.T for part in rows])}
 
 
-def _answered(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> list[Array]:
-    """Z with Z Zᵀ = W X⁻¹ Wᵀ for the X of ``strategy``, by part."""
+def _answered(given: Any, problem: NuclearProblem, at: Iterate, weights: Array) -> list[Array]:
+    """Z with Z Zᵀ = G X⁻¹ Gᵀ by part, for a given G and the X of these weights of the cells."""
     xp = namespace(at.cells)
-    scales = xp.sqrt(_scales(problem, at, care))
-    triples = zip(arrays_of(env["W"]), problem.parts, spectra_of(problem, at), strict=True)
-    return [(w * xp.take(scales, part.cells)) @ f.right / xp.sqrt(f.values) for w, part, f in triples]
+    roots = xp.sqrt(weights)
+    triples = zip(arrays_of(given), problem.parts, spectra_of(problem, at), strict=True)
+    return [(g * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for g, part, f in triples]
 
 
 def with_variances(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """X, and u, the variance of each query."""
-    (z,) = _answered(env, problem, at, care)
+    (z,) = _answered(env["W"], problem, at, _scales(problem, at, care))
     return {**strategy(env, problem, at, care), "u": namespace(z).sum(z**2, axis=1)}
 
 
 def with_covariance(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> Values:
     """X, and Y, the covariance of the answers."""
-    covariances = [part @ part.T for part in _answered(env, problem, at, care)]
+    covariances = [part @ part.T for part in _answered(env["W"], problem, at, _scales(problem, at, care))]
     return {**strategy(env, problem, at, care), "Y": split_like(env["W"], "rows", covariances)}
 
 
@@ -360,10 +360,7 @@ def _dual_prices(env: Env, problem: NuclearProblem, at: Iterate, care: Care) -> 
 
 def _covariance(env: Env, problem: NuclearProblem, at: Iterate, scale: float, care: Care) -> Array | Split:
     """Σ with costs scale⁻¹ times and variances scale times those at the weights."""
-    xp = namespace(at.cells)
-    roots = xp.sqrt(scale * at.cells / problem.cells)
-    triples = zip(arrays_of(env["B"]), problem.parts, spectra_of(problem, at), strict=True)
-    rows = [(b * xp.take(roots, part.cells)) @ f.right / xp.sqrt(f.values) for b, part, f in triples]
+    rows = _answered(env["B"], problem, at, scale * at.cells / problem.cells)
     return split_like(env["B"], "rows", conditioned(rows, care.condition))
 
 
@@ -512,8 +509,7 @@ def _lacking(part: QueryComponent, spectrum: Spectrum) -> int:
 
 def _polar(part: QueryComponent, spectrum: Spectrum, p: Array) -> Array:
     """The U Vᵀ of one part, completed where its rank is missing little; ``p``: the weights of cells."""
-    left = spectrum.left
-    if left is None:
+    if (left := spectrum.left) is None:
         xp = namespace(p)
         left = (part.rows * xp.sqrt(xp.take(p, part.cells))) @ spectrum.right / spectrum.values
     polar = left @ spectrum.right.T

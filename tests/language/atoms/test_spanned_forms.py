@@ -1,6 +1,6 @@
 """Values over cells that are not listed, next to the dense ones that they stand for.
 
-Guards numerics/unlisted_cells.py, component_forms.py.
+Guards numerics/component_arrays.py, component_forms.py.
 """
 
 from typing import Any
@@ -19,8 +19,7 @@ from mmopt.language.syntax.parse_and_write_expressions import parse_expr
 from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.component_arrays import Split
-from mmopt.numerics.unlisted_cells import Measure
+from mmopt.numerics.component_arrays import Measure, Split
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells
 from mmopt.workloads import Workload
