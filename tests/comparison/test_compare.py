@@ -215,7 +215,9 @@ def test_refused_before_anything_starts(subtests: pytest.Subtests) -> None:
             with pytest.raises(OptionError) as error:
                 compare(W, **arguments)
             assert str(error.value).split(" (a program of your own")[0] == message
-            with pytest.raises(TypeError):
+            with pytest.raises(
+                OptionError, match=r"^there is no option .tolerence.\n  did you mean .tolerance.\?"
+            ):
                 compare(W, tolerence=1e-3)
 
 

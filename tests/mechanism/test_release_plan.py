@@ -96,7 +96,7 @@ def test_noise_and_privacy_of_different_kinds_are_refused():
             "privacy has epsilon 1.0 and delta None, expected both, or rho\n"
             "  Gaussian noise satisfies no pure epsilon: give a delta in (0, 1), or rho; or solve a "
             "program for Laplace noise: p_identity, laplace_weighting (weighs a baseline: "
-            "--given Q=haar) or min_error",
+            "--given Q=haar, in Python givens={'Q': 'haar'}) or min_error",
         ),
         (
             (TRI, Strategy(np.eye(8), 1), Privacy(rho=1.0)),
