@@ -329,7 +329,7 @@ def row_basis(matrix: Array) -> Array:
             return np.eye(matrix.shape[1])
     _, values, rows = np.linalg.svd(matrix, full_matrices=False)
     counts = counted(values, matrix.shape)
-    return np.asarray(rows[counts] * (values[0] / values[counts, None]))
+    return np.asarray(rows[counts] * (values.max(initial=0.0) / values[counts, None]))
 
 
 def is_rank_at_most(matrix: Array, most: int) -> bool:
