@@ -7,6 +7,7 @@ line shows which of its rows are tight, and the largest multipliers.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.check.curvature_survey import Survey
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.check.names_and_relations import AXES
-from mmopt.language.evaluate.constraint_misses import applied, sizes_of_terms
+from mmopt.language.evaluate.constraint_misses import NEARLY_ZERO, applied, sizes_of_terms
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, is_rank
@@ -444,6 +445,7 @@ def _psd(*entries: str | Formula) -> Formula:
 TIGHT_DIFFERENCE = 1e-5  # relative to the size of the terms of the row
 # Times the terms of its row, where they are known relative to the objective, else to the largest of the line.
 ZERO_MULTIPLIER = 1e-6
+MOST_GAP = 1e-4  # beyond it multipliers are not near optimal ones
 MULTIPLIERS_SHOWN = 3  # the largest of a line
 MOST_LABELS = 200_000  # cells or queries; labels of more are not made
 MOST_SIZED = 300  # rows of a line whose terms are added up; of more the sides are taken
@@ -456,7 +458,9 @@ def solved_facts(checked: Checked, solution: Solution, instance: Instance | None
     lines = tuple(
         _line(checked, c, kept.get(c.name), solution, instance) for c in checked.program.constraints
     )
-    return SolvedFacts(tuple(solution.rows()), lines, _legend(checked.program, lines))
+    # Multipliers that do not prove the optimum, or are all zero, do not say what is needed.
+    is_near = solution.gap is not None and solution.gap <= MOST_GAP and any(line.largest for line in lines)
+    return SolvedFacts(tuple(solution.rows()), lines, _legend(checked.program, lines, is_near))
 
 
 RELAXED = {
@@ -465,8 +469,11 @@ RELAXED = {
 }
 
 
-def _legend(program: Program, lines: Sequence[SolvedLine]) -> str:
-    """The meaning of the multipliers of a convex program, in words: a subgradient of its optimum."""
+def _legend(program: Program, lines: Sequence[SolvedLine], is_near: bool) -> str:
+    """The meaning of the multipliers of a convex program, in words: a subgradient of its optimum.
+
+    is_near : whether they are near optimal ones.
+    """
     if program.problem_class != "convex" or not any(line.multipliers for line in lines):
         return ""
     kinds = {c.relation.op.replace("<<", ">>") for c in program.constraints}
@@ -475,7 +482,8 @@ def _legend(program: Program, lines: Sequence[SolvedLine]) -> str:
     return (
         f"A multiplier is a price. Relax a row by t{f' ({also})' if also else ''}: the optimum {moves} "
         "by at most t times the multiplier, and for small t by about that, unless other multipliers would "
-        "also do. A row whose multiplier is zero could be left out."
+        "also do."
+        + " The rows whose multipliers are zero could be left out together." * is_near
         + " A row that is not tight has the multiplier zero." * any(line.tight is not None for line in lines)
         + " All this is up to the solver's accuracy."
     )
@@ -523,7 +531,8 @@ def _slack(
     """Rows, tight rows, words on what is not counted by rows, the size of the terms of each multiplier's row.
 
     A row is tight relative to its terms, as a violation is; to its sides, without the size of terms, where
-    there are many rows, or orbits.
+    there are many rows, or orbits. The terms of ``x >= 0`` vanish where it is tight: a row without a number
+    that is added has the size that it has where all entries of a variable are as its largest.
     """
     variables = plain(solution.variables)
     # Variables from a file are split without a record of their cells.
@@ -542,6 +551,7 @@ def _slack(
         often = next((levels(v)[1] for v in sides if isinstance(v, Level)), np.ones(()))
         left, right, often = np.broadcast_arrays(*(levels(v)[0] for v in sides), often)
         sizes = np.maximum(np.abs(left), np.abs(right))
+        sizes = sizes if left.any() and right.any() else np.full(sizes.shape, sizes.max(initial=0.0))
         is_tight = np.abs(left - right) <= TIGHT_DIFFERENCE * np.maximum(sizes, 1e-300)
         return int(often.sum()), int(often[is_tight].sum()), "", None
     count = c.family.dim.value(instance.sizes()) if c.family else 1
@@ -550,6 +560,7 @@ def _slack(
     difference = applied("sub", c.relation.left, c.relation.right)
     is_matrix, is_sized = c.relation.op in (">>", "<<"), False
     rows: list[tuple[Array, Array]] = []  # of each index: the difference of the sides, the sizes of terms
+    zeros, largest = _zeros_and_largest({name: env[name] for name in chosen})
     for inner in each:
         left, right = (np.asarray(evaluate(side, inner)) for side in (c.relation.left, c.relation.right))
         over, sizes = left - right, np.maximum(np.abs(left), np.abs(right))
@@ -557,6 +568,14 @@ def _slack(
         if is_sized:
             at = np.eye(len(over)) if is_matrix else np.ones(over.shape)
             sizes = sizes_of_terms(difference, inner, chosen, at)
+            # An atom may have no value there.
+            with suppress(np.linalg.LinAlgError), np.errstate(all="ignore"):
+                added, most = (
+                    sizes_of_terms(difference, {**inner, **values}, chosen, at) for values in (zeros, largest)
+                )
+                sizes = np.where((added == 0.0) & np.isfinite(most), np.maximum(sizes, most), sizes)
+        elif not is_matrix and not (left.any() and right.any()):
+            sizes = np.full(sizes.shape, sizes.max(initial=0.0))
         ends = np.sqrt(np.diagonal(sizes)) if is_matrix else sizes
         rows.append((over, np.outer(ends, ends) if is_matrix else sizes))
     over, sizes = (np.concatenate([[], *(np.ravel(row[part]) for row in rows)]) for part in (0, 1))
@@ -564,6 +583,18 @@ def _slack(
         return *_singular(rows, 1.0 if c.relation.op == ">>" else -1.0), sizes if is_sized else None
     tight = int((np.abs(over) <= TIGHT_DIFFERENCE * np.maximum(sizes, 1e-300)).sum())
     return len(over), tight, "", sizes if is_sized else None
+
+
+def _zeros_and_largest(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The variables with zeros for entries, and with their largest entry for each.
+
+    One that is next to nothing has the largest of all, or 1 where all are.
+    """
+    sizes = {name: float(np.abs(value).max(initial=0.0)) for name, value in variables.items()}
+    most = max(sizes.values(), default=0.0)
+    most = most if most > NEARLY_ZERO else 1.0
+    zeros = {name: value * 0.0 for name, value in variables.items()}
+    return zeros, {n: zero + (sizes[n] if sizes[n] > NEARLY_ZERO * most else most) for n, zero in zeros.items()}
 
 
 def _sides_by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:
