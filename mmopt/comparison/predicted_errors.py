@@ -104,7 +104,7 @@ def predicted(workload: Workload, strategy: StrategyForm | Solution, stated: Sta
     Where that needs more than fits in memory, and neighbours add or remove rows, it is for continuous noise.
     """
     if isinstance(strategy, Solution) and not strategy.has_strategy:
-        return Predicted(reason="the program says no strategy")
+        return Predicted(reason="the program has no strategy")
     form = strategy.strategy if isinstance(strategy, Solution) else strategy
     if stated is None:
         with suppress(TooLargeError):  # more queries than variances fit in memory

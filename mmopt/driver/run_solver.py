@@ -15,6 +15,7 @@ from mmopt.driver.judge.adopt_strategy import adopt
 from mmopt.driver.judge.assemble_solution import Ending, Row, Stage, understates_error
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_and_meaning import (
+    FEASIBLE,
     Candidate,
     bound_of,
     candidate,
@@ -29,6 +30,7 @@ from mmopt.driver.remarks import unscaled_warning
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure, refuse_far_point
 from mmopt.errors import Error, SolverError, UndecidedError
+from mmopt.language.evaluate.constraint_misses import sizes_to_compare
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.limits import LOADED
@@ -146,19 +148,20 @@ class Best:
             self.uncharged = self.point = replace(self.point, memo=Memo())
 
     def _moves(self) -> dict[str, float]:
-        """How far the repair moved each variable of the best point, of its size, where these are arrays."""
+        """How far the repair moved each variable of the best point, of its size, where these are dense."""
         before = plain(self.unrepaired or {})
         after = plain({} if self.point is None else self.point.variables)
+        dense = {n: v for n, v in after.items() if isinstance(before.get(n), np.ndarray | float)}
+        units = sizes_to_compare({n: float(np.linalg.norm(v)) for n, v in dense.items()})
         return {
-            f"{n} moved by part": float(np.linalg.norm(v - before[n])) / max(float(np.linalg.norm(v)), 1e-300)
-            for n, v in after.items()
-            if isinstance(before.get(n), np.ndarray)
+            f"{n} moved by part": float(np.linalg.norm(v - before[n])) / units[n] for n, v in dense.items()
         }
 
     def _repair_words(self) -> str:
         """How a point was repaired, in words."""
-        near = ", or near by where lines were missed by little" * may_move(self.instance)
-        moved = " and moved inside the lines" if self.is_inside else near
+        near = " and moved near by, to keep the lines" * bool(self.uncharged and self.uncharged.is_near)
+        proof = " to prove that they hold" * (self.missed <= FEASIBLE)
+        moved = f" and moved inside the lines{proof}" if self.is_inside else near
         return "by the program's 'repair'" if self.instance.program.repair else f"made as declared{moved}"
 
     def stop(self, options: Options, clock: Clock, is_over: bool | None = None) -> Stop | None:
@@ -203,19 +206,23 @@ class Best:
     def scored(self, point: Candidate) -> dict[str, Any]:
         """The figures of the best ``point`` that an ending has, and the stages with the repair as the last.
 
-        What was missed before is a figure of the point that was offered, wherever it was moved since.
+        What was missed before is a figure of the point that was offered, wherever it was moved since. Where a
+        line's terms are next to nothing it is how far the point was moved, by a variable's size.
         """
+        moved = self.moved or self._moves()
+        is_whole = self.missed > SMALL_MISS and 0 < len(moved) == len(self.instance.program.choose)
+        missed = min(self.missed, *moved.values()) if is_whole else self.missed
         repair: Stage = {
             "stage": "repair",
             "name": self._repair_words(),
-            "missed before": self.missed,
+            "missed before": missed,
             "missed after": point.after,
-            **(self.moved or self._moves()),
+            **moved,
         }
         return {
             "objective": point.objective,
             "proved": point.proved,
-            "violation": self.missed,
+            "violation": missed,
             "unrepaired": self.unrepaired,
             "stages": [*self.stages, repair],
         }
@@ -254,6 +261,7 @@ def least_gap(instance: Instance, objective: float, bounds: Best | Ending) -> fl
 
 # A solve that is predicted to take longer, in seconds, is announced before it begins.
 SECONDS_TO_ANNOUNCE = 60.0
+SMALL_MISS = 1e-3  # of the size of a line's terms: more may be terms next to nothing
 BASELINE_SECONDS = 0.5  # after which no further baseline is offered
 DERIVE = {"stage": "derive", "name": "a bound off the lines"}
 SHARPER = 1e-2  # part of the tolerance that a run is asked for where its bound is derived

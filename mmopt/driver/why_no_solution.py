@@ -209,7 +209,10 @@ def _multipliers(lines: LineBounds, point: Point, clock: Clock) -> Iterator[tupl
 def lines_at_no_slack(elastic: Instance, values: Mapping[str, Array], most: float = 0.0) -> LineBounds:
     """Bounds from the lines near a point, at no slack; the ranges of variables up to a slack of ``most``."""
     lines = line_bounds(elastic, values, most)
-    return replace(lines, level=np.inf, ranges={**lines.ranges, SLACK.id: NO_SLACK})
+    missed = f" missed by up to {most:.3g} of their constant side, or by {most:.3g} where none is" * (
+        most > 0.0
+    )
+    return replace(lines, level=np.inf, ranges={**lines.ranges, SLACK.id: NO_SLACK}, missed=missed)
 
 
 def exclusion(lines: LineBounds, far: float, multipliers: Multipliers, slopes: Slopes) -> Derived | None:
@@ -298,7 +301,10 @@ def with_proof(error: SolverError, instance: Instance, proof: Derived) -> Solver
     error.terms = shown_terms(terms, unit)
     if each and proof.bound is not None:
         shown = ", ".join(f"{few_numbers(y)} of '{name}'" for name, y in error.multipliers.items())
-        error.hint += f": {shown} together leave {rounded(proof.bound / unit, 6, up=False)}, more than 0"
+        error.hint += (
+            f": {shown} give a sum of at least {rounded(proof.bound / unit, 6, up=False)}, where the lines "
+            "allow no more than 0"
+        )
     return error
 
 
@@ -492,7 +498,7 @@ def _growth_along(
     if is_small or is_worse or _has_end(instance, moving):
         return None
     reach = max(float(np.abs(value).max(initial=0.0)) for value in end.values())
-    return Growth(moving, near[0], near[-1], reach)
+    return Growth(moving, near[0], (far or near)[-1], reach)
 
 
 def _has_end(instance: Instance, direction: Mapping[str, Array]) -> bool:
@@ -585,10 +591,14 @@ def endless_error(instance: Instance, growth: Growth) -> SolverError:
     bound = _bound_by_ranges(instance)
     end = "" if bound is None else f", and never {never} {rounded(bound, 6, up=never == 'above')}"
     largest = max(float(np.abs(moved).max()) for moved in growth.directions.values())
-    along = {name: moved / largest for name, moved in growth.directions.items() if growth.is_straight}
+    along = {n: np.asarray(moved / largest) for n, moved in growth.directions.items() if growth.is_straight}
     entries = [entry for moved in along.values() for entry in moved.ravel().tolist()]
     is_shown = len(entries) <= FEW and len(set(entries)) > 1  # else which way says it
-    by = {name: f" by {few_numbers(moved)} a step" for name, moved in along.items() if is_shown}
+    by = {
+        name: f" by {few_numbers(np.abs(moved) if ways[name] == 'falling' else moved)} a step"
+        for name, moved in along.items()
+        if is_shown
+    }
     moving = _enumerated([f"'{name}' {way}{by.get(name, '')}" for name, way in ways.items()])
     caps = [_cap(instance, name, way) for name, way in ways.items()]
     error = SolverError(

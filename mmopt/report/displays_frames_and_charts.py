@@ -99,7 +99,7 @@ def _strategy_of(value: Solution | StrategyForm) -> StrategyForm:
     if isinstance(value, StrategyForm):
         return value
     if not value.has_strategy:
-        raise ResultError(f"the program '{value.program}' says no strategy, so there is none to show")
+        raise ResultError(f"the program '{value.program}' has no strategy, so there is none to show")
     return value.strategy
 
 

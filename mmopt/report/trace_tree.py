@@ -61,8 +61,8 @@ ENTRIES_SHOWN = 16  # of eigenvalues or of a direction; of more the first and th
 NO_OBJECTIVE = "no objective: no repaired point is feasible and has the error that it says"
 ROUNDS_SHOWN = (3, 2)  # of the best start, the first and the last
 MISSED = (
-    f" (missed: of the size of a line's terms, where up to {FEASIBLE:.0e} counts as kept; moved: in the "
-    "Frobenius norm, of the variable's)"
+    f" (missed: of the size of a line's terms, where up to {FEASIBLE:.0e} counts as kept, or, where they are "
+    "next to nothing, how far the point was moved; moved: in the Frobenius norm, of the variable's)"
 )
 ONE_CELL = Workload.from_matrix([[1.0]])  # of a program that is solved for no workload
 
@@ -353,6 +353,12 @@ def _multipliers(solution: Solution, bound: float) -> Iterator[Trace]:
     derived = {f"of {line}": y for line, y in Derived(None, saved=s.derived_from).multipliers.items()}
     is_derived = bound == s.derived_bound and not is_shared
     if is_derived:
+        yield Trace(
+            "multipliers",
+            "as the bound uses them: the solver's, which explain shows, may differ a little"
+            if any(y.any() for y in derived.values())
+            else "all zero: ranges of the variables alone prove the bound",
+        )
         for name in (c.name for c in program.constraints if f"of {c.name}" not in derived):
             yield Trace(f"multiplier of {name}", "0: the line counts in the ranges alone")
     values = {"sensitivity": s.error_multipliers} if is_shared else s.multipliers

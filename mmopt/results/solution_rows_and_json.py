@@ -52,7 +52,7 @@ def rows(solution: Solution) -> list[tuple[str, str]]:
         tested = f", {whose}; {survived}" if s.bound_grade == "claimed" else ""
         bound = f"{_figure(s.bound, n, not up)}   ({s.bound_grade}: no feasible point is {side} it{tested})"
     neighbours = s.strategy.neighbours
-    other_multipliers = "" if s.error_bound == s.bound else ", at its own error_multipliers"
+    other_multipliers = "" if s.error_bound == s.bound else ", at Solution.error_multipliers"
     before = s.own_sensitivity if s.covariance is None else s.sensitivity
     scaled = "" if before is None else f" from {rounded(before, 6, up=True)}"
     to = "; the strategy is scaled to it" * (s.covariance is None)

@@ -61,7 +61,8 @@ class Status:
         "time limit, rank not reached (…)".
         "certified" for a strategy that was given.
     feasible : whether every constraint holds after the repair (to rounding).
-    violation : largest relative violation of the solver's point before the repair.
+    violation : largest relative violation of the solver's point before the repair; of a line whose terms are
+        next to nothing, how far the repair moved the point, by a variable's size.
     bound_valid : whether the bound is proved, not claimed; False without one. In files of version 0.1.0:
         whether there is a bound.
     raw : the solver's word, to be looked up in its documentation.

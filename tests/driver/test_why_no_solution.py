@@ -74,7 +74,7 @@ PREFIX = np.tri(4)
 WORKLOAD = Workload.from_matrix(PREFIX, targets=1.0)
 PROOF = re.compile(
     r"  proved by multipliers((, of these lines alone)?, for points whose entries are at most \de\+\d\d)?: "
-    r".* of '.*' together leave \d.*, more than 0"
+    r".* of '.*' give a sum of at least \d.*, where the lines allow no more than 0"
 )
 
 
@@ -199,7 +199,7 @@ def test_multipliers_of_a_conflict_leave_more_than_0_at_any_point(
             total += float((np.reshape(missed, y.shape) * y).sum())
         lefts.append(total)
     terms = {term["name"]: float(term["value"]) for term in error.terms}
-    said = re.findall(r"together leave (\S+), more than 0", error.hint)
+    said = re.findall(r"a sum of at least (\S+), where", error.hint)
     assert [float(left) for left in said] == pytest.approx([terms["sum"]], rel=1e-4)
     assert min(lefts) >= terms["sum"] * (1 - 1e-6) > 0
     assert sum(terms.values()) - terms["sum"] == pytest.approx(terms["sum"], rel=1e-9)

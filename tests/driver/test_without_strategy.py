@@ -63,7 +63,7 @@ def test_no_figure_of_a_strategy_is_shown(solved: Solved) -> None:
 @pytest.mark.slow
 def test_a_comparison_says_that_there_is_none(solved: Solved) -> None:
     (row,) = mmopt.compare(solved[0], [Program.parse(DESIGN)], privacy={"rho": 1.0})
-    assert (row.noise, row.rmse, row.predicted.reason) == ("", None, "the program says no strategy")
+    assert (row.noise, row.rmse, row.predicted.reason) == ("", None, "the program has no strategy")
 
 
 def test_nothing_is_released(solved: Solved) -> None:

@@ -109,7 +109,7 @@ def test_a_table_that_there_is_not_is_said(shown: dict[str, Any], asked: Workloa
     for kind in ("strategy", "profile"):
         with pytest.raises(ResultError) as refused:
             none.frame(kind)
-        assert str(refused.value) == "the program 'l2_strategy' says no strategy, so there is none to show"
+        assert str(refused.value) == "the program 'l2_strategy' has no strategy, so there is none to show"
     with pytest.raises(TooLargeError, match=r"^a strategy of .* cells has no picture .*, and no table"):
         shown["ComponentStrategy"].frame()
     assert shown["ComponentStrategy"].frame("profile")["cells"].sum() == 1e30

@@ -517,10 +517,49 @@ def test_what_was_missed_before_a_move_inside_is_one_figure_everywhere() -> None
     (repair,) = named(trace(s), "repair")
     assert repair.facts["missed before"] == s.status.violation == s.summary()["status"]["violation"] > 0
     assert repair.facts["missed after"] == 0 < repair.facts["P moved by part"]
-    assert (
-        repair.facts["name"] == "made as declared and moved inside the lines"
-        and "up to 1e-10" in repair.words
+    moved = "made as declared and moved inside the lines to prove that they hold"
+    assert repair.facts["name"] == moved and "up to 1e-10" in repair.words and s.status.violation <= 1e-10
+
+
+def test_terms_next_to_nothing_do_not_alarm() -> None:
+    """A solver's -1e-12 misses x >= 0 by all of its terms: the figure is how far the point was moved."""
+    text = "program own\nchoose\n    {}\nminimize\n    {}\nsubject to\n    signs: x >= 0\n    cap: {} <= 2\n"
+    for s in (
+        solve(None, Program.parse(text.format("x: vector[2]", "(x[0] - 3)**2 + (x[1] + 1)**2", "sum(x)"))),
+        solve(None, Program.parse(text.format("x: scalar\n    y: scalar", "(x + 1)**2 + (y - 3)**2", "y"))),
+    ):
+        (repair,) = named(trace(s), "repair")
+        assert repair.facts["missed before"] == s.status.violation < 1e-6
+        assert {f"{name} moved by part" for name in s.variables} <= repair.facts.keys()
+
+
+def test_a_bound_can_be_computed_by_hand_from_the_slopes_shown() -> None:
+    """A tangent of slope s of the sum of entropies is exp(-s - 1) at 0, entry by entry."""
+    text = (
+        "program own\ngiven\n    v: vector[n]\nchoose\n    p: vector[n] >= 0\nmaximize\n    sum(entropy(p))\n"
+        "subject to\n    one: sum(p) == 1\n    mean: v @ p == 4.5\n"
     )
+    s = solve(None, Program.parse(text), givens={"v": np.arange(1.0, 7.0)})
+    constant = next(node for node in named(trace(s), "constant") if "value" in node.facts)
+    slope = np.array(json.loads(constant.facts["slope of tangent 1 (entropy)"]))
+    by = {name: float(node.facts["values"]) for name, node in multipliers(trace(s)).items()}
+    value = np.exp(-slope - 1).sum() + by["of one"] + 4.5 * by["of mean"]
+    assert value == pytest.approx(constant.facts["value"], abs=1e-5)
+    assert "affine majorant at 0, tangents in place of curved atoms" in constant.words
+
+
+def test_a_direction_of_numbers_is_shown() -> None:
+    endless = Program.parse(
+        "program own\nchoose\n    x: scalar\n    y: scalar\nmaximize\n    x + 3*y\nsubject to\n"
+        "    py: y >= 0\n    first: x + 2*y <= 3\n"
+    )
+    for solver in ("clarabel", "highs"):
+        with pytest.raises(mmopt.SolverError) as refused:
+            solve(None, endless, solver=solver)
+        tree = trace_to_failure(endless, None, None, refused.value)
+        shown = [float(named(tree, f"direction of {name}")[0].words) for name in "xy"]
+        assert shown == pytest.approx([-1, 0.5], rel=1e-3)
+        assert "'x' falling by 1 a step" in str(refused.value)
 
 
 INFEASIBLE = """\
@@ -549,6 +588,7 @@ def test_a_failure_has_the_solver_its_proof_and_its_direction() -> None:
     assert [below[f"multiplier {name}"].words for name in ("low", "high")] == ["1", "2"]
     assert below["sum"].facts["value"] == pytest.approx(1, abs=1e-6)
     assert below["term of x"].facts["its largest entry"] == pytest.approx(1, abs=1e-6)
+    assert " through the lines missed by up to " in below["term of x"].facts["by"]
     endless = Program.parse(INFEASIBLE.replace("**2", "").replace("+ x[1]", "- 2*x[1]").replace("high", "# "))
     with pytest.raises(mmopt.SolverError) as refused:
         solve(None, endless)

@@ -201,7 +201,7 @@ def test_two_bounds_on_one_quantity_say_why_they_differ() -> None:
     """Two bounds on total error: by the program's certificate, and by multipliers that are improved for it
     alone."""
     w = Workload.from_matrix(np.tri(5))
-    words = "over all strategies, at its own error_multipliers)"
+    words = "over all strategies, at Solution.error_multipliers)"
     two, one = solve(w, "l2_strategy", tolerance=1e-3), solve(w, "eigen_design")
     assert two.error_bound != two.bound and dict(two.rows())["error bound"].endswith(words)
     assert one.error_bound == one.bound and dict(one.rows())["error bound"].endswith("over all strategies)")

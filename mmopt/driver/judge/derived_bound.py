@@ -45,12 +45,8 @@ MARGIN = 1e-9  # relative: the rounding of sums of charges
 ENTRIES = "a sum of entries times an end of their ranges"
 LEVEL, LINE, SLOPE = "level", "line", "slope"  # words of ``Derived.saved``, before a name or places
 Term = Mapping[str, float | str | Array]  # its name and value, and what it is the product of
-SCALED = (
-    "value",
-    "residual",
-    "residual's norm",
-    "its largest entry",
-)  # figures of it in units of the objective
+TANGENT = "slope of tangent"  # begins the name of the figure that is the slope of a curved atom's tangent
+SCALED = ("value", "residual's norm", "its largest entry")  # figures in units of the objective
 
 
 @dataclass(frozen=True)
@@ -95,6 +91,7 @@ class LineBounds:
     grade: Grade
     is_charged: bool
     why: str = ""  # the bound is an estimate, where there is more to say
+    missed: str = ""  # in words, by how much points of the ranges may miss the lines
 
     @np.errstate(all="ignore")
     def derived(self, multipliers: Multipliers, slopes: Slopes) -> Derived:
@@ -136,24 +133,34 @@ class LineBounds:
         saved = {LEVEL: np.asarray(self.level)}
         saved |= {f"{LINE} {name}": np.asarray(y) for name, y in proper.items()}
         saved |= {f"{SLOPE} {place} {number}": s for (place, number), s in slopes.items()}
-        terms = whole.terms(affine, bound, more or {}, value == added)
+        terms = whole.terms(affine, bound, more or {}, value == added, slopes)
         return Derived(bound, self.grade, saved, self.why, is_final, terms=terms)
 
     def terms(
-        self, affine: AffineBound, bound: float, cut: Collection[str], is_sum: bool
+        self, affine: AffineBound, bound: float, cut: Collection[str], is_sum: bool, slopes: Slopes
     ) -> tuple[Term, ...]:
         """Terms that add up to a bound: the constant, the least of each variable, and a rest for rounding.
 
         Where minus the objective is minimized the terms have the other sign. ``cut``: the variables whose
-        range is by cuts. is_sum : else the bound is the level, or follows from ranges of terms.
+        range is by cuts. is_sum : else the bound is the level, or follows from ranges of terms. slopes : of
+        atoms; those without one are replaced by a tangent at the point.
         """
         sign = 1.0 if self.nodes.instance.program.sense == "minimize" else -1.0
+        tangents = {
+            f"{TANGENT} {number} ({self.nodes.all[place].name})": sign * slope + 0.0
+            for number, ((place, _), slope) in enumerate(sorted(slopes.items()), start=1)
+            if slope.size <= FEW
+        }
+        words = f"the Lagrangian's affine {'minorant' if sign > 0 else 'majorant'} at 0"
+        if any(node.kind == "atom" and not node.inferred.curvature.is_affine for node in self.nodes.all):
+            words += f", tangents{' at the point' * (not slopes)} in place of curved atoms"
         up_to = f"of points with an objective {'up' if sign > 0 else 'down'} to"
         terms: list[Term] = [
             {
                 "name": "constant",
                 "value": sign * float(affine.constant.lower) if is_sum else bound,
-                "is": "the Lagrangian's affine minorant at 0" if is_sum else "ranges of terms, or the level",
+                "is": words if is_sum else "ranges of terms, or the level",
+                **cast(Term, tangents if is_sum else {}),
                 **({up_to: sign * self.level} if np.isfinite(self.level) else {}),
             },
             *(
@@ -167,7 +174,8 @@ class LineBounds:
                     "range from": float(self.ranges[name].low.min(initial=np.inf)),
                     "to": float(self.ranges[name].high.max(initial=-np.inf)),
                     "range": _range_words(self.ranges[name]),
-                    "by": f"{'cuts, of linear programs' if name in cut else 'intervals'} through the lines",
+                    "by": f"{'cuts, of linear programs' if name in cut else 'intervals'} through the lines"
+                    f"{self.missed}",
                     "as": _least_product(self.nodes.chosen[name], residual, self.ranges[name])[1],
                 }
                 for name, residual in affine.residuals.items()
@@ -233,17 +241,17 @@ class LineBounds:
 
 
 def shown_terms(terms: Sequence[Term], unit: float = 1.0) -> tuple[Mapping[str, float | str], ...]:
-    """Terms in units of the objective, a residual of few entries in words."""
-    scaled = (
-        {name: cast(Array, value) / unit if name in SCALED else value for name, value in term.items()}
-        for term in terms
-    )
+    """Terms in units of the objective, arrays of few entries in words."""
     return tuple(
         {
-            name: few_numbers(value) if name == "residual" else cast(float, value)
+            name: few_numbers(cast(Array, value) / unit)
+            if name == "residual" or name.startswith(TANGENT)
+            else cast(float, value) / unit
+            if name in SCALED
+            else cast(str, value)
             for name, value in term.items()
         }
-        for term in scaled
+        for term in terms
     )
 
 

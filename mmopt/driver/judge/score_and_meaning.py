@@ -78,6 +78,7 @@ class Candidate:
     before: float
     after: float
     proved: bool = False  # whether the objective is a value with an error bound, not an estimate
+    is_near: bool = False  # whether it was moved to keep the lines, after its declarations
     memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     @property
@@ -121,7 +122,8 @@ def candidate(instance: Instance, values: Mapping[str, Any]) -> Candidate:
     moves = (point_as_declared(instance, moved) for moved in nearby_points(instance, repaired.variables))
     with np.errstate(over="ignore", invalid="ignore"):
         tried = (_repaired(instance, moved, before, Memo()) for moved in moves)
-        return next((again for again in tried if _is_better(again, repaired)), repaired)
+        better = (replace(again, is_near=True) for again in tried if _is_better(again, repaired))
+        return next(better, repaired)
 
 
 def _is_better(again: Candidate, before: Candidate) -> bool:
@@ -216,7 +218,7 @@ def scored(
             size = max(instance.sizes().values(), default=0) if instance.checked.is_logarithmic else 0.0
             loss += 2 * (max(after, missed) if np.isfinite(missed) else after) * (abs(loss) + size)
             objective = loss if minimized else -loss
-    return Candidate(variables, env, objective, before, after, proved, memo)
+    return Candidate(variables, env, objective, before, after, proved, memo=memo)
 
 
 def _worst_violation(instance: Instance, env: Mapping[str, Any], memo: Memo) -> float:

@@ -542,6 +542,12 @@ def psd_deficit(parts: Sequence[Array], sizes: Sequence[Array]) -> float:
 NEARLY_ZERO = 1e-6
 
 
+def sizes_to_compare(sizes: Mapping[str, float]) -> dict[str, float]:
+    """The size of each variable; of one that is next to nothing the largest of all, or 1 where all are."""
+    most = max((size for size in sizes.values() if size > NEARLY_ZERO), default=1.0)
+    return {name: size if size > NEARLY_ZERO * most else most for name, size in sizes.items()}
+
+
 def cleared(constraints: Sequence[Constraint], values: Mapping[str, Any], env: Env) -> dict[str, Any]:
     """The values; entries that a line says are zero (``X[i, j] == 0``) are set to zero if they nearly are."""
     cleared_values = dict(values)

@@ -24,7 +24,7 @@ from mmopt.language.atoms.expression_types import Dim
 from mmopt.language.check.curvature_survey import Survey
 from mmopt.language.check.infer_types import Scope, infer
 from mmopt.language.check.names_and_relations import AXES
-from mmopt.language.evaluate.constraint_misses import NEARLY_ZERO, applied, sizes_of_terms
+from mmopt.language.evaluate.constraint_misses import applied, sizes_of_terms, sizes_to_compare
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.exact_rewriting import vectorised
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Entries, Expr, is_rank
@@ -85,10 +85,11 @@ def compiled_facts(surveyed: Survey, instance: Instance, reductions: tuple[str, 
     quadratic = ""
     if matrix is not None and matrix.is_quadratic:
         after, before = (sum(c.count for c in of if c.kind == "zero") for of in (cones, sizes.cones))
-        by = f", by {counted(after - before, 'new unknown')} with an equation each" if after > before else ""
+        by = (
+            f", with {counted(after - before, 'new unknown')}, an equation for each" if after > before else ""
+        )
         quadratic = (
-            f"{QUADRATIC} goes as it is{by}, what else is curved in cones: {matrix.solver} takes a quadratic "
-            "objective"
+            f"{QUADRATIC}{by}, other curved parts become cones: {matrix.solver} takes a quadratic objective"
         )
         sizes = replace(sizes, cones=cones, variables=matrix.columns)
     return replace(
@@ -291,7 +292,7 @@ def _matrix(instance: Instance, sizes: Sizes) -> tuple[MatrixFacts | None, tuple
     handed = hand_over(lower(scale(instance)[0]), row.cvxpy, quadratic=row.quadratic)
     counts = Counter((block.kind, block.size) for block in cones_of(handed.cones).blocks)
     cones = tuple(
-        Cone(kind, *((1, size) if kind in CONE_WORDS else (size, count)), "all lines")
+        Cone(kind, *((1, size) if kind in CONE_WORDS else (size, count)), "the whole problem")
         for (kind, size), count in counts.items()
     )
     return MatrixFacts(row.name, *handed.matrix_size, handed.is_quadratic), cones, ""
@@ -560,7 +561,9 @@ def _slack(
     difference = applied("sub", c.relation.left, c.relation.right)
     is_matrix, is_sized = c.relation.op in (">>", "<<"), False
     rows: list[tuple[Array, Array]] = []  # of each index: the difference of the sides, the sizes of terms
-    zeros, largest = _zeros_and_largest({name: env[name] for name in chosen})
+    zeros = {name: env[name] * 0.0 for name in chosen}
+    most = sizes_to_compare({name: float(np.abs(env[name]).max(initial=0.0)) for name in chosen})
+    largest = {name: zero + most[name] for name, zero in zeros.items()}
     for inner in each:
         left, right = (np.asarray(evaluate(side, inner)) for side in (c.relation.left, c.relation.right))
         over, sizes = left - right, np.maximum(np.abs(left), np.abs(right))
@@ -570,10 +573,10 @@ def _slack(
             sizes = sizes_of_terms(difference, inner, chosen, at)
             # An atom may have no value there.
             with suppress(np.linalg.LinAlgError), np.errstate(all="ignore"):
-                added, most = (
+                added, alike = (
                     sizes_of_terms(difference, {**inner, **values}, chosen, at) for values in (zeros, largest)
                 )
-                sizes = np.where((added == 0.0) & np.isfinite(most), np.maximum(sizes, most), sizes)
+                sizes = np.where((added == 0.0) & np.isfinite(alike), np.maximum(sizes, alike), sizes)
         elif not is_matrix and not (left.any() and right.any()):
             sizes = np.full(sizes.shape, sizes.max(initial=0.0))
         ends = np.sqrt(np.diagonal(sizes)) if is_matrix else sizes
@@ -583,18 +586,6 @@ def _slack(
         return *_singular(rows, 1.0 if c.relation.op == ">>" else -1.0), sizes if is_sized else None
     tight = int((np.abs(over) <= TIGHT_DIFFERENCE * np.maximum(sizes, 1e-300)).sum())
     return len(over), tight, "", sizes if is_sized else None
-
-
-def _zeros_and_largest(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The variables with zeros for entries, and with their largest entry for each.
-
-    One that is next to nothing has the largest of all, or 1 where all are.
-    """
-    sizes = {name: float(np.abs(value).max(initial=0.0)) for name, value in variables.items()}
-    most = max(sizes.values(), default=0.0)
-    most = most if most > NEARLY_ZERO else 1.0
-    zeros = {name: value * 0.0 for name, value in variables.items()}
-    return zeros, {n: zero + (sizes[n] if sizes[n] > NEARLY_ZERO * most else most) for n, zero in zeros.items()}
 
 
 def _sides_by_component(c: Constraint, env: Mapping[str, Any]) -> list[Any]:

@@ -238,7 +238,8 @@ def plain_data(value: Any) -> Any:
     return [plain_data(v) for v in value] if isinstance(value, tuple | list) else value
 
 
-QUADRATIC = "what is squared"  # begins the words on what needs no cone in a quadratic objective
+NEAR = ", and the point may be moved a little, to keep all constraints"  # of a convex program
+QUADRATIC = "squares stay squares"  # begins the words on what needs no cone in a quadratic objective
 DOTS = "…"
 SHORT_ARGUMENT = 6  # characters up to which an argument is not left out
 
@@ -361,7 +362,8 @@ def repair_words(program: Program) -> tuple[Sentence, ...]:
     if not program.repair:
         first = (
             "A solver's point is nearly feasible. There is no 'repair': what is declared symmetric, psd or "
-            "of one sign is made so, and a point that still misses a constraint is refused."
+            f"of one sign is made so{NEAR * (program.problem_class == 'convex')}. A point that still misses "
+            "a constraint is refused."
         )
         return (first,), (after,)
     names = [part for name in dict.fromkeys(a.name for a in program.repair) for part in (", ", name_of(name))]
@@ -398,8 +400,8 @@ def _bound(checked: Checked) -> tuple[Formula | None, tuple[Sentence, ...]]:
             )
         elif program.problem_class == "convex":
             words = (
-                "No bound is stated. A solve reads one off the lines themselves, which multipliers of any "
-                "origin prove."
+                "No bound is stated. A solve derives one from the lines: any multipliers prove a bound, "
+                "wherever they come from."
             )
         return None, ((words,),)
     formula = formula_of(certificate.expr, checked.scope)

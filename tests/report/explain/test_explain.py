@@ -379,7 +379,7 @@ def test_blocks_that_are_shared() -> None:
     e = explain(Program.parse(OWN), Workload.from_matrix(np.tri(3)), {"k": 5.0})
     assert how(e, "minimize") == (
         "X⁻¹ replaced by Y with one psd block [Y, I; I, X] ⪰ 0 | X^½ replaced by S′ with one psd block "
-        "[X, S′; S′, I] ⪰ 0 | what is squared goes as it is, what else is curved in cones: clarabel takes a "
+        "[X, S′; S′, I] ⪰ 0 | squares stay squares, other curved parts become cones: clarabel takes a "
         "quadratic objective"
     )  # S is chosen here: the new one has another name
     assert how(e, "again") == "X⁻¹ by the block of 'minimize' | as it stands"
@@ -576,7 +576,7 @@ def test_what_a_relaxed_row_does_to_the_optimum() -> None:
         program = Program.parse(text)
         words = " ".join(explain(program, [[1]], solution=mmopt.solve(program=program)).text().split())
         assert f"Relax a row by t: the optimum {moves} by at most t times the multiplier" in words
-        assert "left out. A row that is not tight has the multiplier zero. All this" in words
+        assert "left out together. A row that is not tight has the multiplier zero. All this" in words
 
 
 def test_what_a_relaxed_row_does_where_several_multipliers_prove_the_optimum() -> None:
@@ -588,6 +588,47 @@ def test_what_a_relaxed_row_does_where_several_multipliers_prove_the_optimum() -
     at, relaxed = (mmopt.solve(program=Program.parse(text), givens={"t": t}) for t in (0.0, 0.5))
     (line,) = (s for s in explained_lines(Program.parse(text), at) if s.name == "a")
     assert relaxed.objective - at.objective < 1e-6 < 0.1 < line.total
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-4, 1e5])
+def test_a_row_with_0_on_its_right_is_tight_where_the_point_is(size: float) -> None:
+    """The terms of ``x >= 0`` vanish there: it is measured by the variable, or by the whole solution."""
+    numbers = (
+        f"program own\nchoose\n    x: scalar\n    y: scalar\nmaximize x + 3 * y\nsubject to\n    px: x >= 0\n"
+        f"    py: y >= 0\n    first: x + 2 * y <= {3 * size}\n    second: 2 * x + y <= {3 * size}\n"
+    )
+    vector = (
+        f"program own\nchoose\n    x: vector[3]\nmaximize x[0] + 3 * x[1]\nsubject to\n    signs: x >= 0\n"
+        f"    first: x[0] + 2 * x[1] + x[2] <= {3 * size}\n    order: x[2] <= x[1]\n"
+    )
+    shown = {}
+    for text in (numbers, vector):
+        program = Program.parse(text)
+        for s in explained_lines(program, mmopt.solve(program=program)):
+            shown[s.name] = (s.tight, s.zero, round(s.total, 4))
+    assert shown == {
+        "px": (1, 0, 0.5),
+        "py": (0, 1, 0.0),
+        "first": (1, 0, 1.5),
+        "second": (0, 1, 0.0),
+        "signs": (2, 1, 2.0),
+        "order": (0, 1, 0.0),
+    }
+
+
+def test_only_rows_of_multipliers_near_optimal_ones_can_be_left_out() -> None:
+    program = Program.parse(
+        "program own\nchoose\n    x: scalar >= 0\nmaximize x\nsubject to\n    a: x <= 1\n    b: x <= 2\n"
+    )
+    s = mmopt.solve(program=program)
+    none = {**s.derived_from, "line a": np.zeros(()), "line b": np.zeros(())}
+    for one, says in (
+        (s, True),
+        (replace(s, bound=1.01, derived_bound=1.01), False),
+        (replace(s, multipliers={"a": np.zeros(()), "b": np.zeros(())}, derived_from=none), False),
+    ):
+        solved = explain(program, solution=one).solved
+        assert solved is not None and ("could be left out together" in solved.legend) == says
 
 
 def test_every_line_of_a_matrix_has_its_multiplier() -> None:
