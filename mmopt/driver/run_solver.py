@@ -211,7 +211,7 @@ class Best:
         """
         moved = self.moved or self._moves()
         is_whole = self.missed > SMALL_MISS and 0 < len(moved) == len(self.instance.program.choose)
-        missed = min(self.missed, *moved.values()) if is_whole else self.missed
+        missed = min(self.missed, max(moved.values())) if is_whole else self.missed
         repair: Stage = {
             "stage": "repair",
             "name": self._repair_words(),

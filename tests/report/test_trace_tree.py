@@ -18,9 +18,10 @@ from mmopt import Program, Solution, Workload, solve, trace
 from mmopt.compiler import bind, scale
 from mmopt.driver import solve_convex
 from mmopt.driver.judge.derived_bound import recomputed, shown_terms
-from mmopt.driver.judge.score_and_meaning import bound_of
+from mmopt.driver.judge.score_and_meaning import Candidate, bound_of
+from mmopt.driver.run_solver import Best
 from mmopt.errors import UndecidedError
-from mmopt.report.trace_tree import Trace, trace_to_failure
+from mmopt.report.trace_tree import ONE_CELL, Trace, trace_to_failure
 
 PREFIX = Workload.from_matrix(np.tri(5), targets=[1.0, 2.0, 3.0, 1.5, 1.0])
 OWN = """\
@@ -531,6 +532,11 @@ def test_terms_next_to_nothing_do_not_alarm() -> None:
         (repair,) = named(trace(s), "repair")
         assert repair.facts["missed before"] == s.status.violation < 1e-6
         assert {f"{name} moved by part" for name in s.variables} <= repair.facts.keys()
+    instance = bind(Program.parse(text.format("x: scalar\n    y: scalar", "x + y", "y")), ONE_CELL)
+    for missed, x, figure in ((1.0, -1e-2, 1e-2), (1e-4, -1e-2, 1e-4), (0.5, -3.0, 0.5)):
+        best = Best(instance, unrepaired={"x": np.float64(x), "y": np.float64(1)}, missed=missed)
+        best.point = Candidate({"x": np.float64(0), "y": np.float64(1)}, {}, 1.0, missed, 0.0)
+        assert best.scored(best.point)["violation"] == pytest.approx(figure)
 
 
 def test_a_bound_can_be_computed_by_hand_from_the_slopes_shown() -> None:
