@@ -533,7 +533,7 @@ def test_terms_next_to_nothing_do_not_alarm() -> None:
         assert repair.facts["missed before"] == s.status.violation < 1e-6
         assert {f"{name} moved by part" for name in s.variables} <= repair.facts.keys()
     instance = bind(Program.parse(text.format("x: scalar\n    y: scalar", "x + y", "y")), ONE_CELL)
-    for missed, x, figure in ((1.0, -1e-2, 1e-2), (1e-4, -1e-2, 1e-4), (0.5, -3.0, 0.5)):
+    for missed, x, figure in ((1.0, -1e-2, 1e-2), (1e-4, -1e-6, 1e-4), (0.5, -3.0, 0.5)):
         best = Best(instance, unrepaired={"x": np.float64(x), "y": np.float64(1)}, missed=missed)
         best.point = Candidate({"x": np.float64(0), "y": np.float64(1)}, {}, 1.0, missed, 0.0)
         assert best.scored(best.point)["violation"] == pytest.approx(figure)
