@@ -30,8 +30,9 @@ are counted of either would depend on the other's.
 
 A number in a text has a decimal point and no mark at thousands (``1500.5``, so ``12.000`` is twelve), a day
 is ``2020-12-31``. Other ways are named under ``spelling``, one or a list (``[loose, decimal comma]``):
-``decimal comma`` reads ``12.000,5``, ``12,5`` and ``12.000`` (12 thousand); ``thousands commas`` reads
-``12,000.5``; ``DD.MM.YYYY``, ``DD/MM/YYYY`` or ``MM/DD/YYYY`` read days, with a time or without.
+``decimal comma`` reads ``12.000,5``, ``12,5`` and ``12.000`` (12 thousand), and refuses ``12.5``;
+``thousands commas`` reads ``12,000.5``, ``thousands apostrophes`` ``12'000.5``; ``DD.MM.YYYY``,
+``DD/MM/YYYY`` or ``MM/DD/YYYY`` read days, with a time or without.
 
 A release of answers reveals that no
 row of its table was refused. The column of an attribute that every query sums over is not read, unless it
