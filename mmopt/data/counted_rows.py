@@ -311,7 +311,10 @@ def refuse_rows(
             )
     if example:
         name, rule = example
-        rest = " leaves them out, the label of a cell in place of 'drop' counts them there, {} in one of their own"
+        rest = (
+            " leaves them out, the label of a cell in place of 'drop' counts them there, "
+            "{} in one of their own"
+        )
         raise DataError(
             f"{path}: rows without a cell, of {total} (confidential, for you alone):" + "".join(refused),
             hint=wrong
