@@ -357,9 +357,8 @@ def _stray(attribute: Attribute, reading: Reading, words: Sequence[Any]) -> Any:
         branches.append((_is_listed(word, USUAL_WORDS), USUAL))
         for place, (kind, _, pattern, read) in enumerate(CONVENTIONS.values(), OTHERWISE + len(SPELLINGS)):
             if {kind} == _kinds(attribute):
-                is_one = reading.unreadable & word.re_search(pattern)
-                is_day = kind == "numbers" or day_in(read(word)).notnull()  # 31.02.2023 is none
-                branches.append((is_one & is_day, place))
+                is_value = kind == "numbers" or day_in(read(word)).notnull()  # 31.02.2023 is none
+                branches.append((reading.unreadable & word.re_search(pattern) & is_value, place))
     if reading.unreadable is not None:
         branches.append((reading.unreadable, UNREADABLE))
     codes = [(test, ibis.literal(attribute.size + code, "int64")) for test, code in branches]
@@ -416,8 +415,11 @@ def in_our_way(column: Any, kinds: Collection[str], spelling: str) -> Any:
     for name, (kind, _, pattern, read) in CONVENTIONS.items():
         if name in spelling and kind in kinds and column.type().is_string():
             # Where 1.500 is 1500, another point would be read as a decimal one: with a question mark none is.
-            other = column.replace(".", "?") if name == "decimal comma" else column
-            column = bare(column).re_search(pattern).ifelse(read(bare(column)), other)
+            column = (
+                bare(column)
+                .re_search(pattern)
+                .ifelse(read(bare(column)), column.replace(".", "?") if name == "decimal comma" else column)
+            )
     return column
 
 
@@ -496,13 +498,13 @@ def reading_of(attribute: Attribute, column: Any, file: str, spelling: str = "ex
         seconds = ": .dt.total_seconds() of a duration" if kind.is_interval() else ""
         in_python = f"count a text or a number made of it, in another column of the same table{seconds}"
     if declared == {"instants"}:
-        hint = in_python = "leave its zone out: it is for instants, and days are read as they are written"
-        if kind.is_string():
-            hint = in_python = (
-                "if the texts have an offset (Z, +01:00), make them timestamps with a time zone in a copy of "
-                f"the table, in DuckDB with CAST({quoted(attribute.column)} AS timestamptz): without zone "
-                "each day is that of the row's offset; if they have none, leave its zone out"
-            )
+        hint = in_python = (
+            "if the texts have an offset (Z, +01:00), make them timestamps with a time zone in a copy of "
+            f"the table, in DuckDB with CAST({quoted(attribute.column)} AS timestamptz): without zone "
+            "each day is that of the row's offset; if they have none, leave its zone out"
+            if kind.is_string()
+            else "leave its zone out: it is for instants, and days are read as they are written"
+        )
     elif declared == {"dates"} and is_instant(kind):
         start = "its day depends on the time zone: write "
         hint = f"{start}'{attribute.name}: {{…, zone: Europe/Berlin}}'"

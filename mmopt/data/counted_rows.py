@@ -358,14 +358,6 @@ _HEADER = (
     "a header among the rows of a text file is left out so:\n"
     "    awk 'NR == 1 {h = $0} NR == 1 || $0 != h' old.csv > new.csv"
 )
-_AS_READ = (
-    "a number is read as 1234.5, a day as 2020-12-31, and as 'spelling' names them in texts: "
-    f"{', '.join(rule for rule in SPELLING_RULES if rule in CONVENTIONS)}; "
-    "take other marks, such as % and €, out of the table first"
-)
-_TWO_WAYS = (
-    "one spelling holds for all columns: name another, or write all numbers (or days) in one way first"
-)
 _UNSURE = {
     "thousands commas": "is 1,234 in it between 1 and 2? then write 'decimal comma' for 'thousands commas'",
     "MM/DD/YYYY": "is 01/02/2020 in it in February? then write DD/MM/YYYY for MM/DD/YYYY",
@@ -387,8 +379,14 @@ def _mending(count: Sequence[int], null: Sequence[str], spelling: str, *, in_pyt
             rules.append(rule)
     lines = [
         _HEADER if count[HEADER] else "",
-        _AS_READ if count[UNREADABLE] else "",
-        _TWO_WAYS if any(spelling_problem(", ".join([*declared, rule])) for rule in seen) else "",
+        "a number is read as 1234.5, a day as 2020-12-31, and as 'spelling' names them in texts: "
+        f"{', '.join(rule for rule in SPELLING_RULES if rule in CONVENTIONS)}; "
+        "take other marks, such as % and €, out of the table first"
+        if count[UNREADABLE]
+        else "",
+        "one spelling holds for all columns: name another, or write all numbers (or days) in one way first"
+        if any(spelling_problem(", ".join([*declared, rule])) for rule in seen)
+        else "",
         "is there a word for missing? list it under null" if usual else "",
         *(_UNSURE.get(rule, "") for rule in rules[len(declared) :]),
     ]
