@@ -214,11 +214,23 @@ CONVENTIONS: Mapping[str, tuple[str, str, str, Callable[[Any], Any]]] = {
         r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?$",
         lambda text: text.replace(",", ""),
     ),
+    "thousands apostrophes": (
+        "numbers",
+        "a number with apostrophes at thousands",
+        r"^[+-]?[1-9][0-9]{0,2}(['’][0-9]{3})+(\.[0-9]*)?$",
+        lambda text: text.replace("'", "").replace("’", ""),
+    ),
     "decimal comma": (
         "numbers",
         "a number with a decimal comma",
-        r"^[+-]?([1-9][0-9]{0,2}(\.[0-9]{3})+|[0-9]*)(,[0-9]*)?([eE][+-]?[0-9]+)?$",
+        r"^[+-]?(([1-9][0-9]{0,2}(\.[0-9]{3})+|[0-9]+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?$",
         lambda text: text.replace(".", "").replace(",", "."),
+    ),
+    "decimal point": (
+        "numbers",
+        "a number with a decimal point",
+        _NUMBER,
+        lambda text: text,
     ),
     "MM/DD/YYYY": (
         "dates",
@@ -241,6 +253,7 @@ CONVENTIONS: Mapping[str, tuple[str, str, str, Callable[[Any], Any]]] = {
 }
 """Ways to write a number or a day, declared by ``spelling``: the kind of its values; what such a text is, in
 words; the pattern of these texts, counted by the first that they match; and how one becomes one that is read.
+A decimal point needs no declaration, and is unreadable only where the decimal mark is a comma.
 """
 
 STRAYS = OTHERWISE + len(SPELLINGS) + len(CONVENTIONS)
@@ -342,9 +355,10 @@ def _stray(attribute: Attribute, reading: Reading, words: Sequence[Any]) -> Any:
             text, declared = of_column(text), list(map(of_text, declared))
             branches.append((_is_listed(text, declared), OTHERWISE + place))
         branches.append((_is_listed(word, USUAL_WORDS), USUAL))
-        for place, (kind, _, pattern, _) in enumerate(CONVENTIONS.values(), OTHERWISE + len(SPELLINGS)):
+        for place, (kind, _, pattern, read) in enumerate(CONVENTIONS.values(), OTHERWISE + len(SPELLINGS)):
             if {kind} == _kinds(attribute):
-                branches.append((reading.unreadable & word.re_search(pattern), place))
+                is_value = kind == "numbers" or day_in(read(word)).notnull()  # 31.02.2023 is none
+                branches.append((reading.unreadable & word.re_search(pattern) & is_value, place))
     if reading.unreadable is not None:
         branches.append((reading.unreadable, UNREADABLE))
     codes = [(test, ibis.literal(attribute.size + code, "int64")) for test, code in branches]
@@ -400,7 +414,12 @@ def in_our_way(column: Any, kinds: Collection[str], spelling: str) -> Any:
     """
     for name, (kind, _, pattern, read) in CONVENTIONS.items():
         if name in spelling and kind in kinds and column.type().is_string():
-            column = bare(column).re_search(pattern).ifelse(read(bare(column)), column)
+            # Where 1.500 is 1500, another point would be read as a decimal one: with a question mark none is.
+            column = (
+                bare(column)
+                .re_search(pattern)
+                .ifelse(read(bare(column)), column.replace(".", "?") if name == "decimal comma" else column)
+            )
     return column
 
 
@@ -479,7 +498,13 @@ def reading_of(attribute: Attribute, column: Any, file: str, spelling: str = "ex
         seconds = ": .dt.total_seconds() of a duration" if kind.is_interval() else ""
         in_python = f"count a text or a number made of it, in another column of the same table{seconds}"
     if declared == {"instants"}:
-        hint = "leave its zone out: it is for instants, and days are read as they are written"
+        hint = in_python = (
+            "if the texts have an offset (Z, +01:00), make them timestamps with a time zone in a copy of "
+            f"the table, in DuckDB with CAST({quoted(attribute.column)} AS timestamptz): without zone "
+            "each day is that of the row's offset; if they have none, leave its zone out"
+            if kind.is_string()
+            else "leave its zone out: it is for instants, and days are read as they are written"
+        )
     elif declared == {"dates"} and is_instant(kind):
         start = "its day depends on the time zone: write "
         hint = f"{start}'{attribute.name}: {{…, zone: Europe/Berlin}}'"

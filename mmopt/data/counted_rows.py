@@ -55,13 +55,13 @@ from mmopt.data.draft_workload import null_key
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
-from mmopt.request.domain_and_data_keys import is_delimiter, spelling_problem
+from mmopt.request.domain_and_data_keys import SPELLING_RULES, is_delimiter, spelling_problem
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Attribute, Bins, Domain, Workload, attribute_uses
 
 #: The faults of a weight that is no count; the code of each is its place, from 1 on.
 _FAULTS = (
-    "missing (NULL, empty or NaN)",
+    "missing (NULL, empty, NaN or listed under null)",
     "no number",
     "negative",
     f"above {MAX_ROWS}",
@@ -282,7 +282,7 @@ def refuse_rows(
         )
     refused: list[str] = []
     example: tuple[str, str] | None = None  # an attribute, and which of its rules
-    wrong = ends = ""  # parts of the hint
+    wrong = ends = way = ""  # parts of the hint
     strays = np.zeros(STRAYS, dtype=np.int64)
     for attribute, count in zip(attributes, misfits, strict=True):
         outside = sum(count) - count[MISSING]
@@ -300,8 +300,10 @@ def refuse_rows(
                 ends = f"; the right end of the last bin of '{attribute.name}' is outside, too"
             if count[UNREADABLE] == total - count[MISSING]:
                 wrong = f"is '{attribute.column}' the right column? name another with 'column:', or "
+            if 2 * sum(count[UNREADABLE:]) > total:
+                way = f"mend how '{attribute.column}' is written or read: most rows have this fault"
         if attribute.missing in ("", "refuse") and count[MISSING]:
-            parts.append(f"{count[MISSING]:,} missing (NULL, empty or NaN)")
+            parts.append(f"{count[MISSING]:,} {_FAULTS[0]}")
             example = example or (attribute.name, "missing")
         if parts:
             refused.append(
@@ -309,13 +311,26 @@ def refuse_rows(
             )
     if example:
         name, rule = example
-        rest = f" leaves them out, the label of a cell in place of 'drop' counts them there{ends}"
+        rest = (
+            " leaves them out, the label of a cell in place of 'drop' counts them there, "
+            "{} in one of their own"
+        )
         raise DataError(
             f"{path}: rows without a cell, of {total} (confidential, for you alone):" + "".join(refused),
-            hint=f"{wrong}say where they go in the workload file: '{name}: {{…, {rule}: drop}}'{rest}"
-            f"{_mending(strays.tolist(), null, spelling)}",
-            in_python=f"{wrong}say where they go: Domain.of({{{name!r}: {{…, '{rule}': 'drop'}}}}){rest}"
-            f"{_mending(strays.tolist(), null, spelling, in_python=True)}",
+            hint=wrong
+            + (
+                way
+                or f"say where they go in the workload file: '{name}: {{…, {rule}: drop}}'"
+                f"{rest.format('{cell: a new label}')}{ends}"
+            )
+            + _mending(strays.tolist(), null, spelling),
+            in_python=wrong
+            + (
+                way
+                or f"say where they go: Domain.of({{{name!r}: {{…, '{rule}': 'drop'}}}})"
+                f"{rest.format({'cell': 'a new label'})}{ends}"
+            )
+            + _mending(strays.tolist(), null, spelling, in_python=True),
         )
 
 
@@ -357,13 +372,21 @@ def _mending(count: Sequence[int], null: Sequence[str], spelling: str, *, in_pyt
     words = list(dict.fromkeys([*null, *usual]))
     declared = [rule for rule in spelling.split(", ") if rule != "exact"]
     rules = list(declared)
-    seen = zip(("loose",) * len(SPELLINGS) + tuple(CONVENTIONS), count[OTHERWISE:], strict=True)
-    for rule in sorted(dict.fromkeys(rule for rule, number in seen if number), key=_UNSURE.__contains__):
+    names = zip(("loose",) * len(SPELLINGS) + tuple(CONVENTIONS), count[OTHERWISE:], strict=True)
+    seen = sorted(dict.fromkeys(rule for rule, number in names if number), key=_UNSURE.__contains__)
+    for rule in seen:
         if rule not in rules and not spelling_problem(", ".join([*rules, rule])):
             rules.append(rule)
     lines = [
         _HEADER if count[HEADER] else "",
-        "a number is read as 1234.5, a day as 2020-12-31" if count[UNREADABLE] else "",
+        "a number is read as 1234.5, a day as 2020-12-31, and as 'spelling' names them in texts: "
+        f"{', '.join(rule for rule in SPELLING_RULES if rule in CONVENTIONS)}; "
+        "take other marks, such as % and €, out of the table first"
+        if count[UNREADABLE]
+        else "",
+        "one spelling holds for all columns: name another, or write all numbers (or days) in one way first"
+        if any(spelling_problem(", ".join([*declared, rule])) for rule in seen)
+        else "",
         "is there a word for missing? list it under null" if usual else "",
         *(_UNSURE.get(rule, "") for rule in rules[len(declared) :]),
     ]
@@ -437,7 +460,11 @@ def person_of(column: Any, table: str, name: str, null: Sequence[str] = ()) -> A
     DataError : a column of a type whose texts differ between engines, such as floating numbers.
     """
     use = "; a person is named by a text, a whole number, a day or a UUID"
-    hint = "convert the column first, or name another under 'unit'"
+    hint = (
+        "convert the column first"
+        + f" (whole numbers in pandas: .astype({{{name!r}: 'Int64'}}))" * column.type().is_floating()
+        + ", or name another under 'unit'"
+    )
     column = _of_kinds(("string", "integer", "uuid", "date"), column, table, name, use, hint)
     return without_words(column.cast("string"), null)
 

@@ -119,8 +119,9 @@ def data_vector(
         it in columns of numbers, or dates, within bins too.
     spelling : "loose": texts count as the declared text that differs from them by blanks around, upper and
         lower case, zeros in front of a whole number, or a point and zeros behind it, where that is one cell.
-        "decimal comma", "thousands commas", "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY": how numbers and days in
-        texts are written. Several have ", " between. Persons are told apart as they are written.
+        "decimal comma", "thousands commas", "thousands apostrophes", "DD.MM.YYYY", "DD/MM/YYYY",
+        "MM/DD/YYYY": how numbers and days in texts are written. Several have ", " between. Persons are told
+        apart as they are written.
     progress : takes words before each part of many rows is counted, confidential: which, and a forecast.
 
     A row counts in one cell, which depends on that row alone. A row that has no cell follows the rules of the

@@ -30,8 +30,9 @@ are counted of either would depend on the other's.
 
 A number in a text has a decimal point and no mark at thousands (``1500.5``, so ``12.000`` is twelve), a day
 is ``2020-12-31``. Other ways are named under ``spelling``, one or a list (``[loose, decimal comma]``):
-``decimal comma`` reads ``12.000,5``, ``12,5`` and ``12.000`` (12 thousand); ``thousands commas`` reads
-``12,000.5``; ``DD.MM.YYYY``, ``DD/MM/YYYY`` or ``MM/DD/YYYY`` read days, with a time or without.
+``decimal comma`` reads ``12.000,5``, ``12,5`` and ``12.000`` (12 thousand), and refuses ``12.5``;
+``thousands commas`` reads ``12,000.5``, ``thousands apostrophes`` ``12'000.5``; ``DD.MM.YYYY``,
+``DD/MM/YYYY`` or ``MM/DD/YYYY`` read days, with a time or without.
 
 A release of answers reveals that no
 row of its table was refused. The column of an attribute that every query sums over is not read, unless it
@@ -79,9 +80,9 @@ count the first letters, a column made in a view or a copy of the table. A value
 label is ``< 18`` or ``>= 65``. A bin of one day, month, quarter or year is labelled ``2020-01-31``,
 ``2020-01``, ``2020-Q1`` or ``2020``, another one of dates ``[2020-01-01, 2020-02-14)``; such a period also
 names the cells that make it up. Dates are read from columns of dates, of timestamps without a time zone
-(their day), and of texts such as ``2020-01-31`` or ``2020-01-31 12:00+02:00`` (the day as written). A
-timestamp with a time zone is an instant, whose day ``zone`` decides: a day begins there when the clocks first
-show it.
+(their day), and of texts such as ``2020-01-31`` or ``2020-01-31 12:00+02:00`` (the day as written, in
+the offset of that row). A timestamp with a time zone is an instant, whose day ``zone`` decides: a day begins
+there when the clocks first show it.
 
 Columns of PostgreSQL's and DuckDB's enumerations are texts, and `mmopt init` writes their values, which are
 schema; UUIDs are texts; PostgreSQL's money is a number, its domains are what they are of. Arrays, JSON,

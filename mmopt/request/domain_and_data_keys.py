@@ -30,11 +30,17 @@ SPELLING_RULES = (
     "loose",
     "decimal comma",
     "thousands commas",
+    "thousands apostrophes",
     "DD.MM.YYYY",
     "DD/MM/YYYY",
     "MM/DD/YYYY",
 )
-_RIVALS = (("exact", "loose"), ("decimal comma", "thousands commas"), ("DD/MM/YYYY", "MM/DD/YYYY"))
+_RIVALS = (
+    ("exact", "loose"),
+    ("decimal comma", "thousands commas"),
+    ("decimal comma", "thousands apostrophes"),
+    ("DD/MM/YYYY", "MM/DD/YYYY"),
+)
 
 _DELIMITER_HINT = "for example '~', or the word tab; a quote cannot be one"
 

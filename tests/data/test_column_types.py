@@ -6,6 +6,7 @@ Guards cell_codes.py; workloads/encodings.py in the moments of days.
 import datetime
 import decimal
 import itertools
+import re
 import sqlite3
 import zoneinfo
 from pathlib import Path
@@ -150,6 +151,23 @@ def test_sqlite_and_text() -> None:
         assert all(counts.of((i,)).tolist() == [0, 1, 1] for i in range(len(names)))
         assert set(schema_columns(Path(path))[0].values()) == {"unknown"}  # types are of rows there
         assert "leave its zone out" in refusal_of(path, {"c8": BERLIN})
+
+
+def test_texts_with_offsets_are_instants_once_they_are_cast_as_the_message_says() -> None:
+    Path("log.csv").write_text("t\n2020-03-30 23:30:00+00:00\n2020-03-31 00:30:00+01:00\n")
+    days = {"bins": ["2020-03-30", "2020-03-31", "2020-04-01"]}
+    message = refusal_of("log.csv", {"t": {**days, "zone": "Europe/Berlin"}})
+    cast = re.search(r"in DuckDB with (CAST\(.*?\)):", message)
+    assert cast is not None and "each day is that of the row's offset" in message
+    with duckdb.connect() as database:
+        database.execute("SET timezone = 'America/New_York'")
+        columns = "{'t': 'text'}"
+        read = f"SELECT {cast[1]} AS t FROM read_csv('log.csv', columns={columns})"
+        database.execute(f"COPY ({read}) TO 'log.parquet'")
+    zoned = Workload.of(domain={"t": {**days, "zone": "Europe/Berlin"}}, workload=[{"marginal": ["t"]}])
+    assert data_vector("log.parquet", zoned).counts.tolist() == [0, 2]
+    written = Workload.of(domain={"t": days}, workload=[{"marginal": ["t"]}])
+    assert data_vector("log.csv", written).counts.tolist() == [1, 1]
 
 
 def test_the_day_is_that_of_the_zone(rng: np.random.Generator) -> None:

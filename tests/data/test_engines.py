@@ -267,6 +267,11 @@ def test_words_and_spellings_are_read_alike(server: engines.Server, spark: Any) 
                 data_vector(one.table("ways"), bins)
             said.setdefault(way, set()).add(str(refused.value).partition("\n")[2])
         with pytest.raises(DataError) as refused:
+            data_vector(
+                one.table("ways"), Domain.of(a={"bins": edges_of["numbers"]}), spelling="decimal comma"
+            )
+        said.setdefault("decimal point", set()).add(str(refused.value).partition("\n")[2])
+        with pytest.raises(DataError) as refused:
             data_vector(one.table("spelled"), Domain.of(a={"column": "c", "values": ["01", "Female", "36"]}))
         said.setdefault("loose", set()).add(str(refused.value))
         whole = one.table("spelled").limit(1).select(c=ibis.literal(1.0))

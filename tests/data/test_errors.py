@@ -36,6 +36,11 @@ SEVERAL = (
     "read_parquet('FOLDER/**/*.parquet', hive_partitioning = true)"
 )
 EMPTY = "the file is empty (0 bytes)\n  expected a table with column names"
+AS_READ = (
+    "a number is read as 1234.5, a day as 2020-12-31, and as 'spelling' names them in texts: decimal comma, "
+    "thousands commas, thousands apostrophes, DD.MM.YYYY, DD/MM/YYYY, MM/DD/YYYY; "
+    "take other marks, such as % and €, out of the table first"
+)
 TYPE_HINT = "  declare values of the column's type in the workload file, or convert the column first"
 
 DATES_HINT = "  declare bins of dates in the workload file: {bins: [2020-01-01, 2021-01-01]}"
@@ -294,10 +299,9 @@ def test_a_column_of_text_where_numbers_are_declared() -> None:
                 f"{file}: rows without a cell, of 3 (confidential, for you alone):\n"
                 f"    column 'a' (attribute 'age'): 2 outside the declared domain (of them 2 texts that are "
                 f"no {kind})\n"
-                "  is 'a' the right column? name another with 'column:', or say where they go in the "
-                "workload file: 'age: {…, outside: drop}' leaves them out, the label of a cell in place "
-                "of 'drop' counts them there\n"
-                "  a number is read as 1234.5, a day as 2020-12-31\n"
+                "  is 'a' the right column? name another with 'column:', or mend how 'a' is written or read: "
+                "most rows have this fault\n"
+                f"  {AS_READ}\n"
                 "  is there a word for missing? list it under null\n"
                 "  in the workload file, with what else data has:\n    data: {null: [NA]}"
             )
@@ -308,22 +312,23 @@ def test_refused_rows_are_counted_by_column_and_never_shown() -> None:
     said = refusal(file, values("sex", "F", "M"), bins("age", 0, 65, column="years"))
     assert said == (
         "t.csv: rows without a cell, of 7 (confidential, for you alone):\n"
-        "    column 'sex' (attribute 'sex'): 1 outside the declared domain, 1 missing (NULL, empty or NaN)\n"
+        "    column 'sex' (attribute 'sex'): 1 outside the declared domain, 1 missing "
+        "(NULL, empty, NaN or listed under null)\n"
         "    column 'years' (attribute 'age'): 2 outside the declared domain "
-        "(of them 1 text that is no number), 2 missing (NULL, empty or NaN)\n"
+        "(of them 1 text that is no number), 2 missing (NULL, empty, NaN or listed under null)\n"
         "  say where they go in the workload file: 'sex: {…, outside: drop}' leaves them out, "
-        "the label of a cell in place of 'drop' counts them there; "
-        "the right end of the last bin of 'age' is outside, too\n"
-        "  a number is read as 1234.5, a day as 2020-12-31\n"
+        "the label of a cell in place of 'drop' counts them there, {cell: a new label} in one of their "
+        "own; the right end of the last bin of 'age' is outside, too\n"
+        f"  {AS_READ}\n"
         "  is there a word for missing? list it under null\n"
         "  in the workload file, with what else data has:\n    data: {null: [NA]}"
     )
     missing = refusal(file, values("sex", "F", "M", outside="drop"))
     assert missing == (
         "t.csv: rows without a cell, of 7 (confidential, for you alone):\n"
-        "    column 'sex' (attribute 'sex'): 1 missing (NULL, empty or NaN)\n"
+        "    column 'sex' (attribute 'sex'): 1 missing (NULL, empty, NaN or listed under null)\n"
         "  say where they go in the workload file: 'sex: {…, missing: drop}' leaves them out, "
-        "the label of a cell in place of 'drop' counts them there"
+        "the label of a cell in place of 'drop' counts them there, {cell: a new label} in one of their own"
     )
 
 

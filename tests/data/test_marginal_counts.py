@@ -101,7 +101,7 @@ def test_rows_are_refused_as_for_the_data_vector() -> None:
         messages.append(str(raised.value))
     assert messages[0] == messages[1]
     assert "column 'a' (attribute 'a'): 3 outside the declared domain\n" in messages[0]
-    assert "column 'b' (attribute 'b'): 3 missing (NULL, empty or NaN)\n" in messages[0]
+    assert "column 'b' (attribute 'b'): 3 missing (NULL, empty, NaN or listed under null)\n" in messages[0]
 
 
 def test_refused() -> None:

@@ -3,6 +3,7 @@
 Guards answers/private_release.py, counted_rows.py, and counts.py in its shares of persons.
 """
 
+import re
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -10,6 +11,7 @@ from typing import Any
 
 import ibis
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -156,6 +158,18 @@ def test_refused_values_are_looked_for_in_all_rows() -> None:
         data_vector({"person": ["a"] * 5, "sex": ["X", "F", "X", "F", "X"]}, BY_SEX, unit=unit(1))
 
 
+def test_whole_numbers_that_a_blank_made_floating_name_persons_once_they_are_converted() -> None:
+    frame = pd.DataFrame({"person": [1, 2, None], "sex": ["F", "F", "F"]})
+    with pytest.raises(DataError) as caught:
+        data_vector(frame, BY_SEX, unit=unit(1))
+    call = re.search(r"in pandas: (.*)\), or", str(caught.value))
+    assert call is not None and call[1] == ".astype({'person': 'Int64'})"
+    converted = eval(f"frame{call[1]}")
+    with pytest.raises(DataError, match=r"is missing .* in 1 row .*\n  leave such rows out"):
+        data_vector(converted, BY_SEX, unit=unit(1))
+    assert data_vector(converted.dropna(), BY_SEX, unit=unit(1)).counts.sum() == 2
+
+
 def test_what_names_no_person_is_refused(subtests: pytest.Subtests) -> None:
     table = {"person": [0.5], "sex": ["F"], "n": [2]}
     columns = "the dictionary of columns"
@@ -163,7 +177,8 @@ def test_what_names_no_person_is_refused(subtests: pytest.Subtests) -> None:
         (
             {"unit": unit(1)},
             f"{columns}: column 'person' is of type float64; a person is named by a text, a whole number, "
-            "a day or a UUID\n  convert the column first, or name another under 'unit'",
+            "a day or a UUID\n  convert the column first (whole numbers in pandas: .astype({'person': "
+            "'Int64'})), or name another under 'unit'",
         ),
         (
             {"unit": unit(1, "persn")},

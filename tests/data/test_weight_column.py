@@ -42,8 +42,8 @@ def test_a_column_may_be_both_value_and_weight() -> None:
 
 def test_weights_that_are_no_counts(subtests: pytest.Subtests) -> None:
     for weights, fault in [
-        ([1, None, 2], "1 line missing (NULL, empty or NaN)"),
-        ([1.0, float("nan"), None], "2 lines missing (NULL, empty or NaN)"),
+        ([1, None, 2], "1 line missing (NULL, empty, NaN or listed under null)"),
+        ([1.0, float("nan"), None], "2 lines missing (NULL, empty, NaN or listed under null)"),
         ([1, -1, -2], "2 lines negative"),
         ([1.5, 1.0, 1.0], "1 line no whole number"),
         (["1", "1_0", "x"], "2 lines no number"),
@@ -53,7 +53,7 @@ def test_weights_that_are_no_counts(subtests: pytest.Subtests) -> None:
         (pa.array([2**64 - 1, 1, 1], pa.uint64()), "1 line above 2147483648"),
         ([Decimal("0.5"), Decimal(1), Decimal(-1)], "1 line negative, 1 line no whole number"),
         ([Decimal("1.00000000000000000001"), Decimal(1), Decimal(1)], "1 line no whole number"),
-        (pa.nulls(3), "3 lines missing (NULL, empty or NaN)"),
+        (pa.nulls(3), "3 lines missing (NULL, empty, NaN or listed under null)"),
     ]:
         more = (
             "; weights of a survey count no rows, and weighted totals are not released: leave the weight "

@@ -169,7 +169,7 @@ def test_a_word_names_no_person_and_no_weight_and_takes_no_declared_part() -> No
     with pytest.raises(DataError, match="3 rows"):  # a person's number that is a word for missing
         data_vector({"sex": ["F"] * 3, "who": [-9, -9, -9]}, sexes, unit=unit, null=["-9"])
     for null, faults in (
-        ([], "1 line missing (NULL, empty or NaN), 1 line no number"),
+        ([], "1 line missing (NULL, empty, NaN or listed under null), 1 line no number"),
         (NULL, "2 lines missing"),
     ):
         with pytest.raises(DataError) as caught:
@@ -363,10 +363,29 @@ WAYS: dict[str, tuple[dict[str, str], list[str]]] = {
             " -1.234.567,25 ": "-1234567.25",
             "7": "7",
             "0,125": "0.125",
-            "2.5": "2.5",
         }
         | {"1e3": "1000", "9.007.199.254.740.993": "9007199254740993"},
-        ["1,234,567", "1.50,0", "1 000", "x", "1,2,3"],
+        [
+            "1,234,567",
+            "1.50,0",
+            "1 000",
+            "x",
+            "1,2,3",
+            "2.5",
+            "12.75",
+            "0.125",
+            "1234.500",
+            " .5 ",
+            "1.5e3",
+            "1.",
+            "e5",
+            ",",
+            "+",
+        ],
+    ),
+    "thousands apostrophes": (
+        {"1'500": "1500", "+1’234'567.25": "1234567.25", "7.5": "7.5", "12": "12"},
+        ["1'5", "0'125", "1'2345", "1,5", "'1500", "1'500,5", "x"],
     ),
     "thousands commas": (
         {"1,500": "1500", "+1,234,567.25": "1234567.25", "7.5": "7.5", "12": "12"},
@@ -402,10 +421,10 @@ def with_a_cell_for_each(way: str) -> Domain:
 
 def test_the_file_takes_each_convention() -> None:
     rules = {*SPELLING_RULES} - {"exact", "loose"}
-    assert rules == {*CONVENTIONS} == {*WAYS}
+    assert rules == {*CONVENTIONS} - {"decimal point"} == {*WAYS}
 
 
-@pytest.mark.parametrize("way", CONVENTIONS)
+@pytest.mark.parametrize("way", WAYS)
 def test_numbers_and_days_of_a_convention_are_what_they_mean_and_others_are_unreadable(way: str) -> None:
     texts, wrong = WAYS[way]
     over = with_a_cell_for_each(way)
@@ -416,7 +435,7 @@ def test_numbers_and_days_of_a_convention_are_what_they_mean_and_others_are_unre
         assert data_vector(table, over, spelling=way).counts.tolist() == right, kind
 
 
-@pytest.mark.parametrize("way", CONVENTIONS)
+@pytest.mark.parametrize("way", WAYS)
 def test_a_convention_is_counted_by_kind_and_the_line_that_reads_it_works(way: str) -> None:
     form = "[open, 0, open]" if CONVENTIONS[way][0] == "numbers" else "[open, 2020-01-01, open]"
     texts = [text for text in WAYS[way][0] if text.strip()[-1] != "M" and CONVENTIONS[way][2]]
@@ -461,6 +480,42 @@ def test_a_comma_before_three_digits_and_a_day_up_to_twelve_are_asked_about() ->
         message = str(caught.value)
         assert question in message and ("then write" in message) == bool(question)
         assert message.endswith(f"data: {{spelling: {rule}}}")
+
+
+def test_a_point_is_refused_where_points_are_at_thousands() -> None:
+    over = Domain.of(a={"column": "Gewicht", "bins": [0, 50, 100, "open"]})
+    rows = ["3.125", "12.75", "80.250", "2,5"]
+    with pytest.raises(DataError) as caught:
+        data_vector({"Gewicht": rows}, over, spelling="decimal comma")
+    message = str(caught.value)
+    assert "(of them 1 text that is a number with a decimal point)" in message and "data:" not in message
+    assert message.endswith("name another, or write all numbers (or days) in one way first")
+    mended = {"Gewicht": [row.replace(",", ".") for row in rows]}
+    assert data_vector(mended, over).counts.tolist() == [3, 1, 0]
+
+
+def test_a_day_that_no_month_has_is_of_no_convention() -> None:
+    over = Domain.of(a={"bins": ["2020-01-01", "open"]})
+    for spelling in ("exact", "DD.MM.YYYY"):
+        with pytest.raises(DataError) as caught:
+            data_vector({"a": ["2023-02-28", "31.02.2023"]}, over, spelling=spelling)
+        assert "(of them 1 text that is no date)" in str(caught.value)
+        assert str(caught.value).endswith("data: {null: [NA]}" if spelling == "exact" else f"{spelling}}}")
+
+
+def test_most_rows_are_not_left_out_for_how_they_are_written() -> None:
+    over = Domain.of(a={"bins": [0, 5000, "open"]})
+    for rows, way in ((["6'306.73", "6’306.73", "3"], "thousands apostrophes"), (["50%", "7%", "3"], "")):
+        with pytest.raises(DataError) as caught:
+            data_vector({"a": rows}, over)
+        message = str(caught.value)
+        assert "outside: drop" not in message and "mend how 'a' is written or read" in message
+        assert f"data: {{spelling: {way}}}" in message if way else "marks, such as % and €, out" in message
+        mended = rows if way else [row.replace("%", "") for row in rows]
+        counts = data_vector({"a": mended}, over, spelling=way or "exact").counts
+        assert counts.tolist() == ([1, 2] if way else [3, 0])
+        with pytest.raises(DataError, match="outside: drop"):
+            data_vector({"a": [*rows, *"3333"]}, over)
 
 
 def test_a_header_among_the_rows_is_named_and_the_line_that_leaves_it_out_works() -> None:

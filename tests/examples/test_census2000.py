@@ -134,8 +134,8 @@ def test_the_readme_and_a_shorter_range(table: Path) -> None:
         f"{table}: rows without a cell, of 29501 (confidential, for you alone):\n"
         f"    column 'exper' (attribute 'experience'): {refused} outside the declared domain\n"
         "  say where they go in the workload file: 'experience: {…, outside: drop}' leaves them out, "
-        "the label of a cell in place of 'drop' counts them there; the right end of the last bin of "
-        "'experience' is outside, too"
+        "the label of a cell in place of 'drop' counts them there, {cell: a new label} in one of their "
+        "own; the right end of the last bin of 'experience' is outside, too"
     )
     dropping = short.replace("range: [0, 45]", "range: [0, 45]\n    outside: drop")
     vector = data_vector(table, parse_request(dropping).workload.domain)
