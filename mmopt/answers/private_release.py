@@ -581,12 +581,12 @@ def prepare(
     wanted = wishes_and_missed(planned.plan)
     missed = unmet_words(planned.plan.workload.groups(), wanted)
     if missed and not (anyway or planned.plan.absolute):
-        free = "" if all(wanted) else ", or give the entries without a wish one as well, however wide"
+        free = "" if all(wanted) else " (less, where every entry has one, however wide)"
         raise PrivacyError(
             f"at this privacy accuracy wishes are missed by {missed}",
             hint="no row was read, nothing is spent. 'mmopt accuracy' shows by how much, and 'mmopt budget' "
-            f"which privacy meets all wishes: ask for less, allow more{free}, or release all the same with "
-            "--anyway (anyway=True in Python)",
+            f"what the wishes need{free}: ask for less, allow more, or release all the same with --anyway "
+            "(anyway=True in Python)",
         )
     if bill is not None:
         if say is not None and (words := words_in_rho(bill, planned)):
