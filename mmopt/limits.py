@@ -85,8 +85,9 @@ def ended_after(seconds: float | None) -> AbstractContextManager[None]:
 def heeded(*, at_once: bool = True) -> Iterator[None]:
     """Answer Ctrl-C at once, and again at the end of the block.
 
-    Python only prints an exception that is raised in a ``__del__``, and goes on. So one that ended nothing
-    ends the block. at_once : else it is answered at the end alone, as by the handler around the block.
+    Python only prints an exception that is raised in a ``__del__``, and goes on; libraries raise another in
+    its place. So the block ends with it. at_once : else it is answered at the end alone, as by the handler
+    around the block.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # no signal is handled in this thread
@@ -102,6 +103,10 @@ def heeded(*, at_once: bool = True) -> Iterator[None]:
     signal.signal(signal.SIGINT, press)
     try:
         yield
+    except Exception:
+        if at_once and pressed:
+            press(signal.SIGINT, None)
+        raise
     finally:
         signal.signal(signal.SIGINT, before)
     if pressed and callable(before):

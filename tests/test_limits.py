@@ -105,6 +105,12 @@ def test_ctrl_c_that_is_lost_ends_the_block_that_heeds_it() -> None:
     with pytest.raises(KeyboardInterrupt), heeded():
         signal.raise_signal(signal.SIGINT)
         done.append(signal)
+    with pytest.raises(KeyboardInterrupt), heeded():
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise RuntimeError("Query interrupted")  # as DuckDB says it
+    with pytest.raises(ZeroDivisionError), heeded():
+        raise ZeroDivisionError
     with heeded():
         pass
     assert done == [heeded, uninterrupted, contextlib.nullcontext]
