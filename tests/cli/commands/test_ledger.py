@@ -69,8 +69,8 @@ def test_the_total_is_not_passed(run: Any, refused: Any, files: Path, saved: Pat
     asked = "nothing" if left == "0" else f"the release costs rho {shown(cost)}, and rho {left}"
     assert message.splitlines()[-2:] == [
         f"error: {asked} is left of rho 0.5 in 'people.ledger'",
-        "  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists what was spent "
-        "on what",
+        "  nothing was spent and no row was released; no useful release of these rows is possible any more: "
+        "'mmopt ledger show' lists what was spent on what",
     ]
     assert len(Ledger.load(ledger).account.entries) == 2
 
