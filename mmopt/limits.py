@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
+from types import FrameType
 
 from mmopt.errors import TimeLimitError, TooLargeError, whole
 
@@ -80,19 +82,39 @@ def ended_after(seconds: float | None) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Keep Ctrl-C to the end of the block, where it raises KeyboardInterrupt; for short work."""
+def heeded(*, at_once: bool = True) -> Iterator[None]:
+    """Answer Ctrl-C at once, and again at the end of the block.
+
+    Python only prints an exception that is raised in a ``__del__``, and goes on; libraries raise another in
+    its place. So the block ends with it. at_once : else it is answered at the end alone, as by the handler
+    around the block.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # no signal is handled in this thread
         return
     pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+
+    def press(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        if at_once and callable(before):
+            before(number, frame)
+
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, press)
     try:
         yield
+    except Exception:
+        if at_once and pressed:
+            press(signal.SIGINT, None)
+        raise
     finally:
         signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
+    if pressed and callable(before):
+        before(signal.SIGINT, None)
+
+
+uninterrupted = partial(heeded, at_once=False)
+"""Keep Ctrl-C to the end of the block, where it raises KeyboardInterrupt; for short work."""
 
 
 LOADED: dict[str, float] = {}  # seconds of this process for what is loaded once, by its name

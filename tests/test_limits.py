@@ -1,5 +1,6 @@
 """The deadline: a block within it, one around it, and who asks."""
 
+import contextlib
 import math
 import signal
 import threading
@@ -10,7 +11,7 @@ import pytest
 
 import mmopt
 from mmopt import limits
-from mmopt.limits import deadline, require_memory, require_time, time_left, uninterrupted
+from mmopt.limits import deadline, heeded, require_memory, require_time, time_left, uninterrupted
 
 # At its limit at once: the two seconds that are granted beyond a limit are left out.
 AT_ONCE = 1e-9
@@ -71,7 +72,7 @@ def test_what_takes_too_long_before_there_is_a_point(no_grace: None) -> None:
 
 
 def test_ctrl_c_is_kept_to_the_end_of_short_work() -> None:
-    """Each block keeps it, an inner one too, and puts back the handler that was there before."""
+    """The outermost block answers it, and each puts back the handler that was there before."""
     before, done = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:
@@ -79,10 +80,9 @@ def test_ctrl_c_is_kept_to_the_end_of_short_work() -> None:
             done.append("inner")
 
     with pytest.raises(KeyboardInterrupt), uninterrupted():
-        with pytest.raises(KeyboardInterrupt), uninterrupted():
+        with uninterrupted():
             signal.raise_signal(signal.SIGINT)
-            done.append("first")
-        signal.raise_signal(signal.SIGINT)
+        done.append("first")
         thread = threading.Thread(target=work)  # in which no signal is handled
         thread.start()
         thread.join()
@@ -91,6 +91,29 @@ def test_ctrl_c_is_kept_to_the_end_of_short_work() -> None:
     with pytest.raises(ZeroDivisionError), uninterrupted():
         raise ZeroDivisionError
     assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_ctrl_c_that_is_lost_ends_the_block_that_heeds_it() -> None:
+    """Python loses what is raised in a ``__del__``; a second one that is not lost ends the block at once."""
+    before, done = signal.getsignal(signal.SIGINT), []
+    for inside in (heeded, uninterrupted, contextlib.nullcontext):
+        with pytest.raises(KeyboardInterrupt), heeded():
+            with contextlib.suppress(KeyboardInterrupt), inside():
+                signal.raise_signal(signal.SIGINT)
+            done.append(inside)
+        assert signal.getsignal(signal.SIGINT) == before
+    with pytest.raises(KeyboardInterrupt), heeded():
+        signal.raise_signal(signal.SIGINT)
+        done.append(signal)
+    with pytest.raises(KeyboardInterrupt), heeded():
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise RuntimeError("Query interrupted")  # as DuckDB says it
+    with pytest.raises(ZeroDivisionError), heeded():
+        raise ZeroDivisionError
+    with heeded():
+        pass
+    assert done == [heeded, uninterrupted, contextlib.nullcontext]
 
 
 def test_sizes_beyond_64_bits() -> None:

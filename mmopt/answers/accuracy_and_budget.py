@@ -263,7 +263,7 @@ def as_solution(strategy: object) -> Solution:
 WIDER = 0.1
 """Part of a half width by which a target is relaxed where savings are stated."""
 
-SHARES = "shares and savings: of the best strategy with Gaussian noise, by its multipliers"
+SHARES = "of the best strategy with Gaussian noise, by its multipliers"
 _PROGRAM = "fitness_for_use"
 _ROOM = 1e-9  # relative: more than the error of roots, and than a variance on integers is below scale²
 
@@ -324,21 +324,27 @@ class Budget(Tabular):
     def savings(self, shares: Sequence[float] | Array) -> Array:
         """Bound the part of the cost that is saved where queries of these shares are ``WIDER``.
 
-        The cost is that of ``fitness`` with continuous Gaussian noise: its epsilon at a delta, or rho where
-        the budget has none. A gap counts as saved.
+        The cost is that of ``fitness`` with continuous Gaussian noise, its epsilon at a delta, or rho where
+        the budget has none; that of the release, where it has Gaussian noise and costs more. A gap counts as
+        saved. With v targets and p(v) the least squared sensitivity, 1 / p is concave: it is homogeneous, and
+        p is convex. So p(v + dv) is at least p(v) / (1 + Σ shareᵢ dvᵢ / vᵢ).
         """
         reached = (self.fitness.bound or 0.0) / float(self.fitness.objective)
         left = reached / (
             1 + ((1 + WIDER) ** 2 - 1) * np.asarray(shares)
         )  # of the squared sensitivity, in parts
-        if self.delta is None:
-            return 1 - left
-        squared = float(self.fitness.objective) * np.array([1.0, *left])
-        squared *= (self.plan.neighbours.times or 1) ** 2
-        epsilon, *reduced = (
-            continuous_gaussian_epsilon(math.sqrt(part), self.delta) if part > 0 else 0.0 for part in squared
+        costs = (
+            float(self.fitness.objective) * np.array([1.0, *left]) * (self.plan.neighbours.times or 1) ** 2
         )
-        return 1 - np.array(reduced) / epsilon if epsilon > 0 else np.zeros(len(reduced))
+        if self.delta is None:
+            costs /= 2
+        else:
+            costs[:] = [
+                continuous_gaussian_epsilon(math.sqrt(part), self.delta) if part > 0 else 0.0
+                for part in costs
+            ]
+        whole = costs[0] if self.plan.rho is None else max(costs[0], self.cost)
+        return 1 - costs[1:] / whole if whole > 0 else np.zeros(len(left))
 
     @property
     def errors(self) -> Frame:
@@ -374,12 +380,17 @@ class Budget(Tabular):
     def tables(self) -> list[Any]:
         """For a terminal: accuracy and shares of the cost by group of queries, and the queries that bind."""
         plan, shares = self.plan, self.shares
-        groups = self.savings([float(shares[part].sum()) for _, part in plan.workload.groups()])
+        groups = [float(shares[part].sum()) for _, part in plan.workload.groups()]
+        # Where the cost has no bound, or one with other noise, none of its part has.
+        is_bounded = self.bound is not None and plan.rho is not None and self.fitness.bound_grade == "proved"
+        remark = f"shares and savings: {SHARES}"
+        if not is_bounded:
+            remark = f"shares: {SHARES}\nsavings: not known for the noise chosen"
         return [
             accuracy_by_group(plan, 0.95),
-            shares_by_group(plan, shares, groups),
-            shares_by_query(plan, shares, self.savings(shares)),
-            SHARES,
+            shares_by_group(plan, shares, self.savings(groups) if is_bounded else None),
+            shares_by_query(plan, shares, self.savings(shares) if is_bounded else None),
+            remark,
         ]
 
     def summary(self) -> dict[str, Any]:

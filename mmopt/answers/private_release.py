@@ -32,9 +32,9 @@ from mmopt.errors import Error, OptionError, PrivacyError, last_words
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, Ledger
 from mmopt.ledger.account import cost_in, shown
-from mmopt.limits import uninterrupted
+from mmopt.limits import heeded, uninterrupted
 from mmopt.mechanism.measurement import Answers, counted_exactly
-from mmopt.mechanism.release_plan import Plan, covariance, row_rules
+from mmopt.mechanism.release_plan import Plan, covariance, row_rules, wishes_and_missed
 from mmopt.mechanism.release_writing import (
     MANIFEST_FILE,
     STRATEGY_FILE,
@@ -161,7 +161,7 @@ def data_set_name(data: object, table: str | None) -> str:
 
 @contextmanager
 def charged(bill: Bill | None, plan: Plan, origin: Mapping[str, Any]) -> Iterator[Charge | None]:
-    """Charge a plan; within, whatever goes wrong says what was spent.
+    """Charge a plan; within, whatever goes wrong says what was spent, and Ctrl-C is kept to the end.
 
     origin : of the strategy and the workload's file, as in a manifest. Errors as ``Bill.spend``.
     """
@@ -171,7 +171,7 @@ def charged(bill: Bill | None, plan: Plan, origin: Mapping[str, Any]) -> Iterato
     file = str(origin.get("workload_file", {}).get("name", ""))
     # Until it is known here what the ledger committed.
     doubt = f"it may be that the release was charged: 'mmopt ledger show {bill.path}' says what is spent"
-    with last_words(doubt) as words:
+    with last_words(doubt) as words, uninterrupted():
         try:
             charge = bill.spend(str(plan.neighbours), plan.rho, plan.epsilon, file, plan.workload.hash)
         except Error:
@@ -342,7 +342,7 @@ class Release(Answered):
 
     def rows(self) -> list[tuple[str, str]]:
         """Rows (name, text) on the queries, the privacy spent and the measurement."""
-        return release_rows(self.manifest)
+        return release_rows(self.manifest, self.answers)
 
     def __repr__(self) -> str:
         privacy, cost_words = self.manifest["privacy"], "SIMULATED NOISE, not private"
@@ -427,7 +427,8 @@ def release(
 
     Whatever can be refused without the rows is refused before they are read, all else before a ledger is
     charged. The answers' errors are those of ``mmopt.accuracy`` with the same arguments. A ledger is charged
-    once the rows are counted, before noise is drawn; from then on every error says what was spent.
+    once the rows are counted, before noise is drawn; from then on every error says what was spent, and
+    Ctrl-C, which until then spends nothing, waits for the noise.
 
     Parameters
     ----------
@@ -539,13 +540,15 @@ class PreparedRelease:
             were read and left out.
         """
         part = None if self.bill is None else self.bill.selection
-        counts = counted_data(self.data, self.planned.plan, part=part, progress=progress, **self.options)
-        if say is not None:
-            say(confidential_words(counts, self.planned.plan, part))
+        with heeded():
+            counts = counted_data(self.data, self.planned.plan, part=part, progress=progress, **self.options)
+            if say is not None:
+                say(confidential_words(counts, self.planned.plan, part))
         with measured(self.planned, counts, self.origin, simulate_seed, self.bill) as release:
             yield release
 
 
+@heeded()
 def prepare(
     data: object,
     request: WorkloadAtPrivacy,
@@ -575,11 +578,15 @@ def prepare(
         **options,
     )
     planned = make_planned()
-    if not (anyway or planned.plan.absolute) and (missed := unmet_words(planned.plan)):
+    wanted = wishes_and_missed(planned.plan)
+    missed = unmet_words(planned.plan.workload.groups(), wanted)
+    if missed and not (anyway or planned.plan.absolute):
+        free = "" if all(wanted) else " (less, where every entry has one, however wide)"
         raise PrivacyError(
-            f"this privacy is too little for what is asked of accuracy: missed by {missed}",
-            hint="no row was read, nothing is spent. 'mmopt accuracy' shows by how much: ask for less, "
-            "allow more, or release all the same with --anyway (anyway=True in Python)",
+            f"at this privacy accuracy wishes are missed by {missed}",
+            hint="no row was read, nothing is spent. 'mmopt accuracy' shows by how much, and 'mmopt budget' "
+            f"what the wishes need{free}: ask for less, allow more, or release all the same with --anyway "
+            "(anyway=True in Python)",
         )
     if bill is not None:
         if say is not None and (words := words_in_rho(bill, planned)):
@@ -642,7 +649,8 @@ def measured(
     bill : what is charged before noise is drawn, after every refusal but its own; nothing if simulated.
     """
     data = counts.counts if isinstance(counts, DataVector) else counts
-    exact = counted_exactly(planned.plan, data, simulate_seed, planned.confidence)
+    with heeded():
+        exact = counted_exactly(planned.plan, data, simulate_seed, planned.confidence)
     seed = {} if simulate_seed is None else {"simulation_seed": simulate_seed}
     with charged(bill if simulate_seed is None else None, planned.plan, origin) as charge:
         answers = exact.answers()

@@ -34,7 +34,8 @@ from mmopt.limits import deadline, hard_limit
 EPILOG = (
     "Results go to standard output, everything else to standard error. Exit status: 0 done; 1 a saved "
     "result does not hold (verify); 2 a mistake in the input, named with its place; 70 a bug in mmopt; 130 "
-    "interrupted (solve and compare give what they have by then, all else nothing)."
+    "interrupted (solve and compare give what they have by then, a charged release is completed and says so, "
+    "all else gives nothing)."
 )
 # Commands whose time limit is for all they do. In others it is for each of several solves, or tables are read
 # as well.

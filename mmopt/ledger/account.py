@@ -227,6 +227,7 @@ def _written_above(cost: Fraction) -> float:
 
 # Less is the rounding of costs: a release at epsilon 1 may cost 1 - 1.1e-16.
 LEAST_LEFT = Fraction(1, 10**12)
+NEXT_TO_NOTHING = Fraction(1, 1000)  # of the total: a release at so little answers nothing
 
 
 def shown(cost: Fraction, *, is_left: bool = False) -> str:

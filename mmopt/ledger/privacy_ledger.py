@@ -24,6 +24,7 @@ from mmopt.ledger import ledger_file
 from mmopt.ledger.account import (
     LEAST_LEFT,
     MEASURES,
+    NEXT_TO_NOTHING,
     Account,
     Entry,
     Measure,
@@ -154,16 +155,17 @@ class Bill:
         """The error for a release that costs more than is left; ``cost`` says what it costs, if known."""
         what, remaining = account.terms.measure, left(account, self.part)
         amount = f"{what} {shown(remaining, is_left=True)}" if remaining >= LEAST_LEFT else "nothing"
+        is_spent = remaining < NEXT_TO_NOTHING * account.terms.total
+        advice = "no useful release of these rows is possible any more" if is_spent else "ask for less"
+        advice = f"nothing was spent and no row was released; {advice}"
         others = [] if self.part is None else same_account(account.entries, self.part)
         where = "" if self.part is None else f" for the part '{self.part}'"
         if others:  # the same rows, as another copy of the table may spell their value
             where += f" (one account with {', '.join(map(repr, others))})"
         return PrivacyError(
             f"{cost}{amount} is left of {what} {shown(account.terms.total)}{where} in '{self.path}'",
-            hint="nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists "
-            "what was spent on what",
-            in_python="nothing was spent and no row was released; ask for less: "
-            f"mmopt.Ledger.load({str(self.path)!r}).frame() lists what was spent on what",
+            hint=f"{advice}: 'mmopt ledger show' lists what was spent on what",
+            in_python=f"{advice}: mmopt.Ledger.load({str(self.path)!r}).frame() lists what was spent on what",
         )
 
 

@@ -141,6 +141,13 @@ class Plan(Tabular):
         return not_covered(self.workload, self.neighbours)
 
     @property
+    def allowed_words(self) -> str:
+        """The privacy that was allowed, in words."""
+        if self.privacy is None:
+            return "set by the targets (max_variance)"
+        return f"{self.privacy}{'; less is used, as the targets ask' * self.absolute}"
+
+    @property
     def warning(self) -> str:
         """The warning for a claim that protects next to nothing, or nothing; else ""."""
         return privacy_warning(self.epsilon, self.delta, self.rho)

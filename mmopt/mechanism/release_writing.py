@@ -159,6 +159,7 @@ def build_manifest(plan: Plan, answers: Answers, **extra: Any) -> dict[str, Any]
         "format": FORMAT,
         "private": answers.private,
         **plan_sections(plan, answers.private),
+        "allowed": plan.allowed_words,
         "accuracy": {
             "rmse": plan.rmse,
             "confidence": answers.confidence,

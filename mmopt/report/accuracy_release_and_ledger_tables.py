@@ -18,7 +18,7 @@ import numpy as np
 from mmopt.errors import counted, whole
 from mmopt.ledger import Ledger
 from mmopt.ledger.account import shown
-from mmopt.mechanism.release_plan import Plan, wishes_and_missed
+from mmopt.mechanism.release_plan import Plan, row_rules, wishes_and_missed
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.mechanism.standard_errors_and_intervals import BEYOND
@@ -88,11 +88,11 @@ def _accuracy(
     return rows_table(["standard error of", *numbers, *headings], rows, numbers, whole=headings)
 
 
-def unmet_words(plan: Plan) -> str:
+def unmet_words(groups: Sequence[tuple[str, slice]], wanted: Iterable[Mapping[str, float]]) -> str:
     """The number of queries that miss their wish, in words, by group; "" where none does."""
     missed = [
         f"{wish['missed']:,} of {part.stop - part.start:,} in '{name}' ({wish_words(wish)})"
-        for (name, part), wish in zip(plan.workload.groups(), wishes_and_missed(plan), strict=True)
+        for (name, part), wish in zip(groups, wanted, strict=True)
         if wish.get("missed")
     ]
     return few(missed, most=6)
@@ -112,36 +112,38 @@ def accuracy_by_query(plan: Plan, confidence: float) -> Table:
     return rows_table(("query", *numbers), rows, numbers)
 
 
-def shares_by_group(plan: Plan, shares: Array, savings: Array) -> Table:
+def shares_by_group(plan: Plan, shares: Array, savings: Array | None) -> Table:
     """A row for each group: its wish, its share of the cost, and the saving if all of it is relaxed."""
+    groups = zip(plan.workload.groups(), plan.workload.wishes_by_group(), strict=True)
     rows = [
         (
             bold(name),
             f"{part.stop - part.start:,}",
             wish_words(wanted),
-            f"{100 * shares[part].sum():.1f} %",
-            _at_most(saved),
+            *_share(shares[part].sum(), savings, i),
         )
-        for (name, part), wanted, saved in zip(
-            plan.workload.groups(), plan.workload.wishes_by_group(), savings, strict=True
-        )
+        for i, ((name, part), wanted) in enumerate(groups)
     ]
-    numbers = ("queries", "share of cost", "10 % wider saves")
-    return rows_table(("group", "queries", "asked", *numbers[1:]), rows, numbers)
+    numbers = _SHARE[: 1 if savings is None else 2]
+    return rows_table(("group", "queries", "asked", *numbers), rows, ("queries", *numbers))
 
 
-def shares_by_query(plan: Plan, shares: Array, savings: Array) -> Table:
+def shares_by_query(plan: Plan, shares: Array, savings: Array | None) -> Table:
     """The queries with the largest shares of the cost."""
     order = np.argsort(-shares, kind="stable")[:SHARES_SHOWN]
     labels = plan.workload.labels()
-    rows = [(labels[i], f"{100 * shares[i]:.1f} %", _at_most(savings[i])) for i in order if shares[i] > 0]
-    numbers = ("share of cost", "10 % wider saves")
+    rows = [(labels[i], *_share(shares[i], savings, i)) for i in order if shares[i] > 0]
+    numbers = _SHARE[: 1 if savings is None else 2]
     return rows_table(("query that binds", *numbers), rows, numbers)
 
 
-def _at_most(part: float) -> str:
-    """A part of 1 as a limit in per cent, rounded up to a tenth."""
-    return f"≤ {math.ceil(1000 * part) / 10:.1f} %"
+_SHARE = ("share of cost", "10 % wider saves")
+
+
+def _share(share: float, savings: Array | None, i: int) -> list[str]:
+    """A share in per cent, and of known savings the one at ``i``, as a limit rounded up to a tenth."""
+    saved = [] if savings is None else [f"≤ {math.ceil(1000 * float(savings[i])) / 10:.1f} %"]
+    return [f"{100 * share:.1f} %", *saved]
 
 
 DIGITS = 12  # shown of a hash
@@ -174,21 +176,16 @@ GROUPS_SHOWN = 12  # in a table of answers or of simulated errors
 def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     """The cost of a release, the theorem for it, and its noise, as (name, text)."""
     remarks = (
-        ("counted", _counted(plan.neighbours)),
+        ("counted", _counted(plan.neighbours, row_rules(plan.workload))),
         ("scaled", plan.scaled_from),
         ("not covered", plan.not_covered),
-        ("wishes unmet", unmet_words(plan)),
+        ("wishes unmet", unmet_words(plan.workload.groups(), wishes_and_missed(plan))),
         ("rounding", plan.rounding),
         ("warning", plan.warning),
     )
     return [
         ("privacy cost", cost_words(plan.rho, plan.epsilon, plan.delta)),
-        (
-            "allowed",
-            f"{plan.privacy}{'; less is used, as the targets ask' * plan.absolute}"
-            if plan.privacy is not None
-            else "set by the targets (max_variance)",
-        ),
+        ("allowed", plan.allowed_words),
         ("neighbours", plan.neighbours.words),
         ("sensitivity", plan.sensitivity_of),
         *((name, text) for name, text in remarks if text),
@@ -198,10 +195,20 @@ def privacy_rows(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _counted(unit: Neighbours) -> str:
-    """The rows that are counted, in words; "" where these are all."""
-    rows = f"at most {counted(unit.at_most, 'row')} of each {unit.column}"
-    return f"{rows}: answers and intervals are of these rows, not of all" if unit.column else ""
+def _counted(unit: Neighbours, rules: Mapping[str, Mapping[str, str]]) -> str:
+    """The rows that are in the answers, in words; "" where these are all. rules : as ``row_rules``."""
+    dropped = [repr(name) for name, one in rules.items() if "drop" in (one["outside"], one["missing"])]
+    parts = [f"rows without a cell of {few(dropped, most=4)} are in no answer"] * bool(dropped)
+    if unit.column:
+        rows = f"at most {counted(unit.at_most, 'row')} of each {unit.column}"
+        parts.insert(0, f"{rows}: answers and intervals are of these rows, not of all")
+    return "; ".join(parts)
+
+
+def _counted_by(manifest: Mapping[str, Any]) -> str:
+    """``_counted`` of a release."""
+    rules = (manifest.get("rows") or {}).get("rules", {})
+    return _counted(Neighbours.of(manifest["privacy"]["neighbours"]), rules)
 
 
 def cost_words(rho: float | None, epsilon: float | None, delta: float | None) -> str:
@@ -220,11 +227,14 @@ def answer_groups(frame: Frame) -> list[tuple[str, slice]]:
 
 
 def answers_table(
-    frame: Frame, first: int = 3, groups: int = GROUPS_SHOWN, unit: str = "add-remove"
+    frame: Frame,
+    first: int = 3,
+    groups: int = GROUPS_SHOWN,
+    manifest: Mapping[str, Any] | None = None,
 ) -> Table:
     """The first few answers of the first groups, with standard error and interval, of an ``answers_frame``.
 
-    unit : the neighbours of the release, which say what is counted.
+    manifest : of the release, which says what is counted.
     """
     interval = f"{percent(frame.metadata['confidence'])} interval"
     parts = answer_groups(frame)
@@ -236,7 +246,7 @@ def answers_table(
     if len(parts) > groups:
         rows.append((cell(f"… {counted(len(parts) - groups, 'group')} more", "dim"),))
     numbers = ("answer", "standard error", interval, *(("refined",) if "refined" in frame.metadata else ()))
-    title = "\n".join(filter(None, (NOISE_ALONE, _counted(Neighbours.of(unit)))))
+    title = "\n".join(filter(None, (NOISE_ALONE, _counted_by(manifest) if manifest else "")))
     return rows_table(("query", *numbers), rows, numbers, title)
 
 
@@ -251,12 +261,12 @@ def release_tables(
 
     more : further rows; those of the manifest have priority. first : answers shown of each of so many groups.
     """
-    rows = release_rows(manifest)
+    rows = release_rows(manifest, answers)
     rows = in_order([*rows, *more, *rows])
     loud = [row for row in rows if row[0] in WARNING_ROWS]
     return [
         *[pairs_table(loud)] * bool(loud),
-        answers_table(answers, first, groups, manifest["privacy"]["neighbours"]),
+        answers_table(answers, first, groups, manifest),
         accuracy_of_answers(answers, manifest["accuracy"]),
         pairs_table(rows[len(loud) :]),
     ]
@@ -312,17 +322,22 @@ def _errors(errors: GroupErrors) -> Row:
     return f"  {errors.name}", *(figure(v, d) for v, d in zip(values, (4, 1, 4, 4, 4), strict=True))
 
 
-def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(name, text) for a manifest, of this version or of 0.1.0; a simulated one begins with a warning."""
+def release_rows(manifest: Mapping[str, Any], answers: Frame | None = None) -> list[tuple[str, str]]:
+    """(name, text) for a manifest, of this version or of 0.1.0; a simulated one begins with a warning.
+
+    answers : with them, also which wishes are not met.
+    """
     workload, privacy, noise = manifest["workload"], manifest["privacy"], manifest["noise"]
     accuracy, versions = manifest["accuracy"], manifest["versions"]
     file = manifest.get("workload_file", {}).get("name")
     covered = accuracy["coverage"]
     least = rounded(str(covered["least"]), 6, up=False)
     kind = "a lower bound" if covered["kind"] == "lower bound" else "by the law of the noise as it is drawn"
+    groups, wanted = [] if answers is None else answer_groups(answers), accuracy.get("asked", {})
     rows = [
         ("not private", "" if manifest["private"] else SIMULATED),
         ("warning", manifest.get("warning", "")),
+        ("wishes unmet", unmet_words(groups, [wanted.get(name, {}) for name, _ in groups])),
         (
             "asked",
             f"{workload['queries']:,} queries over {whole(workload['cells'])} cells"
@@ -332,8 +347,9 @@ def release_rows(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("chosen", manifest.get("chosen", "")),
         ("strategy", _strategy(manifest)),
         ("privacy cost", cost_words(privacy["rho"], privacy["epsilon"], privacy["delta"])),
+        ("allowed", str(manifest.get("allowed") or "")),  # which older ones lack
         ("neighbours", Neighbours.of(privacy["neighbours"]).words),
-        ("counted", _counted(Neighbours.of(privacy["neighbours"]))),
+        ("counted", _counted_by(manifest)),
         ("sensitivity", privacy.get("sensitivity", "")),
         ("scaled", privacy.get("scaled", "")),
         ("not covered", privacy.get("not_covered", "")),

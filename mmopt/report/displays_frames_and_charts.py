@@ -326,7 +326,7 @@ def _baselines(baselines: Baselines) -> list[Block]:
 def _strategy(strategy: StrategyForm) -> Iterator[Block]:
     """The size, form and sensitivity of a strategy; the entries of a small one."""
     rows = [
-        ("strategy", f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"),
+        ("strategy", f"{strategy.measured:,} measured queries over {whole(strategy.n)} cells"),
         ("form", type(strategy).__name__),
         ("noise", NOISE_WORDS[strategy.norm]),
         ("sensitivity", f"{rounded(strategy.sensitivity, 10, up=True)}   (rounded up)"),

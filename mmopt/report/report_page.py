@@ -63,7 +63,7 @@ CAPTIONS = {
     "profile": "What each cell costs: where all cost the same, nobody's privacy is worth more than "
     "another's.",
     "errors": "The standard error of each query beside two baselines, and the bound, where it is proved.",
-    "accuracy": "Half widths of the intervals at the privacy asked for, known before any data.",
+    "accuracy": "Half widths of the intervals at the privacy that is spent, known before any data.",
     "compared": "Gap of each program and solver against time and iterations.",
     "answers": "Answers with their intervals; each by itself holds the count of the rows that are counted, "
     "with the probability stated.",

@@ -53,7 +53,7 @@ def heat_map(strategy: StrategyForm, title: str = "") -> Figure:
     for axes in panels[len(shown) :]:
         axes.set_visible(False)
     figure.colorbar(images[0], ax=list(panels), label="entry, at unit noise", shrink=0.8)
-    size = f"{strategy.p:,} measured queries over {whole(strategy.n)} cells"
+    size = f"{strategy.measured:,} measured queries over {whole(strategy.n)} cells"
     size += f"; the {len(shown)} largest of {len(matrices)} components" * (len(matrices) > len(shown))
     figure.suptitle(titled(title, size), x=0.02, ha="left", fontsize=10)
     return on_its_page(figure)

@@ -185,9 +185,9 @@ class Clock:
 
     def press(self) -> None:
         """Stop and keep the best point; KeyboardInterrupt while none can be there, and the second time."""
-        if self.interrupted or self.compiling:
+        is_second, self.interrupted = self.interrupted, True  # also where a ``__del__`` loses the exception
+        if is_second or self.compiling:
             raise KeyboardInterrupt
-        self.interrupted = True
 
     def hand_over(self, figures: Mapping[str, str | int]) -> None:
         """Note that the solver has the problem now; ``figures`` : what it got (``Handover.figures``)."""

@@ -42,7 +42,12 @@ class StrategyForm(Charted, ABC):
     @property
     @abstractmethod
     def p(self) -> int:
-        """Number of measured queries."""
+        """Number of rows."""
+
+    @property
+    def measured(self) -> int:
+        """Number of measured queries: rows of zeros are none, where a form lists its rows."""
+        return self.p
 
     @property
     @abstractmethod
@@ -276,6 +281,11 @@ class Strategy(StrategyForm):
         root = half @ half.T
         is_identity = rows.shape[0] == rows.shape[1] and np.array_equal(rows, np.eye(len(rows)))
         return Strategy(frozen(root if is_identity else root @ rows), norm)
+
+    @cached_property
+    def measured(self) -> int:
+        """Rows that are not zero."""
+        return int(np.count_nonzero(self.matrix.any(axis=1)))
 
     @property
     def p(self) -> int:

@@ -4,6 +4,7 @@ Guards private_release.py, mechanism/measurement.py, release_plan.py (decimals),
 (within_decimal) and errors.py (last words).
 """
 
+import contextlib
 import json
 import os
 import re
@@ -58,8 +59,9 @@ def test_a_wish_that_will_be_missed_stops_the_release_before_it_reads_or_spends(
         patch.setattr(private_release, "counted_data", None)  # no row is counted
         ask(ledger=ledger, data_set="people")
     assert str(refused.value).startswith(
-        "this privacy is too little for what is asked of accuracy: missed by 2 of 2 in 'sex' (± 1 at 95%)\n"
+        "at this privacy accuracy wishes are missed by 2 of 2 in 'sex' (± 1 at 95%)\n"
     )
+    assert "what the wishes need (less, where every entry has one, however wide): ask" in str(refused.value)
     assert "anyway=True" in str(refused.value) and states(ledger) == []
     for given in ({"anyway": True}, {"simulate": 1}):
         assert ask(**given).manifest["accuracy"]["asked"]["sex"]["missed"] == 2
@@ -267,6 +269,24 @@ def test_ctrl_c_while_a_folder_is_written_finds_it_complete(
         assert stopped.value.__notes__ == [f"the release is complete in '{tmp_path / name}'"]
         assert mmopt.load_release(tmp_path / name).manifest["ledger"]["entry"] == number
     assert states(ledger) == ["released"] * 3
+
+
+@pytest.mark.parametrize("place", ["check_columns", "counted_data", "counted_exactly"])
+def test_ctrl_c_that_is_lost_before_the_charge_spends_nothing(
+    ledger: Path, monkeypatch: Any, place: str
+) -> None:
+    """Python goes on where it is raised in a ``__del__``, as in those of Ibis."""
+    before = getattr(private_release, place)
+
+    def lose(*arguments: Any, **options: Any) -> Any:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return before(*arguments, **options)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as stopped:
+        patch.setattr(private_release, place, lose)
+        released(ledger)
+    assert states(ledger) == [] and not hasattr(stopped.value, "__notes__")
 
 
 def test_an_error_between_noise_and_folder_says_what_was_spent(ledger: Path) -> None:

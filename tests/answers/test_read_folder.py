@@ -158,9 +158,11 @@ def test_a_release_of_the_format_before_loads_with_its_words(tmp_path):
         "unit": "one person, of whom at most 2 rows count; by 'person'",
     }
     privacy["not_covered"] += "; whether a row names no person"
-    changed(folder, format="mmopt release 2", privacy=privacy, rows=None)
+    changed(folder, format="mmopt release 2", privacy=privacy, rows=None, allowed=None)
     old = load_release(folder, workload)
-    assert old.answers["a"].tolist() == ["x", "x to y", None] and "rows" not in dict(old.rows())
+    assert old.answers["a"].tolist() == ["x", "x to y", None] and not {"rows", "allowed"} & {
+        *dict(old.rows())
+    }
     assert {"privacy.unit", "privacy.not_covered"} <= set(old.unchecked)
     changed(folder, privacy={**privacy, "sensitivity": "none"})
     assert "contradicts itself: privacy sensitivity" in refusal(folder, workload)
@@ -301,9 +303,10 @@ def test_what_follows_from_answers_strategy_and_noise_is_compared(folder, subtes
         *("workload.hash", "workload.cells", "strategy.hash", "strategy.rows", "strategy.bits"),
         *("strategy.sensitivity", "strategy.parts", "strategy.bias", "strategy.rounding_loss"),
         *("privacy.theorem", "privacy.sensitivity", "privacy.not_covered", "privacy.set_by"),
-        *("noise.scale", "noise.scale_at_unit_strategy", "accuracy.coverage.kind", "versions", "time"),
+        *("noise.scale", "noise.scale_at_unit_strategy", "allowed", "accuracy.coverage.kind"),
+        *("versions", "time"),
     )
-    assert whole.unchecked == ("privacy.set_by", "versions", "time")
+    assert whole.unchecked == ("privacy.set_by", "allowed", "versions", "time")
     assert released(3).unchecked == ()
     for place, told, fact, by in (
         ("accuracy rmse", rmse / 10, None, BY_ANSWERS),

@@ -38,9 +38,10 @@ def test_help_names_every_command_and_the_exit_statuses(run: Any) -> None:
     done = run("--help")
     assert done.status == 0
     assert all(f"\n  {name} " in done.out for name in (*COMMANDS, "ledger"))
-    assert "130 interrupted (solve and compare give what they have by then, all else nothing)" in " ".join(
-        done.out.split()
-    )
+    assert (
+        "130 interrupted (solve and compare give what they have by then, a charged release is completed and "
+        "says so, all else gives nothing)"
+    ) in " ".join(done.out.split())
 
 
 def test_help_has_panels_by_job_with_whole_summaries(run: Any) -> None:

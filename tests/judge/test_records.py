@@ -39,7 +39,7 @@ OF_PRIVATE = ["workload.hash", "workload.cells"]
 
 # Places that not even the workload confirms.
 NEVER = """\
-versions time chosen simulation_seed privacy.set_by rows.null rows.spelling rows.weight
+versions time chosen allowed simulation_seed privacy.set_by rows.null rows.spelling rows.weight
 ledger.data_set ledger.entry ledger.part ledger.measure ledger.spent ledger.total ledger.left refined.gap
 refined.counts refined.totals refined.objective refined.bound refined.grade refined.status refined.whole
 refined.standard_errors_from_best""".replace("\n", " ").split(" ")

@@ -76,8 +76,8 @@ def test_the_whole_total_can_be_spent_and_no_more(file: Path) -> None:
                 call()
             assert str(caught.value) == (
                 f"the release costs rho 4.94066e-324, and nothing is left of rho 0.5{where} in '{file}'\n"
-                "  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists what "
-                "was spent on what"
+                "  nothing was spent and no row was released; no useful release of these rows is possible "
+                "any more: 'mmopt ledger show' lists what was spent on what"
             )
     assert file.read_bytes() == before
     spent(file, 0.25, "east")

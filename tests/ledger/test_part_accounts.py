@@ -159,8 +159,8 @@ def test_each_kind_of_source_counts_a_spelling_and_the_ledger_its_value(
         also = "" if text == first else f" (one account with {first!r})"
         assert str(caught.value) == (
             f"nothing is left of rho 1 for the part '{text}'{also} in "
-            f"'{path}'\n  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists "
-            "what was spent on what"
+            f"'{path}'\n  nothing was spent and no row was released; no useful release of these rows is "
+            "possible any more: 'mmopt ledger show' lists what was spent on what"
         )
 
 

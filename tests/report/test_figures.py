@@ -43,6 +43,8 @@ def test_a_heat_map_has_the_entries() -> None:
     assert np.array_equal(figure.axes[0].images[0].get_array(), matrix)
     assert figure.axes[0].images[0].get_clim() == (-1.0, 1.0)
     assert figure.get_suptitle() == "Strategy: 5 measured queries over 5 cells"
+    zeros = Strategy(np.vstack([matrix, np.zeros((3, 5))]))
+    assert zeros.plot().get_suptitle() == figure.get_suptitle() and zeros.p == 8
     large = Strategy(np.eye(600)).plot()
     assert large.axes[0].get_title(loc="left") == "3 × 3 entries a square: the largest"
 

@@ -129,6 +129,10 @@ def test_answers_of_many_groups() -> None:
     assert "[995.00, 1,000,001,004.01]" in outwards
     text = table(groups=tuple(f"group {i}" for i in range(m)))
     assert "group 11" in text and "group 12" not in text and "… 3 groups more" in text
+    rules = {name: {"outside": "refuse", "missing": rule} for name, rule in (("a", "drop"), ("b", "other"))}
+    manifest = {"privacy": {"neighbours": "add-remove"}, "rows": {"rules": rules}}
+    text = words(answers_table(answers_frame(answers), manifest=manifest))
+    assert "not of sampling rows without a cell of 'a' are in no answer query" in text
 
 
 LONG = "nuclear(diag(√q) L B diag(√p)) + sum(first, second) ≤ alpha beta − tr(W X⁻¹ Wᵀ)"

@@ -23,7 +23,7 @@ from mmopt.cli.solve_and_plan import (
 )
 from mmopt.data import check_columns, data_vector
 from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted, last_words
-from mmopt.limits import fits_memory, uninterrupted
+from mmopt.limits import fits_memory, heeded, uninterrupted
 from mmopt.mechanism import plan
 from mmopt.mechanism.release_writing import (
     ANSWERS_FILE,
@@ -176,12 +176,12 @@ def release(
     )
     note_request(request)
     words: list[str] = []
-    with ExitStack() as ending:
+    with last_words() as complete, heeded(), ExitStack() as ending:
         with live("counting rows", awaited="") as display:
             release = ending.enter_context(prepared.measured(simulate, display.part, words.append))
         with uninterrupted():  # until what it says of the folder holds
             folder = release.save(out)
-            ending.enter_context(last_words(f"the release is complete in '{folder}'"))
+            complete.append(f"the release is complete in '{folder}'")
         note(words[0])
         names = {
             "answers": ANSWERS_FILE,
@@ -231,7 +231,7 @@ def refine(
     if as_json and not refined.private:
         note(refined.answers.metadata["warning"])
     parts = [
-        answers_table(refined.answers, unit=refined.manifest["privacy"]["neighbours"]),
+        answers_table(refined.answers, manifest=refined.manifest),
         "",
         pairs_table(row for row in refined.rows() if row[0] in REFINED_ROWS),
         "",

@@ -95,7 +95,12 @@ def _show_release(folder: Path) -> None:
         if listed is None
         else f"{', '.join(listed)}: as the manifest lists them"
     )
-    more = [("files", checked), ("unchecked", ", ".join(loaded.unchecked))]
+    sections = dict.fromkeys(place.partition(".")[0] for place in loaded.unchecked)
+    unchecked = (
+        f"the manifest alone says all or part of its {', '.join(sections)}; of that, load_release(folder, "
+        "workload) in Python computes again what follows from the workload, and lists the rest"
+    )
+    more = [("files", checked), ("unchecked", unchecked)]
     put(*spaced(release_tables(loaded.manifest, loaded.answers, more)))
 
 

@@ -94,6 +94,17 @@ def test_tables_and_files(run: Any, wishes: str, files: Path) -> None:
     assert (files / "q.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_other_noise_and_other_neighbours_have_no_bounds_on_savings(
+    run: Any, wishes: str, files: Path
+) -> None:
+    replaced = f"neighbours: replace-one\n{WISHES}"
+    for text, options in ((WISHES, ["--pure"]), (replaced, [])):
+        (files / wishes).write_text(text, encoding="utf-8")
+        done = run("budget", wishes, *options)
+        assert "share of cost" in done.out and "wider saves" not in done.out, done
+        assert done.out.endswith("by its multipliers\nsavings: not known for the noise chosen\n")
+
+
 def test_replaced_rows_have_no_bound(run: Any, wishes: str, files: Path) -> None:
     (files / wishes).write_text("neighbours: replace-one\n" + WISHES, encoding="utf-8")
     done = run("budget", wishes)

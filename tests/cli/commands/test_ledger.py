@@ -5,6 +5,7 @@ Guards ledgers.py.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from fractions import Fraction
@@ -18,6 +19,7 @@ from mmopt import Ledger
 from mmopt.errors import LedgerError, PrivacyError
 from mmopt.ledger import Bill
 from mmopt.ledger.account import shown
+from mmopt.mechanism import measurement
 from tests.cli.tasks_here import heed_ctrl_c
 
 
@@ -67,8 +69,8 @@ def test_the_total_is_not_passed(run: Any, refused: Any, files: Path, saved: Pat
     asked = "nothing" if left == "0" else f"the release costs rho {shown(cost)}, and rho {left}"
     assert message.splitlines()[-2:] == [
         f"error: {asked} is left of rho 0.5 in 'people.ledger'",
-        "  nothing was spent and no row was released; ask for less: 'mmopt ledger show' lists what was spent "
-        "on what",
+        "  nothing was spent and no row was released; no useful release of these rows is possible any more: "
+        "'mmopt ledger show' lists what was spent on what",
     ]
     assert len(Ledger.load(ledger).account.entries) == 2
 
@@ -156,6 +158,23 @@ def test_an_interruption_after_spending_says_what_was_spent(
         assert done.err.endswith(words.format(1)), done
         assert not (files / "out").exists()
         assert [entry.state for entry in Ledger.load(ledger).account.entries] == ["spent"]
+
+
+def test_ctrl_c_after_the_charge_lets_the_release_be_completed(
+    run: Any, files: Path, saved: Path, ledger: Path, monkeypatch: Any
+) -> None:
+    """All is written and printed; the status says that it was pressed, the message that all is there."""
+    before = measurement.add_noise
+
+    def press(*arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return before(*arguments)
+
+    monkeypatch.setattr(measurement, "add_noise", press)
+    done = charged(run, saved, "--out", "out")
+    assert done.status == 130 and "mmopt show out" in done.out
+    assert done.err.endswith("whatever became of the release\n  the release is complete in 'out'\n")
+    assert [entry.state for entry in Ledger.load(ledger).account.entries] == ["released"]
 
 
 @pytest.mark.slow
