@@ -122,7 +122,7 @@ def test_arrays_that_nobody_makes(monkeypatch: pytest.MonkeyPatch) -> None:
         solve(PREFIX, "l2_strategy", arrays="nonesuch:cuda")
     assert str(error.value) == (
         "no library of arrays 'nonesuch' is installed here\n"
-        "  known: numpy, cupy, torch, torch:cuda; install it, or leave --arrays out"
+        "  known: numpy, cupy, torch, torch:cuda; install it, or leave out arrays"
     )
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(OptionError, match="no library of arrays 'torch' is installed here"):

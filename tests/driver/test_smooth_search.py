@@ -260,7 +260,7 @@ def test_starts_that_are_refused(subtests: pytest.Subtests) -> None:
             "l2_strategy",
             {"start": "haar"},
             "'l2_strategy' is of class 'convex', which has no option 'start'\n  it belongs to class rank and "
-            "smooth; a baseline can also be a given (--given NAME=haar)",
+            "smooth; a baseline can also be a given (--given NAME=haar, in Python givens={'NAME': 'haar'})",
         ),
         (
             "min_error",
