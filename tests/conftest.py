@@ -7,6 +7,8 @@ looks for new failures with ``MMOPT_SEED=fresh``.
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import zlib
 from pathlib import Path
 
@@ -46,6 +48,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell ignores Ctrl-C for what it runs in the background; tests press it.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
         "markers",
         "some(n, parameter): n of its cases, or of those of each value of a parameter, are taken, "

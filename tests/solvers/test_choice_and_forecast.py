@@ -140,6 +140,8 @@ def test_ctrl_c_while_compiling_ends_at_once_and_later_keeps_the_point() -> None
     clock = Clock(60.0, compiling=True)
     with pytest.raises(KeyboardInterrupt):
         clock.press()
+    assert clock.interrupted and clock.is_over, "also where a library loses the exception"
+    clock = Clock(60.0, compiling=True)
     clock.hand_over({"gets": "a problem"})
     clock.press()
     assert clock.interrupted and clock.is_over
