@@ -89,8 +89,10 @@ def heeded(*, at_once: bool = True) -> Iterator[None]:
     its place. So the block ends with it. at_once : else it is answered at the end alone, as by the handler
     around the block.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # no signal is handled in this thread
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    if not is_main or before is None or (at_once and not callable(before)):
+        yield  # no signal is handled in this thread; or not by Python: the system ends the process at once
         return
     pressed: list[int] = []
 
@@ -99,7 +101,6 @@ def heeded(*, at_once: bool = True) -> Iterator[None]:
         if at_once and callable(before):
             before(number, frame)
 
-    before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, press)
     try:
         yield
@@ -111,10 +112,12 @@ def heeded(*, at_once: bool = True) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if pressed and callable(before):
         before(signal.SIGINT, None)
+    elif pressed:
+        signal.raise_signal(signal.SIGINT)  # as the system answers it
 
 
+# Keep Ctrl-C to the end of the block, where it raises KeyboardInterrupt; for short work.
 uninterrupted = partial(heeded, at_once=False)
-"""Keep Ctrl-C to the end of the block, where it raises KeyboardInterrupt; for short work."""
 
 
 LOADED: dict[str, float] = {}  # seconds of this process for what is loaded once, by its name

@@ -119,3 +119,21 @@ def test_ctrl_c_that_is_lost_ends_the_block_that_heeds_it() -> None:
 def test_sizes_beyond_64_bits() -> None:
     with pytest.raises(mmopt.TooLargeError, match=r"10\^100 × 10\^100 entries"):
         require_memory((10**100, 10**100), "matrix")
+
+
+def test_ctrl_c_that_the_system_answers_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script that sets SIG_DFL wants to be ended at once, one that ignores the key to go on."""
+    before, press, raised = signal.getsignal(signal.SIGINT), signal.raise_signal, list[int]()
+    monkeypatch.setattr(signal, "raise_signal", raised.append)  # the default would end the tests
+    try:
+        for handler in (signal.SIG_DFL, signal.SIG_IGN):
+            signal.signal(signal.SIGINT, handler)
+            with heeded():
+                assert signal.getsignal(signal.SIGINT) == handler
+            with uninterrupted():
+                press(signal.SIGINT)
+                assert not raised
+            assert signal.getsignal(signal.SIGINT) == handler
+            assert [raised.pop()] == [signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -44,8 +44,8 @@ _SEVERAL = (
     "CREATE VIEW events AS FROM read_parquet('FOLDER/**/*.parquet', hive_partitioning = true)"
 )
 
+# Names of tables in memory.
 DATA_FRAME, DICTIONARY = "the data frame", "the dictionary of columns"
-"""What tables in memory are called."""
 
 _SQLITE = b"SQLite format 3\0"
 _DUCKDB = b"DUCK"  # from byte 8 on, after a checksum
