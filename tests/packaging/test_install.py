@@ -51,7 +51,10 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_the_wheel_holds_package_programs_and_licence(archives: dict[str, Path]) -> None:
     with zipfile.ZipFile(archives["wheel"]) as wheel:
         names = set(wheel.namelist())
-    assert {name.removeprefix("mmopt/programs/") for name in names if name.endswith(".program")} == PROGRAMS
+    programs = {name for name in names if name.endswith(".program")}
+    assert {n.removeprefix("mmopt/programs/") for n in programs if "/quiz/" not in n} == PROGRAMS
+    quiz = {file.name for file in (ROOT / "mmopt" / "studio" / "quiz").iterdir()}
+    assert {n.removeprefix("mmopt/studio/quiz/") for n in programs if "/quiz/" in n} == quiz
     info = f"mmopt-{PROJECT['version']}.dist-info"
     assert {"mmopt/py.typed", f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"} <= names
     assert {name.split("/")[0] for name in names} == {"mmopt", info}

@@ -190,19 +190,20 @@ def _affine(expr: Expr) -> str:
 def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scope) -> str:
     """The rule of something convex or concave: from what the atom is of an affine argument."""
     curved = f"{inferred.curvature.value}{f' {ORDER}' if inferred.loewner else ''}"
-    not_constant = [p for p in parts if not p.type.is_constant]
+    # The argument that the rule is about: the first that is curved, or else the first that is chosen.
+    ranks = [(not p.type.curvature.is_affine) + (not p.type.is_constant) for p in parts]
+    inner = parts[at := ranks.index(max(ranks))].type
     kinds = [p.type.curvature.value for p in parts]
     if expr.atom == "sub":
         return f"something {kinds[0]} less something {kinds[1]}"
     if expr.atom == "add":
         return f"a sum of {' and '.join(dict.fromkeys(kinds))} parts"
-    if expr.atom == "matmul" and not_constant[0].type.loewner:
+    if expr.atom == "matmul" and inner.loewner:
         return f"Mᵀ F M keeps the curvature that F has {ORDER}"
     if expr.atom == "trace" and infer(expr.args[0], scope).is_broken:
         return f"tr(P F) with P ⪰ 0 keeps the curvature that F has {ORDER}"
-    inner = not_constant[0].type
     types = [infer(a, scope) for a in expr.args] if expr.atom != "matmul" else [p.type for p in parts]
-    bent = _of_affine(expr, types, next(i for i, t in enumerate(types) if not t.is_constant), scope)
+    bent = _of_affine(expr, types, at, scope)
     if inner.curvature.is_affine:
         return f"{_name_in_words(expr)} is {curved}, its argument is affine"
     if bent is not None and bent.is_affine:

@@ -90,6 +90,12 @@ RULES = [
     ("-2 * sum(sqrt(u))", "convex", "times a constant ≤ 0 turns the curvature", ["-2", "sum(sqrt(u))"]),
     ("t + sum(u**2)", "convex", "a sum of affine and convex parts", ["t", "sum(u**2)"]),
     ("t - sum(sqrt(u))", "convex", "something affine less something concave", ["t", "sum(sqrt(u))"]),
+    (
+        "quad_over_lin(u, sqrt(t))",
+        "convex",
+        "quad_over_lin is convex and decreasing, its argument is concave",
+        ["u", "sqrt(t)"],
+    ),
     ("nuclear(X)", "convex", "nuclear is convex, its argument is affine", ["X"]),
     ("sum(eye(n) @ u)", "affine", "sum is linear", ["eye(n) @ u"]),
     ("sum(c)", "constant", "nothing in it is chosen", ["c"]),
