@@ -18,6 +18,7 @@ from typing import Any
 
 from mmopt.comparison.predicted_errors import NOT_PREDICTED, Predicted
 from mmopt.comparison.worker import (
+    ComparedTask,
     Costing,
     Done,
     Failed,
@@ -208,7 +209,7 @@ class Run:
         """The prediction for a norm; where the process ended before it, the reason why there is none."""
         if self.predictions is not None:
             return self.predictions[norm]
-        if self.task.stated is None:
+        if not isinstance(self.task, ComparedTask) or self.task.stated is None:
             return NOT_PREDICTED
         why = self.unpredicted or self.killed or "its process ended"
         return Predicted(reason=f"its release was not predicted: {why}")
@@ -219,7 +220,7 @@ def outcome_of(run: Run, status: int, output: str) -> Outcome:
     task = run.task
     assert isinstance(task, Solving)
     solution = None
-    stop, reason, problem = _ending(run, status, output)
+    stop, reason, problem = ending_of(run, status, output)
     if isinstance(run.answer, Done):
         try:
             solution = Solution.from_fields(run.answer.result)
@@ -250,11 +251,11 @@ def costs_of(run: Run, status: int, output: str) -> Costed:
     if isinstance(run.answer, Done) and isinstance(run.answer.result, Evaluated):
         evaluated = run.answer.result
         return Costed(evaluated, {cost.norm: run.predicted(cost.norm) for cost in evaluated.costs})
-    reason = _ending(run, status, output)[1]
+    reason = ending_of(run, status, output)[1]
     return Costed(Evaluated(task.baseline, baseline_call(task.baseline).baseline.title, "", (), reason))
 
 
-def _ending(run: Run, status: int, output: str) -> tuple[str, str, str]:
+def ending_of(run: Run, status: int, output: str) -> tuple[str, str, str]:
     """Stop, reason and problem of a run without a result."""
     if isinstance(run.answer, Failed) and not _lacked_memory(run, output):
         return run.killed or run.answer.stop, run.answer.reason, run.answer.problem
@@ -329,6 +330,7 @@ class Isolated:
         self.interrupted = False
         self._start = partial(Worker, verbose, forks, threads)
         self._worker = worker
+        self._run: Run | None = None
 
     def __enter__(self) -> "Isolated":
         return self
@@ -347,7 +349,7 @@ class Isolated:
         SolverError : no process can be started here.
         """
         run = Run(task, report)
-        return outcome_of(run, *self._follow(run, hard_limit(task.time_limit)))
+        return outcome_of(run, *self.follow(run, hard_limit(task.time_limit)))
 
     def cost(self, task: Costing) -> Costed:
         """Cost a baseline, or give the reason why that failed; killed at the time limit.
@@ -357,10 +359,33 @@ class Isolated:
         SolverError : no process can be started here.
         """
         run = Run(task)
-        return costs_of(run, *self._follow(run, task.time_limit))
+        return costs_of(run, *self.follow(run, task.time_limit))
 
-    def _follow(self, run: Run, limit: float) -> tuple[int, str]:
-        """Do a task, for ``limit`` seconds at most: how its process ended, and what it wrote."""
+    def stop(self, why: str = Stop.INTERRUPTED) -> None:
+        """End the task that runs, at once, from another thread."""
+        if (run := self._run) is not None:
+            run.killed = run.killed or why
+            if run.process is not None:  # the process that forks it stays
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(run.process.pid, signal.SIGKILL)
+            elif self._worker is not None:
+                self._worker.kill()
+
+    def follow(self, run: Run, limit: float) -> tuple[int, str]:
+        """Do a task, for ``limit`` seconds at most: how its process ended, and what it wrote.
+
+        Raises
+        ------
+        SolverError : no process can be started here.
+        """
+        self._run = run
+        try:
+            return self._followed(run, limit)
+        finally:
+            self._run = None
+
+    def _followed(self, run: Run, limit: float) -> tuple[int, str]:
+        """``follow``, which notes what runs."""
         try:
             written = 0 if self._worker is None else os.fstat(self._worker.words.fileno()).st_size
             worker = self._worker = self._worker or self._start()

@@ -61,24 +61,22 @@ STOP_WORDS = (
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerTask(ABC):
-    """Something to be done for a workload in a process of its own.
+    """Something to be done in a process of its own.
 
     ``time_limit`` in seconds, a solver's where there is one; ``memory_limit`` counts bytes above the start of
-    the process. ``stated``: the privacy that errors are predicted for.
+    the process.
     """
 
-    workload: Workload
     time_limit: float
     memory_limit: int | None = None
-    stated: Stated | None = None
 
     @abstractmethod
     def result(self, report: Report) -> Any:
         """Do it there, and report each certified point on the way."""
 
-    @abstractmethod
     def predictions(self, result: Any) -> dict[int, Predicted]:
-        """Predictions for a release of the result, by norm."""
+        """Predictions for a release of the result, by norm, where it can be released."""
+        return {}
 
     @property
     def needs_conic(self) -> bool:
@@ -87,7 +85,15 @@ class WorkerTask(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solving(WorkerTask):
+class ComparedTask(WorkerTask):
+    """A task of a comparison for a workload; ``stated``: the privacy that errors are predicted for."""
+
+    workload: Workload
+    stated: Stated | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solving(ComparedTask):
     """One combination; ``options`` are further keywords of ``solve``, of which it takes those that it reads.
 
     was_named : by the caller; else a search is left out that is predicted to take more than its share of the
@@ -151,7 +157,7 @@ class Solving(WorkerTask):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Costing(WorkerTask):
+class Costing(ComparedTask):
     """One baseline, to be evaluated for noise of these norms."""
 
     baseline: str
@@ -296,9 +302,8 @@ def perform(task: WorkerTask, send: Callable[[object], None]) -> None:
             send(Done(result, peak_above(start, pid), time.process_time() - cpu))
             answer = Predictions(task.predictions(result))
     except Error as error:
-        word = next((word for kind, word in STOP_WORDS if isinstance(error, kind)), Stop.REFUSED)
         reason = "; ".join(text for text in (error.message, error.hint) if text)
-        answer = Failed(word, reason, str(error), peak_above(start, pid))
+        answer = Failed(stop_word(error), reason, str(error), peak_above(start, pid))
     except MemoryError:
         answer = Failed(Stop.MEMORY, "", "", peak_above(start, pid))
     except KeyboardInterrupt:
@@ -307,6 +312,11 @@ def perform(task: WorkerTask, send: Callable[[object], None]) -> None:
     except Exception as error:  # noqa: BLE001 - the last line of defence, as in cli/app.py
         answer = Failed(*bug_words(error), peak_above(start, pid))
     send(answer)
+
+
+def stop_word(error: Error) -> str:
+    """What became of a task that ended with this error, in one vocabulary."""
+    return next((word for kind, word in STOP_WORDS if isinstance(error, kind)), Stop.REFUSED)
 
 
 def bug_words(error: Exception) -> tuple[str, str, str]:

@@ -1,0 +1,14 @@
+"""A page to play with programs in a browser, served on this machine: ``mmopt studio``.
+
+The server passes what a page asks to processes that can be killed, and never reads a program itself; no text
+is executed, and nothing is written to disk.
+
+- ``calls.py``: what a page can ask for, answered in plain data within limits
+- ``lanes.py``: the processes that answer, two for each page at work
+- ``server.py``: the page and its calls by HTTP, for this machine and one token alone
+- ``page/``: the page, in plain JavaScript modules; ``quiz/``: the programs of its quiz
+"""
+
+from mmopt.studio.server import PORT, serve
+
+__all__ = ["PORT", "serve"]
