@@ -414,8 +414,8 @@ def bound_of(
 
 def _judge_of(instance: Instance) -> Instance:
     """The instance whose certificate bounds a program."""
-    is_of_another = instance.program.certificate is None and instance.program.bound == "l2_strategy"
-    return bind(shipped("l2_strategy"), instance.workload) if is_of_another else instance
+    is_direct = instance.program.certificate is not None or instance.program.bound != "l2_strategy"
+    return instance if is_direct else bind(shipped("l2_strategy"), instance.workload)
 
 
 @dataclass(frozen=True)
@@ -555,19 +555,21 @@ def _offers(
 
 def _named(judge: Instance, passed: Mapping[str, Any], *, is_all: bool = False) -> dict[str, Array]:
     """The caller's multipliers of the certificate by the names under which a solution keeps them."""
-    of_certificate = {m.key: m for m in judge.program.multipliers}
-    of_certificate |= {m.declaration.name: m for m in judge.program.multipliers}
-    sizes = judge.sizes()
-    taken = {name: (m.key, m.declaration.shape(sizes)) for name, m in of_certificate.items()}
+    taken = {
+        m.key if is_key else m.declaration.name: (m.key, m.declaration.shape(judge.sizes()))
+        for is_key in (False, True)
+        for m in judge.program.multipliers
+    }
     return _read(judge, passed, taken, is_all=is_all)
 
 
 def _of_lines(
     instance: Instance, passed: Mapping[str, Any], nodes: Nodes, *, is_all: bool = False
 ) -> dict[str, Array]:
-    """The caller's multipliers of lines, by their names."""
+    """The caller's multipliers of lines, by their names; those of a line for two indices as a matrix, too."""
+    arrays = nodes.listed({n: numbers(f"the multiplier '{n}'", value) for n, value in passed.items()})
     taken = {name: (name, shape) for name, shape in nodes.shapes_of_multipliers().items()}
-    return _read(instance, passed, taken, is_all=is_all)
+    return _read(instance, arrays, taken, is_all=is_all)
 
 
 def _read(
@@ -582,17 +584,21 @@ def _read(
     Those of other lines, which a solution has too, are left out. is_all : none may be missing.
     """
     checked: dict[str, Array] = {}
-    for name, value in passed.items():
-        if name not in taken and any(name == c.name for c in judge.program.constraints):
-            continue
+    others = {c.name for c in judge.program.constraints} - taken.keys()
+    for name in (name for name in passed if name not in others):
         if name not in taken:
             raise OptionError(
                 f"the bound of '{judge.program.name}' has no multiplier '{name}'", hint=suggest(name, taken)
             )
-        key, shape = taken[name]
+        (key, shape), array = taken[name], numbers(f"the multiplier '{name}'", passed[name])
         if key in checked:
             raise OptionError(f"the multiplier '{key}' is given twice, also as '{name}'")
-        checked[key] = _multiplier(name, value, shape)
+        fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
+        if not fits or not np.isfinite(array).all():
+            raise OptionError(
+                f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
+            )
+        checked[key] = array.reshape(shape)
     every = dict.fromkeys(f"'{key}'" for key, _ in taken.values())
     if is_all and (missing := every.keys() - {f"'{key}'" for key in checked}):
         raise OptionError(
@@ -601,17 +607,6 @@ def _read(
             hint="zeros say that a line does not count",
         )
     return checked
-
-
-def _multiplier(name: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """A multiplier that the caller passed, as numbers of this shape."""
-    array = numbers(f"the multiplier '{name}'", value)
-    fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
-    if not fits or not np.isfinite(array).all():
-        raise OptionError(
-            f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
-        )
-    return array.reshape(shape)
 
 
 def with_given(

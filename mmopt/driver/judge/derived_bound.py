@@ -101,12 +101,9 @@ class LineBounds:
         moved where that proves more.
         """
         instance, shapes = self.nodes.instance, self.nodes.shapes_of_multipliers()
-        # Those of a line for two indices may come as a matrix.
         multipliers = {
-            name: np.ravel(y)[at] if (at := self.nodes.selected.get((name, np.shape(y)))) is not None else y
-            for name, y in multipliers.items()
+            n: y for n, y in self.nodes.listed(multipliers).items() if np.shape(y) == shapes.get(n)
         }
-        multipliers = {name: y for name, y in multipliers.items() if np.shape(y) == shapes.get(name)}
         slopes = {at: s for at, s in slopes.items() if np.shape(s) == self.nodes.shape_of_argument(*at)}
         proper = into_cones(self.nodes, multipliers)
         affine = affine_bound(self.nodes, proper, slopes)
