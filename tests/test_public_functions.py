@@ -61,6 +61,11 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, dict[str, An
         "accuracy": {"workload": ASKED, "privacy": {"rho": 1.0}},
         "baseline": {"name": "identity", "workload": ASKED},
         "baseline_factors": {"outcomes": [], "workload": ASKED},
+        "bound_of": {
+            "program": "l2_strategy",
+            "workload": ASKED,
+            "multipliers": {"sensitivity": np.ones(4)},
+        },
         "budget": {"workload": ASKED},
         "build_manifest": {"plan": plan, "answers": answers},
         "certify": {"workload": ASKED, "strategy": np.eye(4)},

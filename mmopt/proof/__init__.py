@@ -1,16 +1,17 @@
 """Strategies, points and solutions from elsewhere are judged: certified, or verified where they were saved.
 
 - ``certify.py``: ``mmopt.certify``: a strategy, a point or multipliers from anywhere, repaired, charged and
-  bounded
+  bounded; ``mmopt.bound_of``: the bound at exactly these multipliers
 - ``verify.py``: ``mmopt.verify``: a saved solution rechecked, figure by figure; products factor by factor
 - ``recheck.py``: the figures of one solution, recomputed from its variables, multipliers or factors
 - ``saved_values_by_component.py``: the same for values by component, put onto the components of the workload
 """
 
-from mmopt.proof.certify import certify, program_for
+from mmopt.proof.certify import bound_of, certify, program_for
 from mmopt.proof.verify import verify
 
 __all__ = [
+    "bound_of",
     "certify",
     "program_for",
     "verify",

@@ -1,8 +1,9 @@
-"""``mmopt.certify``: a strategy or a point from anywhere, repaired, charged and bounded.
+"""``mmopt.certify``: a strategy or a point from anywhere, repaired, charged and bounded; ``mmopt.bound_of``.
 
 A program's repair keeps a strategy but for its scale, or changes it, or fails, and the strategy is refused.
 A point is given by the names of its variables, or as columns of a file. The multipliers of the bound may come
-from anywhere, and are not trusted: a bound is read off the program's lines at them. The best valid one wins.
+from anywhere, and are not trusted: a bound is read off the program's lines at them. The best valid one wins;
+``bound_of`` is the bound at exactly the caller's.
 """
 
 import time
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, bind
+from mmopt.compiler.duality.lagrangian import Nodes, into_cones
 from mmopt.driver.accepted_options_and_inputs import (
     as_program,
     checked_strategy,
@@ -27,13 +29,13 @@ from mmopt.driver.accepted_options_and_inputs import (
     workload_for,
 )
 from mmopt.driver.judge.adopt_strategy import adopt, adopting_programs, check_adopts, row_parameter
-from mmopt.driver.judge.assemble_solution import Ending, assemble_solution, combine_factors
+from mmopt.driver.judge.assemble_solution import Ending, assemble_solution, combine_factors, grade_of
 from mmopt.driver.judge.derived_bound import Derived, level_above, line_bounds
 from mmopt.driver.judge.score_and_meaning import (
     FEASIBLE,
     SLIGHT,
     Candidate,
-    bound_of,
+    bound_of as certified_bound,
     candidate,
     charged,
     gap_of,
@@ -44,17 +46,17 @@ from mmopt.driver.judge.score_and_meaning import (
     scored,
     starts_from,
 )
-from mmopt.driver.judge.total_error_bound import error_bound
+from mmopt.driver.judge.total_error_bound import error_bound, for_neighbours
 from mmopt.driver.judge.violations_and_nearby_points import asymmetric, undefined_part, worst_line
 from mmopt.driver.problem_for_bound_or_inner_point import moved_inside
 from mmopt.driver.remarks import objective_remarks
 from mmopt.driver.solve_and_tune import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived_bound
 from mmopt.driver.task_and_plan import FEW_CELLS, Report, SolvePlan, Task, plan_in_factors
-from mmopt.errors import Error, OptionError, SolverError, TooLargeError, suggest
+from mmopt.errors import Error, OptionError, SolverError, TooLargeError, UnsuitableError, suggest
 from mmopt.exchange import led_from_columns
 from mmopt.installation_and_files import parse_json
-from mmopt.language import Checked, Program, check
+from mmopt.language import Checked, Program, check, shipped
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import deadline
 from mmopt.numerics.arrays import Array, numbers
@@ -62,7 +64,7 @@ from mmopt.numerics.component_arrays import Kronecker
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, default_program
-from mmopt.results import Solution
+from mmopt.results import Grade, Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver, is_free
 from mmopt.strategies import ProductStrategy, Strategy, as_dense, normalise
 from mmopt.workloads import Workload
@@ -183,12 +185,13 @@ def certify(
     improve it (short columns are completed) a warning says so; where only a repaired point is feasible, the
     warning names the change.
 
-    The bound is the best of: the certificate at the caller's ``multipliers``, at those that the program takes
-    from the point, at those that follow from the strategy (PODS 2010: the singular value bound, improved),
-    and, while the gap is above ``tolerance``, at those of a solve of the program if it is convex. A program
-    with ``bound l2_strategy`` is bounded by that program's certificate: for ε-differential privacy, because
-    ‖A‖₁ >= ‖A‖₂. For a program without a certificate a bound is also derived from its lines, at the caller's
-    multipliers and as ``solve`` does.
+    The bound is the best of: the certificate at the caller's ``multipliers``, as by ``bound_of``, with those
+    that are missing taken from the point; at those that the program takes from the point; at those that
+    follow from the strategy (PODS 2010: the singular value bound, improved); and, while the gap is above
+    ``tolerance``, at those of a solve of the program if it is convex. A program with ``bound l2_strategy`` is
+    bounded by that program's certificate: for ε-differential privacy, because ‖A‖₁ >= ‖A‖₂. For a program
+    without a certificate a bound is also derived from its lines, at the caller's multipliers and as ``solve``
+    does.
 
     Parameters
     ----------
@@ -268,9 +271,7 @@ def certify(
         instance = bind(parsed, workload, named_givens(givens, parsed, workload))
         values, along = given_point(instance, point)
         offered = _Offered(instance, values, {**along, **passed})
-    judge = instance  # whose certificate bounds the program
-    if instance.program.certificate is None and instance.program.bound == "l2_strategy":
-        judge = bind(Program.load("l2_strategy"), instance.workload)
+    judge = _judge_of(instance)
     if not (solve and judge.program.problem_class == "convex") and (solver, tolerance, time_limit) != (
         None,
         None,
@@ -323,6 +324,98 @@ def certify(
     solution = assemble_solution(instance, best.env, ending)
     solution = replace(solution, warnings=(*objective_remarks(instance, solution), *solution.warnings))
     return with_total(solution, started)
+
+
+@dataclass(frozen=True)
+class MultiplierBound:
+    """A bound at ``multipliers``, which are in their cones, and its grade; None where they prove nothing.
+
+    why : in words, why there is none, or none better, or why it is an estimate.
+    """
+
+    bound: float | None
+    grade: Grade | None
+    multipliers: Mapping[str, Array]
+    why: str = ""
+
+
+NO_BETTER = {
+    None: "the certificate has no finite value at these multipliers",
+    0.0: "the certificate proves nothing better than 0 at these multipliers",
+}
+
+
+@within_range()
+def bound_of(
+    program: str | Path | Program,
+    workload: "WorkloadLike | None" = None,
+    multipliers: Mapping[str, Any] | None = None,
+    *,
+    point: Any = None,
+    givens: Mapping[str, Any] | None = None,
+) -> MultiplierBound:
+    """The bound that exactly these multipliers prove, rounded to its safe side, whoever chose them.
+
+    It is the program's certificate, or that of ``l2_strategy`` where it says ``bound l2_strategy``. For a
+    convex program without one it is read off the lines: multipliers of inequalities are >= 0, matrices psd,
+    those of equations ``a == b`` count ``a - b``, added to what is minimized (minus a maximized objective).
+    Curved functions are replaced by their tangents at the point, and variables range over what the lines
+    allow of points that are not much worse than it; the bound is no worse than these ranges prove alone.
+    Negative multipliers where a sign is declared count as 0, and matrices are projected to psd ones.
+
+    Parameters
+    ----------
+    program, workload, givens : as for ``solve``.
+    multipliers : all of them, by the names of the certificate's constraints, as in ``Solution.multipliers``,
+        or by the certificate's own names; without a certificate by the names of the constraints. Those of
+        constraints that the certificate does not use are left out.
+    point : for a program without a certificate: as for ``certify``; its rows are multipliers.
+
+    Returns
+    -------
+    The bound and its grade, as a solve grades it: the certificate of a program of your own is a claim, and is
+    not tried on points here.
+
+    Raises
+    ------
+    OptionError : a multiplier that is missing, unknown, given twice, of another shape or not finite; a point
+        that is missing, is not read, or is not feasible after its repair.
+    UnsuitableError : the program has no certificate, and is not convex.
+    """
+    workload, parsed, passed = workload_for(workload, program), as_program(program), dict(multipliers or {})
+    instance = bind(parsed, workload, named_givens(givens, parsed, workload))
+    if (judge := _judge_of(instance)).program.certificate is not None:
+        if point is not None:
+            raise OptionError(f"the point is not read: '{parsed.name}' is bounded by a certificate")
+        values = _named(judge, passed, is_all=True)
+        bound, used = certified_bound(judge, values), named_multipliers(judge, values)
+        kept = {m.key: used[m.declaration.name] for m in judge.program.multipliers}
+        if bound is not None and judge is not instance:
+            bound = for_neighbours(bound, kept["sensitivity"], instance.neighbours)
+        return MultiplierBound(bound, grade_of(instance, bound), kept, NO_BETTER.get(bound, ""))
+    if parsed.problem_class != "convex":
+        raise UnsuitableError(
+            f"'{parsed.name}' has no certificate, so multipliers prove nothing",
+            hint=parsed.bound and f"it is bounded by '{parsed.bound}': ask for the bound of that program",
+        )
+    if point is None:
+        raise OptionError(
+            f"'{parsed.name}' has no certificate, so that its bound is read off its lines near a point, and "
+            "none is given",
+            hint="pass point=…: a feasible one, such as the variables of a solution",
+        )
+    chosen, along = given_point(instance, point)
+    best, _ = _Offered(instance, chosen, {}).points()
+    read = line_bounds(instance, best.variables, level_above(instance, best.objective))
+    values = _of_lines(instance, {**along, **passed}, read.nodes, is_all=True)
+    derived = read.derived(values, {}, is_exact=True)
+    return MultiplierBound(derived.bound, derived.grade, into_cones(read.nodes, values), derived.why)
+
+
+def _judge_of(instance: Instance) -> Instance:
+    """The instance whose certificate bounds a program."""
+    is_direct = instance.program.certificate is not None or instance.program.bound != "l2_strategy"
+    return instance if is_direct else bind(shipped("l2_strategy"), instance.workload)
 
 
 @dataclass(frozen=True)
@@ -423,7 +516,7 @@ class _Proof:
 
     def offer(self, multipliers: Mapping[str, Any], origin: str) -> None:
         """Take the bound at these multipliers if it is better than the best so far."""
-        bound = bound_of(self.judge, multipliers)
+        bound = certified_bound(self.judge, multipliers)
         if bound is not None and (
             self.bound is None or improves(self.bound, bound, self.judge.program.sense)
         ):
@@ -460,36 +553,60 @@ def _offers(
         )
 
 
-def _named(judge: Instance, passed: Mapping[str, Any]) -> dict[str, Array]:
-    """The caller's multipliers by the names under which a solution keeps them.
+def _named(judge: Instance, passed: Mapping[str, Any], *, is_all: bool = False) -> dict[str, Array]:
+    """The caller's multipliers of the certificate by the names under which a solution keeps them."""
+    taken = {
+        m.key if is_key else m.declaration.name: (m.key, m.declaration.shape(judge.sizes()))
+        for is_key in (False, True)
+        for m in judge.program.multipliers
+    }
+    return _read(judge, passed, taken, is_all=is_all)
 
-    Multipliers of lines that the certificate does not use, which a solution has too, are left out.
+
+def _of_lines(
+    instance: Instance, passed: Mapping[str, Any], nodes: Nodes, *, is_all: bool = False
+) -> dict[str, Array]:
+    """The caller's multipliers of lines, by their names; those of a line for two indices as a matrix, too."""
+    arrays = nodes.listed({n: numbers(f"the multiplier '{n}'", value) for n, value in passed.items()})
+    taken = {name: (name, shape) for name, shape in nodes.shapes_of_multipliers().items()}
+    return _read(instance, arrays, taken, is_all=is_all)
+
+
+def _read(
+    judge: Instance,
+    passed: Mapping[str, Any],
+    taken: Mapping[str, tuple[str, tuple[int, ...]]],
+    *,
+    is_all: bool,
+) -> dict[str, Array]:
+    """The caller's multipliers, as numbers, by the keys of ``taken``, which has key and shape by name.
+
+    Those of other lines, which a solution has too, are left out. is_all : none may be missing.
     """
-    lines = {c.name for c in judge.program.constraints}
-    by_name = {m.key: m for m in judge.program.multipliers}
-    by_name |= {m.declaration.name: m for m in judge.program.multipliers}
     checked: dict[str, Array] = {}
-    for name, value in passed.items():
-        if name in lines - by_name.keys():
-            continue
-        if name not in by_name:
+    others = {c.name for c in judge.program.constraints} - taken.keys()
+    for name in (name for name in passed if name not in others):
+        if name not in taken:
             raise OptionError(
-                f"the certificate of '{judge.program.name}' has no multiplier '{name}'",
-                hint=suggest(name, by_name),
+                f"the bound of '{judge.program.name}' has no multiplier '{name}'", hint=suggest(name, taken)
             )
-        checked[by_name[name].key] = _multiplier(name, value, by_name[name].declaration.shape(judge.sizes()))
-    return checked
-
-
-def _multiplier(name: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """A multiplier that the caller passed, as numbers of this shape."""
-    array = numbers(f"the multiplier '{name}'", value)
-    fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
-    if not fits or not np.isfinite(array).all():
+        (key, shape), array = taken[name], numbers(f"the multiplier '{name}'", passed[name])
+        if key in checked:
+            raise OptionError(f"the multiplier '{key}' is given twice, also as '{name}'")
+        fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
+        if not fits or not np.isfinite(array).all():
+            raise OptionError(
+                f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
+            )
+        checked[key] = array.reshape(shape)
+    every = dict.fromkeys(f"'{key}'" for key, _ in taken.values())
+    if is_all and (missing := every.keys() - {f"'{key}'" for key in checked}):
         raise OptionError(
-            f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"
+            f"the bound of '{judge.program.name}' has multipliers {', '.join(every)}; "
+            f"missing: {', '.join(sorted(missing))}",
+            hint="zeros say that a line does not count",
         )
-    return array.reshape(shape)
+    return checked
 
 
 def with_given(
@@ -508,7 +625,7 @@ def with_given(
         read = line_bounds(instance, point.variables, level_above(instance, point.objective))
     except Error as error:
         return _unproved(ending, error.message) if is_last else ending
-    multipliers = _checked(instance, passed, read.nodes.shapes_of_multipliers())
+    multipliers = _of_lines(instance, passed, read.nodes)
     equations = {c.name for c in instance.program.constraints if c.relation.op == "=="}
     turned = {name: -y if name in equations else y for name, y in multipliers.items()}
     ending = replace(
@@ -536,16 +653,6 @@ def _unproved(ending: Ending, why: str) -> Ending:
         f"the multipliers given prove no bound by the lines: {why}; without solve=False a solve may prove one"
     )
     return replace(ending, warnings=(*ending.warnings, warning))
-
-
-def _checked(
-    instance: Instance, passed: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
-) -> dict[str, Array]:
-    """The multipliers as numbers, of the shapes of their lines; those of lines without one are left out."""
-    names = [c.name for c in instance.program.constraints]
-    if unknown := [name for name in passed if name not in names]:
-        raise OptionError(f"no constraint has the multiplier '{unknown[0]}'", hint=suggest(unknown[0], names))
-    return {name: _multiplier(name, value, shapes[name]) for name, value in passed.items() if name in shapes}
 
 
 COLUMNS, ROWS = "columns", "rows"

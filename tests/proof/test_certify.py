@@ -84,7 +84,7 @@ def test_multipliers_of_lines_that_the_certificate_leaves_out() -> None:
     again = certify(w, s, "lp_strategy", multipliers=s.multipliers, solve=False)
     assert again.bound == pytest.approx(s.bound, rel=RECOMPUTED)
     assert refusal(w, s, "lp_strategy", multipliers={"accurac": np.ones(4)}) == (
-        "the certificate of 'lp_strategy' has no multiplier 'accurac'\n  known: d, sensitivity, v"
+        "the bound of 'lp_strategy' has no multiplier 'accurac'\n  known: d, sensitivity, v"
     )
 
 
@@ -233,7 +233,7 @@ def test_what_is_refused() -> None:
         "the strategy has norm 1, and norm 2 is asked for\n  pass its matrix alone"
     )
     assert refusal(w, np.eye(4), multipliers={"sensitvity": np.ones(4)}) == (
-        "the certificate of 'l2_strategy' has no multiplier 'sensitvity'\n  did you mean 'sensitivity'?"
+        "the bound of 'l2_strategy' has no multiplier 'sensitvity'\n  did you mean 'sensitivity'?"
     )
     assert refusal(w, np.eye(4), multipliers={"sensitivity": np.ones(3)}) == (
         "the multiplier 'sensitivity' has shape (3,), expected finite numbers of shape (4,)"

@@ -58,7 +58,7 @@ def test_bad_multipliers_prove_less_and_a_solve_more() -> None:
 
 def test_refused(subtests: pytest.Subtests) -> None:
     for multipliers, said in [
-        ({"mosst": 1.0}, "no constraint has the multiplier 'mosst'\n  did you mean 'most'?"),
+        ({"mosst": 1.0}, "the bound of 'lp' has no multiplier 'mosst'\n  did you mean 'most'?"),
         ({"most": [1.0, 2.0]}, "the multiplier 'most' has shape (2,), expected finite numbers of shape ()"),
     ]:
         with subtests.test(said):

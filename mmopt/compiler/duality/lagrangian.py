@@ -147,7 +147,7 @@ class Nodes:
     bounds : the ball of a name, None where it counts as exact. all : the nodes, arguments before values; a
     place is a number in this list. lines : the relations. places : of expressions with the values of their
     indices. balls : of constant nodes, by place, as far as computed. selected : by name and shape of a
-    line that is read entry by entry, the places of its entries.
+    line of entries, their places.
     """
 
     instance: Instance
@@ -184,6 +184,13 @@ class Nodes:
                 *((2, 2) if line.is_pair else ()),
             )
             for line in self.lines
+        }
+
+    def listed(self, multipliers: Mapping[str, Array]) -> dict[str, Array]:
+        """Multipliers, those of a line for two indices entry by entry, also where they come as a matrix."""
+        return {
+            name: np.ravel(y)[at] if (at := self.selected.get((name, np.shape(y)))) is not None else y
+            for name, y in multipliers.items()
         }
 
     def parts(self, node: Node, array: Array) -> list[Array]:
@@ -285,6 +292,7 @@ class Nodes:
     def add_entries(self, name: str, r: Relation, left: Entries, right: Entries, scope: Scope) -> None:
         """Add a line for two indices, or with a condition: between the entries that it selects."""
         at = entry_indices(left, self.instance.env)
+        self.selected[name, at.shape] = at.places
         sides = [self.places_of_entries(side, at, scope, ()) for side in (left, right)]
         if len(sides[0]) == len(sides[1]) == 1:
             self.lines.append(ReadLine(name, None, r.op, (sides[0][0], sides[1][0])))
@@ -294,7 +302,6 @@ class Nodes:
             tuple(self.place(side.body, scope.among(side), tuple(one.items())) for one in at.envs)
             for side in (left, right)
         ]
-        self.selected[name, at.shape] = at.places
         for i, pair in enumerate(zip(*each, strict=True)):
             self.lines.append(ReadLine(name, i, r.op, pair))
 

@@ -94,23 +94,21 @@ class LineBounds:
     missed: str = ""  # in words, by how much points of the ranges may miss the lines
 
     @np.errstate(all="ignore")
-    def derived(self, multipliers: Multipliers, slopes: Slopes) -> Derived:
+    def derived(self, multipliers: Multipliers, slopes: Slopes, *, is_exact: bool = False) -> Derived:
         """The bound at multipliers and slopes: at most a least optimum, at least a largest one.
 
-        Those of another shape than their line or argument are left out.
+        Those of another shape than their line or argument are left out. is_exact : the multipliers are not
+        moved where that proves more.
         """
         instance, shapes = self.nodes.instance, self.nodes.shapes_of_multipliers()
-        # Those of a line for two indices may come as a matrix.
         multipliers = {
-            name: np.ravel(y)[at] if (at := self.nodes.selected.get((name, np.shape(y)))) is not None else y
-            for name, y in multipliers.items()
+            n: y for n, y in self.nodes.listed(multipliers).items() if np.shape(y) == shapes.get(n)
         }
-        multipliers = {name: y for name, y in multipliers.items() if np.shape(y) == shapes.get(name)}
         slopes = {at: s for at, s in slopes.items() if np.shape(s) == self.nodes.shape_of_argument(*at)}
         proper = into_cones(self.nodes, multipliers)
         affine = affine_bound(self.nodes, proper, slopes)
         value, most = self.all_but(affine, ()), float(affine.constant.lower)
-        if value < most - CHARGED * abs(most):
+        if not is_exact and value < most - CHARGED * abs(most):
             moved = without_remainder(self.nodes, self.ranges, proper, slopes)
             affine = moved if moved is not None and self.all_but(moved, ()) > value else affine
         missing = [
