@@ -48,6 +48,7 @@ from mmopt.language.syntax.syntax_tree import (
     transpose,
     walk,
 )
+from mmopt.limits import require_time
 
 Style = Literal["latex", "plain"]
 
@@ -183,7 +184,8 @@ class _Printer:
             case Apply(atom="matmul", args=(left, right)):
                 return self.infix(self.form("matmul"), "matmul", *self.oriented(left, right))
             case Apply(atom="mul", args=(left, right)):
-                return self.infix(self.product(left, right), "mul", left, right)
+                written = self.write(left), self.write(right)
+                return self.infix(self.product(left, right, written[1][0]), "mul", left, right, written)
             case Entries(body=body):
                 text = self.within(expr).write(body)[0]
                 return self.styled("entries", text, self.clause(expr)), ENCLOSED
@@ -222,10 +224,9 @@ class _Printer:
         form, args = self.form(expr.atom), expr.args
         if len(args) == 2 and form.text.startswith("{0}"):
             return self.infix(form, expr.atom, *args)
-        inside = [self.write(a) for a in args]
-        if len(args) == 1 and (form.text.startswith("{0}") or form.text.endswith("{0}")):
-            inside = [(self.bracketed(args[0], form.binds + 1), ENCLOSED)]
-        return form.text.format(*(text for text, _ in inside)), form.binds
+        is_affix = len(args) == 1 and (form.text.startswith("{0}") or form.text.endswith("{0}"))
+        needed = form.binds + 1 if is_affix else 0
+        return form.text.format(*(self.bracketed(a, needed) for a in args)), form.binds
 
     def form(self, atom: str) -> PrintedForm:
         """The form of an atom in this style; in a line of words a quotient is slanted."""
@@ -234,22 +235,35 @@ class _Printer:
 
     def bracketed(self, expr: Expr, needed: int) -> str:
         """The text, in brackets when it does not hold together strongly enough."""
-        text, binds = self.write(expr)
-        return text if binds >= needed else self.styled("brackets", text)
+        return self.enclosed(self.write(expr), needed)
 
-    def infix(self, form: PrintedForm, atom: str, left: Expr, right: Expr) -> tuple[str, int]:
-        """Two operands with an operator between them."""
+    def enclosed(self, written: tuple[str, int], needed: int) -> str:
+        """What ``write`` gave, in brackets when it does not hold together strongly enough."""
+        return written[0] if written[1] >= needed else self.styled("brackets", written[0])
+
+    def infix(
+        self,
+        form: PrintedForm,
+        atom: str,
+        left: Expr,
+        right: Expr,
+        written: tuple[tuple[str, int], tuple[str, int]] | None = None,
+    ) -> tuple[str, int]:
+        """Two operands with an operator between them; ``written``: what ``write`` gave for them."""
+        one, other = written or (
+            self.write(left),
+            self.write(right),
+        )  # never twice: they may be nested deeply
         is_chain = isinstance(right, Apply) and right.atom in ASSOCIATIVE.get(atom, ())
         # Below a slanted line only a bare name needs no brackets.
         needed = POSTFIX if atom == "div" else form.binds + (not is_chain)
-        return form.text.format(self.bracketed(left, form.binds), self.bracketed(right, needed)), form.binds
+        return form.text.format(self.enclosed(one, form.binds), self.enclosed(other, needed)), form.binds
 
-    def product(self, left: Expr, right: Expr) -> PrintedForm:
-        """The form of ``*``: a circle between arrays, a plain product with a number."""
+    def product(self, left: Expr, right: Expr, written: str) -> PrintedForm:
+        """The form of ``*``: a circle between arrays, a plain product with a number; ``written``: the right."""
         types = self.type_of(left), self.type_of(right)
-        begins_with_digit = self.write(right)[0][:1].isdigit()
         has_number = any(self.inline if t is None else t.is_scalar for t in types)
-        return PRODUCT[self.style][begins_with_digit] if has_number else self.form("mul")
+        return PRODUCT[self.style][written[:1].isdigit()] if has_number else self.form("mul")
 
     def oriented(self, left: Expr, right: Expr) -> tuple[Expr, Expr]:
         """Both sides of ``@`` with the transposes that numpy leaves out."""
@@ -448,11 +462,12 @@ def program_lines(program: Program | Checked, style: Style) -> Sequence[tuple[st
     Raises :class:`~mmopt.errors.ProgramError` when the program does not check.
     """
     checked = program if isinstance(program, Checked) else check(program)
-    return [
-        ("" if i else name, line.formula, prose(line.words, checked.scope)[0])
-        for name, lines in _Writer(checked.scope, style).sections(checked.written)
-        for i, line in enumerate(lines)
-    ]
+    out = []
+    for name, lines in _Writer(checked.scope, style).sections(checked.written):
+        for i, line in enumerate(lines):
+            require_time()
+            out.append(("" if i else name, line.formula, prose(line.words, checked.scope)[0]))
+    return out
 
 
 class _Writer(_Printer):

@@ -5,7 +5,7 @@ is printed is what is checked. Lines are surveyed whether or not they are convex
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mmopt.errors import ProgramError
 from mmopt.language.atoms.expression_types import Curvature, RuleError, Type
@@ -28,7 +28,10 @@ from mmopt.language.syntax.syntax_tree import (
     Span,
     chain,
 )
+from mmopt.limits import require_time
 
+# Nodes of the trees of one line, and of all lines, beyond which a tree is left out.
+MOST_OF_LINE, MOST_NODES = 400, 1_600
 ORDER = "in the order of psd matrices"
 
 
@@ -37,13 +40,27 @@ class TypedNode:
     """An expression, its type, the rule that gives its curvature in words, and its parts.
 
     A product of several factors is one node, and so is the trace of a product whose curvature only the
-    trace has; then the factors are the parts. Indices, exponents and sizes are no parts.
+    trace has; then the factors are the parts. Indices, exponents and sizes are no parts. ``same``: an earlier
+    node of the line with an equal expression, which has the parts; no leaf, and nothing with one leaf below.
     """
 
     expr: Expr
     type: Type
     rule: str
     parts: tuple["TypedNode", ...] = ()
+    same: "TypedNode | None" = None
+
+    @property
+    def is_worth_naming(self) -> bool:
+        """Whether later nodes refer to it: not to what is neither, where the part to blame may be inside."""
+        is_small = len(self.parts) < 2 and not any(part.parts or part.same for part in self.parts)
+        return not is_small and not self.type.is_broken
+
+    def nodes(self) -> Iterator["TypedNode"]:
+        """The node and everything below it."""
+        yield self
+        for part in self.parts:
+            yield from part.nodes()
 
 
 @dataclass(frozen=True)
@@ -51,6 +68,7 @@ class LineSurvey:
     """The objective (``constraint`` is None) or a constraint: its sides, and the curvature that each needs.
 
     ``fault`` is the error that the check would raise, and ``blamed`` the node that it points at.
+    ``left_out``: why the sides have no parts here, in words.
     """
 
     constraint: Constraint | None
@@ -58,6 +76,7 @@ class LineSurvey:
     wanted: tuple[str, ...]
     fault: ProgramError | None
     blamed: TypedNode | None
+    left_out: str
 
     @property
     def name(self) -> str:
@@ -81,38 +100,53 @@ def survey(program: Program) -> Survey:
     faults: dict[str, ProgramError] = {}
     checked = check(program, faults)
     program = checked.program
-    lines: list[tuple[Constraint | None, tuple[TypedNode, ...], tuple[str, ...]]] = []
+    rows: list[tuple[Constraint | None, tuple[Expr, ...], tuple[str, ...]]] = []
     # The objective of a procedure is evaluated after its steps, not optimised.
     if checked.objective is not None:
         wanted = "convex" if program.sense == "minimize" else "concave"
-        lines.append((None, (describe(checked, program.objective),), (wanted,)))
-    for c in program.constraints:
-        sides = tuple(describe(checked, e, c.family) for e in (c.relation.left, c.relation.right))
-        lines.append((c, sides, SIDES[c.relation.op]))
-    faulty = [(line, faults.get(line[0].name if line[0] else "")) for line in lines]
-    return Survey(checked, tuple(LineSurvey(*line, fault, _blamed(line[1], fault)) for line, fault in faulty))
+        rows.append((None, (program.objective,), (wanted,)))
+    rows += [(c, (c.relation.left, c.relation.right), SIDES[c.relation.op]) for c in program.constraints]
+    lines, room = [], MOST_NODES
+    for c, sides, wants in rows:
+        tree, left_out = _Tree(min(MOST_OF_LINE, room)), ""
+        nodes = tuple(describe(checked, side, c and c.family, tree) for side in sides)
+        if tree.count > tree.most:
+            of = f"this line has more than {MOST_OF_LINE}"
+            of = of if tree.count > MOST_OF_LINE else f"the lines have more than {MOST_NODES:,} in all"
+            left_out = f"The parts are not shown: {of}. All of them were checked."
+            nodes = tuple(replace(node, parts=()) for node in nodes)
+        else:
+            room -= tree.count
+        fault = faults.get(c.name if c else "")
+        lines.append(LineSurvey(c, nodes, wants, fault, _blamed(nodes, fault), left_out))
+    return Survey(checked, tuple(lines))
+
+
+@dataclass
+class _Tree:
+    """The nodes of a line: how many there may be and are, and the first one of each expression."""
+
+    most: int = MOST_OF_LINE
+    count: int = 0
+    first: dict[Expr, TypedNode] = field(default_factory=dict)
 
 
 def _blamed(sides: tuple[TypedNode, ...], fault: ProgramError | None) -> TypedNode | None:
     """The node at which the error points: of several the innermost that is neither convex nor concave."""
     where = fault.where if fault else None
     place = where and Span(where.line, where.column, where.width)
-    nodes = [node for side in sides for node in _walk(side) if node.expr.span == place]
+    nodes = [node for side in sides for node in side.nodes() if node.expr.span == place]
     broken = [node for node in nodes if node.type.is_broken]
     return broken[-1] if broken else nodes[0] if nodes else None
 
 
-def _walk(node: TypedNode) -> Iterator[TypedNode]:
-    """The node and everything below it."""
-    yield node
-    for part in node.parts:
-        yield from _walk(part)
-
-
-def describe(checked: Checked, expr: Expr, family: Family | None = None) -> TypedNode:
+def describe(
+    checked: Checked, expr: Expr, family: Family | None = None, tree: _Tree | None = None
+) -> TypedNode:
     """The expression as a tree: for each part its type and, in words, the rule of its curvature.
 
-    family : the one whose index may occur.
+    family : the one whose index may occur. tree : that of its line, which counts the nodes; where these are
+    too many, the last ones have no parts.
     """
     program = checked.program
     roles = {d.name: "given" for d in program.givens}
@@ -121,18 +155,33 @@ def describe(checked: Checked, expr: Expr, family: Family | None = None) -> Type
     roles |= {d.name: "chosen" for d in program.choose}
     if family:
         roles[family.index] = "the index of the family"
-    return _describe(expr, checked.lines.inside(family), roles)
+    tree = tree or _Tree()
+    scope = checked.lines.inside(family)
+    return _describe(expr, scope, roles, tree, tree.first)
 
 
-def _describe(expr: Expr, scope: Scope, roles: Mapping[str, str]) -> TypedNode:
-    """``describe``, with the roles of names in words."""
+def _describe(
+    expr: Expr, scope: Scope, roles: Mapping[str, str], tree: _Tree, first: dict[Expr, TypedNode]
+) -> TypedNode:
+    """``describe``, with the roles of names in words, and the ``first`` nodes of expressions here."""
+    require_time()
+    tree.count += 1
+    earlier = first.get(expr)
+    if earlier and earlier.is_worth_naming:
+        return TypedNode(expr, earlier.type, earlier.rule, (), earlier)
     inferred = infer(expr, scope)
     if isinstance(expr, Entries):
         indices = dict.fromkeys((f.index for f in expr.families), "an index of these entries")
-        part = _describe(expr.body, scope.among(expr), {**roles, **indices})
-        return TypedNode(expr, inferred, part.rule if inferred.is_constant else "its entries are", (part,))
-    parts = tuple(_describe(e, scope, roles) for e in _parts(expr, inferred, scope))
-    return TypedNode(expr, inferred, _rule(expr, inferred, parts, roles, scope), parts)
+        part = _describe(expr.body, scope.among(expr), {**roles, **indices}, tree, {})
+        node = TypedNode(expr, inferred, part.rule if inferred.is_constant else "its entries are", (part,))
+    else:
+        inner = _parts(expr, inferred, scope)
+        rule = _rule(expr, inferred, [infer(e, scope) for e in inner], roles, scope)
+        shown = inner if tree.count <= tree.most else ()
+        parts = tuple(_describe(e, scope, roles, tree, first) for e in shown)
+        node = TypedNode(expr, inferred, rule, parts)
+    first.setdefault(expr, node)
+    return node
 
 
 def _parts(expr: Expr, inferred: Type, scope: Scope) -> Sequence[Expr]:
@@ -154,10 +203,8 @@ def _parts(expr: Expr, inferred: Type, scope: Scope) -> Sequence[Expr]:
     return []
 
 
-def _rule(
-    expr: Expr, inferred: Type, parts: Sequence[TypedNode], roles: Mapping[str, str], scope: Scope
-) -> str:
-    """The rule that gives the curvature, in words."""
+def _rule(expr: Expr, inferred: Type, parts: Sequence[Type], roles: Mapping[str, str], scope: Scope) -> str:
+    """The rule that gives the curvature, in words; ``parts``: their types."""
     if isinstance(expr, Number):
         return "a number"
     if isinstance(expr, Name):
@@ -165,7 +212,7 @@ def _rule(
     if inferred.is_constant:
         return "nothing in it is chosen"
     if inferred.is_broken:
-        broken = any(p.type.is_broken for p in parts)
+        broken = any(p.is_broken for p in parts)
         return "a part of it is neither" if broken else inferred.why
     if isinstance(expr, Index):
         return f"entries of something {inferred.curvature.value}"
@@ -187,13 +234,13 @@ def _affine(expr: Expr) -> str:
     return f"{_name_in_words(expr)} is linear" if isinstance(expr, Apply) else ""
 
 
-def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scope) -> str:
+def _curved(expr: Apply, inferred: Type, parts: Sequence[Type], scope: Scope) -> str:
     """The rule of something convex or concave: from what the atom is of an affine argument."""
     curved = f"{inferred.curvature.value}{f' {ORDER}' if inferred.loewner else ''}"
     # The argument that the rule is about: the first that is curved, or else the first that is chosen.
-    ranks = [(not p.type.curvature.is_affine) + (not p.type.is_constant) for p in parts]
-    inner = parts[at := ranks.index(max(ranks))].type
-    kinds = [p.type.curvature.value for p in parts]
+    ranks = [(not p.curvature.is_affine) + (not p.is_constant) for p in parts]
+    inner = parts[at := ranks.index(max(ranks))]
+    kinds = [p.curvature.value for p in parts]
     if expr.atom == "sub":
         return f"something {kinds[0]} less something {kinds[1]}"
     if expr.atom == "add":
@@ -202,7 +249,7 @@ def _curved(expr: Apply, inferred: Type, parts: Sequence[TypedNode], scope: Scop
         return f"Mᵀ F M keeps the curvature that F has {ORDER}"
     if expr.atom == "trace" and infer(expr.args[0], scope).is_broken:
         return f"tr(P F) with P ⪰ 0 keeps the curvature that F has {ORDER}"
-    types = [infer(a, scope) for a in expr.args] if expr.atom != "matmul" else [p.type for p in parts]
+    types = [infer(a, scope) for a in expr.args] if expr.atom != "matmul" else parts
     bent = _of_affine(expr, types, at, scope)
     if inner.curvature.is_affine:
         return f"{_name_in_words(expr)} is {curved}, its argument is affine"

@@ -3,6 +3,7 @@
 ``explain`` gathers all facts of a program, with a workload and a solution where they are given. Nothing is
 solved here.
 
+- ``places_in_the_text.py``: where the nodes of a program stand in its text
 - ``explained_facts.py``: the facts of a program as plain data, and those of its own text
 - ``compiled_and_solved_facts.py``: a program as compiled for a workload, and its solution line by line
 - ``explanation_sections.py``: an explanation arranged in sections of paragraphs, tables and trees
@@ -37,6 +38,7 @@ from mmopt.report.explain.explained_facts import (
 )
 from mmopt.report.explain.explanation_html_and_mathml import as_fragment, page
 from mmopt.report.explain.explanation_text_and_latex import as_latex, captured, renderables
+from mmopt.report.explain.places_in_the_text import Places
 from mmopt.report.program_tables_and_forecasts import given_rows
 from mmopt.report.solution_recheck_and_history_tables import solved_workload
 from mmopt.request import WorkloadLike, as_workload
@@ -145,7 +147,7 @@ def _belongs(solution: Solution, program: Program, workload: Workload | None) ->
 
 def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | None) -> Explanation:
     """The explanation of a program that is surveyed, with its plan for a workload where there is one."""
-    program = surveyed.checked.program
+    program, places = surveyed.checked.program, Places(surveyed.checked.written)
     instance = compiled = None
     if plan is not None and plan.factors:
         compiled = compiled_in_factors(plan)
@@ -162,7 +164,7 @@ def _explained(surveyed: Survey, plan: SolvePlan | None, solution: Solution | No
         statements(surveyed.checked),
         given_rows(surveyed.checked),
         program.text,
-        tuple(line_facts(surveyed.checked, each) for each in surveyed.lines),
+        tuple(line_facts(surveyed.checked, each, places) for each in surveyed.lines),
         repair_words(program),
         bound_facts(surveyed.checked),
         _factors(surveyed, plan, solution) or _steps(program, instance, solution),

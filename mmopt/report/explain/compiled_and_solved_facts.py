@@ -41,7 +41,7 @@ from mmopt.report.explain.explained_facts import (
     Scale,
     SolvedFacts,
     SolvedLine,
-    formula_of,
+    brief,
     name_of,
     relation_of,
 )
@@ -314,7 +314,7 @@ def _handed_over(checked: Checked, sizes: Mapping[str, int], quadratic: str) -> 
         how = _curved(program.objective, program.sense, scope, shared)
         how += [(quadratic,)] if quadratic else _cones_of_atoms((program.objective,), scope, sizes, 0, atoms)
         how = how or [("linear, as it stands",)]
-        yield Handed(program.sense, formula_of(program.objective, scope), tuple(how))
+        yield Handed(program.sense, brief(program.objective, scope), tuple(how))
     for c in program.constraints:
         yield _constraint(checked, c, sizes, shared, atoms)
     implied = implied_psd(checked)
@@ -385,7 +385,7 @@ def _curved(expr: Expr, where: str, scope: Scope, shared: list[tuple[Expr, str]]
     out: list[Sentence] = []
     m, t = (_new(letter, scope) for letter in "MT")
     for inner, _, _ in traces:
-        block = _psd(formula_of(inner, scope), m, Formula(f"{m.plain}ᵀ", rf"{{{m.latex}}}^{{\mathsf T}}"), t)
+        block = _psd(brief(inner, scope), m, Formula(f"{m.plain}ᵀ", rf"{{{m.latex}}}^{{\mathsf T}}"), t)
         trace = Formula(f"tr({t.plain})", rf"\operatorname{{tr}}\left({t.latex}\right)")
         around = f", where {m.plain} {m.plain}ᵀ stands around the inverse"
         out.append(("the trace of an inverse as ", trace, " with one psd block ", block, around))
@@ -421,7 +421,7 @@ def _cones_of_atoms(
 
 def _block(node: Apply, scope: Scope, place: str | None) -> Sentence:
     """The psd block that replaces an inverse or a root; ``place``: the line that brought it already."""
-    whole, inner = formula_of(node, scope), formula_of(node.args[0], scope)
+    whole, inner = brief(node, scope), brief(node.args[0], scope)
     if place is not None:
         return whole, f" by the block of '{place}'"
     new = _new("Y" if node.atom == "inv" else "S", scope)

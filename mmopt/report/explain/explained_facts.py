@@ -5,10 +5,12 @@ the curvature of every node, its bound in words.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import islice
 from typing import Any
 
 from mmopt.compiler.same_program import is_shipped
+from mmopt.errors import Location
 from mmopt.language import Checked, Program
 from mmopt.language.atoms.expression_types import Dim, Type
 from mmopt.language.check.curvature_survey import LineSurvey, TypedNode
@@ -18,12 +20,14 @@ from mmopt.language.syntax.syntax_tree import (
     Apply,
     Block,
     Certificate,
+    Entries,
     Expr,
     Index,
     Multiplier,
     Name,
     Number,
     Relation,
+    walk,
 )
 from mmopt.language.typeset import (
     Formula,
@@ -35,6 +39,8 @@ from mmopt.language.typeset import (
     program_lines,
     prose,
 )
+from mmopt.limits import require_time
+from mmopt.report.explain.places_in_the_text import Places
 from mmopt.report.program_tables_and_forecasts import Sizes
 
 
@@ -51,9 +57,11 @@ class Statement:
 class NodeFacts:
     """A node of an expression.
 
-    ``short`` is the formula with long arguments left out. ``order`` is the order in which a matrix is curved
-    ("psd" for the order of psd matrices, "" entry by entry). ``blamed``: whether a line is not convex because
-    of this node.
+    ``short`` is the formula with long arguments left out, and so is ``formula`` where it would be long.
+    ``order`` is the order in which a matrix is curved ("psd" for the order of psd matrices, "" entry by
+    entry). ``blamed``: whether a line is not convex because of this node. ``where``: its text, which may go
+    on in further lines (see ``Places``); None for what the check put in its place. A formula that comes again
+    in its line has a ``number``; the later nodes, which have no parts, have it as ``same``.
     """
 
     formula: Formula
@@ -65,15 +73,24 @@ class NodeFacts:
     rule: str
     blamed: bool
     parts: tuple["NodeFacts", ...]
+    where: Location | None = None
+    number: int | None = None
+    same: int | None = None
+
+    @property
+    def words(self) -> str:
+        """The rule with the number of the node, or the node above that says more."""
+        if self.same:
+            return f"as ({self.same}) above"
+        return f"({self.number}) {self.rule}" if self.number else self.rule
 
 
 @dataclass(frozen=True)
 class Blamed:
-    """Why a line is not convex: the message, the place with a caret under it, what to do."""
+    """Why a line is not convex: the message, the place (its first line), what to do."""
 
     message: str
-    where: str
-    excerpt: str
+    where: Location | None
     hint: str
 
 
@@ -81,7 +98,8 @@ class Blamed:
 class LineFacts:
     """The objective (named ``minimize`` or ``maximize``) or a constraint, with the trees of its sides.
 
-    ``wanted`` is the curvature that each side has to have.
+    ``wanted`` is the curvature that each side has to have. ``where``: the text of the formula.
+    ``left_out``: why the trees are not shown, in words.
     """
 
     name: str
@@ -89,6 +107,8 @@ class LineFacts:
     sides: tuple[NodeFacts, ...]
     wanted: tuple[str, ...]
     blamed: Blamed | None
+    where: Location | None = None
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -233,6 +253,8 @@ def plain_data(value: Any) -> Any:
     """Facts as values that JSON can hold."""
     if isinstance(value, Sizes):
         return value.summary()
+    if isinstance(value, Location):
+        return {"line": value.line, "column": value.column, "width": value.width}
     if is_dataclass(value):
         return {f.name: plain_data(getattr(value, f.name)) for f in fields(value)}
     return [plain_data(v) for v in value] if isinstance(value, tuple | list) else value
@@ -242,6 +264,7 @@ NEAR = ", and the point may be moved a little, to keep all constraints"  # of a 
 QUADRATIC = "squares stay squares"  # begins the words on what needs no cone in a quadratic objective
 DOTS = "…"
 SHORT_ARGUMENT = 6  # characters up to which an argument is not left out
+LARGEST = 60  # operations, names and numbers of a formula that is shown whole outside of its program
 
 
 # -- formulas in both prints, and types in a few characters
@@ -252,9 +275,18 @@ def formula_of(expr: Expr, scope: Scope) -> Formula:
     return Formula(print_expr(expr, scope, "plain"), print_expr(expr, scope, "latex"))
 
 
+def brief(expr: Expr, scope: Scope) -> Formula:
+    """An expression with dots for its long arguments where it is a large one."""
+    return _short(expr, scope) if _is_larger(expr, LARGEST) else formula_of(expr, scope)
+
+
 def relation_of(relation: Relation, scope: Scope) -> Formula:
-    """A relation in plain text and LaTeX."""
-    return Formula(print_relation(relation, scope, "plain"), print_relation(relation, scope, "latex"))
+    """A relation in plain text and LaTeX, with dots for long arguments of a large side."""
+    sides = (relation.left, relation.right)
+    left, right = (_opened(e, scope) if _is_larger(e, LARGEST) else e for e in sides)
+    relation = replace(relation, left=left, right=right)
+    plain, latex = (print_relation(relation, scope, style) for style in ("plain", "latex"))
+    return _dotted(Formula(plain, latex))
 
 
 def name_of(name: str) -> Formula:
@@ -262,23 +294,42 @@ def name_of(name: str) -> Formula:
     return Formula(plain_name(name), latex_name(name))
 
 
+def _is_larger(expr: Expr, most: int) -> bool:
+    """Whether an expression has more nodes; no more of them are visited."""
+    return any(True for _ in islice(walk(expr), most, None))
+
+
 def _short(expr: Expr, scope: Scope) -> Formula:
     """The formula with dots for its long arguments: the operation of the node itself."""
+    return _dotted(formula_of(_opened(expr, scope), scope))
+
+
+def _opened(expr: Expr, scope: Scope) -> Expr:
+    """The expression with dots for its long arguments."""
     match expr:
         case Apply(atom, args, span, options):
-            expr = Apply(atom, tuple(_elided(a, scope) for a in args), span, options)
-        case Block(rows, span) if any(_elided(e, scope) is not e for r in rows for e in r):
-            expr = Block(tuple(tuple(_elided(e, scope) for e in r) for r in rows), span)
+            return Apply(atom, tuple(_elided(a, scope) for a in args), span, options)
+        case Block(rows, span):
+            return Block(tuple(tuple(_elided(e, scope) for e in r) for r in rows), span)
         case Index(base, items, span):
-            expr = Index(_elided(base, scope), items, span)
-    out = formula_of(expr, scope)
+            return Index(_elided(base, scope), items, span)
+        case Entries(body=body) if _is_larger(body, LARGEST):
+            return replace(expr, body=Name(DOTS, body.span))
+    return expr
+
+
+def _dotted(out: Formula) -> Formula:
+    """A formula with dots in LaTeX as such."""
     return Formula(out.plain, out.latex.replace(r"\mathrm{…}", r"\dots").replace(DOTS, r"\dots"))
 
 
 def _elided(expr: Expr, scope: Scope) -> Expr:
     """An argument, or dots in its place where it is long."""
-    is_short = isinstance(expr, Name | Number) or len(print_expr(expr, scope, "plain")) <= SHORT_ARGUMENT
-    return expr if is_short else Name(DOTS, expr.span)
+    if isinstance(expr, Name | Number):
+        return expr
+    is_long = _is_larger(expr, 3 * SHORT_ARGUMENT)  # the shortest print has a character for two of its nodes
+    is_long = is_long or len(print_expr(expr, scope, "plain")) > SHORT_ARGUMENT
+    return Name(DOTS, expr.span) if is_long else expr
 
 
 def _dim(dim: Dim) -> str:
@@ -308,12 +359,12 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
     )
 
 
-def line_facts(checked: Checked, line: LineSurvey) -> LineFacts:
-    """The objective or a constraint, with the tree of each side."""
+def line_facts(checked: Checked, line: LineSurvey, places: Places) -> LineFacts:
+    """The objective or a constraint, with the tree of each side and the places of all in the text."""
     c = line.constraint
     scope = checked.lines.inside(c.family if c else None)
     if c is None:
-        formula = formula_of(line.sides[0].expr, scope)
+        formula = brief(line.sides[0].expr, scope)
     else:
         formula = relation_of(c.relation, scope)
         if c.family:
@@ -322,33 +373,38 @@ def line_facts(checked: Checked, line: LineSurvey) -> LineFacts:
                 f"{formula.plain}   ∀ {index.plain} ∈ [{dim}]",
                 rf"{formula.latex} \quad \forall {index.latex} \in [{dim}]",
             )
-    sides = tuple(_node(side, scope, line.blamed) for side in line.sides)
-    return LineFacts(line.name or checked.program.sense, formula, sides, line.wanted, _blamed(line))
+    nodes = [node for side in line.sides for node in side.nodes()]
+    repeated = {id(node.same) for node in nodes}
+    numbers = {at: i for i, at in enumerate((at for at in map(id, nodes) if at in repeated), 1)}
+
+    def facts(node: TypedNode, inner: Scope) -> NodeFacts:
+        require_time()
+        kind, below = node.type, inner.among(node.expr) if isinstance(node.expr, Entries) else inner
+        return NodeFacts(
+            brief(node.expr, inner),
+            _short(node.expr, inner),
+            _shape(kind),
+            "⪰ 0" if kind.psd else {1: "≥ 0", -1: "≤ 0"}.get(kind.sign, ""),
+            kind.curvature.value,
+            "psd" if kind.loewner else "",
+            node.rule,
+            node is line.blamed,
+            tuple(facts(part, below) for part in node.parts),
+            places.of(node.expr),
+            numbers.get(id(node)),
+            numbers.get(id(node.same)),
+        )
+
+    sides, name = tuple(facts(side, scope) for side in line.sides), line.name or checked.program.sense
+    where = places.of_line(line.name)
+    return LineFacts(name, formula, sides, line.wanted, _blamed(line), where, line.left_out)
 
 
 def _blamed(line: LineSurvey) -> Blamed | None:
     """The fault of a line, as data; None for a line without one."""
     if line.fault is None:
         return None
-    where = line.fault.where
-    place, excerpt = (str(where), where.excerpt()) if where else ("", "")
-    return Blamed(line.fault.message, place, excerpt, line.fault.hint)
-
-
-def _node(node: TypedNode, scope: Scope, blamed: TypedNode | None) -> NodeFacts:
-    """A node and those below it, as data; ``blamed`` is the node because of which a line is not convex."""
-    kind = node.type
-    return NodeFacts(
-        formula_of(node.expr, scope),
-        _short(node.expr, scope),
-        _shape(kind),
-        "⪰ 0" if kind.psd else {1: "≥ 0", -1: "≤ 0"}.get(kind.sign, ""),
-        kind.curvature.value,
-        "psd" if kind.loewner else "",
-        node.rule,
-        node is blamed,
-        tuple(_node(part, scope, blamed) for part in node.parts),
-    )
+    return Blamed(line.fault.message, line.fault.where, line.fault.hint)
 
 
 def repair_words(program: Program) -> tuple[Sentence, ...]:

@@ -462,7 +462,7 @@ def _node(node: NodeFacts) -> str:
     shape = ", ".join(filter(None, [node.shape, node.sign]))
     line = (
         f'{mathml(node.formula.latex)} <span class="badge {word}">{escape(node.curvature)}{mark}</span> '
-        f'<span class="known">{escape(shape)}</span> <span class="rule">{escape(node.rule)}</span>'
+        f'<span class="known">{escape(shape)}</span> <span class="rule">{escape(node.words)}</span>'
     )
     kind = ' class="blamed"' if node.blamed else ""
     if not node.parts:

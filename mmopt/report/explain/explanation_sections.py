@@ -139,11 +139,13 @@ def _curvature(lines: tuple[LineFacts, ...]) -> Iterator[Block]:
             yield Paragraph((f"{where}: ", *shown, words), tone)
             if node.parts:
                 yield Tree(node)
+        if line.left_out:
+            yield Paragraph((line.left_out,))
         if line.blamed:
             hint = f" ({line.blamed.hint})" if line.blamed.hint else ""
             yield Paragraph((f"Not convex: {line.blamed.message}{hint}",), "loud")
-            if line.blamed.excerpt:
-                yield Excerpt(f"{line.blamed.where}\n{line.blamed.excerpt}")
+            if line.blamed.where and (excerpt := line.blamed.where.excerpt()):
+                yield Excerpt(f"{line.blamed.where}\n{excerpt}")
 
 
 def _verdict(node: NodeFacts, wanted: str, line: LineFacts) -> tuple[str, str]:

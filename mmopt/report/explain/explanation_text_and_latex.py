@@ -102,7 +102,7 @@ def _node_row(
     room = max(widest - len(prefix), SHORT_ARGUMENT)
     label = next((f.plain for f in (node.formula, node.short) if len(f.plain) <= room), "")
     label = prefix + (label or node.short.plain[: room - 1] + "…")
-    rule = textwrap.wrap(f"<-- HERE: {node.rule}" if node.blamed else node.rule, rule_width)
+    rule = textwrap.wrap(f"<-- HERE: {node.words}" if node.blamed else node.words, rule_width)
     label += f"\n{below}" * (len(rule) - 1)
     curvature = node.curvature + " ⪯" * bool(node.order) if node.curvature in TERMINAL_COLOURS else "neither"
     if node.blamed:
@@ -153,11 +153,13 @@ def wrapped(formula: str, width: int) -> list[str]:
 
 def _break(text: str, room: int) -> int | None:
     """The best space at which to break; the first one beyond the room when there is none within it."""
-    places = []
-    depth = 0
+    places: list[tuple[int, int, int]] = []
+    depth, begins = 0, len(text) - len(text.lstrip())
     for i, char in enumerate(text):
+        if i > room and places:
+            break
         depth += (char in OPEN) - (char in CLOSE)
-        if char == " " and text[:i].strip():
+        if char == " " and i > begins:
             places.append((i, depth, min(BEFORE.get(text[i + 1 : i + 2], 3), AFTER.get(text[i - 1], 3))))
     fitting = [p for p in places if p[0] <= room]
     if not fitting:
@@ -352,7 +354,7 @@ def _nodes(node: NodeFacts, depth: int) -> Iterator[tuple[str, ...]]:
         latex_escaped(node.shape),
         latex_escaped(node.sign),
         rf"\textcolor{{{curved}}}{{{latex_escaped(word)}}}",
-        latex_escaped(node.rule),
+        latex_escaped(node.words),
     )
     for part in node.parts:
         yield from _nodes(part, depth + 1)

@@ -223,7 +223,7 @@ def test_a_program_that_is_not_convex() -> None:
     e = explain(Program.parse(BAD, "bad.program"), Workload.from_matrix(np.eye(3)))
     objective = e.lines[0]
     assert objective.blamed is not None and e.lines[1].blamed is None
-    assert objective.blamed.where == "bad.program:9:5"
+    assert str(objective.blamed.where) == "bad.program:9:5"
     nodes = list(walk(objective.sides[0]))
     assert [node.formula.plain for node in nodes if node.blamed] == ["tr(W X⁻¹ Wᵀ) − sum(u²)"]
     text = e.text()
