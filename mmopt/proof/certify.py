@@ -627,11 +627,14 @@ def with_given(
         return _unproved(ending, error.message) if is_last else ending
     multipliers = _of_lines(instance, passed, read.nodes)
     equations = {c.name for c in instance.program.constraints if c.relation.op == "=="}
-    turned = {name: -y if name in equations else y for name, y in multipliers.items()}
     ending = replace(
         ending, objective=charged(instance, point, multipliers).objective, multipliers=multipliers
     )
-    best = better_of(instance, read.derived(multipliers, {}), read.derived(turned, {}))
+    best = better_of(
+        instance,
+        read.derived(multipliers, {}),
+        read.derived({name: -y if name in equations else y for name, y in multipliers.items()}, {}),
+    )
     if best is None or best.bound is None:
         return _unproved(ending, best.why) if is_last and best is not None else ending
     return replace(ending, derived=best)

@@ -171,8 +171,11 @@ def grade_of(instance: Instance, bound: float | None) -> Grade | None:
     Where the caller replaces the workload, a bound for it is not proved: the bound may be that of another
     program, which is for the workload, and for the neighbours of the strategy that is meant.
     """
-    is_proved = is_shipped(instance.checked, meaning=bool(instance.program.bound))
-    if bound is None or not is_proved or _is_replaced(instance):
+    if (
+        bound is None
+        or not is_shipped(instance.checked, meaning=bool(instance.program.bound))
+        or _is_replaced(instance)
+    ):
         return None if bound is None else "claimed"
     return "estimated" if is_estimated(instance) else "proved"
 
