@@ -3,17 +3,6 @@
 import { el } from "./dom.js";
 import { formula } from "./formula.js";
 
-/** The nodes of a line in preorder, over both sides. */
-export function nodesOf(line) {
-  const nodes = [];
-  const visit = (node) => {
-    nodes.push(node);
-    node.parts.forEach(visit);
-  };
-  line.sides.forEach(visit);
-  return nodes;
-}
-
 /** Curvature with the order in which it holds. */
 export function curvatureWords(node) {
   return node.curvature + (node.order ? " ⪯" : "");
