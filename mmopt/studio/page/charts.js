@@ -1,0 +1,123 @@
+// Pictures: a matrix as a heat map, series over queries, gap against time, a bound against the optimum.
+
+import { el, shown, svg } from "./dom.js";
+
+const WIDTH = 640;
+const SHADES = ["#b2182b", "#ef8a62", "#f7f7f7", "#67a9cf", "#2166ac"].map((hex) =>
+  [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+
+/** The colour of a number between −1 and 1: red below zero, white at it, blue above. */
+function shade(t) {
+  const at = (Math.max(-1, Math.min(1, t)) + 1) * 2;
+  const low = Math.min(3, Math.floor(at));
+  return SHADES[low].map((value, i) => Math.round(value + (SHADES[low + 1][i] - value) * (at - low)));
+}
+
+/** A matrix as a heat map with the numbers at its ends; pointing at a cell says its number. */
+export function heatMap({ rows, labels, columns }) {
+  const height = rows.length, width = rows[0]?.length ?? 0;
+  const largest = rows.reduce((most, row) => row.reduce((m, x) => Math.max(m, Math.abs(x ?? 0)), most), 0) || 1;
+  const canvas = el("canvas", { width, height, class: "heat", role: "img",
+    "aria-label": `The strategy, ${height} rows by ${width} cells, numbers up to ${shown(largest, 4)}. A table is below.` });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(Math.max(1, width), Math.max(1, height));
+  rows.forEach((row, i) => row.forEach((x, j) => image.data.set([...shade((x ?? 0) / largest), 255], 4 * (i * width + j))));
+  context.putImageData(image, 0, 0);
+  canvas.style.aspectRatio = `${Math.max(1, width)} / ${Math.max(1, height)}`;
+  const said = el("output", { class: "faint said" }, "Point at a cell to read its number.");
+  canvas.addEventListener("pointermove", (event) => {
+    const box = canvas.getBoundingClientRect();
+    const j = Math.min(width - 1, Math.max(0, Math.floor((event.clientX - box.left) / box.width * width)));
+    const i = Math.min(height - 1, Math.max(0, Math.floor((event.clientY - box.top) / box.height * height)));
+    said.textContent = `${labels?.[i] ?? `row ${i + 1}`}, ${columns?.[j] ?? `cell ${j + 1}`}: ${shown(rows[i][j], 5)}`;
+  });
+  const steps = [-1, -0.5, 0, 0.5, 1];
+  const legend = el("p", { class: "legend" }, steps.map((t) => el("span", {},
+    el("span", { class: "swatch", style: { background: `rgb(${shade(t).join(", ")})` } }), shown(t * largest, 3))));
+  return el("div", {}, el("div", { class: "heat-box" }, canvas), legend, said);
+}
+
+/** Round numbers from 0 or `low` to `high`, about five of them. */
+function ticks(low, high) {
+  const rough = (high - low || 1) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((s) => s * power >= rough) * power;
+  const out = [];
+  for (let t = Math.ceil(low / step) * step; t <= high * (1 + 1e-9) && out.length < 9; t += step) out.push(Number(t.toPrecision(10)));
+  return out;
+}
+
+/** A chart's frame: axes, and functions from numbers to places. */
+function frame({ xs, ys, isLog, xName, yName, height, label }) {
+  const left = 64, right = WIDTH - 10, top = 12, bottom = height - 40;
+  const y0 = isLog ? Math.floor(Math.log10(ys[0])) : ys[0];
+  const y1 = isLog ? Math.max(y0 + 1, Math.ceil(Math.log10(ys[1]))) : ys[1];
+  const x = (t) => left + (t - xs[0]) / (xs[1] - xs[0] || 1) * (right - left);
+  const y = (t) => bottom - ((isLog ? Math.log10(Math.max(t, 10 ** y0)) : t) - y0) / (y1 - y0 || 1) * (bottom - top);
+  const every = Math.max(1, Math.ceil((y1 - y0) / 6));
+  const marks = isLog ? Array.from({ length: Math.floor((y1 - y0) / every) + 1 }, (_, i) => 10 ** (y0 + every * i)) : ticks(y0, y1);
+  const node = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart", role: "img", "aria-label": label },
+    marks.map((t) => [
+      svg("line", { x1: left, x2: right, y1: y(t), y2: y(t), class: "grid" }),
+      svg("text", { x: left - 6, y: y(t) + 4, "text-anchor": "end" }, shown(t, 3))]).flat(),
+    ticks(...xs).map((t) => svg("text", { x: x(t), y: bottom + 18, "text-anchor": "middle" }, shown(t, 3))),
+    svg("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }),
+    svg("text", { x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, xName),
+    svg("text", { x: 14, y: (top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(top + bottom) / 2})` }, yName));
+  return { node, x, y };
+}
+
+/** Series over the queries: `[{name, values}]`, each a line and, for few queries, dots. */
+export function errorChart(series, isLog) {
+  const all = series.flatMap((each) => each.values).filter((v) => v !== null && Number.isFinite(v));
+  const high = Math.max(...all, 1e-12), low = Math.min(...all.filter((v) => v > 0), high);
+  const count = series[0]?.values.length ?? 0;
+  const { node, x, y } = frame({ xs: [1, Math.max(2, count)], ys: isLog ? [low, high] : [0, high * 1.05], isLog,
+    xName: "query", yName: "standard error", height: 280,
+    label: `Standard error of each of ${count} queries: ${series.map((s) => s.name).join(", ")}. A table is below.` });
+  series.forEach(({ name, values }, k) => {
+    const points = values.flatMap((v, i) => (v === null ? [] : [[x(i + 1), y(v)]]));
+    node.append(svg("polyline", { class: `series s${k}`, points: points.map((p) => p.map((c) => c.toFixed(1)).join(",")).join(" ") },
+      svg("title", {}, name)));
+    if (count <= 40) node.append(...points.map(([a, b], i) => svg("circle", { class: `dot s${k}`, cx: a, cy: b, r: 3 },
+      svg("title", {}, `${name}, query ${i + 1}: ${shown(values[i], 4)}`))));
+  });
+  const key = el("p", { class: "legend" }, series.map(({ name }, k) => el("span", {},
+    svg("svg", { viewBox: "0 0 30 10", class: "key", "aria-hidden": "true" }, svg("line", { class: `series s${k}`, x1: 0, x2: 30, y1: 5, y2: 5 })), name)));
+  return el("div", {}, node, key);
+}
+
+/** The gap against time, with a logarithmic axis. */
+export function gapChart(points) {
+  const good = points.filter((p) => p.gap !== null && Number.isFinite(p.gap) && p.gap > 0);
+  if (!good.length) return el("p", { class: "faint" }, "No gap above zero was reported on the way.");
+  const gaps = good.map((p) => p.gap), last = Math.max(...good.map((p) => p.seconds), 1e-3);
+  const { node, x, y } = frame({ xs: [0, last], ys: [Math.min(...gaps), Math.max(...gaps)], isLog: true,
+    xName: "seconds", yName: "gap", height: 220, label: `Gap against time, ${good.length} points, last ${shown(gaps.at(-1), 2)}` });
+  node.append(svg("polyline", { class: "series s0", points: good.map((p) => `${x(p.seconds).toFixed(1)},${y(p.gap).toFixed(1)}`).join(" ") }));
+  node.append(...good.map((p) => svg("circle", { class: "dot s0", cx: x(p.seconds), cy: y(p.gap), r: 3 },
+    svg("title", {}, `${shown(p.seconds, 3)} s: ${shown(p.gap, 3)}`))));
+  return node;
+}
+
+/** A bound as a bar against the optimum; on a number line where one of them is not positive. */
+export function boundBar(bound, optimum, sense) {
+  const node = svg("svg", { viewBox: `0 0 ${WIDTH} 74`, class: "chart bar", role: "img",
+    "aria-label": `Bound ${shown(bound)}, objective reached ${shown(optimum)}` });
+  if (bound === null || optimum === null) return node;
+  const isBar = bound >= 0 && optimum > 0 && bound <= 4 * optimum;
+  const low = isBar ? 0 : Math.min(bound, optimum), high = Math.max(bound, optimum);
+  const room = isBar ? 0 : (high - low || Math.abs(high) || 1) * 0.15;
+  const x = (t) => 20 + (t - low + room) / (high - low + 2 * room || 1) * (WIDTH - 40);
+  const end = (t) => (x(t) > WIDTH * 0.7 ? "end" : x(t) < WIDTH * 0.3 ? "start" : "middle");
+  if (isBar) node.append(
+    svg("rect", { x: x(0), y: 26, width: x(optimum) - x(0), height: 22, class: "whole" }),
+    svg("rect", { x: x(0), y: 26, width: Math.max(0, x(bound) - x(0)), height: 22, class: "part" }));
+  else node.append(svg("line", { x1: 10, x2: WIDTH - 10, y1: 37, y2: 37, class: "axis" }));
+  node.append(
+    svg("line", { x1: x(bound), x2: x(bound), y1: 20, y2: 54, class: "tick part" }),
+    svg("line", { x1: x(optimum), x2: x(optimum), y1: 20, y2: 54, class: "tick" }),
+    svg("text", { x: x(bound), y: 14, "text-anchor": end(bound) }, `${sense === "maximize" ? "upper" : "lower"} bound ${shown(bound)}`),
+    svg("text", { x: x(optimum), y: 69, "text-anchor": end(optimum) }, `objective reached ${shown(optimum)}`));
+  return node;
+}

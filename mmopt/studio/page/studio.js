@@ -1,0 +1,411 @@
+// The studio: one store of text, check and solution, and who is told when one of them changes.
+
+import { addressOf, call, CallError, findToken, readAddress, stream, writeAddress } from "./api.js";
+import { CompareTab } from "./compare_tab.js";
+import { byId, counted, debounced, el, fill } from "./dom.js";
+import { Editor } from "./editor.js";
+import { MultipliersTab } from "./multipliers_tab.js";
+import { ProgramTab } from "./program_tab.js";
+import { QuizTab } from "./quiz_tab.js";
+import { SolutionTab } from "./solution_tab.js";
+
+const TABS = ["program", "solution", "multipliers", "compare", "quiz"];
+const CHECK_WAIT = 150, SOLVE_WAIT = 300, LONGEST_WAIT = 250;
+
+// checked: {text, answer}; solved: {key, solution, points, asked}; work: the solve or comparison that runs.
+const store = { lists: null, checked: null, solved: null, work: null, checks: 0, tab: "program", pending: null };
+
+const editor = new Editor({ onText: textChanged, onPlace: pointFromText });
+const pointing = { point: (node) => editor.point(node?.place ?? null), select: (node) => node.place && editor.select(...node.place) };
+const views = {
+  program: new ProgramTab(byId("panel-program"), pointing),
+  solution: new SolutionTab(byId("panel-solution")),
+  multipliers: new MultipliersTab(byId("panel-multipliers"), askBound),
+  compare: new CompareTab(byId("panel-compare"), compare),
+  quiz: new QuizTab(byId("panel-quiz"), { ...pointing, load: loadExample, show: () => drawProblems() }),
+};
+
+// -- what is asked for
+
+/** The workload that the controls describe. */
+function workload() {
+  const query = Math.floor(Number(byId("weighed").value)), times = Number(byId("times").value);
+  const kind = byId("queries").value;
+  return { kind, cells: Number(byId("cells").value), weight: query >= 1 && times > 0 ? { query, times } : null,
+    ...(kind === "file" ? { file: byId("file").value } : {}) };
+}
+
+/** All that a solve depends on, as a text; results with another one are old. */
+function keyOf(asked) {
+  return JSON.stringify(asked);
+}
+
+/** What would be solved now. */
+function asked() {
+  return { text: editor.text, workload: workload(), solver: byId("solvers").value || null };
+}
+
+// -- the check
+
+const checkSoon = debounced(CHECK_WAIT, check);
+let checkCall = null;
+
+/** The text has changed: what was said of it is no longer so. */
+function textChanged() {
+  byId("programs").value = store.lists?.programs.find((p) => p.text === editor.text)?.name ?? "";
+  say("");
+  markOld();
+  checkSoon();
+}
+
+/** Checks the text; an answer that comes late is dropped. */
+async function check() {
+  const number = ++store.checks, text = editor.text;
+  checkCall?.abort();
+  checkCall = new AbortController();
+  remember();
+  let answer;
+  try {
+    answer = await call("check", { text }, checkCall.signal);
+  } catch (error) {
+    if (number === store.checks) failed(error);
+    return;
+  }
+  if (number !== store.checks || text !== editor.text) return;
+  connected();
+  store.checked = { text, answer };
+  drawChecked();
+  if (byId("as-i-type").checked && !answer.problems.length && store.solved?.key !== keyOf(asked()) && !isQuiz()) solveSoon();
+}
+
+/** Shows the newest check everywhere. */
+function drawChecked() {
+  const { text, answer } = store.checked ?? { text: editor.text, answer: null };
+  views.program.draw(answer);
+  views.quiz.draw(text, answer);
+  drawProblems();
+  drawControls();
+}
+
+/** Whether the answers of a quiz are to stay hidden. */
+function isQuiz() {
+  return store.tab === "quiz" && !views.quiz.isShown;
+}
+
+/** The problems beneath the editor and their marks in it; none that a quiz asks for. */
+function drawProblems() {
+  const answer = store.checked?.text === editor.text ? store.checked.answer : null;
+  const isHidden = isQuiz() && Boolean(answer?.program);
+  const problems = answer && !isHidden ? answer.problems : [];
+  editor.cover(isQuiz());
+  editor.mark(problems);
+  const count = !answer ? "" : isHidden ? "Hidden while the quiz asks." : problems.length ? `${counted(problems.length, "problem")}.` : "No problems.";
+  if (byId("count").textContent !== count) byId("count").textContent = count;
+  fill(byId("problems"), problems.map((problem) => el("li", {}, el("button", { type: "button", class: "problem",
+    onclick: () => problem.line > 0 && editor.select(problem.line, problem.column, problem.width) },
+    problem.line > 0 && el("span", { class: "where" }, `${problem.line}:${problem.column} `), problem.message,
+    problem.hint && el("span", { class: "hint" }, problem.hint)))));
+}
+
+/** The controls of the workload: open where the program asks anything of one. */
+function drawControls() {
+  const isAsked = store.checked?.answer?.asks ?? true;
+  for (const id of ["queries", "cells", "weighed", "times"]) byId(id).disabled = !isAsked;
+  byId("cells").disabled ||= byId("queries").value === "file";
+  byId("file-label").hidden = byId("queries").value !== "file";
+  byId("cells-shown").textContent = byId("cells").value;
+  byId("controls").classList.toggle("no-workload", !isAsked);
+}
+
+/** Marks the node of a place of the text, and its text. */
+function pointFromText(place) {
+  const view = store.tab === "quiz" ? views.quiz : views.program;
+  view.point(store.checked?.text === editor.text ? place : null);
+}
+
+// -- solving
+
+const solveSoon = debounced(SOLVE_WAIT - CHECK_WAIT, solve);
+
+/** Solves what the controls and the text say, in place of what runs. */
+async function solve() {
+  const what = asked(), points = [], work = begin("Solving");
+  const started = performance.now();
+  let last = null;
+  const drawRunning = () => {
+    if (store.work === work) views.solution.running(points, (performance.now() - started) / 1000);
+  };
+  // A picture of before stays until it is clear that the next takes longer.
+  const clock = setInterval(drawRunning, 500);
+  try {
+    await stream("solve", { ...what, seconds: store.lists?.limits.seconds ?? 60 }, work.signal, (line) => {
+      if (line.point) points.push(line.point);
+      else last = line;
+    });
+    if (store.work !== work) return;
+    connected();
+    if (last?.solution) {
+      store.solved = { key: keyOf(what), solution: last.solution, points, what };
+      views.solution.draw(last.solution, points);
+      views.multipliers.draw(last.solution);
+    } else {
+      store.solved = { key: keyOf(what), solution: null, points, what };
+      views.solution.failed(last?.problem, last?.stop);
+      views.multipliers.idle();
+    }
+    end(work, last?.solution ? "Solved." : `No solution${last?.stop ? `: ${last.stop}` : ""}. ${last?.problem?.message ?? ""}`);
+  } catch (error) {
+    if (store.work !== work) return;
+    store.solved = null;
+    views.multipliers.idle();
+    if (error.name === "AbortError") views.solution.idle("Stopped. Press Solve to begin again.");
+    else views.solution.failed({ message: error.message });
+    end(work, error.name === "AbortError" ? "Stopped." : "");
+    failed(error);
+  } finally {
+    clearInterval(clock);
+    markOld();
+  }
+}
+
+/** Solves again soon as a slider moves: at once where nothing runs, else the newest after what runs. */
+function solveMoving() {
+  if (!store.work) {
+    solve();
+    return;
+  }
+  if (store.pending) return;
+  const running = store.work, since = performance.now();
+  store.pending = setInterval(() => {
+    if (store.work === running && performance.now() - since < LONGEST_WAIT) return;
+    clearInterval(store.pending);
+    store.pending = null;
+    if (store.solved?.key !== keyOf(asked())) solve();
+  }, 10);
+}
+
+/** A new piece of work, which ends the one before. */
+function begin(words) {
+  store.work?.abort();
+  if (store.work) views.compare.end("Stopped.");
+  store.work = new AbortController();
+  byId("stop").disabled = false;
+  say(`${words}…`);
+  return store.work;
+}
+
+/** The work has ended. */
+function end(work, words) {
+  if (store.work !== work) return;
+  store.work = null;
+  byId("stop").disabled = true;
+  say(words);
+}
+
+/** Ends the solve or the comparison that runs. */
+function stop() {
+  if (!store.work) return;
+  call("stop").catch(failed);
+  store.work.abort();
+}
+
+/** Formulations and solvers in sequence. */
+async function compare(choice) {
+  const work = begin("Comparing");
+  let problem = null, isWhole = false;
+  views.compare.begin();
+  const { text, workload: queries } = asked();
+  try {
+    await stream("compare", { text, workload: queries, ...choice }, work.signal, (line) => {
+      if (store.work !== work) return;
+      if (line.row) views.compare.add(line.row);
+      problem = line.problem ?? problem;
+      isWhole ||= Boolean(line.end);
+    });
+    if (store.work !== work) return;
+    connected();
+    store.compared = keyOf({ text, queries });
+    views.compare.end(problem ? [problem.message, problem.hint].filter(Boolean).join(" ") : isWhole ? "Compared." : "The comparison broke off.");
+  } catch (error) {
+    if (store.work !== work) return;
+    views.compare.end(error.name === "AbortError" ? "Stopped." : error.message);
+    failed(error);
+  }
+  end(work, "");
+  markOld();
+}
+
+/** The bound that multipliers prove, for the text and workload as solved. */
+function askBound(multipliers) {
+  const { text, workload: queries } = store.solved.what;
+  return call("bound", { text, workload: queries, multipliers });
+}
+
+/** Says on results of another text or workload that they are old. */
+function markOld() {
+  const now = asked();
+  const isOld = store.solved && store.solved.key !== keyOf(now);
+  const old = { solution: isOld, multipliers: isOld,
+    compare: store.compared && store.compared !== keyOf({ text: now.text, queries: now.workload }) };
+  for (const [name, is] of Object.entries(old)) {
+    const panel = byId(`panel-${name}`);
+    panel.querySelector(":scope > .note")?.remove();
+    if (is) panel.prepend(el("p", { class: "note" }, "For the text and queries as solved; changed since."));
+  }
+}
+
+// -- words for the reader
+
+/** A line below the controls. */
+function say(words) {
+  if (byId("status").textContent !== words) byId("status").textContent = words;
+}
+
+/** A call has failed: a lost server is said on top, all else below the controls. */
+function failed(error) {
+  if (error.name === "AbortError") return;
+  if (!(error instanceof CallError)) throw error;
+  if (error.isLost) banner("The studio's server has ended. Start it again with “mmopt studio” and open the address it prints. Your text is still here, and in the address of this page.");
+  else say(error.message);
+}
+
+/** A line on top of the page. */
+function banner(words) {
+  byId("banner").textContent = words;
+  byId("banner").hidden = !words;
+}
+
+/** The server has answered. */
+function connected() {
+  banner("");
+}
+
+// -- address, tabs, start
+
+/** The parts of the address of what is shown. */
+function parts() {
+  const kind = byId("queries").value;
+  return { text: editor.text, queries: kind === "file" ? "" : kind, cells: byId("cells").value, tab: store.tab };
+}
+
+/** Keeps the address in step, so that a reload brings the same page. */
+function remember() {
+  writeAddress(parts());
+}
+
+/** Puts the address of what is shown on the clipboard. */
+async function share() {
+  const address = addressOf(parts());
+  try {
+    await navigator.clipboard.writeText(address);
+    say("The address is copied. It holds the text, the queries and the view.");
+  } catch {
+    remember();
+    say("The address bar holds the text, the queries and the view: copy it from there.");
+  }
+}
+
+/** Puts an example of the quiz into the editor. */
+function loadExample(number) {
+  const example = views.quiz.stock[number - 1];
+  if (example) editor.replace(example.text);
+}
+
+/** Shows a view. */
+function openTab(name, hasFocus = false) {
+  store.tab = TABS.includes(name) ? name : "program";
+  for (const each of TABS) {
+    const tab = byId(`tab-${each}`), isOpen = each === store.tab;
+    tab.setAttribute("aria-selected", String(isOpen));
+    tab.tabIndex = isOpen ? 0 : -1;
+    byId(`panel-${each}`).hidden = !isOpen;
+    if (isOpen && hasFocus) tab.focus();
+  }
+  editor.point(null);
+  drawProblems();
+}
+
+/** Takes text, workload and view from the parts of an address. */
+function openAddress(given) {
+  const shipped = store.lists.programs.find((p) => p.name === given.program);
+  if (["prefix", "ranges", "tables"].includes(given.queries)) byId("queries").value = given.queries;
+  const cells = Number(given.cells);
+  if (cells >= 2 && cells <= 64) byId("cells").value = Math.round(cells);
+  const example = views.quiz.stock[Number(given.quiz) - 1];
+  const first = store.lists.programs.find((p) => p.name === "l2_strategy") ?? store.lists.programs[0];
+  const text = given.text || shipped?.text || example?.text || editor.text || first?.text || "";
+  drawControls();
+  openTab(given.tab ?? (example ? "quiz" : store.tab));
+  editor.replace(text);
+}
+
+/** Listens to controls and keys. */
+function listen() {
+  byId("controls").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (store.tab === "program" || store.tab === "compare") openTab("solution");
+    solve();
+  });
+  byId("stop").addEventListener("click", stop);
+  byId("share").addEventListener("click", share);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") stop();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("controls").requestSubmit();
+  });
+  byId("programs").addEventListener("change", () => {
+    const program = store.lists.programs.find((p) => p.name === byId("programs").value);
+    if (program) editor.replace(program.text);
+  });
+  for (const id of ["queries", "cells", "weighed", "times", "file"]) {
+    byId(id).addEventListener("input", () => {
+      drawControls();
+      markOld();
+      if (store.solved || byId("as-i-type").checked) (id === "file" ? solveSoon : solveMoving)();
+    });
+    byId(id).addEventListener("change", remember);
+  }
+  byId("solvers").addEventListener("change", markOld);
+  byId("as-i-type").addEventListener("change", () => byId("as-i-type").checked && check());
+  for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => {
+    openTab(name);
+    remember();
+  });
+  document.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {
+    const at = TABS.indexOf(store.tab);
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: TABS.length - 1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    openTab(TABS.at(next % TABS.length), true);
+    remember();
+  });
+  addEventListener("hashchange", () => openAddress(readAddress()));
+}
+
+/** Begins: the token, the lists, then what the address says. */
+async function start() {
+  const given = readAddress();
+  openTab(given.tab);
+  if (!await findToken()) {
+    banner("This page has no key to a studio. Start “mmopt studio”, open the address it prints, and then follow this link again.");
+    return;
+  }
+  try {
+    const [lists, quiz] = await Promise.all([call("lists"), call("quiz")]);
+    store.lists = lists;
+    views.quiz.learn(quiz.stock);
+  } catch (error) {
+    failed(error);
+    if (!error.isLost) banner(error.message);
+    return;
+  }
+  const { programs, solvers, version } = store.lists;
+  document.querySelector("h1").title = `mmopt ${version}`;
+  fill(byId("programs"), el("option", { value: "" }, "your own"), programs.map((p) => el("option", { value: p.name, title: p.title }, p.name)));
+  fill(byId("solvers"), el("option", { value: "" }, "automatic"), solvers.map((name) => el("option", { value: name }, name)));
+  views.compare.learn(solvers);
+  editor.learn(store.lists);
+  listen();
+  openAddress(given);
+}
+
+start();
