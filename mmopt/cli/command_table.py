@@ -125,6 +125,23 @@ COMMANDS: Mapping[str, Command] = {
         ],
         as_json=Json,
     ),
+    "studio": Command(
+        "programs:studio",
+        """Open a page to play with programs, in a browser on this machine.
+
+        An editor that marks mistakes, the tree of each line with its curvature, solutions, multipliers to
+        choose, solvers side by side, a quiz. The text is never executed, and nothing is stored. It serves
+        until Ctrl-C; its address has a token, so pass it to nobody.
+        """,
+        port=Annotated[
+            int,
+            typer.Option(metavar="N", min=0, max=65535, help="Of 127.0.0.1; 0 takes a free one."),
+            8347,
+        ],
+        only_print=Annotated[
+            bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
+        ],
+    ),
     "init": Command(
         "workload_files:init",
         """Draft a workload file from a table's columns, never its values.
@@ -798,7 +815,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         *("show", "refine", "report", "ledger", "simulate"),
     ),
     "Choose and prove": ("solve", "verify", "certify", "explain", "programs", "export"),
-    "Compare and teach": ("compare", "baselines", "templates", "tune"),
+    "Compare and teach": ("studio", "compare", "baselines", "templates", "tune"),
 }
 """The commands by job, in the order of a day; in ``mmopt --help`` a panel each."""
 

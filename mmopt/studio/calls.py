@@ -4,15 +4,12 @@ A text is a program or a workload file, and is only read. Solvers and shipped pr
 the names that Python takes besides, of modules and of paths, would run or read files.
 """
 
-import dataclasses
-import json
 import math
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from itertools import combinations_with_replacement
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -22,36 +19,49 @@ import numpy as np
 import mmopt
 from mmopt.comparison.program_comparison import combinations
 from mmopt.comparison.worker import WorkerTask, stop_word
+from mmopt.compiler import Cone
 from mmopt.driver.accepted_options_and_inputs import why_workload
 from mmopt.driver.solve_and_tune import solve
 from mmopt.driver.task_and_plan import Report
-from mmopt.errors import Error, OptionError, TooLargeError
-from mmopt.language import Program, check, program_names
+from mmopt.errors import Error, Location, OptionError, ProgramError, TooLargeError
+from mmopt.language import Program, program_names
 from mmopt.language.atoms.table_of_atoms import ATOMS
+from mmopt.language.check.curvature_survey import Survey, survey
 from mmopt.language.syntax.program_sections import SECTIONS
 from mmopt.language.typeset import Formula, Sentence
-from mmopt.limits import ended_after
+from mmopt.limits import deadline
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import noise_for
 from mmopt.proof import bound_of
-from mmopt.report.explain import Explanation, explain
-from mmopt.report.explain.explained_facts import NodeFacts
+from mmopt.report.explain.explained_facts import (
+    Blamed,
+    NodeFacts,
+    about_words,
+    bound_facts,
+    line_facts,
+    repair_words,
+    statements,
+)
 from mmopt.report.explain.explanation_html_and_mathml import LatexError, mathml
+from mmopt.report.explain.places_in_the_text import Places
 from mmopt.report.program_tables_and_forecasts import sizes_of
 from mmopt.report.strategy_charts import entries, error_curves
 from mmopt.request.workload_file_and_arguments import parse_request
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import KERNELS, SOLVERS
-from mmopt.workloads import Workload
+from mmopt.workloads import Domain, Workload
+from mmopt.workloads.factors_and_products import Explicit
 
 TEXT_BYTES = 16_384
 CELLS, QUERIES, ROWS = 64, 200, 128  # most cells; most queries and rows of a strategy that are shown
 MULTIPLIERS = 24  # most sliders
-SECONDS, CHECK_SECONDS = 60.0, 3.0
+SECONDS, CHECK_SECONDS = 60.0, 1.0  # to stop in: all ends at ``hard_limit``
 CHECK_MEMORY, WORK_MEMORY = 2**30, 2 * 2**30  # bytes above the start of a process
+BESIDE = "identity", "workload"  # baselines whose errors are shown
 DELTA = 1e-6
 EPSILONS = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
+LEVELS = 7, 14  # the last easy and the last middling program of the quiz
 QUIZ = Path(__file__).with_name("quiz")
 Json = dict[str, Any]
 
@@ -70,7 +80,7 @@ class Call(WorkerTask):
     def result(self, report: Report) -> Json:
         """The answer, or what is wrong with what was asked."""
         try:
-            with ended_after(self.time_limit):
+            with deadline(self.time_limit):
                 return self.answer(report)
         except Error as error:
             return {"problem": problem_of(error), "stop": stop_word(error)}
@@ -116,22 +126,14 @@ class Check(Call):
     def answer(self, report: Report) -> Json:
         try:
             program = Program.parse(sized(self.text), "program")
-            explained = explain_alone(program)
-        except Error as error:
-            return {"problems": problems_of(error), "program": None, "asks": True}
-        faults = [line.blamed for line in explained.lines if line.blamed is not None]
-        problems = [
-            {**place_of(f.where), "message": f.message, "hint": f.hint} for f in faults
-        ]
-        if not problems:
-            try:
-                check(program)
-            except Error as error:
-                problems = problems_of(error)
-        problems.sort(key=lambda one: (one["line"], one["column"]))
+            surveyed = survey(program)
+        except ProgramError as error:
+            problems = [problem_of(one) for one in (error, *getattr(error, "others", ()))]
+            return {"problems": problems, "program": None, "asks": True}
+        faults = [line.fault for line in surveyed.lines if line.fault is not None]
         return {
-            "problems": problems,
-            "program": program_facts(explained, program.sense),
+            "problems": [problem_of(fault) for fault in faults],
+            "program": program_facts(surveyed),
             "asks": bool(why_workload(program)),
         }
 
@@ -142,10 +144,6 @@ class Posed(Call):
 
     text: str
     workload: Mapping[str, Any]
-
-    @property
-    def needs_conic(self) -> bool:
-        return True
 
     @cached_property
     def program(self) -> Program:
@@ -162,10 +160,11 @@ class Posed(Call):
 class Bound(Posed):
     """The bound at exactly these multipliers, by name, their entries in a row."""
 
-    multipliers: Mapping[str, list[float]]
+    multipliers: Mapping[str, Any]
+    point: Mapping[str, Any] | None = None
 
     def answer(self, report: Report) -> Json:
-        bound = bound_of(self.program, self.queries, self.multipliers)
+        bound = bound_of(self.program, self.queries, self.multipliers, point=self.point)
         return {"bound": finite(bound.bound), "grade": bound.grade or "", "why": bound.why}
 
 
@@ -177,12 +176,19 @@ class Solve(Posed):
     seconds: float = SECONDS
     memory_limit: int | None = WORK_MEMORY
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "time_limit", min(max(0.1, self.seconds), SECONDS))
+
+    @property
+    def needs_conic(self) -> bool:
+        return True
+
     def solution(self, report: Report) -> Solution:
         """The solution by the solver, of those listed."""
         if self.solver is not None and self.solver not in solver_names():
             raise OptionError("there is no such solver", hint=f"known: {', '.join(solver_names())}")
         return solve(
-            self.queries, self.program, solver=self.solver, time_limit=self.seconds, progress=report
+            self.queries, self.program, solver=self.solver, time_limit=self.time_limit, progress=report
         )
 
     def answer(self, report: Report) -> Json:
@@ -195,12 +201,15 @@ class Combinations(Posed):
 
     solvers: list[str] = field(default_factory=list)
     formulations: bool = False
+    seconds: float = SECONDS
 
     def answer(self, report: Report) -> Json:
         if unlisted := set(self.solvers) - set(solver_names()):
             raise OptionError(f"there is no solver '{unlisted.pop()}'", hint=", ".join(solver_names()))
         chosen = combinations([self.program], self.solvers or None, formulations=self.formulations)
-        return {"chosen": [{"text": c.program.text, "solver": c.solver} for c in chosen]}
+        return {
+            "chosen": [{"name": c.program.name, "text": c.program.text, "solver": c.solver} for c in chosen]
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,16 +289,215 @@ def workload_of(
                 hint=f"here up to {CELLS} cells; the commands take more",
             )
         return workload
+    if kind not in SHAPES:
+        raise OptionError(f"there is no workload '{kind}'", hint=f"known: {', '.join(SHAPES)}, file")
     if not 2 <= cells <= CELLS:
         raise OptionError(f"{cells} cells, expected 2 to {CELLS}")
-    labels, matrix = SHAPES[kind](cells) if kind in SHAPES else ([], np.zeros((0, 0)))
-    if not labels:
-        raise OptionError("there is no such workload", hint=f"known: {', '.join(SHAPES)}, file")
-    weights = np.ones(len(labels))
+    workload = SHAPES[kind](cells)
+    weights = np.ones(workload.m)
     if weight is not None:
-        number, times = int(weight.get("query", 0)), float(weight.get("times", 1.0))
-        if not (0 <= number < len(labels) and 1e-3 <= times <= 1e3):
-            raise OptionError("a weight is of one of the queries, from 0.001 to 1,000 times")
+        number, times = int(weight["query"]), float(weight["times"])
+        if not (0 <= number < workload.m and 1e-3 <= times <= 1e3):
+            raise OptionError("a weight is of one of the queries, 0.001 to 1,000 times")
         weights[number] = times
-    import pandas
-    return Workload.from_matrix(pandas.DataFrame(matrix, index=labels), np.ones(len(labels)), weights)
+    block = Explicit.read(workload.queries, np.ones(workload.m), weights, workload.labels())
+    return Workload(workload.domain, (block,))
+
+
+def of_one(block: str, cells: int) -> Workload:
+    """The queries of a block over cells in a row."""
+    return Domain.of(cell=list(range(1, cells + 1))).product(cell=block)
+
+
+def two_tables(cells: int) -> Workload:
+    """The counts by row and by column of a table that is nearly square, of at most so many cells."""
+    rows = math.isqrt(cells)
+    domain = Domain.of(row=list(range(1, rows + 1)), column=list(range(1, cells // rows + 1)))
+    return domain.marginal("row") + domain.marginal("column")
+
+
+SHAPES: Mapping[str, Callable[[int], Workload]] = {
+    "prefix": partial(of_one, "prefix"),
+    "ranges": partial(of_one, "all_range"),
+    "tables": two_tables,
+}
+
+
+# -- facts as plain data
+
+
+def quiz_entry(path: Path) -> Json:
+    """A program of the quiz: easy, middling or hard by its number."""
+    program = Program.parse(path.read_text(encoding="utf-8"), path.name)
+    level = 1 + (int(path.name[:2]) > LEVELS[0]) + (int(path.name[:2]) > LEVELS[1])
+    return {"title": program.title, "level": level, "text": program.text, "question": program.about}
+
+
+def place_of(where: Location | None) -> Json:
+    """A place in a text; line 0 where there is none."""
+    if where is None:
+        return {"file": "", "line": 0, "column": 0, "width": 0}
+    return {"file": where.file, "line": where.line, "column": where.column, "width": where.width}
+
+
+def problem_of(error: Error) -> Json:
+    """A mistake, its place, and what to do about it."""
+    return {**place_of(error.where), "message": error.message, "hint": error.in_python or error.hint}
+
+
+def math_of(formula: Formula) -> list[Any]:
+    """A formula in MathML: tag, attributes, then texts and parts of the same form."""
+    try:
+        return tree_of(ElementTree.fromstring(mathml(formula.latex)))
+    except (LatexError, ElementTree.ParseError):
+        return ["math", {}, ["mtext", {}, formula.plain]]
+
+
+def tree_of(element: ElementTree.Element) -> list[Any]:
+    """An element as its tag, its attributes, and its texts and parts in order."""
+    parts = [one for part in element for one in (tree_of(part), part.tail)]
+    return [element.tag, dict(element.attrib), *(one for one in (element.text, *parts) if one)]
+
+
+def sentence_of(sentence: Sentence) -> list[Any]:
+    """A sentence: texts, and formulas in MathML."""
+    return [part if isinstance(part, str) else math_of(part) for part in sentence]
+
+
+def node_of(node: NodeFacts) -> Json:
+    """A node of a tree with all below it."""
+    where = node.where
+    return {
+        **{name: getattr(node, name) for name in ("shape", "sign", "curvature", "order", "rule", "blamed")},
+        "formula": math_of(node.formula),
+        "short": math_of(node.short),
+        "plain": node.short.plain,
+        "place": None if where is None else [where.line, where.column, where.width],
+        "number": node.number,
+        "same": node.same,
+        "parts": [node_of(part) for part in node.parts],
+    }
+
+
+def program_facts(surveyed: Survey) -> Json:
+    """A program typeset, with the trees of its lines, its prose and its proof."""
+    checked, program = surveyed.checked, surveyed.checked.written
+    lines = [line_facts(checked, line, places) for places in (Places(program),) for line in surveyed.lines]
+    bound = bound_facts(checked)
+    return {
+        "name": program.name,
+        "title": program.title,
+        "cite": program.cite,
+        "class": program.problem_class,
+        "sense": program.sense,
+        "about": sentence_of(about_words(checked)),
+        "statements": [
+            {"label": s.label, "formula": math_of(s.formula), "words": sentence_of(s.words)}
+            for s in statements(checked)
+        ],
+        "lines": [
+            {
+                "name": line.name,
+                "formula": math_of(line.formula),
+                "plain": line.formula.plain,
+                "wanted": line.wanted,
+                "sides": [node_of(side) for side in line.sides],
+                "left_out": line.left_out,
+                "blamed": None if line.blamed is None else fault_of(line.blamed),
+            }
+            for line in lines
+        ],
+        "repair": [sentence_of(words) for words in repair_words(program)],
+        "bound": {
+            "formula": None if bound.formula is None else math_of(bound.formula),
+            "sentences": [sentence_of(words) for words in bound.sentences],
+            "proof": sentence_of(bound.proof),
+            "is_claim": bound.is_claim,
+        },
+    }
+
+
+def fault_of(blamed: Blamed) -> Json:
+    """Why a line is not convex, as a mistake."""
+    return {**place_of(blamed.where), "message": blamed.message, "hint": blamed.hint}
+
+
+@cache
+def noise_scales(norm: int) -> list[Json]:
+    """Standard deviations of noise per unit of sensitivity, at each epsilon of the slider."""
+    deviation = noise_for(norm).continuous.deviation
+    delta = 0.0 if norm == 1 else DELTA
+    return [
+        {"epsilon": e, "delta": delta, "scale": deviation(Privacy(epsilon=e, delta=delta or None))}
+        for e in EPSILONS
+    ]
+
+
+def cone_words(cones: Iterable[Cone]) -> str:
+    """The cones of a problem by their kinds: ``psd 2, nonnegative 16``."""
+    sizes: dict[str, int] = {}
+    for cone in cones:
+        sizes[cone.kind] = sizes.get(cone.kind, 0) + cone.count
+    return ", ".join(f"{count} {kind}" for kind, count in sizes.items())
+
+
+def numbers_of(value: Any) -> list[Any]:
+    """The entries of an array, row by row."""
+    return [finite(float(entry)) for entry in np.asarray(value).ravel()]
+
+
+def solution_facts(solution: Solution, workload: Workload, program: Program) -> Json:
+    """What a page shows of a solution; multipliers are those that its bound is made of."""
+    facts: Json = {
+        "program": solution.program,
+        "sense": solution.sense,
+        "objective": finite(solution.objective),
+        "bound": finite(solution.bound),
+        "gap": finite(solution.gap),
+        "objective_grade": solution.objective_grade,
+        "bound_grade": solution.bound_grade or "",
+        "rests": [f"{label}: {text}" for label, text in solution.rows()],
+        "status": str(solution.status),
+        "solver": solution.solver,
+        "seconds": solution.seconds["total"],
+        "warnings": list(solution.warnings),
+        "matrix": None,
+        "queries": [],
+        "more": 0,
+        "norm": solution.strategy.norm,
+        "epsilons": noise_scales(solution.strategy.norm),
+        "has_certificate": program.certificate is not None or bool(program.bound),
+        "multipliers": multiplier_facts(solution, program),
+    }
+    if not facts["has_certificate"]:  # a bound off the lines is read near a point
+        facts["point"] = {name: np.asarray(value).tolist() for name, value in solution.variables.items()}
+    if solution.has_strategy:
+        rows = entries(solution.strategy)[:ROWS]
+        errors = error_curves(solution.strategy, workload, solution.program)
+        shown: dict[str, Any] = {name: errors[name] for name in BESIDE if name in errors}
+        shown["error"] = next(iter(errors.values()))
+        labels = workload.labels()
+        cells = [", ".join(workload.domain.cell(at)) for at in range(workload.n)]
+        facts["matrix"] = {"rows": [numbers_of(row) for row in rows], "columns": cells}
+        facts["queries"] = [
+            {"label": label, **{name: finite(float(e[at])) for name, e in shown.items()}}
+            for at, label in enumerate(labels[:QUERIES])
+        ]
+        facts["more"] = max(0, len(labels) - QUERIES)
+    return facts
+
+
+def multiplier_facts(solution: Solution, program: Program) -> list[Json]:
+    """The multipliers of the certificate; without one those of all lines."""
+    signs = {m.key: bool(m.declaration.sign) for m in program.multipliers}
+    names = signs or dict.fromkeys(solution.multipliers, False)
+    return [
+        {
+            "name": name,
+            "shape": np.shape(solution.multipliers[name]),
+            "values": numbers_of(solution.multipliers[name]),
+            "lower": 0 if signs.get(name) else None,
+        }
+        for name in names
+        if name in solution.multipliers
+    ]

@@ -1,4 +1,4 @@
-"""``mmopt programs``, ``show``, ``explain`` and ``export``; and what ``mmopt check`` does with a program."""
+"""``mmopt programs``, ``studio``, ``show``, ``explain``, ``export``; and ``mmopt check`` of a program."""
 
 from pathlib import Path
 
@@ -68,6 +68,13 @@ def programs(*, solvers: bool, as_json: bool) -> None:
             "'mmopt explain NAME' explains one; 'mmopt compare WORKLOAD' solves them all.",
         ],
     )
+
+
+def studio(*, port: int, only_print: bool) -> None:
+    """Serve a page to play with programs until Ctrl-C."""
+    from mmopt.studio import serve  # its processes start with it
+
+    serve(port, is_opened=not only_print, say=say)
 
 
 def show(*, source: str) -> None:

@@ -1,0 +1,126 @@
+"""The processes that answer pages: two for each of two pages, one for checks and one for solves.
+
+A check is answered while a solve runs, and a page does not wait for another. A process that passes a limit or
+is stopped is killed; what a page asks for anew ends what it had asked for before.
+"""
+
+import threading
+from typing import Any
+
+from mmopt.comparison.isolated_tasks import Isolated, Run, ending_of
+from mmopt.comparison.worker import Done
+from mmopt.driver.task_and_plan import Report
+from mmopt.errors import SolverError
+from mmopt.limits import hard_limit
+from mmopt.reasons_to_stop import Stop
+from mmopt.studio.calls import Call, Lists, Solve
+
+PAGES = 2  # at work at the same time
+
+
+class Lane:
+    """A process that answers the calls of a page one after another; the newest of each kind counts."""
+
+    def __init__(self) -> None:
+        self._isolated = Isolated()
+        self._free = threading.Lock()
+        self._newest: dict[type[Call], object] = {}
+        self._running: type[Call] | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it answers a call."""
+        return self._free.locked()
+
+    def answer(self, call: Call, report: Report | None = None) -> dict[str, Any]:
+        """The answer to a call, or why there is none; from any thread."""
+        kind, turn = type(call), object()
+        self._newest[kind] = turn
+        if self._running is kind:
+            self.stop()
+        with self._free:
+            if self._newest[kind] is not turn:
+                return _no_answer(Stop.INTERRUPTED, "a newer call took its place")
+            self._running = kind
+            try:
+                return self._answer(Run(call, report), hard_limit(call.time_limit))
+            finally:
+                self._running = None
+
+    def _answer(self, run: Run, limit: float) -> dict[str, Any]:
+        """The answer of a run that is ended after its limit, in seconds."""
+        clock = threading.Timer(limit, self._isolated.stop, (Stop.TIME,))
+        try:
+            clock.start()
+            status, words = self._isolated.follow(run, 2 * limit)
+        except SolverError as error:
+            return _no_answer(Stop.NO_RESULT, str(error))
+        finally:
+            clock.cancel()
+        if isinstance(run.answer, Done) and not run.killed:
+            return dict(run.answer.result)
+        stop, reason, _ = ending_of(run, status, words)
+        return _no_answer(stop, reason or stop)
+
+    def stop(self) -> bool:
+        """End the call that runs; whether one did."""
+        is_running = self._running is not None
+        self._isolated.stop()
+        return is_running
+
+    def close(self) -> None:
+        """End the process."""
+        self._isolated.__exit__()
+
+
+def _no_answer(stop: str, message: str) -> dict[str, Any]:
+    """The words on a call that ended without an answer."""
+    place = {"file": "", "line": 0, "column": 0, "width": 0}
+    return {"problem": {**place, "message": message, "hint": ""}, "stop": stop}
+
+
+class Lanes:
+    """The lanes of the pages: a page that comes takes those of one that does nothing, the longest unused.
+
+    Closed by the end of the block.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pairs: dict[str, tuple[Lane, Lane]] = {}
+        self._spare = [(Lane(), Lane()) for _ in range(PAGES)]
+        self._start(self._spare)
+
+    def _start(self, pairs: list[tuple[Lane, Lane]]) -> None:
+        """Start the processes of the next pair, before they are needed.
+
+        What is asked first matters little: a solve of no program loads the solvers.
+        """
+        for pair in pairs[-1:]:
+            for lane, call in zip(pair, (Lists(), Solve(text="", workload={})), strict=True):
+                threading.Thread(target=lane.answer, args=(call,), daemon=True).start()
+
+    def of(self, page: str, *, is_work: bool) -> Lane | None:
+        """The lane for a call of a page; None while all others are at work."""
+        with self._lock:
+            if page not in self._pairs:
+                idle = [name for name, pair in self._pairs.items() if not any(lane.is_busy for lane in pair)]
+                if self._spare:
+                    pair = self._spare.pop()
+                    self._start(self._spare)
+                elif idle:
+                    pair = self._pairs.pop(idle[0])
+                else:
+                    return None
+            else:
+                pair = self._pairs.pop(page)
+            self._pairs[page] = pair  # the last used stands last
+            return pair[is_work]
+
+    def __enter__(self) -> "Lanes":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pair in (*self._pairs.values(), *self._spare):
+            for lane in pair:
+                lane.close()

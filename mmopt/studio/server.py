@@ -1,0 +1,306 @@
+"""The page and its calls by HTTP: for this machine, for pages of this server alone, with a token per start.
+
+Python's own server serves: a handful of fixed files and calls to one reader need no framework, which would
+bring routes, sessions and dependencies to be guarded. It answers only requests to its exact address, so that
+no name of another site can lead here, and calls only with the token, which other sites cannot read; what a
+page may load and run is named in its headers.
+"""
+
+import hmac
+import json
+import queue
+import secrets
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+
+from mmopt.driver.task_and_plan import Progress
+from mmopt.errors import OptionError
+from mmopt.results.solution_rows_and_json import finite
+from mmopt.studio.calls import CALLS, Call, Combinations, Row
+from mmopt.studio.lanes import Lane, Lanes
+
+ADDRESS, PORT = "127.0.0.1", 8347
+MOST_BYTES = 131_072  # of a call: two texts, multipliers, a point
+PATIENCE = 10.0  # seconds for a request to arrive
+MOST_REQUESTS = 32  # at the same time
+BEAT = 0.5  # seconds after which a page that waits is looked for
+TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+    "trusted-types 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+#: The names and kinds of what a call may say; the tab is that of the page.
+KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "text": str,
+    "workload": dict,
+    "multipliers": dict,
+    "point": (dict, type(None)),
+    "solver": (str, type(None)),
+    "solvers": list,
+    "formulations": bool,
+    "seconds": (int, float),
+}
+
+
+class Refused(Exception):
+    """A request that is not answered: the status, and why in words."""
+
+    def __init__(self, status: HTTPStatus, words: str) -> None:
+        super().__init__(words)
+        self.status = status
+
+
+def serve(port: int = PORT, *, is_opened: bool = True, say: Callable[[str], None] = print) -> None:
+    """Serve the page until Ctrl-C; ``port`` 0 is any that is free.
+
+    Raises
+    ------
+    OptionError : the port is taken.
+    """
+    try:
+        server = Studio(port)
+    except OSError as error:
+        raise OptionError(
+            f"port {port} cannot be used: {error.strerror}", hint="another one: --port 0 takes any"
+        ) from None
+    with server:
+        say(server.address)
+        if is_opened:
+            webbrowser.open(server.address)
+        server.serve_forever()
+
+
+class Studio(ThreadingHTTPServer):
+    """The server, its token, its files and its lanes."""
+
+    daemon_threads = True
+    request_queue_size = MOST_REQUESTS
+
+    def __init__(self, port: int = 0) -> None:
+        super().__init__((ADDRESS, port), Handler)
+        self.host = f"{ADDRESS}:{self.server_port}"
+        self.token = secrets.token_urlsafe(24)
+        page = files("mmopt.studio") / "page"
+        names = {one.name: one.read_bytes() for one in page.iterdir() if one.name.split(".")[-1] in TYPES}
+        self.files = {"/": names["index.html"], **{f"/{name}": data for name, data in names.items()}}
+        self.lanes = Lanes()
+        self.places = threading.BoundedSemaphore(MOST_REQUESTS)
+
+    @property
+    def address(self) -> str:
+        """The address to open: what follows # stays in the browser."""
+        return f"http://{self.host}/#token={self.token}"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own, of so many at the same time."""
+        if not self.places.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer, and make room for another request."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say what went wrong, but not that a page went away."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+    def server_close(self) -> None:
+        """Close the socket and end the processes."""
+        super().server_close()
+        self.lanes.__exit__()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    server: Studio
+    timeout = PATIENCE
+    server_version, sys_version = "mmopt", ""
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing is written down."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer a request that cannot be read, in no words of its own."""
+        self.send(HTTPStatus(code), {"error": HTTPStatus(code).phrase})
+
+    def do_GET(self) -> None:
+        """Send a file of the page."""
+        self.answered(self.send_file)
+
+    def do_POST(self) -> None:
+        """Answer a call."""
+        self.answered(self.call)
+
+    def answered(self, answer: Callable[[], None]) -> None:
+        """Answer a request to this very address, or say why not."""
+        try:
+            if self.headers.get_all("Host") != [self.server.host]:
+                raise Refused(HTTPStatus.FORBIDDEN, f"this server is http://{self.server.host}/ alone")
+            answer()
+        except Refused as refused:
+            self.send(refused.status, {"error": str(refused)})
+
+    def send(self, status: HTTPStatus, value: object) -> None:
+        """Send a value as JSON."""
+        self.send_bytes(status, "application/json", json.dumps(value).encode())
+
+    def send_bytes(self, status: HTTPStatus, kind: str, data: bytes) -> None:
+        """Send a whole answer."""
+        self.send_head(status, kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def send_head(self, status: HTTPStatus, kind: str) -> None:
+        """Send status and headers but the last."""
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+
+    def send_file(self) -> None:
+        """Send one of the files, which are read at the start."""
+        path = self.path.partition("?")[0]
+        if path not in self.server.files:
+            raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
+        kind = TYPES["html" if path == "/" else path.rpartition(".")[2]]
+        self.send_bytes(HTTPStatus.OK, kind, self.server.files[path])
+
+    def call(self) -> None:
+        """Answer a call with the token: its fields are read into that call, which reads them further."""
+        self.require_own_page()
+        sent = self.sent()
+        tab, name = sent.pop("tab", ""), self.path.removeprefix("/api/")
+        if not isinstance(tab, str) or not 0 < len(tab) <= 64:
+            raise Refused(HTTPStatus.BAD_REQUEST, "the call names no tab")
+        if name != "stop" and name not in CALLS:
+            raise Refused(HTTPStatus.NOT_FOUND, "there is no such call")
+        is_work = name in ("solve", "compare", "stop")
+        lane = self.server.lanes.of(tab, is_work=is_work)
+        if lane is None:
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "two other pages are at work: stop one, or wait")
+        if name == "stop":
+            self.send(HTTPStatus.OK, {"stopped": lane.stop()})
+            return
+        call = call_of(CALLS[name], sent)
+        if is_work:
+            self.stream(lane, call)
+        else:
+            self.send(HTTPStatus.OK, lane.answer(call))
+
+    def require_own_page(self) -> None:
+        """Refuse calls without the token, and those that a page from elsewhere makes."""
+        origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site", "same-origin")
+        if origin not in (None, f"http://{self.server.host}") or site not in ("same-origin", "none"):
+            raise Refused(HTTPStatus.FORBIDDEN, "the call is from a page of another site")
+        token = self.headers.get("X-Studio-Token", "")
+        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            raise Refused(HTTPStatus.FORBIDDEN, "the token is not that of this start of 'mmopt studio'")
+
+    def sent(self) -> dict[str, Any]:
+        """The object that a call sends."""
+        if self.headers.get_content_type() != "application/json" or "Transfer-Encoding" in self.headers:
+            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a call is JSON of a stated length")
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()):
+            raise Refused(HTTPStatus.LENGTH_REQUIRED, "a call states its length")
+        if len(length) > 9 or int(length) > MOST_BYTES:
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a call has at most {MOST_BYTES:,} bytes")
+        try:
+            value = json.loads(self.rfile.read(int(length)), parse_constant=refuse_constant)
+        except (ValueError, RecursionError):
+            raise Refused(HTTPStatus.BAD_REQUEST, "the call is no JSON") from None
+        if not isinstance(value, dict):
+            raise Refused(HTTPStatus.BAD_REQUEST, "the call is no object")
+        return value
+
+    def stream(self, lane: Lane, call: Call) -> None:
+        """Send a line for each point, and at last the answer; a page that goes away ends the work."""
+        lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+
+        def work() -> None:
+            if isinstance(call, Combinations):
+                compare(lane, call, lines.put)
+            else:
+                lines.put(lane.answer(call, lambda point: lines.put(point_of(point))))
+            lines.put(None)
+
+        self.send_head(HTTPStatus.OK, "application/x-ndjson")
+        self.end_headers()
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            while True:
+                try:
+                    if (line := lines.get(timeout=BEAT)) is None:
+                        return
+                    self.wfile.write(json.dumps(line).encode() + b"\n")
+                except queue.Empty:
+                    self.wfile.write(b"\n")
+        except OSError:
+            lane.stop()
+
+
+def compare(lane: Lane, call: Combinations, put: Callable[[dict[str, Any]], None]) -> None:
+    """Solve the combinations of a comparison one after another, each a row; a stop ends them all."""
+    chosen = lane.answer(call)
+    if "problem" in chosen:
+        put(chosen)
+        return
+    for one in chosen["chosen"]:
+        row = Row(text=one["text"], workload=call.workload, solver=one["solver"], seconds=call.seconds)
+        answer = lane.answer(row)
+        if "row" not in answer:
+            stop, words = answer["stop"], answer["problem"]["message"]
+            answer = {"row": {"program": one["name"], "solver": one["solver"] or "", "stop": stop}}
+            answer["row"]["reason"] = words
+        put(answer)
+        if answer["row"]["stop"] == "interrupted":
+            break
+    put({"end": True})
+
+
+def point_of(point: Progress) -> dict[str, Any]:
+    """A point on the way of a solve."""
+    numbers = {name: finite(getattr(point, name)) for name in ("seconds", "objective", "bound", "gap")}
+    return {"point": {**numbers, "certified": point.certified}}
+
+
+def call_of(kind: type[Call], sent: Mapping[str, Any]) -> Call:
+    """A call of what a page sent, of known names and kinds."""
+    names = {f.name for f in fields(kind)} & KINDS.keys()
+    for name, value in sent.items():
+        if name not in names or not isinstance(value, KINDS[name]):
+            raise Refused(HTTPStatus.BAD_REQUEST, f"'{name[:40]}' is nothing that this call takes")
+    try:
+        return kind(**sent)
+    except TypeError:
+        raise Refused(HTTPStatus.BAD_REQUEST, "the call lacks something") from None
+
+
+def refuse_constant(text: str) -> None:
+    """Refuse NaN and infinities, which are no JSON."""
+    raise ValueError(text)
