@@ -205,6 +205,12 @@ class Run:
         elif isinstance(message, Done | Failed):
             self.answer, self.memory = message, message.memory
 
+    def end(self) -> None:
+        """Kill its process, if it has started."""
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGKILL)
+
     def predicted(self, norm: int) -> Predicted:
         """The prediction for a norm; where the process ended before it, the reason why there is none."""
         if self.predictions is not None:
@@ -362,14 +368,10 @@ class Isolated:
         return costs_of(run, *self.follow(run, task.time_limit))
 
     def stop(self, why: str = Stop.INTERRUPTED) -> None:
-        """End the task that runs, at once, from another thread."""
+        """End the task that runs, at once, from another thread; the process that forks for it stays."""
         if (run := self._run) is not None:
             run.killed = run.killed or why
-            if run.process is not None:  # the process that forks it stays
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(run.process.pid, signal.SIGKILL)
-            elif self._worker is not None:
-                self._worker.kill()
+            run.end()
 
     def follow(self, run: Run, limit: float) -> tuple[int, str]:
         """Do a task, for ``limit`` seconds at most: how its process ended, and what it wrote.
@@ -401,6 +403,8 @@ class Isolated:
                 run.take(message)
                 if isinstance(message, Started):
                     deadline = run.started + limit
+                    if run.killed:  # before it had started
+                        run.end()
                 if message is None:
                     deadline = self._kill(run, worker, run.killed or Stop.TIME)
             except KeyboardInterrupt:
