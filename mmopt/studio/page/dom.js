@@ -21,13 +21,18 @@ function dressed(node, props, children) {
     else if (key === "value" || key === "checked" || key === "open") node[key] = value;
     else node.setAttribute(key, value === true ? "" : value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...there(children));
   return node;
 }
 
 /** Puts children in place of those that are there. */
 export function fill(node, ...children) {
-  node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.replaceChildren(...there(children));
+}
+
+/** Children out of nested lists, without null, false and empty texts. */
+function there(children) {
+  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false && child !== "");
 }
 
 /** The element with an id. */
@@ -40,13 +45,13 @@ export function shown(value, digits = 6) {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
   const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(Math.min(3, digits - 1)) : String(Number(value.toPrecision(digits)));
-  return text.replace("-", "−").replace("e−", "e−").replace("e+", "e");
+  return text.replaceAll("-", "−").replace("e+", "e");
 }
 
 /** A gap: in percent, or as a power of ten where it is small. */
 export function shownGap(gap) {
   if (gap === null || gap === undefined) return "none";
-  if (Math.abs(gap) < 1e-4) return gap === 0 ? "0" : gap.toExponential(1).replace("-", "−").replace("e-", "e−");
+  if (Math.abs(gap) < 1e-4) return gap === 0 ? "0" : gap.toExponential(1).replaceAll("-", "−");
   return `${shown(100 * gap, 3)} %`;
 }
 

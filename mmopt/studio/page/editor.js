@@ -60,7 +60,8 @@ export class Editor {
     }
     this.field.setSelectionRange(0, 0);
     this.field.scrollTop = 0;
-    if (before && before !== this.field && before !== document.body) before.focus({ preventScroll: true });
+    if (!before || before === document.body) this.field.blur();
+    else if (before !== this.field) before.focus({ preventScroll: true });
   }
 
   /** Two spaces where a line follows a section's heading, and the indentation of the line before. */

@@ -40,7 +40,7 @@ export class ProgramTab {
     fill(this.panel,
       el("h2", {}, program.title || program.name),
       el("p", { class: "faint" }, [program.name, program.class, program.cite].filter(Boolean).join(" · ")),
-      program.about.length > 0 && folded("What it is", () => paragraphs(program.about), open.about, (is) => { open.about = is; }),
+      program.about.length > 0 && folded("What it is", () => paragraphs([program.about]), open.about, (is) => { open.about = is; }),
       el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The program in formulas" },
         el("table", { class: "statements" }, el("tbody", {}, program.statements.map((statement) => el("tr", {},
           el("th", { scope: "row" }, statement.label), el("td", {}, formula(statement.formula)),
@@ -67,6 +67,7 @@ export class ProgramTab {
         el("p", { class: fits(side, line.wanted[i]) || !line.blamed ? "verdict" : "verdict wrong" },
           `${line.sides.length > 1 ? ["left side", "right side"][i] : "objective"}: ${verdict(side, line.wanted[i])}`),
         trees[i]]),
+      line.left_out && el("p", {}, line.left_out),
       line.blamed && el("p", { class: "wrong" }, [line.blamed.message, line.blamed.hint].filter(Boolean).join(" — ")));
   }
 }

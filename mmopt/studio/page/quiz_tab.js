@@ -1,7 +1,7 @@
 // The quiz: the curvature of each node and the verdict on each line are chosen, then shown.
 
 import { counted, el, fill } from "./dom.js";
-import { formula } from "./formula.js";
+import { formula, sentence } from "./formula.js";
 import { curvatureWords, innermost, treeOf } from "./tree.js";
 
 const CHOICES = ["constant", "affine", "convex", "concave", "neither"];
@@ -17,7 +17,7 @@ export class QuizTab {
     this.score = { right: 0, asked: 0 };
     this.stock = [];
     this.list = el("select", { onchange: () => this.list.value && on.load(Number(this.list.value)) });
-    this.question = el("p", {});
+    this.question = el("p", { class: "words" });
     this.body = el("div", {});
     this.said = el("p", { role: "status" });
     this.total = el("p", { class: "faint" }, "Nothing answered yet.");
@@ -66,6 +66,7 @@ export class QuizTab {
       fill(this.body, el("p", {}, answer ? "The text cannot be read: see the problems below it." : "The text is being read."));
       return;
     }
+    if (this.list.value) fill(this.question, sentence(this.program.about));
     fill(this.body, this.program.lines.map((line) => this.line(line)));
     if (!this.program.lines.length) fill(this.body, el("p", {}, "This program has no lines of which to ask."));
   }
@@ -82,7 +83,7 @@ export class QuizTab {
       node.same !== null && node.same !== undefined ? el("span", { class: "rule" }, "as above")
         : choose(`curvature of ${node.plain}`, CHOICES, node.curvature, () => [curvatureWords(node), node.rule]));
     return el("section", { class: "line" }, el("h4", {}, el("span", { class: "scroll inline" }, `${line.name}: `, formula(line.formula))),
-      trees, el("p", { class: "row" }, el("span", {}, "This line is "),
+      trees, line.left_out && el("p", {}, line.left_out), el("p", { class: "row" }, el("span", {}, "This line is "),
         choose(`is ${line.name} accepted`, ["accepted", "refused"], line.blamed ? "refused" : "accepted",
           () => [line.blamed ? "refused" : "accepted", line.blamed ? [line.blamed.message, line.blamed.hint].filter(Boolean).join(" — ") : ""])));
   }

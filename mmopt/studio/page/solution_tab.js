@@ -43,7 +43,7 @@ export class SolutionTab {
   draw(solution, points) {
     const s = solution;
     fill(this.panel,
-      el("h2", {}, `${s.program}, ${s.sense}d`.replace("ed", "ed")),
+      el("h2", {}, `${s.program}, ${s.sense}d`),
       this.figures(s),
       el("p", { class: "faint" }, [s.status, s.solver, s.seconds === null ? "" : `${shown(s.seconds, 3)} s`].filter(Boolean).join(" · ")),
       s.rests.length > 0 && el("ul", { class: "rests" }, s.rests.map((words) => el("li", {}, words))),
@@ -71,9 +71,9 @@ export class SolutionTab {
     const box = el("div"), said = el("output", {}), rows = el("div");
     const draw = (index) => {
       const step = steps[index];
-      const times = step ? [step.scale, step.identity_scale, step.workload_scale] : [1, 1, 1];
+      const times = step ? [step.scale, step.identity_scale ?? step.scale, step.workload_scale ?? step.scale] : [1, 1, 1];
       const series = [["this strategy", "error"], ["noise on the cells", "identity"], ["noise on the queries", "workload"]]
-        .map(([name, key], k) => ({ name, values: s.queries.map((q) => (q[key] === null || times[k] === null ? null : q[key] * times[k])) }))
+        .map(([name, key], k) => ({ name, values: s.queries.map((q) => ((q[key] ?? null) === null ? null : q[key] * times[k])) }))
         .filter((each) => each.values.some((v) => v !== null));
       said.textContent = step ? `ε = ${shown(step.epsilon, 3)}${step.delta ? `, δ = ${shown(step.delta, 2)}` : ""}` : "noise of standard deviation 1";
       fill(box, errorChart(series, this.isLog));

@@ -31,7 +31,7 @@ const views = {
 function workload() {
   const query = Math.floor(Number(byId("weighed").value)), times = Number(byId("times").value);
   const kind = byId("queries").value;
-  return { kind, cells: Number(byId("cells").value), weight: query >= 1 && times > 0 ? { query, times } : null,
+  return { kind, cells: Number(byId("cells").value), weight: query >= 1 && times > 0 ? { query: query - 1, times } : null,
     ...(kind === "file" ? { file: byId("file").value } : {}) };
 }
 
@@ -238,7 +238,8 @@ async function compare(choice) {
 /** The bound that multipliers prove, for the text and workload as solved. */
 function askBound(multipliers) {
   const { text, workload: queries } = store.solved.what;
-  return call("bound", { text, workload: queries, multipliers });
+  const { point } = store.solved.solution;
+  return call("bound", { text, workload: queries, multipliers, ...(point ? { point } : {}) });
 }
 
 /** Says on results of another text or workload that they are old. */
@@ -390,9 +391,8 @@ async function start() {
     return;
   }
   try {
-    const [lists, quiz] = await Promise.all([call("lists"), call("quiz")]);
-    store.lists = lists;
-    views.quiz.learn(quiz.stock);
+    store.lists = await call("lists");
+    views.quiz.learn(store.lists.quiz);
   } catch (error) {
     failed(error);
     if (!error.isLost) banner(error.message);
