@@ -238,7 +238,7 @@ class _Printer:
         return self.enclosed(self.write(expr), needed)
 
     def enclosed(self, written: tuple[str, int], needed: int) -> str:
-        """What ``write`` gave, in brackets when it does not hold together strongly enough."""
+        """The text that ``write`` gave, in brackets when it does not hold together strongly enough."""
         return written[0] if written[1] >= needed else self.styled("brackets", written[0])
 
     def infix(

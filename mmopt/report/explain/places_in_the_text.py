@@ -90,13 +90,13 @@ class Places:
     def _end(self, node: Expr | Relation) -> int:
         """The character after a node, of which a span knows the first line only."""
         start = self._start(node)
-        end = own = start + node.span.width
+        end = first = start + node.span.width
         has_clauses = isinstance(node, Entries)
         if not has_clauses and _GOES_ON.match(self.text, end):
             return end  # on the same line
         parts = (node.left, node.right) if isinstance(node, Relation) else children(node)
         inner = max(map(self._end, parts), default=start)
-        end = inner if has_clauses else max(own, inner)
+        end = inner if has_clauses else max(first, inner)
         brackets = _BRACKET.findall(self.text, start, end)
         depth = sum(1 if b in "([" else -1 for b in brackets)
         for bracket in _BRACKET.finditer(self.text, end):
@@ -106,7 +106,7 @@ class Places:
             if depth < 0:  # the one around the clauses
                 return len(self.text[: bracket.start()].rstrip())
             end = bracket.end()
-        is_turned = isinstance(node, Apply) and node.atom == "transpose" and own <= inner
+        is_turned = isinstance(node, Apply) and node.atom == "transpose" and first <= inner
         return self.text.index("T", end) + 1 if is_turned else end
 
 
