@@ -238,7 +238,7 @@ class _Printer:
         return self.enclosed(self.write(expr), needed)
 
     def enclosed(self, written: tuple[str, int], needed: int) -> str:
-        """What ``write`` gave, in brackets when it does not hold together strongly enough."""
+        """The text that ``write`` gave, in brackets when it does not hold together strongly enough."""
         return written[0] if written[1] >= needed else self.styled("brackets", written[0])
 
     def infix(
@@ -260,7 +260,7 @@ class _Printer:
         return form.text.format(self.enclosed(one, form.binds), self.enclosed(other, needed)), form.binds
 
     def product(self, left: Expr, right: Expr, written: str) -> PrintedForm:
-        """The form of ``*``: a circle between arrays, a plain product with a number; ``written``: the right."""
+        """The form of ``*``: a circle between arrays, a plain product with a number; the right as written."""
         types = self.type_of(left), self.type_of(right)
         has_number = any(self.inline if t is None else t.is_scalar for t in types)
         return PRODUCT[self.style][written[:1].isdigit()] if has_number else self.form("mul")

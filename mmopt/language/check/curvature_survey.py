@@ -109,7 +109,7 @@ def survey(program: Program) -> Survey:
     lines, room = [], MOST_NODES
     for c, sides, wants in rows:
         tree, left_out = _Tree(min(MOST_OF_LINE, room)), ""
-        nodes = tuple(describe(checked, side, c and c.family, tree) for side in sides)
+        nodes = tuple(describe(checked, side, c.family if c else None, tree) for side in sides)
         if tree.count > tree.most:
             of = f"this line has more than {MOST_OF_LINE}"
             of = of if tree.count > MOST_OF_LINE else f"the lines have more than {MOST_NODES:,} in all"
@@ -157,11 +157,16 @@ def describe(
         roles[family.index] = "the index of the family"
     tree = tree or _Tree()
     scope = checked.lines.inside(family)
-    return _describe(expr, scope, roles, tree, tree.first)
+    return _describe(expr, infer(expr, scope), scope, roles, tree, tree.first)
 
 
 def _describe(
-    expr: Expr, scope: Scope, roles: Mapping[str, str], tree: _Tree, first: dict[Expr, TypedNode]
+    expr: Expr,
+    inferred: Type,
+    scope: Scope,
+    roles: Mapping[str, str],
+    tree: _Tree,
+    first: dict[Expr, TypedNode],
 ) -> TypedNode:
     """``describe``, with the roles of names in words, and the ``first`` nodes of expressions here."""
     require_time()
@@ -169,16 +174,16 @@ def _describe(
     earlier = first.get(expr)
     if earlier and earlier.is_worth_naming:
         return TypedNode(expr, earlier.type, earlier.rule, (), earlier)
-    inferred = infer(expr, scope)
     if isinstance(expr, Entries):
         indices = dict.fromkeys((f.index for f in expr.families), "an index of these entries")
-        part = _describe(expr.body, scope.among(expr), {**roles, **indices}, tree, {})
+        within = scope.among(expr)
+        part = _describe(expr.body, infer(expr.body, within), within, {**roles, **indices}, tree, {})
         node = TypedNode(expr, inferred, part.rule if inferred.is_constant else "its entries are", (part,))
     else:
-        inner = _parts(expr, inferred, scope)
-        rule = _rule(expr, inferred, [infer(e, scope) for e in inner], roles, scope)
+        inner = [(e, infer(e, scope)) for e in _parts(expr, inferred, scope)]
+        rule = _rule(expr, inferred, [kind for _, kind in inner], roles, scope)
         shown = inner if tree.count <= tree.most else ()
-        parts = tuple(_describe(e, scope, roles, tree, first) for e in shown)
+        parts = tuple(_describe(*part, scope, roles, tree, first) for part in shown)
         node = TypedNode(expr, inferred, rule, parts)
     first.setdefault(expr, node)
     return node

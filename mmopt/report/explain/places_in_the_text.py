@@ -1,7 +1,7 @@
 """Where the nodes of a checked program stand in its text."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
 
@@ -20,6 +20,7 @@ from mmopt.language.syntax.syntax_tree import (
     walk,
 )
 
+TAKEN_AS_ONE = ("matmul", "trace", "log")  # of which the check may make another node
 _BRACKET = re.compile(r"[()\[\]]")
 _GOES_ON = re.compile(r"[ \t]*[^ \t\n]")
 
@@ -28,8 +29,9 @@ class Places:
     """The places of nodes in the text of the program as written.
 
     A ``width`` counts the characters of the file from line and column on: a line break is one, and
-    indentation and comments in between count too. The text at a place reads as the node, with every let put
-    in and joint atoms taken as one (``expand``). A node of a let has the place of the let's text.
+    indentation and comments in between count too. The text at a place reads as the node (entries ``x for i in
+    n`` in brackets), with every let put in and joint atoms taken as one (``expand``). A node of a let has the
+    place of the let's text.
     """
 
     def __init__(self, written: Program) -> None:
@@ -40,9 +42,9 @@ class Places:
         self.lets = {let.name: let.expr for let in split_lets(written)[1]}
         self.lines = {c.name: c.relation for c in written.constraints}
         self.nodes: dict[Span, list[Expr]] = {}
-        objective: Expr | None = written.objective  # a procedure has none
-        sides = [side for r in self.lines.values() for side in (r.left, r.right)]
-        for whole in (*self.lets.values(), *sides, *[objective] * (objective is not None)):
+        wholes = [written.objective, *self.lets.values()]
+        wholes += [side for r in self.lines.values() for side in (r.left, r.right)]
+        for whole in wholes[written.objective is None :]:  # a procedure may have none
             for node in (whole, *self._inside(whole)):
                 self.nodes.setdefault(node.span, []).append(node)
 
@@ -68,19 +70,18 @@ class Places:
 
     def _is_text_of(self, written: Expr, expr: Expr) -> bool:
         """Whether a node is the written one: the same operation on parts that stand where its parts stand."""
-        if isinstance(expr, Name | Number) or type(written) is not type(expr):
+        if isinstance(expr, Name | Number):
             return written == expr
-        same = getattr(written, "atom", "") == getattr(expr, "atom", "")
-        return same and self._spans(written) == self._spans(expr)
+        pairs = list(zip(map(self._meant, children(written)), children(expr), strict=False))
+        return _operation(written) == _operation(expr) and all(
+            w.span == e.span and _operation(w) in (_operation(e), *TAKEN_AS_ONE) for w, e in pairs
+        )
 
-    def _spans(self, expr: Expr) -> Sequence[Span]:
-        """The spans of the parts, those of lets where their text is."""
-        out = []
-        for part in children(expr):
-            while isinstance(part, Name) and part.id in self.lets:
-                part = self.lets[part.id]
-            out.append(part.span)
-        return out
+    def _meant(self, expr: Expr) -> Expr:
+        """A part, or what it stands for where it is a let."""
+        while isinstance(expr, Name) and expr.id in self.lets:
+            expr = self.lets[expr.id]
+        return expr
 
     def _start(self, node: Expr | Relation) -> int:
         """The character at which a node begins."""
@@ -89,13 +90,13 @@ class Places:
     def _end(self, node: Expr | Relation) -> int:
         """The character after a node, of which a span knows the first line only."""
         start = self._start(node)
-        end = own = start + node.span.width
+        end = first = start + node.span.width
         has_clauses = isinstance(node, Entries)
         if not has_clauses and _GOES_ON.match(self.text, end):
             return end  # on the same line
         parts = (node.left, node.right) if isinstance(node, Relation) else children(node)
         inner = max(map(self._end, parts), default=start)
-        end = inner if has_clauses else max(own, inner)
+        end = inner if has_clauses else max(first, inner)
         brackets = _BRACKET.findall(self.text, start, end)
         depth = sum(1 if b in "([" else -1 for b in brackets)
         for bracket in _BRACKET.finditer(self.text, end):
@@ -105,5 +106,10 @@ class Places:
             if depth < 0:  # the one around the clauses
                 return len(self.text[: bracket.start()].rstrip())
             end = bracket.end()
-        is_turned = isinstance(node, Apply) and node.atom == "transpose" and own <= inner
+        is_turned = isinstance(node, Apply) and node.atom == "transpose" and first <= inner
         return self.text.index("T", end) + 1 if is_turned else end
+
+
+def _operation(expr: Expr) -> str:
+    """The atom of a node, or the kind of another one."""
+    return expr.atom if isinstance(expr, Apply) else type(expr).__name__
