@@ -47,6 +47,12 @@ function ticks(low, high) {
   return out;
 }
 
+/** A power of ten in few letters. */
+function power(t) {
+  const exponent = Math.round(Math.log10(t));
+  return Math.abs(exponent) < 4 ? shown(t, 2) : `10${[...String(exponent)].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻").join("")}`;
+}
+
 /** A chart's frame: axes, and functions from numbers to places. */
 function frame({ xs, ys, isLog, xName, yName, height, label }) {
   const left = 64, right = WIDTH - 10, top = 12, bottom = height - 40;
@@ -59,7 +65,7 @@ function frame({ xs, ys, isLog, xName, yName, height, label }) {
   const node = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart", role: "img", "aria-label": label },
     marks.map((t) => [
       svg("line", { x1: left, x2: right, y1: y(t), y2: y(t), class: "grid" }),
-      svg("text", { x: left - 6, y: y(t) + 4, "text-anchor": "end" }, shown(t, 3))]).flat(),
+      svg("text", { x: left - 6, y: y(t) + 4, "text-anchor": "end" }, isLog ? power(t) : shown(t, 3))]).flat(),
     ticks(...xs).map((t) => svg("text", { x: x(t), y: bottom + 18, "text-anchor": "middle" }, shown(t, 3))),
     svg("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }),
     svg("text", { x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, xName),

@@ -31,8 +31,8 @@ export class CompareTab {
 
   /** The solvers that may be chosen. */
   learn(solvers) {
-    fill(this.choices, el("legend", {}, "Solvers"), solvers.map((name, i) =>
-      el("label", { class: "check" }, el("input", { type: "checkbox", name, checked: i < 2 }), ` ${name}`)));
+    fill(this.choices, el("legend", {}, "Solvers"), solvers.map((name) =>
+      el("label", { class: "check" }, el("input", { type: "checkbox", name, checked: ["nuclear", "clarabel"].includes(name) }), ` ${name}`)));
   }
 
   /** A comparison begins. */
@@ -48,7 +48,7 @@ export class CompareTab {
       shown(row.bound), shownGap(row.gap), shown(row.violation, 2), [row.stop, row.reason].filter(Boolean).join(": ")];
     this.body.append(el("tr", {}, cells.map((cell, i) => {
       const text = cell === null || cell === undefined || cell === "none" ? "–" : String(cell);
-      return i === 0 ? el("th", { scope: "row" }, text) : el("td", { class: isNumber(i) ? "number" : null }, text);
+      return i === 0 ? el("th", { scope: "row" }, text) : el("td", { class: isNumber(i) ? "number" : i === cells.length - 1 ? "reason" : null }, text);
     })));
   }
 

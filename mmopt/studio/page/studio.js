@@ -10,10 +10,10 @@ import { QuizTab } from "./quiz_tab.js";
 import { SolutionTab } from "./solution_tab.js";
 
 const TABS = ["program", "solution", "multipliers", "compare", "quiz"];
-const CHECK_WAIT = 150, SOLVE_WAIT = 300, LONGEST_WAIT = 250;
+const CHECK_WAIT = 150, SOLVE_WAIT = 300, REST_WAIT = 60;
 
 // checked: {text, answer}; solved: {key, solution, points, asked}; work: the solve or comparison that runs.
-const store = { lists: null, checked: null, solved: null, work: null, checks: 0, tab: "program", pending: null };
+const store = { lists: null, checked: null, solved: null, work: null, checks: 0, tab: "program", isMoving: false };
 
 const editor = new Editor({ onText: textChanged, onPlace: pointFromText });
 const pointing = { point: (node) => editor.point(node?.place ?? null), select: (node) => node.place && editor.select(...node.place) };
@@ -129,6 +129,7 @@ const solveSoon = debounced(SOLVE_WAIT - CHECK_WAIT, solve);
 
 /** Solves what the controls and the text say, in place of what runs. */
 async function solve() {
+  store.isMoving = false;
   const what = asked(), points = [], work = begin("Solving");
   const started = performance.now();
   let last = null;
@@ -166,23 +167,19 @@ async function solve() {
     clearInterval(clock);
     markOld();
   }
+  if (store.isMoving && !store.work) solve();
 }
 
-/** Solves again soon as a slider moves: at once where nothing runs, else the newest after what runs. */
+/** Solves as a slider moves: at once where nothing runs; else the newest, after what runs or once it rests. */
 function solveMoving() {
-  if (!store.work) {
-    solve();
-    return;
-  }
-  if (store.pending) return;
-  const running = store.work, since = performance.now();
-  store.pending = setInterval(() => {
-    if (store.work === running && performance.now() - since < LONGEST_WAIT) return;
-    clearInterval(store.pending);
-    store.pending = null;
-    if (store.solved?.key !== keyOf(asked())) solve();
-  }, 10);
+  store.isMoving = Boolean(store.work);
+  if (store.isMoving) solveResting();
+  else solve();
 }
+
+const solveResting = debounced(REST_WAIT, () => {
+  if (store.isMoving) solve();
+});
 
 /** A new piece of work, which ends the one before. */
 function begin(words) {
@@ -386,6 +383,7 @@ function listen() {
 async function start() {
   const given = readAddress();
   openTab(given.tab);
+  views.program.draw(null);
   if (!await findToken()) {
     banner("This page has no key to a studio. Start “mmopt studio”, open the address it prints, and then follow this link again.");
     return;
