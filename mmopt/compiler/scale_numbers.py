@@ -138,11 +138,10 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
     return scaled, Scaling(variables, lines, objective, {k: v for k, v in scales.items() if k in used})
 
 
+#: Powers of the units of a quantity, by name; unknown ones are "?1", "?2" …, or "@X" of a variable X.
+#:
+#: The unit "numbers" is e: where what is passed is scaled, a power of it is the logarithm of a factor.
 Degree = dict[str, float]
-"""Powers of the units of a quantity, by name; unknown ones are "?1", "?2" …, or "@X" of a variable X.
-
-The unit "numbers" is e: where what is passed is scaled, a power of it is the logarithm of a factor.
-"""
 
 # The powers of the queries' scale and of the targets' scale by which sources are multiplied.
 SOURCE_UNITS: Mapping[str, Degree] = {

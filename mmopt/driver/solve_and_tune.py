@@ -417,8 +417,8 @@ class Tuned(Tabular):
         }
 
 
+#: A strategy with its total error, weighted, and a bound on that of every strategy.
 Optimised = tuple[StrategyForm, float, float | None]
-"""A strategy with its total error, weighted, and a bound on that of every strategy."""
 
 
 def tune(

@@ -37,12 +37,12 @@ from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, LBFGS, Options, SolverRow, is_claimed, is_free, is_kernel, memory_limit
 from mmopt.workloads import Workload
 
+#: A workload over no more cells is always taken to matrices over them.
 FEW_CELLS = 512
-"""A workload over no more cells is always taken to matrices over them."""
 
+#: The largest part of the cells in a component with which a solution by component is worth it, between the
+#: two sizes. A reflection leaves half, or with an odd number of cells a little more.
 SMALL_COMPONENT = 0.51
-"""The largest part of the cells in a component with which a solution by component is worth it, between the
-two sizes. A reflection leaves half, or with an odd number of cells a little more."""
 
 FEWER = "ask queries of fewer attributes at a time; or group values of the attributes"
 NO_KERNEL = "no kernel knows the program, and conic solvers need matrices over the cells"

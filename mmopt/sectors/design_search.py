@@ -104,8 +104,8 @@ class MixedSteps:
         return np.asarray(place + miss - np.linalg.solve(gram, changes @ miss) @ (steps + changes))
 
 
+#: The spectrum at moments of a measure, which may be negative.
 Solved = Callable[[Sequence[Array]], MomentSpectrum]
-"""The spectrum at moments of a measure, which may be negative."""
 
 SHORTER = 0.5  # part of a step that is tried where the moments are not definite
 LEAST_ROOT = 1e-5  # of ``_smallest_ratio`` at the start: below it the step was too long
@@ -151,8 +151,8 @@ def _smallest_ratio(strategy: MomentSpectrum) -> float:
 
 # -- long columns
 
+#: f at cells (c, k).
 HeightOfCells = Callable[[Ints], Array]
-"""f at cells (c, k)."""
 
 MOST_SWEEPS = 50  # over all neighbours of cells
 PART_OF_EXCESS = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach

@@ -221,8 +221,8 @@ def with_root(space: RowSpace, parts: Sequence[Array]) -> RowSpace:
     return replace(space, root=Split(space.space.abstract(tuple(map(len, few))), space.space, few))
 
 
+#: Step of the trapezoidal rule for 1 / z = ∫ exp(u - z e^u) du: off by 2 |Γ(1 + 2πi)| of it, some 7e-4.
 NODE_STEP = 1.0
-"""Step of the trapezoidal rule for 1 / z = ∫ exp(u - z e^u) du: off by 2 |Γ(1 + 2πi)| of it, some 7e-4."""
 NODES_BEFORE, NODES_AFTER = 9.0, 2.5  # of u, below -log of the largest z and above -log of the least
 
 

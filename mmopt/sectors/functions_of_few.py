@@ -147,13 +147,13 @@ def coefficients(basis: AttributeBasis, piece: Piece) -> Coefficients:
 
 
 Sector = tuple[int, ...]
+#: Pairs of an attribute, ascending, and an orbit of its values.
 Rests = tuple[tuple[int, int], ...]
-"""Pairs of an attribute, ascending, and an orbit of its values."""
+#: The attributes that a product looks at, each with the orbits of its rests and whether it has contrasts.
 Looked = tuple[tuple[int, tuple[int, ...], bool], ...]
-"""The attributes that a product looks at, each with the orbits of its rests and whether it has contrasts."""
 
+#: Matrices of the size of the largest component that the work has in memory at the same time.
 ARRAYS_AT_ONCE = 6
-"""Matrices of the size of the largest component that the work has in memory at the same time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,10 +174,10 @@ class SectorComponent:
 
     rests: Rests
     sectors: tuple[Sector, ...]
+    #: Functions of each sector: the product of its attributes' numbers of contrasts.
     widths: tuple[int, ...]
-    """Functions of each sector: the product of its attributes' numbers of contrasts."""
+    #: The numbers of the workload's products that have all its rests; all others are zero on it.
     products: tuple[int, ...]
-    """The numbers of the workload's products that have all its rests; all others are zero on it."""
 
     @property
     def dim(self) -> int:

@@ -35,8 +35,8 @@ import numpy as np
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.numerics.balls import GROW, U, gamma
 
+#: Attributes of a table, ascending.
 Axes = tuple[int, ...]
-"""Attributes of a table, ascending."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -166,8 +166,8 @@ def component_rounding(moments: Array, products: float, basis: float, order: int
     return float(products * trace / (1.0 - products) + np.expm1(2 * order * np.log1p(basis)) * norm) * GROW
 
 
+#: By attributes, which ascend, an array over their orbits; attributes of one orbit are left out.
 ProfileTables = Mapping[tuple[int, ...], Array]
-"""By attributes, which ascend, an array over their orbits; attributes of one orbit are left out."""
 
 
 def add_component(

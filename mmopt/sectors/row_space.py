@@ -352,11 +352,11 @@ def row_space_of(workload: Workload) -> RowSpace:
     return RowSpace(space, Split(rows, space, roots), rounding, shape, bases, components, products)
 
 
+#: Rows that touch these sectors only, in the component's order, and their columns side by side.
 Rows = tuple[tuple[Sector, ...], Array]
-"""Rows that touch these sectors only, in the component's order, and their columns side by side."""
 
+#: Reciprocal condition number of a triangle below which its rank is looked at.
 LEAST_DIAGONAL = 1e-11
-"""Reciprocal condition number of a triangle below which its rank is looked at."""
 
 
 def component_root(

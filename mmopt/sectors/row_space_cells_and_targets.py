@@ -45,12 +45,12 @@ from mmopt.symmetry.workload_by_component import row_orbits
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.combined_blocks import kron
 
+#: Attributes that a query may look at: its functions are formed.
 MOST_OF_A_ROW_SPACE = 4
-"""Attributes that a query may look at: its functions are formed."""
 # A row space of more than this part of the cells saves nothing: matrices are as large, its maxima dearer.
 MOST_FUNCTIONS_PER_CELL = 0.25
+#: Up to which they are counted for a message.
 MOST_SECTORS = 10**6
-"""Up to which they are counted for a message."""
 
 
 def why_not_of_few(workload: Workload, most: int = MOST_OF_A_ROW_SPACE) -> str:
@@ -161,8 +161,8 @@ class RowSpaceCells(Spanned):
 
 # -- queries with targets
 
+#: Rows t of each component with the number of each row's orbit; sizes of the orbits; their targets.
 QueryOrbits = tuple[list[tuple[Array, Ints]], Array, Array]
-"""Rows t of each component with the number of each row's orbit; sizes of the orbits; their targets."""
 
 
 def as_targets(workload: Workload) -> Workload:

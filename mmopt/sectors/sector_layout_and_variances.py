@@ -218,8 +218,8 @@ def along(tensor: Array, matrices: Sequence[Array]) -> Array:
     return tensor
 
 
+#: For each attribute of a product: the class of its rest, or None for its functions of classes.
 Choice = tuple[int | None, ...]
-"""For each attribute of a product: the class of its rest, or None for its functions of classes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,9 +61,10 @@ __all__ = [
     "unit_of",
 ]
 
+#: The forms of the strategy of a program's solution; that of a template may have any form.
 AnyStrategy = Strategy | ComponentStrategy | StrategyOfFew | ProductStrategy
-"""The forms of the strategy of a program's solution; that of a template may have any form."""
 
+#: Every form by its name; ``privacy.rounding.table_of_forms`` rounds each of them.
 FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
     {
         "dense": Strategy,
@@ -75,4 +76,3 @@ FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
         "sectorwise": SetStrategy,
     }
 )
-"""Every form by its name; ``privacy.rounding.table_of_forms`` rounds each of them."""

@@ -272,8 +272,8 @@ class ComponentStrategy(StrategyForm):
 # -- on a row space
 
 
+#: The most that is added to the mean squared length of A's columns under the uniform measure, relatively.
 ADDED = 1e-6
-"""The most that is added to the mean squared length of A's columns under the uniform measure, relatively."""
 
 SPARE = 1e-3  # of what is added: it is more than rounding, and than what it adds to the mean itself
 

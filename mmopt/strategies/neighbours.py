@@ -29,8 +29,8 @@ from mmopt.workloads import Workload
 
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]
 
+#: The most rows or steps of one person, and steps between two, that exact integers have room for.
 MOST_OF_A_PERSON = 2**20
-"""The most rows or steps of one person, and steps between two, that exact integers have room for."""
 
 # What a workload file may say, for messages.
 _FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
@@ -322,8 +322,8 @@ def _of_words(words: list[str], wrong: OptionError) -> Neighbours:
     raise wrong
 
 
+#: One row added or removed: the default.
 ADD_REMOVE = Neighbours()
-"""One row added or removed: the default."""
 
+#: An argument of callers, which ``Neighbours.of`` reads.
 NeighboursLike = Neighbours | str | Mapping[str, Any]
-"""An argument of callers, which ``Neighbours.of`` reads."""

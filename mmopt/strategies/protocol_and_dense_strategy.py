@@ -213,8 +213,8 @@ def privacy_cost(strategy: StrategyForm, workload: Workload) -> float | None:
     return None if ratio is None else strategy.sensitivity * math.sqrt(ratio)
 
 
+#: Largest ‖w - w A⁺A‖ / ‖w‖ for which a query w counts as supported by A.
 SUPPORT_TOLERANCE = 1e-9
-"""Largest ‖w - w A⁺A‖ / ‖w‖ for which a query w counts as supported by A."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,8 +28,8 @@ from mmopt.strategies.set_strategy_and_cells import UNSUPPORTED, SetCells, SetSt
 from mmopt.workloads import Implicit, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
 
+#: Eigenvalues of an attribute's strategy below this part of the largest count as zero.
 RANK = 1e-10
-"""Eigenvalues of an attribute's strategy below this part of the largest count as zero."""
 
 
 def best_by_sets(workload: Workload) -> SetCells:
@@ -78,8 +78,8 @@ POWER = 0.9  # of the mean variance, by which a weight is multiplied
 LEAST_WEIGHT = 1e-9  # of the largest of a factor's rows
 SHARE_OF_TIME = 0.3  # of the rest of a time limit
 
+#: An attribute, a factor on it, and the number of attributes of the product.
 FactorKey = tuple[int, Implicit, int]
-"""An attribute, a factor on it, and the number of attributes of the product."""
 
 
 @dataclass(frozen=True, eq=False)

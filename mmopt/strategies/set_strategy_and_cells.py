@@ -49,12 +49,12 @@ from mmopt.workloads import Dense, Implicit, Kron, Product, Scaled, Stack, Workl
 from mmopt.workloads.blocks.combined_blocks import kron
 from mmopt.workloads.factors_and_products import total
 
+#: The part of a query's squared length that may lie outside of the measured rows by rounding.
 OUTSIDE = 1e-18
-"""The part of a query's squared length that may lie outside of the measured rows by rounding."""
+#: The part that rounding may add to a squared error, for each unit of condition.
 PER_CONDITION = 8 * EPS
-"""The part that rounding may add to a squared error, for each unit of condition."""
+#: The part of a query's squared length that rounding leaves where there is none.
 NOTHING = 1e-26
-"""The part of a query's squared length that rounding leaves where there is none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -316,10 +316,10 @@ def _size(matrix: Array) -> float:
 # -- the space
 
 
+#: Roundings of a Gram matrix of weighted rows, in addition to those of its sums.
 GRAM = 16
-"""Roundings of a Gram matrix of weighted rows, in addition to those of its sums."""
+#: Weights of a factor's rows below this part of the largest count as zero, so that no product underflows.
 LEAST = 1e-30
-"""Weights of a factor's rows below this part of the largest count as zero, so that no product underflows."""
 UNSUPPORTED = "the strategy does not support the queries: it does not measure all that they ask"
 
 

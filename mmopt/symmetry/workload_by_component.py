@@ -51,8 +51,8 @@ from mmopt.symmetry.components import (
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.blocks.range_blocks import AllRange, reflected_ranges
 
+#: The most matrices of the size of an attribute in a search for its links.
 MATRICES = 8
-"""The most matrices of the size of an attribute in a search for its links."""
 
 
 def component_roots(joint: Joint, terms: Sequence[Term], *, mean: bool = False) -> dict[Key, Array]:

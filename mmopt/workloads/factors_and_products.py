@@ -92,8 +92,8 @@ def union(*factors: Factor) -> Factor:
 class Group(ABC):
     """Queries of a workload that are declared together, over all its cells."""
 
+    #: The queries themselves, without their weights.
     queries: Implicit
-    """The queries themselves, without their weights."""
 
     @property
     def m(self) -> int:
@@ -246,8 +246,8 @@ def spelled_out(description: object) -> str:
 
 
 SHOWN_FACTORS = 8  # in full; of more only those that are not totals, by their place
+#: Least probability that an interval may miss: the computed law of an error has an error of 1e-9.
 LEAST_MISSED = 1e-8
-"""Least probability that an interval may miss: the computed law of an error has an error of 1e-9."""
 
 
 @dataclass(frozen=True)
@@ -305,8 +305,8 @@ class Product(Group):
     target: float = math.inf
     within: Wish | None = None
     subworkload: str | None = None
+    #: The Kronecker product of the factors.
     queries: Kron = field(init=False, repr=False, compare=False)
-    """The Kronecker product of the factors."""
 
     def __post_init__(self) -> None:
         if not self.factors:

@@ -161,11 +161,11 @@ def by_attribute(workload: Workload, blocks: Sequence[Implicit], detail: str = "
 # -- trees and filters
 
 
+#: The least share of its parts in a block's error, so that no part is measured with weight zero.
 LEAST_SHARE = 1e-12
-"""The least share of its parts in a block's error, so that no part is measured with weight zero."""
 
+#: Entries of the workload that are read together.
 ENTRIES_AT_A_TIME = 2**22
-"""Entries of the workload that are read together."""
 
 
 def hierarchical(

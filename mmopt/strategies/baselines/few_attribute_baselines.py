@@ -48,14 +48,14 @@ from mmopt.workloads.blocks.range_blocks import Total
 Truths = np.typing.NDArray[np.bool_]
 
 
+#: The most attributes of a table with a number for every set of them.
 MOST_OF_MARGINALS = 16
-"""The most attributes of a table with a number for every set of them."""
 
+#: The most unions of requested marginals in the search for those to measure.
 MOST_CANDIDATES = 512
-"""The most unions of requested marginals in the search for those to measure."""
 
+#: Unions up to which the covers are the smallest ones; above, greedy ones.
 MOST_EXACT_COVERS = 128
-"""Unions up to which the covers are the smallest ones; above, greedy ones."""
 
 
 def marginal_masks(workload: Workload) -> list[int] | None:
@@ -204,10 +204,10 @@ def _greedy_cover(covers: Truths) -> list[int]:
 # -- sector by sector
 
 
+#: Cells up to which the largest of all columns is computed; above, the largest of each sector are added.
 MOST_LISTED_CELLS = 2**16
-"""Cells up to which the largest of all columns is computed; above, the largest of each sector are added."""
+#: The most parts of all sectors together, one for each attribute: more would take a minute to build.
 MOST_PARTS = 10**6
-"""The most parts of all sectors together, one for each attribute: more would take a minute to build."""
 
 
 def why_not_by_sector(workload: Workload) -> str | None:
@@ -278,8 +278,8 @@ def weighted_fourier(workload: Workload, norm: int) -> BaselineDesign:
     return _by_sector(measured, is_each=True)
 
 
+#: A sector, its rows, and core and directions as in ``_BySector``.
 _Measured = tuple[Sector, Implicit, Array, Sequence[Array]]
-"""A sector, its rows, and core and directions as in ``_BySector``."""
 
 
 def _by_sector(
