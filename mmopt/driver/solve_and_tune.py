@@ -44,8 +44,8 @@ from mmopt.language.atoms.expression_types import LARGEST_DIM
 from mmopt.language.check.sections_after_constraints import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import LOADED, deadline, require_memory, require_time, working
+from mmopt.numerics.arrays import blas_threads
 from mmopt.numerics.component_arrays import plain
-from mmopt.numerics.linear_algebra import blas_threads
 from mmopt.numerics.outward import rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, as_workload, default_program

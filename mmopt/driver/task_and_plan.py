@@ -31,8 +31,7 @@ from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.limits import fits_memory
-from mmopt.numerics.arrays import MOST_CELLS
-from mmopt.numerics.linear_algebra import one_thread
+from mmopt.numerics.arrays import MOST_CELLS, one_thread
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, LBFGS, Options, SolverRow, is_claimed, is_free, is_kernel, memory_limit
 from mmopt.workloads import Workload

@@ -66,10 +66,9 @@ from mmopt.language.syntax.syntax_tree import (
     walk,
 )
 from mmopt.limits import ended_after
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, is_rank_at_most
 from mmopt.numerics.balls import BOUNDS
 from mmopt.numerics.float_functions import eigh
-from mmopt.numerics.linear_algebra import is_rank_at_most
 from mmopt.numerics.outward import FEW, few_numbers, rounded
 from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import Clock, Options, Point, conic_solver, run

@@ -1,9 +1,9 @@
 """Floating point that is proved: directed rounding, balls, inverses, spectra; linear algebra. No programs.
 
-- ``arrays.py``: types of arrays, read-only arrays, arrays from callers, slices of rows
+- ``arrays.py``: types of arrays, read-only arrays, arrays from callers, slices of rows; QR, singular values
+  and eigenvectors, rank and pseudo-inverse by them; their threads
 - ``outward.py``: sums, products, roots and column norms rounded outward
 - ``participation.py``: sums over the steps of a stream in which one person may be
-- ``linear_algebra.py``: QR, singular values and eigenvectors, rank and pseudo-inverse by them; their threads
 - ``float_functions.py``: functions of matrices that numpy lacks, and products without matrices that need not
   be formed
 - ``component_arrays.py``: matrices and vectors by component, by orbit or by Kronecker factors; vectors over

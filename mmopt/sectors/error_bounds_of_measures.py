@@ -46,10 +46,9 @@ import numpy as np
 from scipy import linalg, optimize, special
 
 from mmopt.limits import require_time
-from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.arrays import EPS, Array, Ints, qr
 from mmopt.numerics.component_arrays import Split
 from mmopt.numerics.float_functions import eigh
-from mmopt.numerics.linear_algebra import qr
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace
 

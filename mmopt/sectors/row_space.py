@@ -18,9 +18,8 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.limits import require_time
-from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics.arrays import EPS, Array, Ints, qr, rounding_of_qr
 from mmopt.numerics.component_arrays import Space, Split
-from mmopt.numerics.linear_algebra import qr, rounding_of_qr
 from mmopt.sectors.functions_of_few import (
     AttributeBasis,
     Coefficients,

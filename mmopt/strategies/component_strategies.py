@@ -26,10 +26,18 @@ import numpy as np
 
 from mmopt.errors import OptionError, ResultError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, MOST_CELLS, Array, Ints, columns_of, frozen
+from mmopt.numerics.arrays import (
+    EPS,
+    MOST_CELLS,
+    Array,
+    Ints,
+    columns_of,
+    frozen,
+    largest_singular_value,
+    pseudo_factors,
+)
 from mmopt.numerics.balls import gamma
 from mmopt.numerics.component_arrays import Level, Space, Split, lift
-from mmopt.numerics.linear_algebra import largest_singular_value, pseudo_factors
 from mmopt.numerics.outward import not_below, root_up, rounded, times_up
 from mmopt.sectors.functions_of_few import Rests, all_subsets
 from mmopt.sectors.row_space import RowSpace

@@ -19,8 +19,7 @@ import scipy.sparse.linalg
 
 from mmopt.errors import OptionError, SolverError, UnsuitableError, WorkloadError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.linear_algebra import pinv, pseudo_factors
+from mmopt.numerics.arrays import EPS, Array, pinv, pseudo_factors
 from mmopt.numerics.outward import times_up
 from mmopt.strategies.protocol_and_dense_strategy import Strategy, StrategyForm
 from mmopt.workloads import Attribute, Dense, Domain, Factor, Implicit, Kron, Product, Scaled, Stack, Workload

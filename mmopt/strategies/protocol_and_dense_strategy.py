@@ -17,9 +17,8 @@ import scipy.linalg
 
 from mmopt.display_base_classes import Charted
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, frozen, owned
+from mmopt.numerics.arrays import Array, frozen, largest_singular_value, owned, pseudo_factors
 from mmopt.numerics.component_arrays import Level
-from mmopt.numerics.linear_algebra import largest_singular_value, pseudo_factors
 from mmopt.numerics.outward import check_norm, column_norms, rounded, times_up
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours
 from mmopt.workloads import Dense, Implicit, Workload

@@ -37,9 +37,8 @@ import numpy as np
 
 from mmopt.errors import OptionError, ResultError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, Array, Ints, owned
+from mmopt.numerics.arrays import EPS, Array, Ints, has_full_rank, owned
 from mmopt.numerics.component_arrays import Moments, Space, Spanned, Split
-from mmopt.numerics.linear_algebra import has_full_rank
 from mmopt.numerics.outward import check_norm, column_norms, plus_up, root_up, times_up
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.residual_strategies import FewProduct, products_of_few

@@ -25,9 +25,8 @@ import scipy.sparse
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen, stacked_root
 from mmopt.numerics.component_arrays import Space
-from mmopt.numerics.linear_algebra import stacked_root
 
 
 @dataclass(frozen=True, eq=False)

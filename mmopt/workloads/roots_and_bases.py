@@ -12,8 +12,17 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import Array, Ints, frozen, owned
-from mmopt.numerics.linear_algebra import counted, has_independent_columns, spectrum, stacked_root, svd
+from mmopt.numerics.arrays import (
+    Array,
+    Ints,
+    counted,
+    frozen,
+    has_independent_columns,
+    owned,
+    spectrum,
+    stacked_root,
+    svd,
+)
 from mmopt.workloads.blocks.query_matrices import refine
 from mmopt.workloads.factors_and_products import Explicit, Product
 

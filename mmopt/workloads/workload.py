@@ -23,8 +23,7 @@ from scipy import linalg, sparse
 from mmopt.display_base_classes import Tabular
 from mmopt.errors import OptionError, WorkloadError, suggest, whole
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned
-from mmopt.numerics.linear_algebra import rounding_of_root
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root
 from mmopt.workloads.arrays_and_frames import check_labels, labelled
 from mmopt.workloads.blocks.combined_blocks import Stack
 from mmopt.workloads.blocks.query_matrices import AnyMatrix, Implicit, positive

@@ -26,7 +26,7 @@ from mmopt.language.evaluate.constraint_misses import charge, cleared, excess_wi
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import split_meaning, splits
 from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, names_in
-from mmopt.numerics.arrays import Array, frozen
+from mmopt.numerics.arrays import Array, frozen, svd
 from mmopt.numerics.ball_functions import GUESS, is_semidefinite
 from mmopt.numerics.ball_inverse import pseudo_inverse
 from mmopt.numerics.balls import GROW, ROWS_AT_A_TIME, Ball, dots, exact, matmul
@@ -40,7 +40,6 @@ from mmopt.numerics.component_arrays import (
     plain,
 )
 from mmopt.numerics.float_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
-from mmopt.numerics.linear_algebra import svd
 from mmopt.results import Value, gap_between
 from mmopt.strategies import (
     AnyStrategy,

@@ -25,9 +25,8 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import MOST_CELLS, AnyInts, Array, Ints, frozen
+from mmopt.numerics.arrays import MOST_CELLS, AnyInts, Array, Ints, frozen, pinv, pseudo_factors
 from mmopt.numerics.component_arrays import Split
-from mmopt.numerics.linear_algebra import pinv, pseudo_factors
 from mmopt.privacy.rounding.integer_dense import (
     COLUMN_BITS,
     check_rank,

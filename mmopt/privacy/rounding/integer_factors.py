@@ -26,8 +26,7 @@ import scipy.linalg
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import AnyInts, Array, Ints
-from mmopt.numerics.linear_algebra import qr
+from mmopt.numerics.arrays import AnyInts, Array, Ints, qr
 from mmopt.numerics.outward import not_below
 from mmopt.privacy.rounding.integer_dense import (
     closest,

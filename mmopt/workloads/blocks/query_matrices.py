@@ -21,8 +21,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import fits_memory, require_memory
-from mmopt.numerics.arrays import Array, Ints, frozen
-from mmopt.numerics.linear_algebra import rounding_of_root, stacked_root
+from mmopt.numerics.arrays import Array, Ints, frozen, rounding_of_root, stacked_root
 from mmopt.numerics.outward import check_norm, column_powers, root_up
 from mmopt.workloads.domain import Attribute
 
