@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from mmopt.solvers import SolverRow, solver_row
 from mmopt.solvers.conic_problem import Cones
 from mmopt.solvers.conic_solvers import OPTIONS
-from mmopt.solvers.function_solver import imported
+from mmopt.solvers.conic_problem import imported
 
 __all__ = ["CALLED", "MODULES", "PLAIN", "function_of", "matrix_places"]
 

@@ -24,10 +24,8 @@ import scipy.optimize
 
 from mmopt.compiler import Instance, Scaling, scale
 from mmopt.compiler.lines_and_cones import line
-from mmopt.driver.judge.adopt_strategy import assigned_values
-from mmopt.driver.judge.assemble_solution import assemble_solution
-from mmopt.driver.judge.check_claims import draw_value
-from mmopt.driver.judge.score_and_meaning import Candidate
+from mmopt.driver.judge.assemble_solution import assemble_solution, assigned_values
+from mmopt.driver.judge.score_and_meaning import Candidate, draw_value
 from mmopt.driver.run_solver import Best
 from mmopt.driver.task_and_plan import Task
 from mmopt.errors import SolverError

@@ -29,12 +29,18 @@ from mmopt.driver.accepted_options_and_inputs import (
     within_range,
     workload_for,
 )
-from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, start_strategy
-from mmopt.driver.judge.assemble_solution import Ending, Stage, assemble_solution
+from mmopt.driver.judge.assemble_solution import (
+    Ending,
+    Stage,
+    adopt,
+    assemble_solution,
+    row_parameter,
+    start_strategy,
+)
 from mmopt.driver.judge.charge_rounded_queries import charged_objective
 from mmopt.driver.judge.score_and_meaning import bound_of, starts_from, upper_value
 from mmopt.driver.rank_search import solve_rank
-from mmopt.driver.remarks import objective_remarks
+from mmopt.driver.run_solver import objective_remarks
 from mmopt.driver.smooth_search import solve_smooth
 from mmopt.driver.solve_convex import solve_convex, solve_factors
 from mmopt.driver.task_and_plan import Report, Task, plan_solve
@@ -94,7 +100,7 @@ def solve(
     program : a shipped name, a path, or a parsed Program; by default ``fitness_for_use`` when every
         query has a target, else ``l2_strategy``.
     solver : a kernel, a conic solver, another that cvxpy finds installed, or your own: a function, also as
-        "module:function" (``mmopt.solvers.function_solver`` has its arguments and results). By default the
+        "module:function" (``mmopt.solvers.conic_problem`` has its arguments and results). By default the
         kernel that claims the program by its lines, else the conic solver whose forecast is best: interior
         point when it takes less than 20 seconds. Where that one stops improving near the gap, a solver of
         another method goes on. "conic": the same as if there were no kernels, also in the steps of a

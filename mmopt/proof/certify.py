@@ -26,8 +26,15 @@ from mmopt.driver.accepted_options_and_inputs import (
     within_range,
     workload_for,
 )
-from mmopt.driver.judge.adopt_strategy import adopt, adopting_programs, check_adopts, row_parameter
-from mmopt.driver.judge.assemble_solution import Ending, assemble_solution, combine_factors
+from mmopt.driver.judge.assemble_solution import (
+    Ending,
+    adopt,
+    adopting_programs,
+    assemble_solution,
+    check_adopts,
+    combine_factors,
+    row_parameter,
+)
 from mmopt.driver.judge.derived_bound import Derived, level_above, line_bounds
 from mmopt.driver.judge.score_and_meaning import (
     FEASIBLE,
@@ -47,7 +54,7 @@ from mmopt.driver.judge.score_and_meaning import (
 from mmopt.driver.judge.total_error_bound import error_bound
 from mmopt.driver.judge.violations_and_nearby_points import asymmetric, undefined_part, worst_line
 from mmopt.driver.problem_for_bound_or_inner_point import moved_inside
-from mmopt.driver.remarks import objective_remarks
+from mmopt.driver.run_solver import objective_remarks
 from mmopt.driver.solve_and_tune import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived_bound
 from mmopt.driver.task_and_plan import FEW_CELLS, Report, SolvePlan, Task, plan_in_factors

@@ -13,9 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
+from mmopt.compiler.bind import FIELDS_OF_CLAIMS
 from mmopt.driver.judge.assemble_solution import check_figures, grade_of, objective_grade, value_of
-from mmopt.driver.judge.check_claims import try_to_refute
 from mmopt.driver.judge.derived_bound import Derived, recomputed
 from mmopt.driver.judge.score_and_meaning import (
     FEASIBLE,
@@ -28,6 +27,7 @@ from mmopt.driver.judge.score_and_meaning import (
     own_sensitivity,
     rounding_of_error,
     scored,
+    try_to_refute,
 )
 from mmopt.driver.judge.total_error_bound import for_neighbours
 from mmopt.driver.judge.violations_and_nearby_points import asymmetric, worst_line

@@ -47,7 +47,7 @@ from mmopt.sectors.error_bounds_of_measures import (
     mixtures_of_rising_t,
     spectrum,
 )
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space import Profiles, RowSpace
 
 PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3  # of one product of measures; the last rise of a mean of f above 1

@@ -49,7 +49,7 @@ from mmopt.limits import require_time
 from mmopt.numerics.arrays import EPS, Array, Ints, qr
 from mmopt.numerics.component_arrays import Split
 from mmopt.numerics.float_functions import eigh
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space import RowSpace
 
 

@@ -41,8 +41,12 @@ from mmopt.numerics.component_arrays import Level, Space, Split, lift
 from mmopt.numerics.outward import not_below, root_up, rounded, times_up
 from mmopt.sectors.functions_of_few import Rests, all_subsets
 from mmopt.sectors.row_space import RowSpace
-from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells
-from mmopt.sectors.sector_layout_and_variances import QueriesOnSectors, RestComponent, SectorLayout
+from mmopt.sectors.row_space_cells_and_targets import (
+    QueriesOnSectors,
+    RestComponent,
+    RowSpaceCells,
+    SectorLayout,
+)
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
 from mmopt.strategies.protocol_and_dense_strategy import SUPPORT_TOLERANCE, StrategyForm, as_dense
 from mmopt.strategies.set_strategy_and_cells import SetCells, SetStrategy, padded, unpadded

@@ -34,7 +34,7 @@ from mmopt.symmetry.components import (
 from mmopt.symmetry.workload_by_component import check_fit
 from mmopt.workloads import Dense, Factor, Workload
 from mmopt.workloads.blocks.range_blocks import Identity
-from mmopt.workloads.roots_and_bases import independent_rows, whole_rows
+from mmopt.workloads.factors_and_products import independent_rows, whole_rows
 
 
 @dataclass(frozen=True, eq=False)

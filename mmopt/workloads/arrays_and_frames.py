@@ -20,8 +20,7 @@ import numpy as np
 import scipy.sparse
 
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
-from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.encodings import TableValue, Values, label_of, refuse_repeated
+from mmopt.workloads.domain import Attribute, Domain, TableValue, Values, label_of, refuse_repeated
 
 Plain = TableValue | None
 #: The endings of files with arrays.

@@ -29,14 +29,17 @@ from mmopt.workloads.blocks.combined_blocks import Stack
 from mmopt.workloads.blocks.query_matrices import AnyMatrix, Implicit, positive
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.factors_and_products import (
+    TOO_LARGE_HINT,
+    Block,
     Explicit,
+    Merged,
     Product,
     check_products,
+    eigen,
     spelled_out,
     wishes,
     with_shared_factors,
 )
-from mmopt.workloads.roots_and_bases import TOO_LARGE_HINT, Block, Merged, eigen
 
 
 def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:

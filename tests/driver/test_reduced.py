@@ -9,7 +9,7 @@ from tolerances import GAP, RECOMPUTED
 
 from mmopt import Attribute, Domain, Solution, SolverError, Workload, explain, solve, verify
 from mmopt.compiler.reductions import SolvedPart
-from mmopt.compiler.reductions.merge_cells_and_queries import MergeCells
+from mmopt.compiler.reductions.merge_and_split import MergeCells
 from mmopt.driver import Progress
 from mmopt.driver.templates import templates
 from mmopt.numerics.outward import rounded

@@ -55,8 +55,8 @@ from mmopt.strategies import (
     normalise,
     products_of,
 )
-from mmopt.strategies.marginal_strategy import energies, subsets, supersets, volumes
-from mmopt.strategies.set_search import strategy_by_sets
+from mmopt.strategies.factor_strategies import energies, subsets, supersets, volumes
+from mmopt.strategies.set_strategy_and_cells import strategy_by_sets
 from mmopt.workloads import Factor, Product, Workload
 from mmopt.workloads.blocks.query_matrices import refine
 

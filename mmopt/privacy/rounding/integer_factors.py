@@ -64,7 +64,7 @@ from mmopt.strategies import (
     one_attribute,
     products_of,
 )
-from mmopt.strategies.marginal_strategy import attributes_of
+from mmopt.strategies.factor_strategies import attributes_of
 from mmopt.workloads import Workload
 
 # Bits of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does.

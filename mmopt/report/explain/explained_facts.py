@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
-from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler.bind import is_shipped
 from mmopt.language import Checked, Program
 from mmopt.language.atoms.expression_types import Dim, Type
 from mmopt.language.check.curvature_survey import LineSurvey, TypedNode

@@ -6,7 +6,7 @@ What is lifted equals what is solved without the row, whenever that says that it
 within the gap, each side's bound below the other's objective, a point that ``verify`` finds feasible. So a
 row that applies where its theorem does not hold is found as well as one that lifts wrongly.
 
-Guards merge_cells_and_queries.py, reduction_step.py.
+Guards merge_and_split.py, reduction_step.py.
 """
 
 import sys
