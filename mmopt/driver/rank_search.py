@@ -32,9 +32,8 @@ from mmopt.language.check.names_and_relations import rank_line
 from mmopt.language.evaluate.constraint_misses import rank_residual
 from mmopt.language.syntax.program_sections import SEARCH
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
-from mmopt.limits import time_not_counted, working
+from mmopt.limits import Stop, time_not_counted, working
 from mmopt.numerics.arrays import Array
-from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.solvers import (
     Clock,

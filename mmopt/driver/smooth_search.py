@@ -31,9 +31,9 @@ from mmopt.driver.task_and_plan import Task
 from mmopt.errors import SolverError
 from mmopt.language import Tape
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.float_functions import EIGENVALUE_FLOOR, psd_floor
-from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.solvers import LBFGS, Clock, Options
 

@@ -56,9 +56,8 @@ from mmopt.driver.why_no_solution import (
     singular_error,
 )
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
-from mmopt.limits import time_left, working
+from mmopt.limits import Stop, time_left, working
 from mmopt.numerics.outward import rounded
-from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.solvers import (
     Claim,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmopt.compiler import Instance, bind, is_shipped, match
-from mmopt.compiler.composed_workloads import of_factors
+from mmopt.compiler.equivariance import of_factors
 from mmopt.compiler.reductions import (
     ReductionStep,
     Traits,

@@ -65,12 +65,11 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     walk,
 )
-from mmopt.limits import ended_after
+from mmopt.limits import Stop, ended_after
 from mmopt.numerics.arrays import Array, is_rank_at_most
 from mmopt.numerics.balls import BOUNDS
 from mmopt.numerics.float_functions import eigh
 from mmopt.numerics.outward import FEW, few_numbers, rounded
-from mmopt.reasons_to_stop import Stop
 from mmopt.solvers import Clock, Options, Point, conic_solver, run
 
 HERE = Span(1, 1)

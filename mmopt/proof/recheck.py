@@ -34,6 +34,7 @@ from mmopt.driver.judge.violations_and_nearby_points import asymmetric, worst_li
 from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import is_finite, same_array
 from mmopt.numerics.outward import rounded
@@ -45,7 +46,6 @@ from mmopt.proof.saved_values_by_component import (
     proved_by_component,
     same_functions,
 )
-from mmopt.reasons_to_stop import Stop
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, Value, is_stop
 from mmopt.strategies import (
     ADD_REMOVE,

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Level, Measure
 from mmopt.numerics.outward import rounded
-from mmopt.reasons_to_stop import Stop
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import (
     ADD_REMOVE,

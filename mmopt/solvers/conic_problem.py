@@ -59,8 +59,8 @@ import scipy.sparse as sp
 
 from mmopt.compiler import Lowered
 from mmopt.errors import Error, OptionError, SolverError, UnsuitableError, counted
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
-from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.options_points_and_clock import Iteration, Options
 
 Named = tuple[dict[str, Array], dict[str, Array]]  # variables, and multipliers, by the program's names

@@ -41,8 +41,8 @@ from mmopt.compiler import Cone, Lowered
 from mmopt.compiler.scale_numbers import DUST, FAR
 from mmopt.errors import OptionError, SolverError, suggest
 from mmopt.installation_and_files import version_of
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
-from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.conic_problem import (
     KINDS,
     ConicProblem,

@@ -51,8 +51,7 @@ from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
 from mmopt.strategies.protocol_and_dense_strategy import SUPPORT_TOLERANCE, StrategyForm, as_dense
 from mmopt.strategies.set_strategy_and_cells import SetCells, SetStrategy, padded, unpadded
 from mmopt.symmetry.components import Cells, Key
-from mmopt.symmetry.query_rows_on_components import query_rows
-from mmopt.symmetry.workload_by_component import check_fit, mean_roots
+from mmopt.symmetry.workload_by_component import check_fit, mean_roots, query_rows
 from mmopt.workloads import Dense, Implicit, Product, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
 

@@ -21,8 +21,8 @@ from mmopt import Solution, Workload
 from mmopt.driver import task_and_plan
 from mmopt.driver.judge.total_error_bound import bound_in_form
 from mmopt.errors import TimeLimitError, TooLargeError
+from mmopt.limits import Stop
 from mmopt.numerics.component_arrays import Level, Measure, Split
-from mmopt.reasons_to_stop import Stop
 from mmopt.sectors.functions_of_few import Mixture
 from mmopt.strategies import RowSpaceStrategy, SetStrategy, Strategy
 from mmopt.testing.problem_registry import domain_of

@@ -17,7 +17,7 @@ from own_solvers import by_scs, in_steps, simplex
 
 from mmopt import OptionError, SolverError, Workload, solve
 from mmopt.errors import UnsuitableError
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.solvers import conic_problem, solver_row
 from mmopt.solvers.conic_problem import KINDS, ConicProblem
 from tests.solvers.separate import CERTIFICATES, separate

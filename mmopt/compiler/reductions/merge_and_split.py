@@ -31,7 +31,7 @@ Independent blocks are groups of cells such that no query touches two of them.
 
 Theorem. With W block diagonal, the blocks of a strategy that do not lie on the diagonal answer nothing and
 may be zero (average over the signs of a block's cells and queries). The strategies of the blocks,
-each solved alone, then make the best strategy of the whole, and (``composed_workloads.py`` says which)
+each solved alone, then make the best strategy of the whole, and (``equivariance.py`` says which)
 
 - an objective that is a trace or sum adds up. The multipliers of a block, in the scale in which their sum
   is the block's bound, are those of the whole: for total error
@@ -46,7 +46,7 @@ A Kronecker product is solved factor by factor.
 
 Theorem. For W = W_1 ⊗ … ⊗ W_s let A_i and multipliers d_i solve the program for W_i. Then ⊗ A_i and ⊗ d_i
 solve it for W, and the optimum is the product of theirs, for every program whose numbers are made of its
-arrays by atoms that turn a Kronecker product into a product (``composed_workloads.py``): traces, sums,
+arrays by atoms that turn a Kronecker product into a product (``equivariance.py``): traces, sums,
 nuclear norms, maxima of what is not negative. Li et al. (VLDB Journal 24, 2015, section 4.4) have it for
 total error.
 
@@ -70,7 +70,7 @@ import scipy.sparse.csgraph
 
 from mmopt.compiler.actions_on_expressions import DROP_CELLS, PERMUTED
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.composed_workloads import SUM
+from mmopt.compiler.equivariance import SUM
 from mmopt.compiler.reductions.reduction_step import (
     CELLS_AND_QUERIES,
     MOST_QUERY_ENTRIES,

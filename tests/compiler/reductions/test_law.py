@@ -25,7 +25,7 @@ from mmopt.compiler import bind, reductions
 from mmopt.compiler.reductions import symmetry_and_row_space
 from mmopt.driver import task_and_plan
 from mmopt.language import program_names
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.workloads import Product, factors_and_products as f
 
 Rng = np.random.Generator
