@@ -32,7 +32,7 @@ from mmopt.display_base_classes import Displayed
 from mmopt.driver.task_and_plan import Progress, Report
 from mmopt.errors import OptionError, ResultError, SolverError
 from mmopt.limits import Stop, hard_limit
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import memory_limit

@@ -57,7 +57,7 @@ from mmopt.driver.why_no_solution import (
 )
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
 from mmopt.limits import Stop, time_left, working
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.results import Solution
 from mmopt.solvers import (
     Claim,

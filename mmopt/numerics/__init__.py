@@ -1,8 +1,8 @@
 """Floating point that is proved: directed rounding, balls, inverses, spectra; linear algebra. No programs.
 
 - ``arrays.py``: types of arrays, read-only arrays, arrays from callers, slices of rows; QR, singular values
-  and eigenvectors, rank and pseudo-inverse by them; their threads
-- ``outward.py``: sums, products, roots and column norms rounded outward
+  and eigenvectors, rank and pseudo-inverse by them; their threads; sums, products, roots and column norms
+  rounded outward
 - ``participation.py``: sums over the steps of a stream in which one person may be
 - ``float_functions.py``: functions of matrices that numpy lacks, and products without matrices that need not
   be formed

@@ -64,9 +64,8 @@ from mmopt.installation_and_files import parse_json
 from mmopt.language import Checked, Program, check
 from mmopt.language.syntax.syntax_tree import names_in
 from mmopt.limits import Stop, deadline
-from mmopt.numerics.arrays import Array, numbers
+from mmopt.numerics.arrays import Array, numbers, rounded
 from mmopt.numerics.component_arrays import Kronecker
-from mmopt.numerics.outward import rounded
 from mmopt.request import WorkloadLike, default_program
 from mmopt.results import Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver, is_free

@@ -35,9 +35,8 @@ from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
 from mmopt.limits import Stop
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.numerics.component_arrays import is_finite, same_array
-from mmopt.numerics.outward import rounded
 from mmopt.proof.saved_values_by_component import (
     gram_of,
     instance_by_component,

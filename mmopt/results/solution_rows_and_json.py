@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.limits import Stop
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.numerics.component_arrays import Level, Measure
-from mmopt.numerics.outward import rounded
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import (
     ADD_REMOVE,

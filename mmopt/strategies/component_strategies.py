@@ -34,11 +34,14 @@ from mmopt.numerics.arrays import (
     columns_of,
     frozen,
     largest_singular_value,
+    not_below,
     pseudo_factors,
+    root_up,
+    rounded,
+    times_up,
 )
 from mmopt.numerics.balls import gamma
 from mmopt.numerics.component_arrays import Level, Space, Split, lift
-from mmopt.numerics.outward import not_below, root_up, rounded, times_up
 from mmopt.sectors.functions_of_few import Rests, all_subsets
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.row_space_cells_and_targets import (

@@ -27,8 +27,7 @@ import scipy.sparse.linalg
 
 from mmopt.errors import OptionError, SolverError, UnsuitableError, WorkloadError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, Array, owned, pinv, pseudo_factors
-from mmopt.numerics.outward import check_norm, times_up
+from mmopt.numerics.arrays import EPS, Array, check_norm, owned, pinv, pseudo_factors, times_up
 from mmopt.strategies.protocol_and_dense_strategy import Strategy, StrategyForm
 from mmopt.workloads import Attribute, Dense, Domain, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
 from mmopt.workloads.blocks.combined_blocks import kron

@@ -9,7 +9,7 @@ changes is the largest norm of Σ s_c a_c over them, a_c its columns:
   the set of all changes by one person, however many rows there are.
 - replace-one: a row that moves, a_c - a_d; where rules drop rows also ±a_c (``may_drop``).
 - participation: the rows of one person in a stream, whose steps are the cells in order, at most one in a
-  step, each added or removed, in at most k steps, any two at least b apart (``numerics.outward``).
+  step, each added or removed, in at most k steps, any two at least b apart (``numerics.participation``).
 """
 
 import math
@@ -22,8 +22,7 @@ from typing import Any, Literal, NamedTuple, assert_never, get_args
 import numpy as np
 
 from mmopt.errors import Error, OptionError, PrivacyError, counted
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import column_norms, largest_column_distance, times_up
+from mmopt.numerics.arrays import Array, column_norms, largest_column_distance, times_up
 from mmopt.numerics.participation import most_steps, participation_norm
 from mmopt.workloads import Workload
 

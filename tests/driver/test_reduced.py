@@ -13,7 +13,7 @@ from mmopt.compiler.reductions.merge_and_split import MergeCells
 from mmopt.driver import Progress
 from mmopt.driver.templates import templates
 from mmopt.limits import Stop
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.workloads import Factor, Product, factors_and_products as f
 
 MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))

@@ -164,10 +164,6 @@ class Nodes:
     def chosen(self) -> dict[str, Declaration]:
         return {d.name: d for d in self.instance.program.choose}
 
-    def chosen_shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a variable."""
-        return self.chosen[name].shape(self.instance.sizes())
-
     def ball(self, place: int) -> Ball:
         """The value of a constant node, with its error bound."""
         if place not in self.balls:

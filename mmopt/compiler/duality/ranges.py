@@ -769,7 +769,8 @@ def ranges_by_cuts(
     TimeLimitError as ``require_time``.
     """
     start = np.concatenate([np.ravel(nodes.point[name]) for name in names]).astype(float)
-    spans = {name: Range.unknown(nodes.chosen_shape(name)) for name in names}
+    sizes = nodes.instance.sizes()
+    spans = {name: Range.unknown(nodes.chosen[name].shape(sizes)) for name in names}
 
     def cut(z: Array) -> Cut:
         moved = nodes_of(nodes.instance, {**nodes.point, **by_variable(spans, z)}, nodes.bounds)

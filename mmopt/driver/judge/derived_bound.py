@@ -30,9 +30,8 @@ from mmopt.driver.judge.charge_rounded_queries import balls_of_names, charged_bo
 from mmopt.errors import ResultError
 from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.numerics import ball_functions, balls
-from mmopt.numerics.arrays import EPS, Array
+from mmopt.numerics.arrays import EPS, FEW, Array, few_numbers
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.outward import FEW, few_numbers
 from mmopt.results import Grade
 
 # The level is this far above the objective of the feasible point, relatively: the bound is below that anyhow.

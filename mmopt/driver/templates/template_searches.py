@@ -42,8 +42,7 @@ from numpy.typing import NDArray
 
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.limits import time_left
-from mmopt.numerics.arrays import EPS, Array, Ints, gram_rows, pseudo_factors
-from mmopt.numerics.outward import check_norm
+from mmopt.numerics.arrays import EPS, Array, Ints, check_norm, gram_rows, pseudo_factors
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
 from mmopt.solvers import Clock, Options, nuclear, p_identity_kernel
 from mmopt.strategies import (

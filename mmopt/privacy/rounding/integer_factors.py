@@ -26,8 +26,7 @@ import scipy.linalg
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import AnyInts, Array, Ints, qr
-from mmopt.numerics.outward import not_below
+from mmopt.numerics.arrays import AnyInts, Array, Ints, not_below, qr
 from mmopt.privacy.rounding.integer_dense import (
     closest,
     is_one_count,

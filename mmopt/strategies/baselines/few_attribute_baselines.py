@@ -22,8 +22,7 @@ import numpy as np
 import scipy.optimize
 
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import Array, gram_rows
-from mmopt.numerics.outward import not_below, plus_up
+from mmopt.numerics.arrays import Array, gram_rows, not_below, plus_up
 from mmopt.sectors.functions_of_few import Sector, all_subsets
 from mmopt.sectors.residual_strategies import (
     MOST_ATTRIBUTES,

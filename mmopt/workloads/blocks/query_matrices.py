@@ -21,8 +21,16 @@ from scipy.sparse.linalg import LinearOperator
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import fits_memory, require_memory
-from mmopt.numerics.arrays import Array, Ints, frozen, rounding_of_root, stacked_root
-from mmopt.numerics.outward import check_norm, column_powers, root_up
+from mmopt.numerics.arrays import (
+    Array,
+    Ints,
+    check_norm,
+    column_powers,
+    frozen,
+    root_up,
+    rounding_of_root,
+    stacked_root,
+)
 from mmopt.workloads.domain import Attribute
 
 NUMBERS_AT_A_TIME = 2**21  # numbers of a product that are kept where only their squares are needed
