@@ -13,7 +13,7 @@
 """
 
 from mmopt.compiler.bind import Instance, Renaming, bind, is_shipped, match
-from mmopt.compiler.lines_and_cones import Cone, coefficients, cones, variables
+from mmopt.compiler.lines_and_cones import Cone, coefficients, cones, line, variables
 from mmopt.compiler.lower_to_cvxpy import Lowered, lower
 from mmopt.compiler.scale_numbers import Scaling, scale, units_of
 
@@ -27,6 +27,7 @@ __all__ = [
     "coefficients",
     "cones",
     "is_shipped",
+    "line",
     "lower",
     "match",
     "scale",

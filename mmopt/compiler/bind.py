@@ -59,8 +59,7 @@ from mmopt.numerics.balls import BOUNDS, unknown
 from mmopt.numerics.component_arrays import Level, Split
 from mmopt.numerics.float_functions import RANGE_TOLERANCE, symmetric_part
 from mmopt.strategies import ADD_REMOVE, Neighbours
-from mmopt.workloads import Workload
-from mmopt.workloads.factors_and_products import no_targets, undetermined
+from mmopt.workloads import Workload, no_targets, undetermined
 
 FLIPPED = {">=": "<=", "<<": ">>"}
 MOST_PERMUTED = 4  # constraints whose orders are all tried

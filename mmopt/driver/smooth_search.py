@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from mmopt.compiler import Instance, Scaling, scale
-from mmopt.compiler.lines_and_cones import line
+from mmopt.compiler import Instance, Scaling, line, scale
 from mmopt.driver.judge.assemble_solution import assemble_solution, assigned_values
 from mmopt.driver.judge.score_and_meaning import Candidate, draw_value
 from mmopt.driver.run_solver import Best

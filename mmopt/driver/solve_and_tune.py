@@ -56,8 +56,7 @@ from mmopt.request import WorkloadLike, as_workload, default_program
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options, SolverLike, as_solver, is_claimed, total
 from mmopt.strategies import Neighbours, Strategy, StrategyForm, as_dense
-from mmopt.workloads import Workload
-from mmopt.workloads.workload import only, rest_of, subworkloads, weighted
+from mmopt.workloads import Workload, only, rest_of, subworkloads, weighted
 
 
 @within_range()

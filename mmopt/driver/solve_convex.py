@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import scale
-from mmopt.compiler.bind import is_shipped
+from mmopt.compiler import is_shipped, scale
 from mmopt.compiler.reductions import SolvedPart
 from mmopt.driver.judge.assemble_solution import Ending, Stage, adopt, assemble_solution, combine_factors
 from mmopt.driver.judge.derived_bound import Derived

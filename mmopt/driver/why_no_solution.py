@@ -36,11 +36,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from mmopt.compiler import Instance, Scaling, lower
+from mmopt.compiler import Instance, Scaling, line, lower
 from mmopt.compiler.duality.lagrangian import Multipliers, Slopes
 from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
 from mmopt.compiler.duality.ranges import Range
-from mmopt.compiler.lines_and_cones import line
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names
 from mmopt.driver.judge.derived_bound import Derived, LineBounds, line_bounds, shown_terms
 from mmopt.driver.judge.score_and_meaning import FEASIBLE, Candidate, candidate, may_move

@@ -13,8 +13,17 @@
 from mmopt.workloads.blocks.combined_blocks import Kron, Scaled, Stack
 from mmopt.workloads.blocks.query_matrices import Dense, Implicit, Implicit as Factor, Sparse
 from mmopt.workloads.domain import Attribute, Bins, Categories, Domain, Values
-from mmopt.workloads.factors_and_products import Product, Wish
-from mmopt.workloads.workload import Use, Workload, attribute_uses, with_bases
+from mmopt.workloads.factors_and_products import Product, Wish, no_targets, undetermined
+from mmopt.workloads.workload import (
+    Use,
+    Workload,
+    attribute_uses,
+    only,
+    rest_of,
+    subworkloads,
+    weighted,
+    with_bases,
+)
 
 __all__ = [
     "Attribute",
@@ -34,5 +43,11 @@ __all__ = [
     "Wish",
     "Workload",
     "attribute_uses",
+    "no_targets",
+    "only",
+    "rest_of",
+    "subworkloads",
+    "undetermined",
+    "weighted",
     "with_bases",
 ]
