@@ -54,10 +54,17 @@ from mmopt.language.syntax.syntax_tree import (
     rewrite,
 )
 from mmopt.limits import require_memory, time_not_counted
-from mmopt.numerics.arrays import Array, asymmetry, numbers
-from mmopt.numerics.balls import BOUNDS, unknown
-from mmopt.numerics.component_arrays import Level, Split
-from mmopt.numerics.float_functions import RANGE_TOLERANCE, symmetric_part
+from mmopt.numerics import (
+    BOUNDS,
+    RANGE_TOLERANCE,
+    Array,
+    Level,
+    Split,
+    asymmetry,
+    numbers,
+    symmetric_part,
+    unknown,
+)
 from mmopt.strategies import ADD_REMOVE, Neighbours
 from mmopt.workloads import Workload, no_targets, undetermined
 

@@ -37,7 +37,7 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     rewrite,
 )
-from mmopt.numerics.arrays import Array
+from mmopt.numerics import Array
 from mmopt.numerics.float_functions import nuclear
 
 

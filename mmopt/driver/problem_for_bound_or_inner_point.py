@@ -28,8 +28,7 @@ from mmopt.language import evaluate
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import Declaration, names_in
 from mmopt.limits import ended_after
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.balls import BOUNDS
+from mmopt.numerics import BOUNDS, Array
 from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_free, is_kernel, predicted, run
 
 # Part of the objective that is taken off for variables in cones, so that residuals are inside the dual cones.

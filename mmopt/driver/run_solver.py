@@ -35,8 +35,8 @@ from mmopt.language.evaluate.constraint_misses import excess_with_errors, sizes_
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.limits import LOADED, Stop
-from mmopt.numerics.arrays import Array, rounded
-from mmopt.numerics.component_arrays import plain
+from mmopt.numerics import Array, plain
+from mmopt.numerics.arrays import rounded
 from mmopt.results import Solution
 from mmopt.solvers import (
     SOLVERS,

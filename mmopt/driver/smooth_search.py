@@ -31,8 +31,7 @@ from mmopt.errors import SolverError
 from mmopt.language import Tape
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
 from mmopt.limits import Stop
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.float_functions import EIGENVALUE_FLOOR, psd_floor
+from mmopt.numerics import EIGENVALUE_FLOOR, Array, psd_floor
 from mmopt.results import Solution
 from mmopt.solvers import LBFGS, Clock, Options
 

@@ -50,8 +50,8 @@ from mmopt.language.atoms.expression_types import LARGEST_DIM
 from mmopt.language.check.sections_after_constraints import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
 from mmopt.limits import LOADED, Stop, deadline, require_memory, require_time, working
-from mmopt.numerics.arrays import blas_threads, rounded
-from mmopt.numerics.component_arrays import plain
+from mmopt.numerics import blas_threads, plain
+from mmopt.numerics.arrays import rounded
 from mmopt.request import WorkloadLike, as_workload, default_program
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options, SolverLike, as_solver, is_claimed, total

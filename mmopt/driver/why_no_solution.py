@@ -65,9 +65,8 @@ from mmopt.language.syntax.syntax_tree import (
     walk,
 )
 from mmopt.limits import Stop, ended_after
-from mmopt.numerics.arrays import FEW, Array, few_numbers, is_rank_at_most, rounded
-from mmopt.numerics.balls import BOUNDS
-from mmopt.numerics.float_functions import eigh
+from mmopt.numerics import BOUNDS, FEW, Array, eigh, few_numbers, is_rank_at_most
+from mmopt.numerics.arrays import rounded
 from mmopt.solvers import Clock, Options, Point, conic_solver, run
 
 HERE = Span(1, 1)

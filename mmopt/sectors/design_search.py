@@ -34,8 +34,7 @@ from functools import partial
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.float_functions import eigh, is_definite
+from mmopt.numerics import EPS, Array, Ints, eigh, is_definite
 from mmopt.sectors.error_bounds_of_measures import (
     Columns,
     MomentSpectrum,

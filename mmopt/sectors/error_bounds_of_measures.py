@@ -46,9 +46,7 @@ import numpy as np
 from scipy import linalg, optimize, special
 
 from mmopt.limits import require_time
-from mmopt.numerics.arrays import EPS, Array, Ints, qr
-from mmopt.numerics.component_arrays import Split
-from mmopt.numerics.float_functions import eigh
+from mmopt.numerics import EPS, Array, Ints, Split, eigh, qr
 from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space import RowSpace
 

@@ -60,8 +60,7 @@ import numpy as np
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import fits_memory
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.balls import GROW, Ball, gamma
+from mmopt.numerics import EPS, GROW, Array, Ball, Ints, gamma
 from mmopt.symmetry.attribute_queries import Piece, interchangeable
 from mmopt.symmetry.components import MOST_COMPONENTS, AttributeSymmetry
 from mmopt.workloads.blocks.combined_blocks import row_products

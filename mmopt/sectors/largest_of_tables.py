@@ -32,8 +32,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.balls import GROW, U, gamma
+from mmopt.numerics import GROW, Array, Ints, U, gamma
 
 #: Attributes of a table, ascending.
 Axes = tuple[int, ...]

@@ -18,8 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.limits import require_time
-from mmopt.numerics.arrays import EPS, Array, Ints, qr, rounding_of_qr
-from mmopt.numerics.component_arrays import Space, Split
+from mmopt.numerics import EPS, Array, Ints, Space, Split, qr, rounding_of_qr
 from mmopt.sectors.functions_of_few import (
     AttributeBasis,
     Coefficients,

@@ -48,10 +48,23 @@ from scipy import linalg
 
 from mmopt.errors import OptionError, whole
 from mmopt.limits import require_memory, time_left
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen
-from mmopt.numerics.ball_functions import positive_eigenvalue_bound
-from mmopt.numerics.balls import GROW, exact, matmul, norm, sub
-from mmopt.numerics.component_arrays import Level, Moments, Space, Spanned, Split
+from mmopt.numerics import (
+    EPS,
+    GROW,
+    Array,
+    Ints,
+    Level,
+    Moments,
+    Space,
+    Spanned,
+    Split,
+    exact,
+    frozen,
+    matmul,
+    norm,
+    positive_eigenvalue_bound,
+    sub,
+)
 from mmopt.sectors.functions_of_few import AttributeBasis, Mixture, Rests, SectorComponent, all_subsets
 from mmopt.sectors.residual_strategies import best_residual_strategy, part_of_component
 from mmopt.sectors.row_space import RowSpace

@@ -83,9 +83,8 @@ from scipy import linalg, optimize
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory, time_left
-from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics import EPS, Array, Ints, exact
 from mmopt.numerics.ball_functions import nuclear
-from mmopt.numerics.balls import exact
 from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
 from mmopt.workloads.blocks.combined_blocks import kron
 

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from mmopt.limits import Stop, hard_limit, time_left
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.component_arrays import Level, Measure, Spanned, Split
+from mmopt.numerics import Array, Level, Measure, Spanned, Split
 from mmopt.sectors.design_search import Design, designs, target_designs
 from mmopt.sectors.error_bounds_of_measures import QueryShares, with_root
 from mmopt.sectors.functions_of_few import Mixture

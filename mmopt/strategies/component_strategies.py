@@ -26,22 +26,25 @@ import numpy as np
 
 from mmopt.errors import OptionError, ResultError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import (
+from mmopt.numerics import (
     EPS,
     MOST_CELLS,
     Array,
     Ints,
+    Level,
+    Space,
+    Split,
     columns_of,
     frozen,
+    gamma,
     largest_singular_value,
+    lift,
     not_below,
     pseudo_factors,
     root_up,
-    rounded,
     times_up,
 )
-from mmopt.numerics.balls import gamma
-from mmopt.numerics.component_arrays import Level, Space, Split, lift
+from mmopt.numerics.arrays import rounded
 from mmopt.sectors.functions_of_few import Rests, all_subsets
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.row_space_cells_and_targets import (

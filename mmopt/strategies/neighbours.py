@@ -22,8 +22,14 @@ from typing import Any, Literal, NamedTuple, assert_never, get_args
 import numpy as np
 
 from mmopt.errors import Error, OptionError, PrivacyError, counted
-from mmopt.numerics.arrays import Array, column_norms, largest_column_distance, times_up
-from mmopt.numerics.participation import most_steps, participation_norm
+from mmopt.numerics import (
+    Array,
+    column_norms,
+    largest_column_distance,
+    most_steps,
+    participation_norm,
+    times_up,
+)
 from mmopt.workloads import Workload
 
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]

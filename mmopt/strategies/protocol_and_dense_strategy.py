@@ -17,18 +17,18 @@ import scipy.linalg
 
 from mmopt.display_base_classes import Charted
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import (
+from mmopt.numerics import (
     Array,
+    Level,
     check_norm,
     column_norms,
     frozen,
     largest_singular_value,
     owned,
     pseudo_factors,
-    rounded,
     times_up,
 )
-from mmopt.numerics.component_arrays import Level
+from mmopt.numerics.arrays import rounded
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours
 from mmopt.workloads import Dense, Implicit, Workload
 

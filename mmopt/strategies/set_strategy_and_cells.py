@@ -48,10 +48,14 @@ import scipy.linalg
 
 from mmopt.errors import OptionError, ResultError
 from mmopt.limits import require_memory, time_left
-from mmopt.numerics.arrays import (
+from mmopt.numerics import (
     EPS,
     Array,
     Ints,
+    Moments,
+    Space,
+    Spanned,
+    Split,
     check_norm,
     column_norms,
     has_full_rank,
@@ -60,7 +64,6 @@ from mmopt.numerics.arrays import (
     root_up,
     times_up,
 )
-from mmopt.numerics.component_arrays import Moments, Space, Spanned, Split
 from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.residual_strategies import FewProduct, products_of_few, shared_designs, with_best_bases
 from mmopt.sectors.total_error_bounds import root_trace_in_parts

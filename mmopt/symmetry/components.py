@@ -25,8 +25,7 @@ import scipy.sparse
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen, stacked_root
-from mmopt.numerics.component_arrays import Space
+from mmopt.numerics import EPS, Array, Ints, Space, frozen, stacked_root
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,8 +42,19 @@ from scipy.sparse.csgraph import connected_components
 
 from mmopt.errors import OptionError
 from mmopt.limits import fits_memory, require_memory, require_time
-from mmopt.numerics.arrays import EPS, Array, Ints, columns_of, qr, rounding_of_root, stacked_root, svd
-from mmopt.numerics.component_arrays import Level, Space, Split
+from mmopt.numerics import (
+    EPS,
+    Array,
+    Ints,
+    Level,
+    Space,
+    Split,
+    columns_of,
+    qr,
+    rounding_of_root,
+    stacked_root,
+    svd,
+)
 from mmopt.symmetry.attribute_queries import EXACT_SUMS, Piece, PieceRows, Term, keys, swapped, terms_of
 from mmopt.symmetry.components import (
     AttributePart,

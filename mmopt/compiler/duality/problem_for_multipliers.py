@@ -50,10 +50,7 @@ from mmopt.compiler.lower_to_cvxpy import Lowered
 from mmopt.language import ATOMS
 from mmopt.language.atoms.function_atoms import symmetric
 from mmopt.limits import require_time, time_not_counted
-from mmopt.numerics import balls
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.ball_functions import is_semidefinite
-from mmopt.numerics.balls import TINY, Ball, exact
+from mmopt.numerics import TINY, Array, Ball, balls, exact, is_semidefinite
 
 MOST_MOVES, MOST_ENTRIES = 1000, 10_000  # each move takes a reading of the lines; entries of multipliers
 MOST_NUMBERS = 500_000  # of the system: entries of variables times moves

@@ -56,9 +56,7 @@ from mmopt.language.atoms.minorants import Near
 from mmopt.language.syntax.exact_rewriting import TOGETHER
 from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.limits import require_time
-from mmopt.numerics import balls
-from mmopt.numerics.arrays import Array, panels
-from mmopt.numerics.balls import TINY, Ball, exact
+from mmopt.numerics import TINY, Array, Ball, balls, exact, panels
 
 NEAR_INVERSE = 0.5  # row sums of I - B M below which B is taken for a left inverse
 MAY_BE_LOST = 1e-280  # a smaller product may have lost its digits

@@ -40,8 +40,7 @@ from mmopt.language import Program, evaluate, program_names, shipped
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import Adoption, Assignment
 from mmopt.limits import Stop
-from mmopt.numerics.arrays import Array, times_down, times_up
-from mmopt.numerics.component_arrays import Split, as_value
+from mmopt.numerics import Array, Split, as_value, times_down, times_up
 from mmopt.results import Grade, Solution, Status, Value, of_factors, weakest, why_not_released
 from mmopt.solvers import Options
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, ComponentStrategy, Strategy, StrategyOfFew, as_dense

@@ -29,9 +29,7 @@ from mmopt.compiler.duality.ranges import Range, is_in_no_cone, ranges_by_cuts, 
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names, charged_bound, is_estimated
 from mmopt.errors import ResultError
 from mmopt.language.syntax.syntax_tree import Declaration
-from mmopt.numerics import ball_functions, balls
-from mmopt.numerics.arrays import EPS, FEW, Array, few_numbers
-from mmopt.numerics.balls import Ball
+from mmopt.numerics import EPS, FEW, Array, Ball, ball_functions, balls, few_numbers
 from mmopt.results import Grade
 
 # The level is this far above the objective of the feasible point, relatively: the bound is below that anyhow.

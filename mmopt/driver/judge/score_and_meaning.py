@@ -33,20 +33,30 @@ from mmopt.language.evaluate.constraint_misses import charge, cleared, excess_wi
 from mmopt.language.evaluate.evaluate_and_differentiate import Memo
 from mmopt.language.evaluate.number_systems import split_meaning, splits
 from mmopt.language.syntax.syntax_tree import Apply, Declaration, Expr, Name, names_in
-from mmopt.numerics.arrays import Array, frozen, svd
-from mmopt.numerics.ball_functions import GUESS, is_semidefinite
-from mmopt.numerics.ball_inverse import pseudo_inverse
-from mmopt.numerics.balls import GROW, ROWS_AT_A_TIME, Ball, dots, exact, matmul
-from mmopt.numerics.component_arrays import (
+from mmopt.numerics import (
+    EIGENVALUE_FLOOR,
+    GROW,
+    GUESS,
+    ROWS_AT_A_TIME,
+    Array,
+    Ball,
     Level,
     arrays_of,
     as_value,
+    dots,
     each_array,
+    exact,
+    frozen,
     is_finite,
+    is_semidefinite,
     is_structured,
+    matmul,
     plain,
+    psd_floor,
+    pseudo_inverse,
+    svd,
+    symmetric_part,
 )
-from mmopt.numerics.float_functions import EIGENVALUE_FLOOR, psd_floor, symmetric_part
 from mmopt.results import Value, gap_between
 from mmopt.strategies import AnyStrategy, ComponentStrategy, Strategy, normalise
 from mmopt.workloads import Workload

@@ -23,8 +23,7 @@ import numpy as np
 from scipy import optimize, sparse
 
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.float_functions import toeplitz
+from mmopt.numerics import Array, Ints, toeplitz
 from mmopt.strategies import ProductStrategy, Strategy
 from mmopt.workloads import Dense, Implicit, Kron, Product, Sparse, Workload
 from mmopt.workloads.blocks.range_blocks import Haar, Hierarchy, Identity, Ranges, levels, runs
