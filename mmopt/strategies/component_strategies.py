@@ -145,7 +145,8 @@ class ComponentStrategy(StrategyForm):
         """Largest L2 norm of a column, rounded upwards: at least the exact value.
 
         All terms of an entry of diag(AᵀA) are nonnegative, so with k of them (the roundings of each counted,
-        and those of multiplicities and sizes beyond 2⁵³) the relative error is at most γ_k (see ``numerics.arrays``).
+        and those of multiplicities and sizes beyond 2⁵³) the relative error is at most γ_k
+        (see ``numerics.arrays``).
         """
         squares, terms = self._squares()
         if not any(part.any() for part in self.split.parts):
