@@ -5,7 +5,7 @@ Where things are, from the lowest floor up:
 - ``__main__.py``: ``python -m mmopt``, the command line
 - ``errors.py``: every error that is raised on purpose
 - ``limits.py``: limits of memory and time
-- ``reasons_to_stop.py``: why a solver, a search, a solve or a comparison ended
+- ``limits.py``: why a solver, a search, a solve or a comparison ended
 - ``installation_and_files.py``: the version, the folder of the program files, how files are written
 - ``display_base_classes.py``: base classes of objects that have displays, tables, charts and pages
 - ``comparison_process.py``: the process that does the tasks of a comparison: its start, memory and end

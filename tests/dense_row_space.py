@@ -11,8 +11,8 @@ import numpy as np
 
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.component_arrays import Space, Split
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.largest_of_tables import Largest
-from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.sectors.row_space import RowSpace
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, factors_and_products as f

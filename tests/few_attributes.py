@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.workloads import Attribute, Domain, Workload
 from mmopt.workloads.blocks.query_matrices import Implicit as Factor
 from mmopt.workloads.factors_and_products import Product, identity, predicates, prefix, total

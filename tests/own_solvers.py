@@ -33,7 +33,7 @@ def in_steps(problem: ConicProblem) -> Iterator[Any]:
 
 
 def simplex(problem: ConicProblem) -> Any:
-    """HiGHS of scipy, for linear programs: the example of ``function_solver``."""
+    """HiGHS of scipy, for linear programs: the example of ``conic_problem``."""
     z, a, b = problem.cones.zero, problem.A, problem.b
     found = scipy.optimize.linprog(
         problem.c,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from mmopt.sectors.functions_of_few import all_subsets
-from mmopt.sectors.sector_layout_and_variances import RestComponent, SectorLayout
+from mmopt.sectors.row_space_cells_and_targets import RestComponent, SectorLayout
 from mmopt.strategies import RowSpaceStrategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mmopt.driver import default_program
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.request import parse_request
 
 PACKAGE = Path(__file__).resolve().parent.parent / "mmopt"

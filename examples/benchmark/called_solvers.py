@@ -24,9 +24,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmopt.solvers import SolverRow, solver_row
-from mmopt.solvers.conic_problem import Cones
+from mmopt.solvers.conic_problem import Cones, imported
 from mmopt.solvers.conic_solvers import OPTIONS
-from mmopt.solvers.function_solver import imported
 
 __all__ = ["CALLED", "MODULES", "PLAIN", "function_of", "matrix_places"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aggregates import times_to
 
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.report.chart_parts import (
     MARKERS,
     empty_figure,

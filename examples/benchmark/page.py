@@ -18,7 +18,7 @@ from truths import truth_table
 
 from mmopt.errors import counted
 from mmopt.installation_and_files import write_whole
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.report.chart_parts import check_chart, save
 
 __all__ = ["BEYOND_STOP", "check_out", "page_of", "write_page"]

@@ -59,7 +59,7 @@ from mmopt.comparison import Isolated, Outcome
 from mmopt.comparison.isolated_tasks import limit_in_bytes
 from mmopt.comparison.worker import Solving
 from mmopt.installation_and_files import write_whole
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.report.table_style import duration
 from mmopt.solvers import Options, solver_row
 from mmopt.solvers.conic_solvers import installed_others

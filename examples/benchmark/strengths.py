@@ -11,7 +11,7 @@ from ladders import Ladders, largest
 from measured_solve import KERNEL, MMOPT
 from truths import PROVED, WRONG, verdict_of
 
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 
 __all__ = ["RULES", "strengths"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 
 __all__ = ["PROVED", "WRONG", "truth_table", "verdict_of"]
 

@@ -15,8 +15,7 @@ from cell_blocks import coefficients, disjoint_blocks, first_independent
 
 from mmopt.errors import OptionError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import Array, Ints, frozen
-from mmopt.numerics.outward import column_norms, rounded
+from mmopt.numerics.arrays import Array, Ints, column_norms, frozen, rounded
 from mmopt.strategies import Strategy, normalise
 from mmopt.workloads import Workload
 

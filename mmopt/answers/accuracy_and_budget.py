@@ -36,9 +36,8 @@ from mmopt.errors import OptionError, PrivacyError, WorkloadError, counted
 from mmopt.language import Program
 from mmopt.mechanism.release_plan import Plan, accuracy_columns
 from mmopt.mechanism.standard_errors_and_intervals import check_confidence
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.numerics.component_arrays import Level, lift
-from mmopt.numerics.outward import rounded
 from mmopt.privacy.epsilon_delta_rho import (
     MOST_COST,
     Privacy,

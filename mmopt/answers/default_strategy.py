@@ -23,8 +23,7 @@ from mmopt.errors import Error, OptionError, PrivacyError, TooLargeError, counte
 from mmopt.language import Program
 from mmopt.limits import fits_memory
 from mmopt.mechanism import Plan, plan
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
 from mmopt.request import default_program

@@ -44,8 +44,7 @@ from mmopt.mechanism.release_writing import (
     write_release,
 )
 from mmopt.mechanism.standard_errors_and_intervals import check_confidence
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.privacy import PrivacyLike
 from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.report import Contents, display, release_tables, write_page

@@ -32,7 +32,7 @@ from mmopt.mechanism.release_writing import (
     plan_sections,
     wishes_by_name,
 )
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.privacy.epsilon_delta_rho import (
     continuous_gaussian_epsilon,
     discrete_gaussian_delta,

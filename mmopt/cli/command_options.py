@@ -121,7 +121,7 @@ SolverName = Annotated[
         metavar="NAME",
         autocompletion=solver_words,
         help="Solver; conic for any that is no kernel; also another that cvxpy finds installed, or "
-        "module:function, one of your own (python -m pydoc mmopt.solvers.function_solver). Default: chosen "
+        "module:function, one of your own (python -m pydoc mmopt.solvers.conic_problem). Default: chosen "
         "by the forecast of its time.",
     ),
 ]

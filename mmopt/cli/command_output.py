@@ -193,7 +193,7 @@ class Display:
 
     def line(self) -> str:
         """The line as it is now."""
-        from mmopt.numerics.outward import rounded
+        from mmopt.numerics.arrays import rounded
 
         seconds = time.monotonic() - self._started
         p = self._last
@@ -224,7 +224,7 @@ class Display:
 
 def _row(p: Progress) -> str:
     """A point in one line: certified, or by the count of its solver."""
-    from mmopt.numerics.outward import rounded
+    from mmopt.numerics.arrays import rounded
 
     gap = "no bound" if p.gap is None else f"gap {rounded(p.gap, 2, up=True, layout='e')}"
     source = "certified" if p.certified else f"by the count of {p.solver}"

@@ -32,9 +32,8 @@ from mmopt.comparison_process import FORKS, KEEPS_LIMITS, Ended, Worker, peak_ab
 from mmopt.display_base_classes import Displayed
 from mmopt.driver.task_and_plan import Progress, Report
 from mmopt.errors import OptionError, ResultError, SolverError
-from mmopt.limits import hard_limit
-from mmopt.numerics.outward import rounded
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop, hard_limit
+from mmopt.numerics.arrays import rounded
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.solvers import memory_limit

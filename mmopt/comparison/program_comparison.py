@@ -24,8 +24,8 @@ from mmopt.driver.accepted_options_and_inputs import (
 from mmopt.driver.task_and_plan import Report
 from mmopt.errors import OptionError, suggest
 from mmopt.language import Program, check, program_names
+from mmopt.limits import Stop
 from mmopt.privacy.epsilon_delta_rho import Privacy, PrivacyLike
-from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike
 from mmopt.solvers import CONIC, KERNELS, LBFGS, SOLVERS, Options, SolverLike, solver_name
 from mmopt.solvers.conic_solvers import installed_others

@@ -41,7 +41,7 @@ from mmopt.errors import (
     WorkloadError,
 )
 from mmopt.language import Program, check, program_names, shipped
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.results import Solution
 from mmopt.solvers import KERNELS, SOLVERS
 from mmopt.solvers.conic_problem import hand_over

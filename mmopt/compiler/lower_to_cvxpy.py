@@ -30,8 +30,7 @@ from mmopt.language.syntax.syntax_tree import (
     is_rank,
 )
 from mmopt.limits import require_time, time_not_counted
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.float_functions import factor
+from mmopt.numerics import Array, Ints, factor
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     rewrite,
 )
-from mmopt.numerics.arrays import Array
+from mmopt.numerics import Array
 from mmopt.numerics.float_functions import nuclear
 
 
@@ -138,11 +138,10 @@ def scale(instance: Instance) -> tuple[Instance, Scaling]:
     return scaled, Scaling(variables, lines, objective, {k: v for k, v in scales.items() if k in used})
 
 
+#: Powers of the units of a quantity, by name; unknown ones are "?1", "?2" …, or "@X" of a variable X.
+#:
+#: The unit "numbers" is e: where what is passed is scaled, a power of it is the logarithm of a factor.
 Degree = dict[str, float]
-"""Powers of the units of a quantity, by name; unknown ones are "?1", "?2" …, or "@X" of a variable X.
-
-The unit "numbers" is e: where what is passed is scaled, a power of it is the logarithm of a factor.
-"""
 
 # The powers of the queries' scale and of the targets' scale by which sources are multiplied.
 SOURCE_UNITS: Mapping[str, Degree] = {
@@ -208,17 +207,12 @@ class _Equations:
 
 
 def _plus(first: Degree, *others: tuple[Degree, float]) -> Degree:
-    """The first, and multiples of others."""
+    """The first, and multiples of others: the degree of a product with powers of others."""
     out = dict(first)
     for other, factor in others:
         for key, power in other.items():
             out[key] = out.get(key, 0.0) + factor * power
     return {k: p for k, p in out.items() if p}
-
-
-def _times(a: Degree, factor: float) -> Degree:
-    """The degree of a power."""
-    return {k: p * factor for k, p in a.items()}
 
 
 def _degree(expr: Expr, eq: _Equations) -> Degree:
@@ -249,7 +243,7 @@ def _degree(expr: Expr, eq: _Equations) -> Degree:
                 raise LookupError(expr)
             for name in names_in(exponent):
                 eq.equal(eq.names.get(name, {}), {})
-            return _times(_degree(a, eq), float(power))
+            return _plus({}, (_degree(a, eq), float(power)))
         case Apply(atom=atom, args=args) if ATOMS[atom].alike:
             first = _degree(args[0], eq)
             for other in args[1:]:
@@ -338,9 +332,9 @@ def _read(
         if isinstance(left, Block) and c.relation.op == ">>" and isinstance(right, Number):
             # A multiplier of block (i, i) is one of an inequality between entries of that block.
             for i, end in enumerate(ends := _psd_block(left, eq)):
-                constraints[f"{c.name}[{i}, {i}]"] = _times(end, 2.0)
+                constraints[f"{c.name}[{i}, {i}]"] = _plus({}, (end, 2.0))
             if len(ends) == 1:  # the whole has one scale
-                constraints[c.name] = _times(ends[0], 2.0)
+                constraints[c.name] = _plus({}, (ends[0], 2.0))
             continue
         constraints[c.name] = _degree(left, eq)
         eq.equal(constraints[c.name], _degree(right, eq))

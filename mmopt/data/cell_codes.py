@@ -41,7 +41,7 @@ from mmopt.data.connections import called, uncollated
 from mmopt.data.table_file import DATA_FRAME, DICTIONARY, quoted
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins, Categories
-from mmopt.workloads.encodings import TableValue, date_of
+from mmopt.workloads.domain import TableValue, date_of
 
 #: From this size on, whole numbers in a text are compared as text.
 HUGE = 10**20

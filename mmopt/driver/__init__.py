@@ -7,8 +7,8 @@
 - ``task_and_plan.py``: the task of a solve, its plan (which reductions, over cells or by component), and its
   progress
 - ``solve_convex.py``: a convex program solved as planned: whole, reduced, or factor by factor
-- ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained
-- ``remarks.py``: warnings and remarks: why a solve ended early, how certain its objective is
+- ``run_solver.py``: a run of a solver: its points scored, the best kept, its end explained, with warnings and
+  remarks: how certain its objective is
 - ``problem_for_bound_or_inner_point.py``: a second problem, for a bound or for a point inside the constraints
 - ``why_no_solution.py``: why a program has no solution
 - ``smooth_search.py``: smooth programs by gradients from several starts

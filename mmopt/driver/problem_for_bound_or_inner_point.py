@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import Instance
+from mmopt.compiler import Instance, Lowered
 from mmopt.compiler.duality.lagrangian import Multipliers, Slopes, nodes_of
 from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
 from mmopt.compiler.duality.ranges import ranges_of
-from mmopt.compiler.lower_to_cvxpy import Lowered
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names
 from mmopt.driver.judge.derived_bound import Derived, LineBounds, level_above, line_bounds
 from mmopt.driver.judge.score_and_meaning import Candidate, candidate, gap_of, improves, upper_value
@@ -29,8 +28,7 @@ from mmopt.language import evaluate
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import Declaration, names_in
 from mmopt.limits import ended_after
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.balls import BOUNDS
+from mmopt.numerics import BOUNDS, Array
 from mmopt.solvers import Clock, Options, SolverRow, conic_solver, is_free, is_kernel, predicted, run
 
 # Part of the objective that is taken off for variables in cones, so that residuals are inside the dual cones.

@@ -20,10 +20,8 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler import Instance, Lowered, Scaling, lower, scale
-from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import assemble_solution
-from mmopt.driver.remarks import unscaled_warning
-from mmopt.driver.run_solver import SECONDS_TO_ANNOUNCE, Best, solver_stage
+from mmopt.driver.judge.assemble_solution import adopt, assemble_solution
+from mmopt.driver.run_solver import SECONDS_TO_ANNOUNCE, Best, solver_stage, unscaled_warning
 from mmopt.driver.task_and_plan import Task
 from mmopt.driver.why_no_solution import explain_failure
 from mmopt.errors import OptionError, TooLargeError
@@ -34,9 +32,8 @@ from mmopt.language.check.names_and_relations import rank_line
 from mmopt.language.evaluate.constraint_misses import rank_residual
 from mmopt.language.syntax.program_sections import SEARCH
 from mmopt.language.syntax.syntax_tree import Apply, Expr, Name
-from mmopt.limits import time_not_counted, working
+from mmopt.limits import Stop, time_not_counted, working
 from mmopt.numerics.arrays import Array
-from mmopt.reasons_to_stop import Stop
 from mmopt.results import Solution
 from mmopt.solvers import (
     Clock,

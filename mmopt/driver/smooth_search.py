@@ -22,20 +22,16 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from mmopt.compiler import Instance, Scaling, scale
-from mmopt.compiler.lines_and_cones import line
-from mmopt.driver.judge.adopt_strategy import assigned_values
-from mmopt.driver.judge.assemble_solution import assemble_solution
-from mmopt.driver.judge.check_claims import draw_value
-from mmopt.driver.judge.score_and_meaning import Candidate
+from mmopt.compiler import Instance, Scaling, line, scale
+from mmopt.driver.judge.assemble_solution import assemble_solution, assigned_values
+from mmopt.driver.judge.score_and_meaning import Candidate, draw_value
 from mmopt.driver.run_solver import Best
 from mmopt.driver.task_and_plan import Task
 from mmopt.errors import SolverError
 from mmopt.language import Tape
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, Name, Number, Relation
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.float_functions import EIGENVALUE_FLOOR, psd_floor
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
+from mmopt.numerics import EIGENVALUE_FLOOR, Array, psd_floor
 from mmopt.results import Solution
 from mmopt.solvers import LBFGS, Clock, Options
 

@@ -29,12 +29,18 @@ from mmopt.driver.accepted_options_and_inputs import (
     within_range,
     workload_for,
 )
-from mmopt.driver.judge.adopt_strategy import adopt, row_parameter, start_strategy
-from mmopt.driver.judge.assemble_solution import Ending, Stage, assemble_solution
+from mmopt.driver.judge.assemble_solution import (
+    Ending,
+    Stage,
+    adopt,
+    assemble_solution,
+    row_parameter,
+    start_strategy,
+)
 from mmopt.driver.judge.charge_rounded_queries import charged_objective
 from mmopt.driver.judge.score_and_meaning import bound_of, starts_from, upper_value
 from mmopt.driver.rank_search import solve_rank
-from mmopt.driver.remarks import objective_remarks
+from mmopt.driver.run_solver import objective_remarks
 from mmopt.driver.smooth_search import solve_smooth
 from mmopt.driver.solve_convex import solve_convex, solve_factors
 from mmopt.driver.task_and_plan import Report, Task, plan_solve
@@ -43,17 +49,14 @@ from mmopt.language import Program, check, evaluate, evaluate_ball, program_name
 from mmopt.language.atoms.expression_types import LARGEST_DIM
 from mmopt.language.check.sections_after_constraints import START_ARGUMENT
 from mmopt.language.syntax.syntax_tree import Apply, Assignment, Name, Repeat, Step, SubProgram
-from mmopt.limits import LOADED, deadline, require_memory, require_time, working
-from mmopt.numerics.component_arrays import plain
-from mmopt.numerics.linear_algebra import blas_threads
-from mmopt.numerics.outward import rounded
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import LOADED, Stop, deadline, require_memory, require_time, working
+from mmopt.numerics import blas_threads, plain
+from mmopt.numerics.arrays import rounded
 from mmopt.request import WorkloadLike, as_workload, default_program
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import Options, SolverLike, as_solver, is_claimed, total
 from mmopt.strategies import Neighbours, Strategy, StrategyForm, as_dense
-from mmopt.workloads import Workload
-from mmopt.workloads.workload import only, rest_of, subworkloads, weighted
+from mmopt.workloads import Workload, only, rest_of, subworkloads, weighted
 
 
 @within_range()
@@ -94,7 +97,7 @@ def solve(
     program : a shipped name, a path, or a parsed Program; by default ``fitness_for_use`` when every
         query has a target, else ``l2_strategy``.
     solver : a kernel, a conic solver, another that cvxpy finds installed, or your own: a function, also as
-        "module:function" (``mmopt.solvers.function_solver`` has its arguments and results). By default the
+        "module:function" (``mmopt.solvers.conic_problem`` has its arguments and results). By default the
         kernel that claims the program by its lines, else the conic solver whose forecast is best: interior
         point when it takes less than 20 seconds. Where that one stops improving near the gap, a solver of
         another method goes on. "conic": the same as if there were no kernels, also in the steps of a
@@ -417,8 +420,8 @@ class Tuned(Tabular):
         }
 
 
+#: A strategy with its total error, weighted, and a bound on that of every strategy.
 Optimised = tuple[StrategyForm, float, float | None]
-"""A strategy with its total error, weighted, and a bound on that of every strategy."""
 
 
 def tune(

@@ -12,7 +12,7 @@ a nearer point.
 
 A product is solved factor by factor, and the certified solutions of its factors are combined. Nothing is
 scored over the cells: objective and bound of the whole are the products of theirs, by the theorem of
-``compiler/reductions/split_blocks_and_factors.py``; the plan decides by the program's tree if it applies.
+``compiler/reductions/merge_and_split.py``; the plan decides by the program's tree if it applies.
 """
 
 import time
@@ -24,11 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.compiler import scale
+from mmopt.compiler import is_shipped, scale
 from mmopt.compiler.reductions import SolvedPart
-from mmopt.compiler.same_program import is_shipped
-from mmopt.driver.judge.adopt_strategy import adopt
-from mmopt.driver.judge.assemble_solution import Ending, Stage, assemble_solution, combine_factors
+from mmopt.driver.judge.assemble_solution import Ending, Stage, adopt, assemble_solution, combine_factors
 from mmopt.driver.judge.derived_bound import Derived
 from mmopt.driver.judge.score_and_meaning import (
     Candidate,
@@ -39,8 +37,15 @@ from mmopt.driver.judge.score_and_meaning import (
     refuted,
 )
 from mmopt.driver.problem_for_bound_or_inner_point import derive_bound, unknown_errors
-from mmopt.driver.remarks import able_solvers, stopped_early
-from mmopt.driver.run_solver import DERIVE, Best, least_gap, run_solver, shifted_rows
+from mmopt.driver.run_solver import (
+    DERIVE,
+    Best,
+    able_solvers,
+    least_gap,
+    run_solver,
+    shifted_rows,
+    stopped_early,
+)
 from mmopt.driver.task_and_plan import FEW_CELLS, SolvePlan, Task
 from mmopt.driver.why_no_solution import (
     SECONDS_IN_A_HURRY,
@@ -50,9 +55,8 @@ from mmopt.driver.why_no_solution import (
     singular_error,
 )
 from mmopt.errors import SolverError, TimeLimitError, TooLargeError, UndecidedError, UnsuitableError
-from mmopt.limits import time_left, working
-from mmopt.numerics.outward import rounded
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop, time_left, working
+from mmopt.numerics.arrays import rounded
 from mmopt.results import Solution
 from mmopt.solvers import (
     Claim,

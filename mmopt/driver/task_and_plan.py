@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmopt.compiler import Instance, bind, is_shipped, match
-from mmopt.compiler.composed_workloads import of_factors
+from mmopt.compiler.equivariance import of_factors
 from mmopt.compiler.reductions import (
     ReductionStep,
     Traits,
@@ -31,18 +31,17 @@ from mmopt.errors import OptionError, TooLargeError, whole
 from mmopt.language import Checked, Program, check, program_names, shipped
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.limits import fits_memory
-from mmopt.numerics.arrays import MOST_CELLS
-from mmopt.numerics.linear_algebra import one_thread
+from mmopt.numerics.arrays import MOST_CELLS, one_thread
 from mmopt.results import gap_between
 from mmopt.solvers import KERNELS, LBFGS, Options, SolverRow, is_claimed, is_free, is_kernel, memory_limit
 from mmopt.workloads import Workload
 
+#: A workload over no more cells is always taken to matrices over them.
 FEW_CELLS = 512
-"""A workload over no more cells is always taken to matrices over them."""
 
+#: The largest part of the cells in a component with which a solution by component is worth it, between the
+#: two sizes. A reflection leaves half, or with an odd number of cells a little more.
 SMALL_COMPONENT = 0.51
-"""The largest part of the cells in a component with which a solution by component is worth it, between the
-two sizes. A reflection leaves half, or with an odd number of cells a little more."""
 
 FEWER = "ask queries of fewer attributes at a time; or group values of the attributes"
 NO_KERNEL = "no kernel knows the program, and conic solvers need matrices over the cells"

@@ -36,11 +36,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from mmopt.compiler import Instance, Scaling, lower
+from mmopt.compiler import Instance, Scaling, line, lower
 from mmopt.compiler.duality.lagrangian import Multipliers, Slopes
 from mmopt.compiler.duality.problem_for_multipliers import lower_node_by_node
 from mmopt.compiler.duality.ranges import Range
-from mmopt.compiler.lines_and_cones import line
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names
 from mmopt.driver.judge.derived_bound import Derived, LineBounds, line_bounds, shown_terms
 from mmopt.driver.judge.score_and_meaning import FEASIBLE, Candidate, candidate, may_move
@@ -65,13 +64,9 @@ from mmopt.language.syntax.syntax_tree import (
     names_in,
     walk,
 )
-from mmopt.limits import ended_after
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.balls import BOUNDS
-from mmopt.numerics.float_functions import eigh
-from mmopt.numerics.linear_algebra import is_rank_at_most
-from mmopt.numerics.outward import FEW, few_numbers, rounded
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop, ended_after
+from mmopt.numerics import BOUNDS, FEW, Array, eigh, few_numbers, is_rank_at_most
+from mmopt.numerics.arrays import rounded
 from mmopt.solvers import Clock, Options, Point, conic_solver, run
 
 HERE = Span(1, 1)

@@ -46,7 +46,7 @@ from typing import Literal
 
 from mmopt.errors import OptionError, PrivacyError
 from mmopt.ledger.part_names import readings
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.privacy.epsilon_delta_rho import float_above, zcdp_epsilon
 
 Measure = Literal["rho", "epsilon"]

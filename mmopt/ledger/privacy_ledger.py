@@ -41,7 +41,7 @@ from mmopt.ledger.account import (
     total_spent,
 )
 from mmopt.ledger.part_names import readings
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.results import Frame
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
 

@@ -17,8 +17,7 @@ from mmopt.privacy.noise import add_noise, check_scales, simulate
 from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS, CountedTables
 from mmopt.workloads import Workload
 from mmopt.workloads.blocks.range_blocks import Ranges
-from mmopt.workloads.factors_and_products import Explicit
-from mmopt.workloads.roots_and_bases import Block
+from mmopt.workloads.factors_and_products import Block, Explicit
 from mmopt.workloads.tidy_columns import require_table, tidy_columns
 
 Bools = npt.NDArray[np.bool_]

@@ -33,8 +33,7 @@ from mmopt.mechanism.standard_errors_and_intervals import (
     intervals,
     standard_errors,
 )
-from mmopt.numerics.arrays import Array, Ints, frozen
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import Array, Ints, frozen, rounded
 from mmopt.privacy.epsilon_delta_rho import (
     THEOREM_EXACT,
     Privacy,

@@ -27,7 +27,7 @@ from mmopt.installation_and_files import version as own_version
 from mmopt.mechanism.measurement import FIGURES, Answers
 from mmopt.mechanism.release_plan import Plan, wishes_and_missed
 from mmopt.mechanism.standard_errors_and_intervals import Intervals
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.privacy.noise import Noise
 from mmopt.results import Frame
 

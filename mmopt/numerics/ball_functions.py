@@ -32,7 +32,7 @@ import scipy.linalg
 
 from mmopt.errors import ProgramError
 from mmopt.numerics import balls, float_functions
-from mmopt.numerics.arrays import EPS, Array, panels
+from mmopt.numerics.arrays import EPS, Array, graded, panels
 from mmopt.numerics.balls import (
     GROW,
     POWER,
@@ -49,7 +49,6 @@ from mmopt.numerics.balls import (
     transpose,
     unknown,
 )
-from mmopt.numerics.linear_algebra import graded
 
 # Steps of inverse iteration, and the shares of its estimate, which may be too high, that are tried.
 INVERSE_STEPS = 6

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics import balls, float_functions, linear_algebra
+from mmopt.numerics import arrays, balls, float_functions
 from mmopt.numerics.arrays import Array, panels
 from mmopt.numerics.ball_functions import positive_eigenvalue_bound, symmetric
 from mmopt.numerics.balls import (
@@ -260,7 +260,7 @@ def pseudo_inverse(a: Ball) -> Ball:
     """
     if a.mid.shape[0] > a.mid.shape[1]:
         return transpose(pseudo_inverse(transpose(a)))
-    p = linear_algebra.pinv(a.mid)
+    p = arrays.pinv(a.mid)
     if a.is_exact and not a.mid.any():
         return exact(p)
     if not (np.isfinite(p).all() and np.isfinite(a.rad).all()):
@@ -276,13 +276,13 @@ def pseudo_inverse(a: Ball) -> Ball:
 
 
 def row_basis(a: Ball) -> Ball:
-    """The rows of ``linear_algebra.row_basis``, which drops some by a tolerance: unknown without a proof.
+    """The rows of ``arrays.row_basis``, which drops some by a tolerance: unknown without a proof.
 
     The identity is a basis for all of the ball where their columns are proved to be independent.
     """
-    basis = linear_algebra.row_basis(a.mid)
+    basis = arrays.row_basis(a.mid)
     is_certain = (
-        linear_algebra.is_rank_at_most(a.mid, len(basis))
+        arrays.is_rank_at_most(a.mid, len(basis))
         if a.is_exact
         else float_functions.is_identity(basis) and np.isfinite(pseudo_inverse(a).rad).all()
     )

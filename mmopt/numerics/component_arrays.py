@@ -394,7 +394,7 @@ class Measure(Unlisted):
     """Multipliers d >= 0 of cells that are not listed: a mixture of products of measures of the attributes.
 
     space : of the cells; of a saved measure only its sizes. mixture : ``weights`` (J,), and ``factors``, one
-    (J, oᵢ) an attribute (``sectors.moments_and_column_lengths.Mixture``).
+    (J, oᵢ) an attribute (``sectors.functions_of_few.Mixture``).
 
     Raises
     ------

@@ -18,8 +18,7 @@ import scipy.special
 
 from mmopt.errors import OptionError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.linear_algebra import eigen
+from mmopt.numerics.arrays import EPS, Array, Ints, eigen
 
 # An eigenvalue of a psd variable is raised to this part of the largest before anything is evaluated: the
 # inverse then exists, and the change is charged to the objective.

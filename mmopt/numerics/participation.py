@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.outward import column_norms, not_below, root_up, times_up
+from mmopt.numerics.arrays import EPS, Array, Ints, column_norms, not_below, root_up, times_up
 
 Numbers = TypeVar("Numbers", Array, Ints)
 

@@ -28,8 +28,16 @@ from mmopt.driver.accepted_options_and_inputs import (
     within_range,
     workload_for,
 )
-from mmopt.driver.judge.adopt_strategy import adopt, adopting_programs, check_adopts, row_parameter
-from mmopt.driver.judge.assemble_solution import Ending, assemble_solution, combine_factors, grade_of
+from mmopt.driver.judge.assemble_solution import (
+    Ending,
+    adopt,
+    adopting_programs,
+    assemble_solution,
+    check_adopts,
+    combine_factors,
+    grade_of,
+    row_parameter,
+)
 from mmopt.driver.judge.derived_bound import Derived, level_above, line_bounds
 from mmopt.driver.judge.score_and_meaning import (
     FEASIBLE,
@@ -49,7 +57,7 @@ from mmopt.driver.judge.score_and_meaning import (
 from mmopt.driver.judge.total_error_bound import error_bound, for_neighbours
 from mmopt.driver.judge.violations_and_nearby_points import asymmetric, undefined_part, worst_line
 from mmopt.driver.problem_for_bound_or_inner_point import moved_inside
-from mmopt.driver.remarks import objective_remarks
+from mmopt.driver.run_solver import objective_remarks
 from mmopt.driver.solve_and_tune import with_total
 from mmopt.driver.solve_convex import solve_convex, with_derived_bound
 from mmopt.driver.task_and_plan import FEW_CELLS, Report, SolvePlan, Task, plan_in_factors
@@ -58,11 +66,9 @@ from mmopt.exchange import led_from_columns
 from mmopt.installation_and_files import parse_json
 from mmopt.language import Checked, Program, check, shipped
 from mmopt.language.syntax.syntax_tree import names_in
-from mmopt.limits import deadline
-from mmopt.numerics.arrays import Array, numbers
+from mmopt.limits import Stop, deadline
+from mmopt.numerics.arrays import Array, numbers, rounded
 from mmopt.numerics.component_arrays import Kronecker
-from mmopt.numerics.outward import rounded
-from mmopt.reasons_to_stop import Stop
 from mmopt.request import WorkloadLike, default_program
 from mmopt.results import Grade, Solution
 from mmopt.solvers import Clock, Options, SolverLike, as_solver, is_free

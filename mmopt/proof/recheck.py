@@ -13,9 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 from mmopt.compiler import Instance, bind
-from mmopt.compiler.same_program import FIELDS_OF_CLAIMS
+from mmopt.compiler.bind import FIELDS_OF_CLAIMS
 from mmopt.driver.judge.assemble_solution import check_figures, grade_of, objective_grade, value_of
-from mmopt.driver.judge.check_claims import try_to_refute
 from mmopt.driver.judge.derived_bound import Derived, recomputed
 from mmopt.driver.judge.score_and_meaning import (
     FEASIBLE,
@@ -28,15 +27,16 @@ from mmopt.driver.judge.score_and_meaning import (
     own_sensitivity,
     rounding_of_error,
     scored,
+    try_to_refute,
 )
 from mmopt.driver.judge.total_error_bound import for_neighbours
 from mmopt.driver.judge.violations_and_nearby_points import asymmetric, worst_line
 from mmopt.driver.templates import form_of, template_bound
 from mmopt.errors import ContradictionError, Error, OptionError, ResultError
 from mmopt.language import Checked, Program, check
-from mmopt.numerics.arrays import Array
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.numerics.component_arrays import is_finite, same_array
-from mmopt.numerics.outward import rounded
 from mmopt.proof.saved_values_by_component import (
     gram_of,
     instance_by_component,
@@ -45,7 +45,6 @@ from mmopt.proof.saved_values_by_component import (
     proved_by_component,
     same_functions,
 )
-from mmopt.reasons_to_stop import Stop
 from mmopt.results import GRADES, Check, Figure, Grade, Solution, Value, is_stop
 from mmopt.strategies import (
     ADD_REMOVE,

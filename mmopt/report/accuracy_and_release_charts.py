@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mmopt.errors import counted
 from mmopt.mechanism.release_plan import Plan, accuracy_figures
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.report.accuracy_release_and_ledger_tables import answer_groups, decimals, interval
 from mmopt.report.chart_parts import (
     COLOURS,

@@ -22,8 +22,7 @@ from mmopt.mechanism.release_plan import Plan, row_rules, wishes_and_missed
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.mechanism.standard_errors_and_intervals import BEYOND
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.report.table_style import (
     WARNING_ROWS,
     Row,

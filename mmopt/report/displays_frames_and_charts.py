@@ -26,8 +26,7 @@ from mmopt.ledger import Ledger
 from mmopt.mechanism import Answers, Plan
 from mmopt.mechanism.release_plan import accuracy_columns
 from mmopt.mechanism.release_writing import answers_frame
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.privacy.epsilon_delta_rho import Privacy, privacy_warning
 from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_group, entries_table, privacy_rows
 from mmopt.report.chart_parts import need_matplotlib

@@ -17,7 +17,7 @@ from mmopt.comparison import Stated, TemplatePlace
 from mmopt.driver import Tuned
 from mmopt.errors import ResultError
 from mmopt.mechanism import Plan
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.report.comparison_tables import CONTINUOUS
 from mmopt.report.table_style import Table, bold, cell, duration, figure, gap, rows_table
 from mmopt.request import WorkloadLike, as_workload

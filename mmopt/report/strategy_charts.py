@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mmopt.errors import TooLargeError, whole
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.numerics.component_arrays import Level
-from mmopt.numerics.outward import rounded
 from mmopt.report.chart_parts import COLOURS, draw_by_query, empty_figure, on_its_page, plainly, titled
 from mmopt.results.solution_rows_and_json import levels
 from mmopt.strategies import ADD_REMOVE, ComponentStrategy, StrategyForm

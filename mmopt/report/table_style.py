@@ -10,7 +10,7 @@ from rich import box
 from rich.console import JustifyMethod
 from rich.text import Text
 
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 
 Row = Sequence[object]  # texts, plain or in a style, and sentences with formulas
 

@@ -23,8 +23,8 @@ from mmopt.language import Program, check, evaluate, shipped
 from mmopt.language.check.infer_types import infer
 from mmopt.language.syntax.syntax_tree import Number
 from mmopt.language.typeset import plain_words
+from mmopt.numerics.arrays import FEW, few_numbers
 from mmopt.numerics.component_arrays import Level, as_value, each_array
-from mmopt.numerics.outward import FEW, few_numbers
 from mmopt.proof.recheck import Recheck
 from mmopt.report.explain import explain
 from mmopt.report.explain.explained_facts import QUADRATIC, Facts, NodeFacts, formula_of, plain_data

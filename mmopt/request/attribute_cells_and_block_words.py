@@ -33,7 +33,7 @@ from mmopt.request.yaml_tree import (
     too_large,
 )
 from mmopt.workloads import Bins, Categories, Factor, Values
-from mmopt.workloads.encodings import LAST_DAY, TableValue, date_of, day_after, label_of, period_days
+from mmopt.workloads.domain import LAST_DAY, TableValue, date_of, day_after, label_of, period_days
 from mmopt.workloads.factors_and_products import (
     all_range,
     haar,

@@ -13,7 +13,7 @@ from mmopt.request.domain_and_data_keys import DomainNode
 from mmopt.request.yaml_tree import MAX_DEPTH, MAX_NODES, ListNode, Map, Scalar, YamlNode, check_text, resolve
 from mmopt.workloads import Domain
 from mmopt.workloads.arrays_and_frames import Plain, listed, plain_value
-from mmopt.workloads.encodings import label_of
+from mmopt.workloads.domain import label_of
 
 FILE_KEYS = "the keys of a workload file"
 

@@ -31,7 +31,7 @@ from mmopt.limits import MEMORY_LIMIT
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level, Measure, Space, Split
 from mmopt.results.status_and_grade import GRADES, Status
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint
 

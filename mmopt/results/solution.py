@@ -17,9 +17,8 @@ import numpy as np
 
 from mmopt.display_base_classes import Charted, Reported
 from mmopt.errors import Error, ResultError
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.numerics.component_arrays import Kronecker, Level
-from mmopt.numerics.outward import rounded
 from mmopt.results import solution_rows_and_json
 from mmopt.results.saved_fields import (
     UNREADABLE,

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import Array, rounded
 from mmopt.numerics.component_arrays import Level, Measure
-from mmopt.numerics.outward import rounded
-from mmopt.reasons_to_stop import Stop
 from mmopt.results.saved_fields import Value
 from mmopt.strategies import (
     ADD_REMOVE,

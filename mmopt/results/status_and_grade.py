@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 
 Grade = Literal["claimed", "estimated", "proved"]
 """The grade of a figure.

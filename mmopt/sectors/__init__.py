@@ -11,14 +11,13 @@ and W = L B the queries.
   Products of measures of the attributes, mixtures of these and single cells have moments in closed form.
 
 - ``row_space.py``: this space, values of an attribute swapped where they can be; the queries in it
-- ``functions_of_few.py``: what it is made of: functions of attributes, products of them by component
-- ``moments_and_column_lengths.py``: measures on the cells, their moments, and squared lengths of columns
+- ``functions_of_few.py``: what it is made of: functions of attributes, products of them by component;
+  measures on the cells, their moments, and squared lengths of columns
 - ``largest_of_tables.py``: the largest squared length, proved
 - ``error_bounds_of_measures.py``: bounds and strategies of mixtures of products of measures
 - ``design_search.py``: the search for measures and strategies, better and better
 - ``total_error_bounds.py``: lower bounds on the total error of every strategy
 - ``residual_strategies.py``: strategies by sets of attributes, also where one matrix would be too large
-- ``sector_layout_and_variances.py``: functions of sectors in one vector; variances and answers of queries
-- ``row_space_cells_and_targets.py``: the cells of a row space, on which programs are evaluated without a
-  list of them; queries with targets there
+- ``row_space_cells_and_targets.py``: the cells of a row space, on which programs are evaluated without a list
+  of them; queries with targets there; functions of sectors in one vector, variances and answers
 """

@@ -34,8 +34,7 @@ from functools import partial
 import numpy as np
 import scipy.linalg
 
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.float_functions import eigh, is_definite
+from mmopt.numerics import EPS, Array, Ints, eigh, is_definite
 from mmopt.sectors.error_bounds_of_measures import (
     Columns,
     MomentSpectrum,
@@ -47,7 +46,7 @@ from mmopt.sectors.error_bounds_of_measures import (
     mixtures_of_rising_t,
     spectrum,
 )
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space import Profiles, RowSpace
 
 PRODUCT_STEPS, PRODUCT_CLOSE = 40, 1e-3  # of one product of measures; the last rise of a mean of f above 1
@@ -104,8 +103,8 @@ class MixedSteps:
         return np.asarray(place + miss - np.linalg.solve(gram, changes @ miss) @ (steps + changes))
 
 
+#: The spectrum at moments of a measure, which may be negative.
 Solved = Callable[[Sequence[Array]], MomentSpectrum]
-"""The spectrum at moments of a measure, which may be negative."""
 
 SHORTER = 0.5  # part of a step that is tried where the moments are not definite
 LEAST_ROOT = 1e-5  # of ``_smallest_ratio`` at the start: below it the step was too long
@@ -151,8 +150,8 @@ def _smallest_ratio(strategy: MomentSpectrum) -> float:
 
 # -- long columns
 
+#: f at cells (c, k).
 HeightOfCells = Callable[[Ints], Array]
-"""f at cells (c, k)."""
 
 MOST_SWEEPS = 50  # over all neighbours of cells
 PART_OF_EXCESS = 0.3  # of the excess of the highest f over 1, which a neighbour has to reach

@@ -46,11 +46,8 @@ import numpy as np
 from scipy import linalg, optimize, special
 
 from mmopt.limits import require_time
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.component_arrays import Split
-from mmopt.numerics.float_functions import eigh
-from mmopt.numerics.linear_algebra import qr
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.numerics import EPS, Array, Ints, Split, eigh, qr
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space import RowSpace
 
 
@@ -221,8 +218,8 @@ def with_root(space: RowSpace, parts: Sequence[Array]) -> RowSpace:
     return replace(space, root=Split(space.space.abstract(tuple(map(len, few))), space.space, few))
 
 
+#: Step of the trapezoidal rule for 1 / z = ∫ exp(u - z e^u) du: off by 2 |Γ(1 + 2πi)| of it, some 7e-4.
 NODE_STEP = 1.0
-"""Step of the trapezoidal rule for 1 / z = ∫ exp(u - z e^u) du: off by 2 |Γ(1 + 2πi)| of it, some 7e-4."""
 NODES_BEFORE, NODES_AFTER = 9.0, 2.5  # of u, below -log of the largest z and above -log of the least
 
 

@@ -32,11 +32,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.balls import GROW, U, gamma
+from mmopt.numerics import GROW, Array, Ints, U, gamma
 
+#: Attributes of a table, ascending.
 Axes = tuple[int, ...]
-"""Attributes of a table, ascending."""
 
 
 @dataclass(frozen=True, eq=False)

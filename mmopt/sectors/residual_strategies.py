@@ -68,13 +68,13 @@ from mmopt.sectors.row_space import RowSpace
 from mmopt.workloads import Implicit, Workload
 
 MOST_STEPS = 2000  # of ``attribute_design``
+#: A value's multiplier is multiplied by the length there to this power: exact at once for orthogonal queries,
+#: and no slower than smaller powers on prefixes of 10 and 100 values (34 and 49 steps to a gap of 1e-10).
 STEP_POWER = 2.0
-"""A value's multiplier is multiplied by the length there to this power: exact at once for orthogonal queries,
-and no slower than smaller powers on prefixes of 10 and 100 values (34 and 49 steps to a gap of 1e-10)."""
+#: Eigenvalues below this part of the largest count as zero: they are rounding of the Gram matrix.
 RANK = 1e-13
-"""Eigenvalues below this part of the largest count as zero: they are rounding of the Gram matrix."""
+#: Least multiplier of a value: near zero the strategy would be a quotient of rounding errors.
 LEAST_MEASURE = 1e-12
-"""Least multiplier of a value: near zero the strategy would be a quotient of rounding errors."""
 LEAST_FACTOR = 1e-3  # least part of its multiplier that a value keeps in one step
 ARRAYS_AT_ONCE = 3  # (d, d), in ``attribute_design``
 
@@ -137,13 +137,13 @@ def attribute_design(
     return AttributeDesign(strategy / most, half @ half.T, measure, t * t * most)
 
 
+#: Attributes that one product may look at here: it lies in 2^this many sectors.
 MOST_ATTRIBUTES = 8
-"""Attributes that one product may look at here: it lies in 2^this many sectors."""
 
+#: An attribute and the identity (``id``) of a factor's Gram matrix on it.
 Key = tuple[int, int]
-"""An attribute and the identity (``id``) of a factor's Gram matrix on it."""
+#: Weights of Kronecker products, by their factors.
 Terms = dict[tuple[Key, ...], float]
-"""Weights of Kronecker products, by their factors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,11 +221,11 @@ def terms_by_sector(products: Sequence[FewProduct], bases: Sequence[Array]) -> d
     return weights
 
 
+#: Most rounds over the attributes, where a sector is no Kronecker product.
 ROUNDS = 20
-"""Most rounds over the attributes, where a sector is no Kronecker product."""
 ROUND_GAIN = 1e-9  # that a further round is worth
+#: Arguments of ``attribute_design`` while bases are searched for.
 ROUGH: Mapping[str, Any] = MappingProxyType({"gap": 1e-6, "steps": 10})
-"""Arguments of ``attribute_design`` while bases are searched for."""
 ROUGH_ROUNDS = 2  # in place of ``ROUNDS`` then
 
 
@@ -454,8 +454,8 @@ def _cost_and_slope(gram: Array, base: Array, inverse: Array) -> tuple[float, Ar
     return float(np.vdot(contrast_gram(gram, base), inverse)), -2 * (gram @ (sums - base * sums.sum()))
 
 
+#: The constant, and the contrasts.
 PARTS = slice(0, 1), slice(1, None)
-"""The constant, and the contrasts."""
 
 
 def part_of_component(rows: RowSpace, component: SectorComponent, spaces: Sequence[ResidualSpace]) -> Array:

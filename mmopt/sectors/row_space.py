@@ -18,34 +18,30 @@ import numpy as np
 import scipy.linalg
 
 from mmopt.limits import require_time
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.component_arrays import Space, Split
-from mmopt.numerics.linear_algebra import qr, rounding_of_qr
+from mmopt.numerics import EPS, Array, Ints, Space, Split, qr, rounding_of_qr
 from mmopt.sectors.functions_of_few import (
     AttributeBasis,
     Coefficients,
+    Mixture,
     ProductCoefficients,
+    ProfileTables,
     Sector,
     SectorComponent,
+    add_component,
     all_subsets,
     basis_of,
-    coefficients,
-    components_that_fit,
-    copies,
-    orthonormal_functions,
-)
-from mmopt.sectors.largest_of_tables import Axes, Largest, largest_of_tables, values_of
-from mmopt.sectors.moments_and_column_lengths import (
-    Mixture,
-    ProfileTables,
-    add_component,
     basis_rounding,
+    coefficients,
     component_moments,
     component_rounding,
+    components_that_fit,
+    copies,
     means_given,
     mixture_moments,
+    orthonormal_functions,
     products_rounding,
 )
+from mmopt.sectors.largest_of_tables import Axes, Largest, largest_of_tables, values_of
 from mmopt.symmetry.attribute_queries import terms_of
 from mmopt.workloads import Implicit, Workload
 
@@ -108,7 +104,7 @@ class RowSpace:
         Exact are the moments of the measure whose factors are divided by their exact sums, in an orthonormal
         basis near the computed one. An entry is made of at most 2 ``order`` moments of one attribute,
         ``order`` the most attributes of a query: see **Rounding of moments** in
-        ``moments_and_column_lengths.py``.
+        ``functions_of_few.py``.
         """
         order = max(len(component.rests) + len(component.sectors[0]) for component in self.components)
         products = products_rounding(mixture, order)
@@ -352,11 +348,11 @@ def row_space_of(workload: Workload) -> RowSpace:
     return RowSpace(space, Split(rows, space, roots), rounding, shape, bases, components, products)
 
 
+#: Rows that touch these sectors only, in the component's order, and their columns side by side.
 Rows = tuple[tuple[Sector, ...], Array]
-"""Rows that touch these sectors only, in the component's order, and their columns side by side."""
 
+#: Reciprocal condition number of a triangle below which its rank is looked at.
 LEAST_DIAGONAL = 1e-11
-"""Reciprocal condition number of a triangle below which its rank is looked at."""
 
 
 def component_root(

@@ -83,9 +83,8 @@ from scipy import linalg, optimize
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory, time_left
-from mmopt.numerics.arrays import EPS, Array, Ints
+from mmopt.numerics import EPS, Array, Ints, exact
 from mmopt.numerics.ball_functions import nuclear
-from mmopt.numerics.balls import exact
 from mmopt.sectors.residual_strategies import FewProduct, attribute_design, contrast_gram
 from mmopt.workloads.blocks.combined_blocks import kron
 
@@ -97,12 +96,12 @@ LARGEST = 4000  # of the hub, and of a leaf with several products
 NONE = 1e-200  # of the largest measure, or weight: smaller ones are left out
 MOST_LOST = 1e-3  # of a factor: with more nothing is proved
 
+#: Attributes, ascending; or marks, 0 or 1, of those that a subset has.
 Set = tuple[int, ...]
-"""Attributes, ascending; or marks, 0 or 1, of those that a subset has."""
+#: A mask of the values of an attribute that have a measure, and v (d,) on these.
 Support = tuple[np.typing.NDArray[np.bool_], Array]
-"""A mask of the values of an attribute that have a measure, and v (d,) on these."""
+#: Products on one set of attributes: Gram matrices and weight.
 Terms = list[tuple[tuple[Array, ...], float]]
-"""Products on one set of attributes: Gram matrices and weight."""
 
 
 class _Unproved(Exception):
@@ -153,8 +152,8 @@ class _Leaf:
     terms: int
 
 
+#: Products on one set: their block of the hub, their leaf, their trace, and by how much they are off.
 _BlockOfSet = tuple[Array, _Leaf | None, float, float]
-"""Products on one set: their block of the hub, their leaf, their trace, and by how much they are off."""
 
 
 @dataclass(frozen=True, eq=False)

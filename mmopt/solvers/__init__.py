@@ -4,8 +4,8 @@
 - ``choice_and_forecast.py``: which solver takes a program, the table of kernels, each claiming its programs,
   and the memory and time that a solve needs
 - ``conic_solvers.py``: the table of conic solvers, and how each is run and what it prints
-- ``conic_problem.py``: the compiled problem as plain data, and bounds proved by its multipliers
-- ``function_solver.py``: a solver of one's own, a function of that
+- ``conic_problem.py``: the compiled problem as plain data, and bounds proved by its multipliers;
+  a solver of one's own, a function of that
 - ``nuclear/``: the kernel of the L2 programs
 - ``sector_kernel.py``: kernels for queries of few attributes: measures of the cells, weights of sets
 - ``weighting_kernel.py``: the kernel of design weights

@@ -20,9 +20,8 @@ import numpy as np
 import scipy.linalg.lapack
 import scipy.optimize
 
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.linear_algebra import rank
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import Array, rank
 from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 
 PROGRAMS = ("banded_strategy",)

@@ -33,8 +33,8 @@ from mmopt.solvers import (
     softmax_kernel,
     weighting_kernel,
 )
+from mmopt.solvers.conic_problem import reference
 from mmopt.solvers.conic_solvers import LBFGS, SOLVERS, SolverRow, function_row, missing_cones, solver_row
-from mmopt.solvers.function_solver import reference
 from mmopt.solvers.options_points_and_clock import Clock, Options, Point
 
 

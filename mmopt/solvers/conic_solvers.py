@@ -41,10 +41,20 @@ from mmopt.compiler import Cone, Lowered
 from mmopt.compiler.scale_numbers import DUST, FAR
 from mmopt.errors import OptionError, SolverError, suggest
 from mmopt.installation_and_files import version_of
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
-from mmopt.reasons_to_stop import Stop
-from mmopt.solvers.conic_problem import ConicProblem, Handover, Named, conic_problem, hand_over, led_back
-from mmopt.solvers.function_solver import KINDS, answers, imported, name_of
+from mmopt.solvers.conic_problem import (
+    KINDS,
+    ConicProblem,
+    Handover,
+    Named,
+    answers,
+    conic_problem,
+    hand_over,
+    imported,
+    led_back,
+    name_of,
+)
 from mmopt.solvers.options_points_and_clock import Clock, Iteration, Options, Point, Vectors, total
 
 LINEAR = frozenset({"zero", "nonnegative"})
@@ -57,7 +67,7 @@ CURVED = frozenset({"exponential", "power"})
 class SolverRow:
     """One solver. ``tolerance`` is its default gap.
 
-    function : of a solver of one's own (``function_solver.py``). own_version : where there is no package.
+    function : of a solver of one's own (``conic_problem.py``). own_version : where there is no package.
     quadratic : whether a quadratic objective is handed over as such, so that it needs no cone.
     """
 

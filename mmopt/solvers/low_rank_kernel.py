@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
-from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point
 
 STEPS_BETWEEN_GAPS = 10  # steps between two counts of the gap

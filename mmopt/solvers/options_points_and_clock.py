@@ -13,9 +13,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mmopt.errors import OptionError
-from mmopt.limits import time_left
+from mmopt.limits import Stop, time_left
 from mmopt.numerics.arrays import Array
-from mmopt.reasons_to_stop import Stop
 
 
 @dataclass(frozen=True)

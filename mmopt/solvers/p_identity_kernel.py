@@ -33,8 +33,8 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
-from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.options_points_and_clock import Clock, Options, Point
 
 

@@ -9,7 +9,7 @@ with a target for each query, and that of the largest variance, also search for 
 share of the squared sensitivity and E_S its error at share 1, Σ_S E_S / x_S at Σ x_S = 1 is least at x_S ∝
 √E_S. For the largest of the queries' Σ_S v_S / x_S relative to their targets E is that of weights of the
 queries, which are multiplied again and again by a power of their variances. Measure and weights of the bound
-are those that gave the rows (``strategies.set_search``).
+are those that gave the rows (``strategies.set_strategy_and_cells``).
 """
 
 import math
@@ -20,13 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.limits import hard_limit, time_left
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.component_arrays import Level, Measure, Spanned, Split
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop, hard_limit, time_left
+from mmopt.numerics import Array, Level, Measure, Spanned, Split
 from mmopt.sectors.design_search import Design, designs, target_designs
 from mmopt.sectors.error_bounds_of_measures import QueryShares, with_root
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells
 from mmopt.sectors.total_error_bounds import best_measure_bound, products_that_fit
 from mmopt.solvers.options_points_and_clock import Clock, KernelStep, Options, Pace, Point

@@ -26,8 +26,8 @@ import numpy as np
 import scipy.linalg
 from scipy.special import logsumexp
 
+from mmopt.limits import Stop
 from mmopt.numerics.arrays import Array
-from mmopt.reasons_to_stop import Stop
 from mmopt.solvers.nuclear.interior_point import exponentials
 from mmopt.solvers.nuclear.problem_and_iterates import QueryComponent, spectrum
 from mmopt.solvers.nuclear.programs_and_points import care_for, conditioned

@@ -6,11 +6,10 @@ Each form is a row of ``FORMS`` and a file.
 - ``neighbours.py``: which tables are neighbours, and the sensitivity to such a set
 - ``component_strategies.py``: strategies on the components of the cells, and of the row space of queries of
   few attributes
-- ``factor_strategies.py``: Kronecker products of strategies, and unions of them
-- ``marginal_strategy.py``: weighted marginals, and sums over sets of attributes
+- ``factor_strategies.py``: Kronecker products of strategies, and unions of them; weighted marginals, and sums
+  over sets of attributes
 - ``set_strategy_and_cells.py``: sets of attributes one by one, over any number of cells; also as a space for
-  programs
-- ``set_search.py``: the search for such strategies
+  programs; the search for such strategies
 - ``baselines/``: strategies in use without optimising
 """
 
@@ -19,13 +18,13 @@ from types import MappingProxyType
 
 from mmopt.strategies.component_strategies import ComponentStrategy, RowSpaceStrategy
 from mmopt.strategies.factor_strategies import (
+    MarginalStrategy,
     ProductStrategy,
     StrategyOfFew,
     UnionStrategy,
     one_attribute,
     products_of,
 )
-from mmopt.strategies.marginal_strategy import MarginalStrategy
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours, NeighboursLike, unit_of
 from mmopt.strategies.protocol_and_dense_strategy import (
     Strategy,
@@ -61,9 +60,10 @@ __all__ = [
     "unit_of",
 ]
 
+#: The forms of the strategy of a program's solution; that of a template may have any form.
 AnyStrategy = Strategy | ComponentStrategy | StrategyOfFew | ProductStrategy
-"""The forms of the strategy of a program's solution; that of a template may have any form."""
 
+#: Every form by its name; ``privacy.rounding.table_of_forms`` rounds each of them.
 FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
     {
         "dense": Strategy,
@@ -75,4 +75,3 @@ FORMS: Mapping[str, type[StrategyForm]] = MappingProxyType(
         "sectorwise": SetStrategy,
     }
 )
-"""Every form by its name; ``privacy.rounding.table_of_forms`` rounds each of them."""

@@ -26,21 +26,38 @@ import numpy as np
 
 from mmopt.errors import OptionError, ResultError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, MOST_CELLS, Array, Ints, columns_of, frozen
-from mmopt.numerics.balls import gamma
-from mmopt.numerics.component_arrays import Level, Space, Split, lift
-from mmopt.numerics.linear_algebra import largest_singular_value, pseudo_factors
-from mmopt.numerics.outward import not_below, root_up, rounded, times_up
+from mmopt.numerics import (
+    EPS,
+    MOST_CELLS,
+    Array,
+    Ints,
+    Level,
+    Space,
+    Split,
+    columns_of,
+    frozen,
+    gamma,
+    largest_singular_value,
+    lift,
+    not_below,
+    pseudo_factors,
+    root_up,
+    times_up,
+)
+from mmopt.numerics.arrays import rounded
 from mmopt.sectors.functions_of_few import Rests, all_subsets
 from mmopt.sectors.row_space import RowSpace
-from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells
-from mmopt.sectors.sector_layout_and_variances import QueriesOnSectors, RestComponent, SectorLayout
+from mmopt.sectors.row_space_cells_and_targets import (
+    QueriesOnSectors,
+    RestComponent,
+    RowSpaceCells,
+    SectorLayout,
+)
 from mmopt.strategies.factor_strategies import StrategyOfFew, products_of
 from mmopt.strategies.protocol_and_dense_strategy import SUPPORT_TOLERANCE, StrategyForm, as_dense
 from mmopt.strategies.set_strategy_and_cells import SetCells, SetStrategy, padded, unpadded
 from mmopt.symmetry.components import Cells, Key
-from mmopt.symmetry.query_rows_on_components import query_rows
-from mmopt.symmetry.workload_by_component import check_fit, mean_roots
+from mmopt.symmetry.workload_by_component import check_fit, mean_roots, query_rows
 from mmopt.workloads import Dense, Implicit, Product, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
 
@@ -128,7 +145,8 @@ class ComponentStrategy(StrategyForm):
         """Largest L2 norm of a column, rounded upwards: at least the exact value.
 
         All terms of an entry of diag(AᵀA) are nonnegative, so with k of them (the roundings of each counted,
-        and those of multiplicities and sizes beyond 2⁵³) the relative error is at most γ_k (see ``outward``).
+        and those of multiplicities and sizes beyond 2⁵³) the relative error is at most γ_k
+        (see ``numerics.arrays``).
         """
         squares, terms = self._squares()
         if not any(part.any() for part in self.split.parts):
@@ -272,8 +290,8 @@ class ComponentStrategy(StrategyForm):
 # -- on a row space
 
 
+#: The most that is added to the mean squared length of A's columns under the uniform measure, relatively.
 ADDED = 1e-6
-"""The most that is added to the mean squared length of A's columns under the uniform measure, relatively."""
 
 SPARE = 1e-3  # of what is added: it is more than rounding, and than what it adds to the mean itself
 

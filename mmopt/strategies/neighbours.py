@@ -9,7 +9,7 @@ changes is the largest norm of Σ s_c a_c over them, a_c its columns:
   the set of all changes by one person, however many rows there are.
 - replace-one: a row that moves, a_c - a_d; where rules drop rows also ±a_c (``may_drop``).
 - participation: the rows of one person in a stream, whose steps are the cells in order, at most one in a
-  step, each added or removed, in at most k steps, any two at least b apart (``numerics.outward``).
+  step, each added or removed, in at most k steps, any two at least b apart (``numerics.participation``).
 """
 
 import math
@@ -22,15 +22,20 @@ from typing import Any, Literal, NamedTuple, assert_never, get_args
 import numpy as np
 
 from mmopt.errors import Error, OptionError, PrivacyError, counted
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.outward import column_norms, largest_column_distance, times_up
-from mmopt.numerics.participation import most_steps, participation_norm
+from mmopt.numerics import (
+    Array,
+    column_norms,
+    largest_column_distance,
+    most_steps,
+    participation_norm,
+    times_up,
+)
 from mmopt.workloads import Workload
 
 Kind = Literal["add-remove", "replace-one", "rows", "participation"]
 
+#: The most rows or steps of one person, and steps between two, that exact integers have room for.
 MOST_OF_A_PERSON = 2**20
-"""The most rows or steps of one person, and steps between two, that exact integers have room for."""
 
 # What a workload file may say, for messages.
 _FORMS = "'add-remove', 'replace-one', {'rows': k} or {'participation': {'separation': b, 'at_most': k}}"
@@ -322,8 +327,8 @@ def _of_words(words: list[str], wrong: OptionError) -> Neighbours:
     raise wrong
 
 
+#: One row added or removed: the default.
 ADD_REMOVE = Neighbours()
-"""One row added or removed: the default."""
 
+#: An argument of callers, which ``Neighbours.of`` reads.
 NeighboursLike = Neighbours | str | Mapping[str, Any]
-"""An argument of callers, which ``Neighbours.of`` reads."""

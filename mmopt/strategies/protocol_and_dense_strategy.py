@@ -17,10 +17,18 @@ import scipy.linalg
 
 from mmopt.display_base_classes import Charted
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Array, frozen, owned
-from mmopt.numerics.component_arrays import Level
-from mmopt.numerics.linear_algebra import largest_singular_value, pseudo_factors
-from mmopt.numerics.outward import check_norm, column_norms, rounded, times_up
+from mmopt.numerics import (
+    Array,
+    Level,
+    check_norm,
+    column_norms,
+    frozen,
+    largest_singular_value,
+    owned,
+    pseudo_factors,
+    times_up,
+)
+from mmopt.numerics.arrays import rounded
 from mmopt.strategies.neighbours import ADD_REMOVE, Neighbours
 from mmopt.workloads import Dense, Implicit, Workload
 
@@ -213,8 +221,8 @@ def privacy_cost(strategy: StrategyForm, workload: Workload) -> float | None:
     return None if ratio is None else strategy.sensitivity * math.sqrt(ratio)
 
 
+#: Largest ‖w - w A⁺A‖ / ‖w‖ for which a query w counts as supported by A.
 SUPPORT_TOLERANCE = 1e-9
-"""Largest ‖w - w A⁺A‖ / ‖w‖ for which a query w counts as supported by A."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,8 +11,7 @@ from mmopt.comparison.isolated_tasks import Isolated, Run, ending_of
 from mmopt.comparison.worker import Done
 from mmopt.driver.task_and_plan import Report
 from mmopt.errors import SolverError
-from mmopt.limits import hard_limit
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop, hard_limit
 from mmopt.studio.calls import Call, Lists, Solve
 
 PAGES = 2  # at work at the same time

@@ -3,8 +3,8 @@
 - ``find_symmetries.py``: a search for the symmetries of a workload
 - ``attribute_queries.py``: the queries on one attribute, and the swaps of its values that do not change them
 - ``components.py``: the components of one attribute, and of several together
-- ``workload_by_component.py``: Gram matrices and targets of a workload by components
-- ``query_rows_on_components.py``: the rows of any queries on the components of a workload
+- ``workload_by_component.py``: Gram matrices and targets of a workload by components, and the rows of any
+  queries on them
 
 The theorem. Let a group of permutations of the cells leave the workload's Gram matrix unchanged (for accuracy
 targets: map the pairs of query and target to themselves, up to the signs of the queries). A convex program

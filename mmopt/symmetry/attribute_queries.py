@@ -21,8 +21,7 @@ from functools import partial
 import numpy as np
 
 from mmopt.limits import fits_memory
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.linear_algebra import stacked_root
+from mmopt.numerics.arrays import EPS, Array, Ints, stacked_root
 from mmopt.workloads.blocks.combined_blocks import Padded, Reordered, ScaledRows, Union
 from mmopt.workloads.blocks.query_matrices import Implicit as Factor, refine
 from mmopt.workloads.blocks.range_blocks import AllRange, Ranges

@@ -25,9 +25,7 @@ import scipy.sparse
 
 from mmopt.errors import TooLargeError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen
-from mmopt.numerics.component_arrays import Space
-from mmopt.numerics.linear_algebra import stacked_root
+from mmopt.numerics import EPS, Array, Ints, Space, frozen, stacked_root
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,11 +210,11 @@ def _sum_zero(values: Ints, n: int) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array((block.ravel(), (rows, np.tile(np.arange(s - 1), s))), shape=(n, s - 1))
 
 
+#: The most components that are kept.
 MOST_COMPONENTS = 200_000
-"""The most components that are kept."""
 
+#: A component of the cells: for each attribute the number of one of its parts.
 Key = tuple[int, ...]
-"""A component of the cells: for each attribute the number of one of its parts."""
 
 Asked = TypeVar("Asked")
 Result = TypeVar("Result")

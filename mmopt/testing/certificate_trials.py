@@ -16,10 +16,11 @@ import numpy as np
 from mmopt.compiler import Instance, bind
 from mmopt.driver import solve
 from mmopt.driver.accepted_options_and_inputs import named_givens
-from mmopt.driver.judge.check_claims import RefutedError, SoughtPoints
 from mmopt.driver.judge.score_and_meaning import (
     BOUND_ROUNDING,
     Candidate,
+    RefutedError,
+    SoughtPoints,
     bound_of,
     candidate,
     named_multipliers,

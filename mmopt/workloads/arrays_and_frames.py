@@ -20,14 +20,13 @@ import numpy as np
 import scipy.sparse
 
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
-from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.encodings import TableValue, Values, label_of, refuse_repeated
+from mmopt.workloads.domain import Attribute, Domain, TableValue, Values, label_of, refuse_repeated
 
 Plain = TableValue | None
+#: The endings of files with arrays.
 SUFFIXES = (".npy", ".csv")
-"""The endings of files with arrays."""
+#: The ending of files that ``scipy.sparse.save_npz`` writes.
 SPARSE = ".npz"
-"""The ending of files that ``scipy.sparse.save_npz`` writes."""
 
 
 def read_array(path: Path, what: str) -> Any:

@@ -16,8 +16,7 @@ from mmopt.numerics.arrays import Ints
 from mmopt.workloads.blocks.combined_blocks import Padded, Stack
 from mmopt.workloads.blocks.query_matrices import Implicit, Sparse
 from mmopt.workloads.blocks.range_blocks import Prefix, Ranges
-from mmopt.workloads.domain import Attribute
-from mmopt.workloads.encodings import Bins
+from mmopt.workloads.domain import Attribute, Bins
 from mmopt.workloads.workload import Workload
 
 Column = np.typing.NDArray[Any]

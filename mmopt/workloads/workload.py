@@ -23,21 +23,23 @@ from scipy import linalg, sparse
 from mmopt.display_base_classes import Tabular
 from mmopt.errors import OptionError, WorkloadError, suggest, whole
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned
-from mmopt.numerics.linear_algebra import rounding_of_root
+from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned, rounding_of_root
 from mmopt.workloads.arrays_and_frames import check_labels, labelled
 from mmopt.workloads.blocks.combined_blocks import Stack
 from mmopt.workloads.blocks.query_matrices import AnyMatrix, Implicit, positive
 from mmopt.workloads.domain import Attribute, Domain
 from mmopt.workloads.factors_and_products import (
+    TOO_LARGE_HINT,
+    Block,
     Explicit,
+    Merged,
     Product,
     check_products,
+    eigen,
     spelled_out,
     wishes,
     with_shared_factors,
 )
-from mmopt.workloads.roots_and_bases import TOO_LARGE_HINT, Block, Merged, eigen
 
 
 def _joined(first: Workload, second: Workload) -> tuple[Block, ...]:

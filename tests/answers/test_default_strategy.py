@@ -15,7 +15,7 @@ from random_workloads import domain_of, random_workload
 from mmopt import Privacy, PrivacyError, Program, Solution, Workload, accuracy, solve
 from mmopt.answers.default_strategy import default_strategy, offer
 from mmopt.errors import Error, TooLargeError, WorkloadError
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Product, factors_and_products as f
 

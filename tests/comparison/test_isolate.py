@@ -1,6 +1,6 @@
 """A combination that runs away, crashes or is interrupted leaves an outcome, the rest, and no process.
 
-Guards worker.py, isolated_tasks.py, numerics/linear_algebra.py, comparison_process.py.
+Guards worker.py, isolated_tasks.py, numerics/arrays.py, comparison_process.py.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
 """Facts read off the tree of a program: changes of the workload, blocks and Kronecker products.
 
-Guards ``equivariance.py``, ``composed_workloads.py`` and ``actions_on_expressions.py``.
+Guards ``equivariance.py`` and ``actions_on_expressions.py``.
 """
 
 import pytest
@@ -16,8 +16,7 @@ from mmopt.compiler.actions_on_expressions import (
     ROTATE_ROOT,
     SPLIT_QUERIES,
 )
-from mmopt.compiler.composed_workloads import LARGEST_PART, SUM, of_blocks, of_factors
-from mmopt.compiler.equivariance import equivariance
+from mmopt.compiler.equivariance import LARGEST_PART, SUM, equivariance, of_blocks, of_factors
 from mmopt.language import ATOMS, Program, check, program_names
 
 ALL = {

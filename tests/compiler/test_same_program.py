@@ -1,4 +1,7 @@
-"""A program under other names is the same; an edited one is not."""
+"""A program under other names is the same; an edited one is not.
+
+Guards bind.py.
+"""
 
 import itertools
 import re
@@ -6,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from mmopt.compiler.same_program import is_shipped, match
+from mmopt.compiler.bind import is_shipped, match
 from mmopt.language import Checked, Program, check, program_names
 
 SHIPPED = [name for name in program_names() if Program.load(name).problem_class == "convex"]

@@ -1,6 +1,6 @@
 """A column of every common type of DuckDB, SQLite and frames is counted, or refused before any work.
 
-Guards cell_codes.py; workloads/encodings.py in the moments of days.
+Guards cell_codes.py; workloads/domain.py in the moments of days.
 """
 
 import datetime

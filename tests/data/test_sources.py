@@ -22,8 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmopt.data import DataVector, data_vector
-from mmopt.workloads.domain import Attribute, Domain
-from mmopt.workloads.encodings import Bins, Categories, Values
+from mmopt.workloads.domain import Attribute, Bins, Categories, Domain, Values
 
 Columns = dict[str, list[Any]]
 

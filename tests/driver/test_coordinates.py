@@ -5,7 +5,7 @@ Guards smooth_search.py.
 
 import numpy as np
 
-from mmopt.driver.judge.check_claims import draw_value
+from mmopt.driver.judge.score_and_meaning import draw_value
 from mmopt.driver.smooth_search import Coordinates
 from mmopt.language import Program
 from mmopt.numerics.float_functions import EIGENVALUE_FLOOR

@@ -28,9 +28,9 @@ from mmopt.driver.task_and_plan import SolvePlan, Task
 from mmopt.errors import ResultError, UndecidedError
 from mmopt.language import check, program_names
 from mmopt.language.syntax.syntax_tree import Declaration
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import rounded
 from mmopt.numerics.balls import Ball
-from mmopt.numerics.outward import rounded
-from mmopt.reasons_to_stop import Stop
 from tests.compiler.derived_cases import BASES, mutated
 from tests.compiler.derived_points import TIGHT, Case, Rng, case, derived, random_multipliers
 

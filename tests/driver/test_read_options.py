@@ -16,7 +16,7 @@ from mmopt.driver import solve as solve_module
 from mmopt.driver.accepted_options_and_inputs import ALL_SOLVERS, READ_BY_CLASS, is_solved_by, reads_option
 from mmopt.errors import Error, UnsuitableError
 from mmopt.language import program_names, shipped
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.solvers import Kernel, Options
 
 PREFIX = Workload.from_matrix(np.tri(4), targets=[1.0, 2.0, 3.0, 1.5])

@@ -9,11 +9,11 @@ from tolerances import GAP, RECOMPUTED
 
 from mmopt import Attribute, Domain, Solution, SolverError, Workload, explain, solve, verify
 from mmopt.compiler.reductions import SolvedPart
-from mmopt.compiler.reductions.merge_cells_and_queries import MergeCells
+from mmopt.compiler.reductions.merge_and_split import MergeCells
 from mmopt.driver import Progress
 from mmopt.driver.templates import templates
-from mmopt.numerics.outward import rounded
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
+from mmopt.numerics.arrays import rounded
 from mmopt.workloads import Factor, Product, factors_and_products as f
 
 MERGED = Workload.from_matrix(np.repeat(np.tri(4), [1, 5, 1, 2], axis=1))

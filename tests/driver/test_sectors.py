@@ -1,6 +1,6 @@
 """Queries of few of many attributes: solved, judged, saved, verified and explained in their own space.
 
-Guards sectors/sector_layout_and_variances.py, sectors/row_space_cells_and_targets.py, results/solution.py,
+Guards sectors/row_space_cells_and_targets.py, sectors/row_space_cells_and_targets.py, results/solution.py,
 strategies/component_strategies.py, proof/saved_values_by_component.py.
 """
 
@@ -30,7 +30,7 @@ from mmopt.numerics.component_arrays import Measure, Split
 from mmopt.results.saved_fields import pack, write_npz
 from mmopt.sectors import design_search
 from mmopt.sectors.error_bounds_of_measures import spectrum
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space import row_space_of
 from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells, as_targets
 from mmopt.solvers import Clock, Options, memory_limit, sector_kernel

@@ -21,9 +21,9 @@ from mmopt import Solution, Workload
 from mmopt.driver import task_and_plan
 from mmopt.driver.judge.total_error_bound import bound_in_form
 from mmopt.errors import TimeLimitError, TooLargeError
+from mmopt.limits import Stop
 from mmopt.numerics.component_arrays import Level, Measure, Split
-from mmopt.reasons_to_stop import Stop
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.strategies import RowSpaceStrategy, SetStrategy, Strategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, factors_and_products as f
@@ -45,7 +45,7 @@ def few_are_many() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 20)
         patch.setattr("mmopt.sectors.row_space_cells_and_targets.MOST_FUNCTIONS_PER_CELL", 1.0)
-        patch.setattr("mmopt.strategies.set_search.ROUNDS", 2)
+        patch.setattr("mmopt.strategies.set_strategy_and_cells.ROUNDS", 2)
         # So few cells are never split, but here: their constraint matrix would be built.
         patch.setattr(import_module("mmopt.report.explain.compiled_and_solved_facts"), "MOST_ROWS", 100)
         yield

@@ -1,6 +1,6 @@
 """Figures of a product in factors are those of the product over its cells.
 
-Guards proof/verify.py, proof/certify.py, split_blocks_and_factors.py; task_and_plan.py in what it plans in
+Guards proof/verify.py, proof/certify.py, merge_and_split.py; task_and_plan.py in what it plans in
 factors.
 
 Guards solve_convex.py, assemble_solution.py.
@@ -20,7 +20,7 @@ from tolerances import GAP, RECOMPUTED
 
 from mmopt import Attribute, Domain, Program, Solution, SolverError, Workload, certify, explain, solve, verify
 from mmopt.compiler import bind
-from mmopt.compiler.reductions.split_blocks_and_factors import in_factors, workloads_of_factors
+from mmopt.compiler.reductions.merge_and_split import in_factors, workloads_of_factors
 from mmopt.driver import task_and_plan
 from mmopt.driver.judge.assemble_solution import combine_factors
 from mmopt.driver.judge.score_and_meaning import bound_of, scored

@@ -1,6 +1,6 @@
 """A solve that stops early says why, and what it has is still certified.
 
-Guards ``mmopt/driver/run_solver.py``, driver/remarks.py, reasons_to_stop.py,
+Guards ``mmopt/driver/run_solver.py``, driver/run_solver.py, limits.py,
 results/status_and_grade.py.
 """
 

@@ -26,7 +26,7 @@ from mmopt.driver.why_no_solution import (
     singular_error,
 )
 from mmopt.language import check, evaluate, worst
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.solvers import Clock, Point
 
 HEAD = """\

@@ -52,7 +52,7 @@ def test_without_cells(form: type, tolerance: float, program: str, monkeypatch: 
     """Solved by sets of attributes and in the space of the queries; judged over all cells."""
     monkeypatch.setattr(task_and_plan, "MOST_CELLS", 10)
     monkeypatch.setattr("mmopt.sectors.row_space_cells_and_targets.MOST_FUNCTIONS_PER_CELL", 1.0)
-    monkeypatch.setattr("mmopt.strategies.set_search.ROUNDS", 1)
+    monkeypatch.setattr("mmopt.strategies.set_strategy_and_cells.ROUNDS", 1)
     workload = of_few()
     found = solve(workload, program, tolerance=tolerance)
     assert isinstance(found.strategy, form)

@@ -20,7 +20,7 @@ from mmopt.mechanism import Answers, build_manifest, measure, plan, release_writ
 from mmopt.privacy import Privacy
 from mmopt.report import privacy_rows
 from mmopt.strategies import Strategy
-from mmopt.strategies.marginal_strategy import MarginalStrategy
+from mmopt.strategies.factor_strategies import MarginalStrategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload
 from mmopt.workloads.factors_and_products import identity, prefix, total
 from tests.mechanism.test_intervals import release

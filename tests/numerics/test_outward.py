@@ -1,4 +1,7 @@
-"""Upward rounding against exact rational arithmetic."""
+"""Upward rounding against exact rational arithmetic.
+
+Guards arrays.py.
+"""
 
 import itertools
 from decimal import Decimal
@@ -9,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mmopt.numerics import outward
-from mmopt.numerics.outward import plus_up, root_up, times_down, times_up
+from mmopt.numerics import arrays as outward
+from mmopt.numerics.arrays import plus_up, root_up, times_down, times_up
 
 ENTRIES = st.one_of(
     st.floats(-1e6, 1e6),

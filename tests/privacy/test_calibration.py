@@ -21,8 +21,7 @@ from mmopt.privacy.noise import GAUSSIAN
 from mmopt.privacy.rounding.measured_strategy_and_counts import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
-from mmopt.strategies.factor_strategies import ProductStrategy
-from mmopt.strategies.marginal_strategy import MarginalStrategy
+from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.factors_and_products import identity

@@ -1,6 +1,6 @@
 """A strategy that came from anywhere: adopted, repaired, charged, bounded.
 
-Guards certify.py, driver/judge/adopt_strategy.py.
+Guards certify.py, driver/judge/assemble_solution.py.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from named_workloads import EXAMPLE_4, named
 from tolerances import GAP_INTERIOR, PRINTED, RECOMPUTED
 
 from mmopt import OptionError, Program, ProgramError, SolverError, Strategy, Workload, certify, solve
-from mmopt.driver.judge.adopt_strategy import adopting_programs
+from mmopt.driver.judge.assemble_solution import adopting_programs
 from mmopt.strategies.baselines import baseline_words
 
 

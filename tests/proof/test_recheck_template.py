@@ -14,8 +14,7 @@ from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.proof import verify
 from mmopt.strategies import Neighbours, Strategy, normalise
-from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
-from mmopt.strategies.marginal_strategy import MarginalStrategy
+from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy, UnionStrategy
 from mmopt.workloads import Attribute, Domain, Product, Workload
 from mmopt.workloads.factors_and_products import identity, prefix, total
 

@@ -1,6 +1,6 @@
 """A saved result is rechecked without a solver, and any change of a claim is found.
 
-Guards recheck.py, compiler/same_program.py.
+Guards recheck.py, compiler/bind.py.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ import pytest
 from named_workloads import CLOSED, NAMED, named, random_workload
 
 from mmopt import Program, Solution, Workload, certify, solve, verify
-from mmopt.compiler.same_program import FIELDS_OF_CLAIMS, NO_CLAIM
+from mmopt.compiler.bind import FIELDS_OF_CLAIMS, NO_CLAIM
 from mmopt.language import program_names
 from mmopt.proof.verify import UNCHECKED, with_worse
 from mmopt.workloads import with_bases

@@ -15,7 +15,7 @@ import pytest
 from named_workloads import named
 
 from mmopt import ResultError, Solution, Workload, solve
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.results import Status, gap_between, kind_of_gap
 from mmopt.results.saved_fields import _FITS, check_kinds, pack, write_npz
 from mmopt.results.solution_rows_and_json import _digits

@@ -23,7 +23,7 @@ import numpy as np
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.ball_functions import nuclear
 from mmopt.numerics.balls import GROW, exact, gamma, matmul
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space import RowSpace
 from mmopt.sectors.row_space_cells_and_targets import root_of_moments
 

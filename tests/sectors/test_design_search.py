@@ -22,7 +22,7 @@ from mmopt.sectors.error_bounds_of_measures import (
     negative_log_t,
     spectrum,
 )
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.workloads.factors_and_products import prefix
 

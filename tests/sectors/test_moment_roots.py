@@ -1,6 +1,6 @@
 """Roots of moments are below all that the moments may be, and what they may be off by is charged.
 
-Guards sectors/moments_and_column_lengths.py, sectors/row_space.py, row_space_cells_and_targets.py.
+Guards sectors/functions_of_few.py, sectors/row_space.py, row_space_cells_and_targets.py.
 """
 
 from fractions import Fraction
@@ -10,7 +10,7 @@ import pytest
 from few_attributes import few_ways
 
 from mmopt.numerics.arrays import EPS
-from mmopt.sectors.moments_and_column_lengths import (
+from mmopt.sectors.functions_of_few import (
     Mixture,
     basis_rounding,
     component_rounding,

@@ -1,6 +1,6 @@
 """The row space of products of few attributes is that of the dense matrix, whatever is asked of it.
 
-Guards sectors/row_space.py, sectors/functions_of_few.py and sectors/moments_and_column_lengths.py.
+Guards sectors/row_space.py, sectors/functions_of_few.py and sectors/functions_of_few.py.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from tolerances import FINE, PRINTED, SHAPE
 from mmopt.errors import TooLargeError
 from mmopt.sectors import row_space
 from mmopt.sectors.error_bounds_of_measures import spectrum
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.workloads.factors_and_products import identity, predicates, prefix
 from tests.sectors.proved_bound import total_error_bound

@@ -1,6 +1,6 @@
 """Functions of sectors in one vector: their values, and queries as combinations of them.
 
-Guards sector_layout_and_variances.py.
+Guards row_space_cells_and_targets.py.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from sector_strategies import layout, prefixes
 
 from mmopt.errors import OptionError
 from mmopt.sectors.functions_of_few import all_subsets
-from mmopt.sectors.sector_layout_and_variances import SectorLayout
+from mmopt.sectors.row_space_cells_and_targets import SectorLayout
 from mmopt.workloads.blocks.query_matrices import Dense
 from mmopt.workloads.factors_and_products import identity, predicates, prefix, total
 

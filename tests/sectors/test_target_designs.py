@@ -16,7 +16,7 @@ from mmopt.sectors.error_bounds_of_measures import (
     integrals_and_curvature,
     spectrum,
 )
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space import RowSpace, row_space_of
 from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells, as_targets, sources_with_targets
 from mmopt.workloads import Workload

@@ -1,6 +1,6 @@
 """A solver of one's own: it solves like any other, nothing of it is believed, and nonsense is named.
 
-Guards limits.py, conic_solvers.py.
+Guards limits.py, conic_problem.py, conic_solvers.py.
 """
 
 import math
@@ -17,14 +17,13 @@ from own_solvers import by_scs, in_steps, simplex
 
 from mmopt import OptionError, SolverError, Workload, solve
 from mmopt.errors import UnsuitableError
-from mmopt.reasons_to_stop import Stop
-from mmopt.solvers import function_solver, solver_row
-from mmopt.solvers.conic_problem import ConicProblem
-from mmopt.solvers.function_solver import KINDS
+from mmopt.limits import Stop
+from mmopt.solvers import conic_problem, solver_row
+from mmopt.solvers.conic_problem import KINDS, ConicProblem
 from tests.solvers.separate import CERTIFICATES, separate
 
 PREFIX = Workload.from_matrix(np.tri(3))
-EXPECTED = "\n  expected (x, y), or a dictionary with x and y (pydoc mmopt.solvers.function_solver)"
+EXPECTED = "\n  expected (x, y), or a dictionary with x and y (pydoc mmopt.solvers.conic_problem)"
 
 
 @pytest.mark.some(2)
@@ -54,7 +53,7 @@ def test_a_linear_program_by_a_function_that_says_what_it_takes() -> None:
 
 def test_the_example_of_the_reference_solves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines after '::' in the docstring, as a module of the current folder."""
-    example = (function_solver.__doc__ or "").split("::\n")[1].split("\n``mmopt.solve(")[0]
+    example = (conic_problem.__doc__ or "").split("::\n")[1].split("\n``mmopt.solve(")[0]
     (tmp_path / "written_by_a_user.py").write_text(textwrap.dedent(example))
     monkeypatch.syspath_prepend(tmp_path)
     s = solve(PREFIX, separate("x", 2, maximize=True), solver="written_by_a_user:simplex")

@@ -20,8 +20,7 @@ from mmopt.numerics.component_arrays import Split
 from mmopt.sectors.error_bounds_of_measures import QueryShares
 from mmopt.solvers import Clock, Options, sector_kernel
 from mmopt.solvers.sector_kernel import LEAST_SHARE, least_largest, least_total
-from mmopt.strategies.set_search import best_by_sets
-from mmopt.strategies.set_strategy_and_cells import SetCells
+from mmopt.strategies.set_strategy_and_cells import SetCells, best_by_sets
 from mmopt.workloads.factors_and_products import identity, prefix
 
 GIVENS = {"fitness_budget": {"budget": 2.0}, "fitness_hybrid": {"total": 1.0}}

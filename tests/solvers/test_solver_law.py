@@ -24,7 +24,7 @@ from mmopt.driver.task_and_plan import plan_solve
 from mmopt.errors import UnsuitableError
 from mmopt.language import Checked, shipped
 from mmopt.language.syntax.syntax_tree import Apply
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.solvers import (
     KERNELS,
     LBFGS,

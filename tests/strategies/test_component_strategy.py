@@ -1,6 +1,6 @@
 """A strategy by component against its own matrix.
 
-Guards symmetry/find_symmetries.py, symmetry/query_rows_on_components.py.
+Guards symmetry/find_symmetries.py, symmetry/workload_by_component.py.
 """
 
 import numpy as np

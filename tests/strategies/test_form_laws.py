@@ -1,7 +1,7 @@
 """The law of the table of forms: every figure of a strategy, rounded and measured too, against its matrix.
 
-Guards component_strategies.py, factor_strategies.py, marginal_strategy.py,
-privacy/rounding/integer_factors.py and protocol_and_dense_strategy.py.
+Guards component_strategies.py, factor_strategies.py, privacy/rounding/integer_factors.py and
+protocol_and_dense_strategy.py.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
 from mmopt.privacy.rounding.table_of_forms import ROUNDED, round_any
 from mmopt.results.saved_fields import pack, plain, read_npz, restored_strategy, unpack, write_npz
-from mmopt.sectors.sector_layout_and_variances import RestComponent, SectorLayout
+from mmopt.sectors.row_space_cells_and_targets import RestComponent, SectorLayout
 from mmopt.strategies import (
     FORMS,
     ComponentStrategy,

@@ -22,7 +22,7 @@ from mmopt.request import workload_file_and_arguments
 from mmopt.results.saved_fields import pack, plain, read_npz, restored_strategy, unpack, write_npz
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy, neighbours, normalise
 from mmopt.workloads import Attribute, Domain, Product
-from mmopt.workloads.encodings import Values
+from mmopt.workloads.domain import Values
 from mmopt.workloads.factors_and_products import identity, prefix
 from tests.numerics.test_participation import patterns
 

@@ -12,8 +12,15 @@ from symmetric_workloads import random_factor
 
 from mmopt.errors import OptionError, SolverError, UnsuitableError
 from mmopt.strategies import Strategy
-from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
-from mmopt.strategies.marginal_strategy import MarginalStrategy, energies, subsets, supersets, volumes
+from mmopt.strategies.factor_strategies import (
+    MarginalStrategy,
+    ProductStrategy,
+    UnionStrategy,
+    energies,
+    subsets,
+    supersets,
+    volumes,
+)
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload, factors_and_products as f
 

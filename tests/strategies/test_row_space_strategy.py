@@ -1,6 +1,6 @@
 """Strategies on a row space, as a core or by sectors one by one: what the law of forms has no room for.
 
-Guards component_strategies.py, set_strategy_and_cells.py and sectors/sector_layout_and_variances.py.
+Guards component_strategies.py, set_strategy_and_cells.py and sectors/row_space_cells_and_targets.py.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ from sector_strategies import layout, near_identity, pairs, prefixes, strategy_o
 from mmopt.errors import OptionError, WorkloadError
 from mmopt.privacy.rounding.measured_strategy_and_counts import WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
-from mmopt.sectors.sector_layout_and_variances import RestComponent
+from mmopt.sectors.row_space_cells_and_targets import RestComponent
 from mmopt.strategies import RowSpaceStrategy, SetStrategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.factors_and_products import identity, predicates, prefix, total

@@ -27,11 +27,10 @@ from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import EPS, Array
 from mmopt.numerics.component_arrays import Level, Measure, Split
 from mmopt.sectors import total_error_bounds
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.residual_strategies import FewProduct
 from mmopt.strategies import SetStrategy
-from mmopt.strategies.set_search import best_by_sets
-from mmopt.strategies.set_strategy_and_cells import SetCells, _below
+from mmopt.strategies.set_strategy_and_cells import SetCells, _below, best_by_sets
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, factors_and_products as f
 from mmopt.workloads.blocks.combined_blocks import RowWeighted

@@ -2,7 +2,7 @@
 
 Guards the choice of them in compiler/reductions/symmetry_and_row_space.py, too.
 
-Guards set_search.py.
+Guards set_strategy_and_cells.py.
 """
 
 import math
@@ -20,9 +20,8 @@ from mmopt.driver.judge.score_and_meaning import bound_of, candidate
 from mmopt.language import shipped
 from mmopt.limits import deadline
 from mmopt.solvers import Clock, Options, sector_kernel
-from mmopt.strategies import set_search
-from mmopt.strategies.set_search import _WeightedQueries, best_by_sets, best_for_targets
-from mmopt.strategies.set_strategy_and_cells import SetCells
+from mmopt.strategies import set_strategy_and_cells
+from mmopt.strategies.set_strategy_and_cells import SetCells, _WeightedQueries, best_by_sets, best_for_targets
 from mmopt.workloads.factors_and_products import identity, prefix
 
 
@@ -49,7 +48,7 @@ def found() -> Iterator[list[SetCells]]:
     with pytest.MonkeyPatch.context() as patch:
 
         def after(rounds: int) -> SetCells:
-            patch.setattr(set_search, "ROUNDS", rounds)
+            patch.setattr(set_strategy_and_cells, "ROUNDS", rounds)
             return best_for_targets(mixed())
 
         yield list(map(after, ROUNDS))
@@ -67,7 +66,7 @@ def test_the_largest_variance_falls_and_the_bound_rises(found: list[SetCells]) -
 
 def test_the_best_round_is_kept(found: list[SetCells], monkeypatch: pytest.MonkeyPatch) -> None:
     """A last round that is worse is not the strategy: its weights are moved the wrong way here."""
-    monkeypatch.setattr(set_search, "ROUNDS", 2)
+    monkeypatch.setattr(set_strategy_and_cells, "ROUNDS", 2)
     moved = _WeightedQueries.moved
     monkeypatch.setattr(
         _WeightedQueries, "moved", lambda own, variances: moved(own, [1 / v for v in variances])
@@ -103,9 +102,9 @@ def test_weights_of_queries_are_products_of_sum_1(rng: np.random.Generator) -> N
 def test_no_time_is_a_start(found: list[SetCells], monkeypatch: pytest.MonkeyPatch) -> None:
     """One round, whose strategy and bound hold."""
     workload, searches = mixed(), []
-    search = set_search.with_best_bases
+    search = set_strategy_and_cells.with_best_bases
     monkeypatch.setattr(
-        set_search, "with_best_bases", lambda *asked: searches.append(asked) or search(*asked)
+        set_strategy_and_cells, "with_best_bases", lambda *asked: searches.append(asked) or search(*asked)
     )
     with deadline(0.0):
         cells = best_for_targets(workload)
@@ -118,7 +117,7 @@ def test_no_time_is_a_start(found: list[SetCells], monkeypatch: pytest.MonkeyPat
 def test_the_way_is_chosen_by_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The dearer search is for programs of each query's variance alone."""
     monkeypatch.setattr("mmopt.sectors.row_space_cells_and_targets.MOST_FUNCTIONS_PER_CELL", 1.0)
-    monkeypatch.setattr(set_search, "ROUNDS", 1)
+    monkeypatch.setattr(set_strategy_and_cells, "ROUNDS", 1)
     workload = ways((2, 3), target=1.0)
     for program, is_dear in (("l2_strategy", False), ("minimax_variance", True), ("fitness_for_use", True)):
         for is_quick in (True, False):

@@ -1,6 +1,6 @@
 """Bins of numbers and dates: ends, labels and errors; calendar_periods by Python's dates.
 
-Guards encodings.py, domain.py.
+Guards domain.py.
 """
 
 import datetime
@@ -12,8 +12,15 @@ import pytest
 
 from mmopt.errors import WorkloadError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Values
-from mmopt.workloads.domain import cell_label, range_labels
-from mmopt.workloads.encodings import date_of, day_after, day_of, period_days, period_name
+from mmopt.workloads.domain import (
+    cell_label,
+    date_of,
+    day_after,
+    day_of,
+    period_days,
+    period_name,
+    range_labels,
+)
 
 DAY = datetime.date.fromisoformat
 

@@ -12,7 +12,7 @@ from mmopt.errors import TooLargeError
 from mmopt.workloads import Attribute, Bins, Categories, Domain, Product, Workload
 from mmopt.workloads.blocks.combined_blocks import Padded, Stack
 from mmopt.workloads.blocks.range_blocks import Prefix
-from mmopt.workloads.encodings import Values
+from mmopt.workloads.domain import Values
 from mmopt.workloads.factors_and_products import (
     all_range,
     haar,

@@ -1,7 +1,7 @@
 """A workload's numbers are those of its dense, weighted matrix, which a large workload never forms;
 mistakes in a matrix or a list of products are refused with their whole message.
 
-Guards roots_and_bases.py.
+Guards factors_and_products.py.
 """
 
 from fractions import Fraction

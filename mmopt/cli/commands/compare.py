@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mmopt import comparison_process
 from mmopt.cli.command_output import answer, live, note
 from mmopt.errors import OptionError, SolverError, counted
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 
 if TYPE_CHECKING:
     from mmopt.comparison import Factors, Outcome

@@ -2,6 +2,6 @@
 
 - ``lagrangian.py``: the lines of a program as nodes, and a bound read off them from multipliers and slopes
 - ``ranges.py``: ranges of variables and expressions, forward and backward through the lines, and by cuts
-- ``dual_equations.py``: multipliers moved until next to nothing is left of the slopes of variables
-- ``problem_for_multipliers.py``: a second lowering, perturbed, whose duals are multipliers and slopes
+- ``problem_for_multipliers.py``: a second lowering, perturbed, whose duals are multipliers and slopes; these
+  moved until next to nothing is left of the slopes of variables
 """

@@ -72,9 +72,7 @@ from mmopt.language.syntax.syntax_tree import (
     transpose,
 )
 from mmopt.limits import require_time
-from mmopt.numerics import ball_functions, balls, float_functions
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.balls import BOUNDS, Ball, exact
+from mmopt.numerics import BOUNDS, EPS, Array, Ball, Ints, ball_functions, balls, exact, float_functions
 
 # Indices of families and their numbers; several numbers where entries are taken together.
 Items = tuple[tuple[str, int | tuple[float, ...]], ...]
@@ -163,10 +161,6 @@ class Nodes:
     @cached_property
     def chosen(self) -> dict[str, Declaration]:
         return {d.name: d for d in self.instance.program.choose}
-
-    def chosen_shape(self, name: str) -> tuple[int, ...]:
-        """The shape of a variable."""
-        return self.chosen[name].shape(self.instance.sizes())
 
     def ball(self, place: int) -> Ball:
         """The value of a constant node, with its error bound."""

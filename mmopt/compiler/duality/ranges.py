@@ -56,9 +56,7 @@ from mmopt.language.atoms.minorants import Near
 from mmopt.language.syntax.exact_rewriting import TOGETHER
 from mmopt.language.syntax.syntax_tree import Declaration
 from mmopt.limits import require_time
-from mmopt.numerics import balls
-from mmopt.numerics.arrays import Array, panels
-from mmopt.numerics.balls import TINY, Ball, exact
+from mmopt.numerics import TINY, Array, Ball, balls, exact, panels
 
 NEAR_INVERSE = 0.5  # row sums of I - B M below which B is taken for a left inverse
 MAY_BE_LOST = 1e-280  # a smaller product may have lost its digits
@@ -769,7 +767,8 @@ def ranges_by_cuts(
     TimeLimitError as ``require_time``.
     """
     start = np.concatenate([np.ravel(nodes.point[name]) for name in names]).astype(float)
-    spans = {name: Range.unknown(nodes.chosen_shape(name)) for name in names}
+    sizes = nodes.instance.sizes()
+    spans = {name: Range.unknown(nodes.chosen[name].shape(sizes)) for name in names}
 
     def cut(z: Array) -> Cut:
         moved = nodes_of(nodes.instance, {**nodes.point, **by_variable(spans, z)}, nodes.bounds)

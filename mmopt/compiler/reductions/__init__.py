@@ -5,9 +5,8 @@ whether it applies, and gives a step whose ``lift`` leads back. After each step 
 the top.
 
 - ``reduction_step.py``: what every reduction has in common
-- ``merge_cells_and_queries.py``: merging of cells that no query tells apart, and of queries that are
-  multiples of each other
-- ``split_blocks_and_factors.py``: independent blocks, and factors of a Kronecker product, solved apart
+- ``merge_and_split.py``: merging of cells that no query tells apart, and of queries that are multiples of
+  each other; independent blocks, and factors of a Kronecker product, solved apart
 - ``symmetry_and_row_space.py``: arrays by component: of value symmetries, of the space of queries of few
   attributes, or of sets of attributes
 
@@ -31,14 +30,15 @@ from mmopt.compiler.actions_on_expressions import (
     SPLIT_QUERIES,
 )
 from mmopt.compiler.bind import Instance
-from mmopt.compiler.reductions.merge_cells_and_queries import merge_cells, merge_parallel_queries
-from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
-from mmopt.compiler.reductions.split_blocks_and_factors import (
+from mmopt.compiler.reductions.merge_and_split import (
     in_factors,
+    merge_cells,
+    merge_parallel_queries,
     split_blocks,
     split_kronecker_factors,
     workloads_of_factors,
 )
+from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, reducible, traits_of
 from mmopt.compiler.reductions.symmetry_and_row_space import (
     SECTOR_TOTALS,
     by_components,

@@ -10,8 +10,7 @@ import numpy as np
 
 from mmopt.compiler.actions_on_expressions import Axis
 from mmopt.compiler.bind import Instance, bind
-from mmopt.compiler.composed_workloads import Composition, of_blocks, of_factors
-from mmopt.compiler.equivariance import Equivariance, equivariance
+from mmopt.compiler.equivariance import Composition, Equivariance, equivariance, of_blocks, of_factors
 from mmopt.language import Checked
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.strategies import ADD_REMOVE, AnyStrategy

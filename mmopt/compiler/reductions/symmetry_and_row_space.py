@@ -36,10 +36,9 @@ from typing import Any
 import numpy as np
 
 from mmopt.compiler.actions_on_expressions import PERMUTED
-from mmopt.compiler.bind import Instance, bind
+from mmopt.compiler.bind import Instance, bind, is_shipped
 from mmopt.compiler.equivariance import Equivariance
 from mmopt.compiler.reductions.reduction_step import ReductionStep, SolvedPart, Traits, traits
-from mmopt.compiler.same_program import is_shipped
 from mmopt.language import Checked, evaluate
 from mmopt.language.evaluate.number_systems import without_form
 from mmopt.language.syntax.syntax_tree import names_in
@@ -56,8 +55,7 @@ from mmopt.sectors.row_space_cells_and_targets import (
     why_not_of_few,
 )
 from mmopt.strategies import SetStrategy, as_dense
-from mmopt.strategies.set_search import best_by_sets, best_for_targets
-from mmopt.strategies.set_strategy_and_cells import SetCells
+from mmopt.strategies.set_strategy_and_cells import SetCells, best_by_sets, best_for_targets
 from mmopt.symmetry import symmetry
 from mmopt.workloads import Workload
 

@@ -18,10 +18,7 @@ from mmopt.errors import ProgramError
 from mmopt.language import Program, evaluate, evaluate_ball
 from mmopt.language.evaluate.number_systems import split_meaning, splits
 from mmopt.language.syntax.syntax_tree import Assignment, names_in
-from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.balls import BOUNDS, GROW, Ball, unknown
-from mmopt.numerics.component_arrays import Spanned, Split
-from mmopt.numerics.linear_algebra import pseudo_factors
+from mmopt.numerics import BOUNDS, EPS, GROW, Array, Ball, Spanned, Split, pseudo_factors, unknown
 from mmopt.symmetry import representation_rounding, root_rounding
 from mmopt.workloads import Workload
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from mmopt.compiler import Instance, is_shipped
 from mmopt.compiler.bind import is_proved
-from mmopt.compiler.duality.dual_equations import without_remainder
 from mmopt.compiler.duality.lagrangian import (
     AffineBound,
     Multipliers,
@@ -25,14 +24,12 @@ from mmopt.compiler.duality.lagrangian import (
     into_cones,
     nodes_of,
 )
+from mmopt.compiler.duality.problem_for_multipliers import without_remainder
 from mmopt.compiler.duality.ranges import Range, is_in_no_cone, ranges_by_cuts, ranges_of, times, total
 from mmopt.driver.judge.charge_rounded_queries import balls_of_names, charged_bound, is_estimated
 from mmopt.errors import ResultError
 from mmopt.language.syntax.syntax_tree import Declaration
-from mmopt.numerics import ball_functions, balls
-from mmopt.numerics.arrays import EPS, Array
-from mmopt.numerics.balls import Ball
-from mmopt.numerics.outward import FEW, few_numbers
+from mmopt.numerics import EPS, FEW, Array, Ball, ball_functions, balls, few_numbers
 from mmopt.results import Grade
 
 # The level is this far above the objective of the feasible point, relatively: the bound is below that anyhow.

@@ -19,8 +19,7 @@ from mmopt.compiler.reductions import by_components, by_sectors, by_sets
 from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.errors import UnsuitableError
 from mmopt.language import shipped
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.float_functions import eigh
+from mmopt.numerics import Array, eigh
 from mmopt.solvers import Clock, Options, nuclear, sector_kernel
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, ComponentStrategy, Neighbours, SetStrategy, Strategy
 from mmopt.workloads import Workload

@@ -20,17 +20,22 @@ from mmopt.language.evaluate.constraint_misses import psd_deficit, together_at, 
 from mmopt.language.evaluate.evaluate_and_differentiate import PARTIAL, Memo
 from mmopt.language.evaluate.number_systems import splits
 from mmopt.language.syntax.syntax_tree import Apply, Constraint, Declaration, Expr, mentions, walk
-from mmopt.numerics.arrays import EPS, Array, asymmetry
-from mmopt.numerics.component_arrays import (
+from mmopt.numerics import (
+    EIGENVALUE_FLOOR,
+    EPS,
+    Array,
     Split,
     arrays_of,
     as_value,
+    asymmetry,
     each_array,
     floored,
+    is_definite,
     is_finite,
     is_structured,
+    psd_floor,
+    symmetric_part,
 )
-from mmopt.numerics.float_functions import EIGENVALUE_FLOOR, is_definite, psd_floor, symmetric_part
 from mmopt.workloads.domain import cell_label, join
 
 SYMMETRIC = ("psd", "symmetric")  # kinds of square matrices that are equal to their transpose

@@ -42,9 +42,7 @@ from numpy.typing import NDArray
 
 from mmopt.errors import OptionError, TooLargeError, WorkloadError
 from mmopt.limits import time_left
-from mmopt.numerics.arrays import EPS, Array, Ints
-from mmopt.numerics.linear_algebra import gram_rows, pseudo_factors
-from mmopt.numerics.outward import check_norm
+from mmopt.numerics.arrays import EPS, Array, Ints, check_norm, gram_rows, pseudo_factors
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few
 from mmopt.solvers import Clock, Options, nuclear, p_identity_kernel
 from mmopt.strategies import (
@@ -56,8 +54,8 @@ from mmopt.strategies import (
     normalise,
     products_of,
 )
-from mmopt.strategies.marginal_strategy import energies, subsets, supersets, volumes
-from mmopt.strategies.set_search import strategy_by_sets
+from mmopt.strategies.factor_strategies import energies, subsets, supersets, volumes
+from mmopt.strategies.set_strategy_and_cells import strategy_by_sets
 from mmopt.workloads import Factor, Product, Workload
 from mmopt.workloads.blocks.query_matrices import refine
 

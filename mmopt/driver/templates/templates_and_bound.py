@@ -35,9 +35,7 @@ from mmopt.driver.solve_and_tune import Optimised, Tuned, solve, tuned
 from mmopt.driver.templates.template_searches import identity, marginal_strategy, product, sectorwise, union
 from mmopt.errors import OptionError, TooLargeError, WorkloadError, suggest
 from mmopt.language import Program, check
-from mmopt.numerics.arrays import EPS, MOST_CELLS, Array
-from mmopt.numerics.linear_algebra import one_thread, svd
-from mmopt.numerics.outward import check_norm
+from mmopt.numerics.arrays import EPS, MOST_CELLS, Array, check_norm, one_thread, svd
 from mmopt.privacy.noise import noise_for
 from mmopt.results import FOR_TARGETS, Solution
 from mmopt.sectors.residual_strategies import ResidualStrategy, best_residual_strategy, products_of_few

@@ -19,7 +19,7 @@ import numpy as np
 from mmopt.language.atoms import atom_gradients, component_forms, minorants, rules
 from mmopt.language.atoms.atom import Atom, PrintedForm
 from mmopt.language.atoms.function_atoms import FUNCTIONS_OF_CHOSEN, NORMS, sparse_constant
-from mmopt.numerics import ball_functions, ball_inverse, balls, float_functions, linear_algebra
+from mmopt.numerics import arrays, ball_functions, ball_inverse, balls, float_functions
 
 OPERATORS = (
     Atom(
@@ -221,7 +221,7 @@ PREPARING = (
         equivariance="spectral",
         degrees=(-1,),
         rule=rules.pinv,
-        numpy=linear_algebra.pinv,
+        numpy=arrays.pinv,
         about="Pseudo-inverse of a given matrix.",
         example="minimize norm(x) where P @ w <= x with P = pinv(W)",
         latex=PrintedForm("{0}^{{+}}", 8),
@@ -254,7 +254,7 @@ PREPARING = (
         equivariance="norm",
         degrees=(0,),
         rule=rules.rank,
-        numpy=linear_algebra.rank,
+        numpy=arrays.rank,
         about="Rank of a given matrix.",
         example="minimize norm(x) where W @ x >= 1; sum(x) <= k with k = rank(W)",
         latex=PrintedForm(r"\operatorname{{rank}}\left({0}\right)"),
@@ -293,7 +293,7 @@ PREPARING = (
         arity=1,
         degrees=(0,),
         rule=rules.row_basis,
-        numpy=linear_algebra.row_basis,
+        numpy=arrays.row_basis,
         about="Rows that span those of a matrix: the identity where its columns are independent.",
         example="minimize norm(F @ x) where sum(x) >= 1 with F: matrix[p, n] = row_basis(W)",
         latex=PrintedForm(r"\operatorname{{row\,basis}}\left({0}\right)"),

@@ -51,11 +51,10 @@ from mmopt.language.syntax.syntax_tree import (
     walk,
 )
 from mmopt.numerics import float_functions
-from mmopt.numerics.arrays import Array
+from mmopt.numerics.arrays import Array, has_full_rank
 from mmopt.numerics.ball_functions import is_semidefinite
 from mmopt.numerics.balls import GROW, Ball
 from mmopt.numerics.component_arrays import Level, Split, Unlisted, absolute_sum, arrays_of, is_structured
-from mmopt.numerics.linear_algebra import has_full_rank
 
 PRODUCTS = frozenset({"mul", "matmul", "div"})
 SUMS = frozenset({"sum", "trace", "matmul"})

@@ -3,7 +3,7 @@
 On each component the strategy has a matrix C in a basis of whole numbers, and rint(2^bits C) is measured for
 every copy of the component. All components get the same noise.
 
-The workload has an integer basis B (``symmetry.query_rows_on_components``), and the strategy a covariance Σ
+The workload has an integer basis B (``symmetry.workload_by_component``), and the strategy a covariance Σ
 of the estimates of B x: rint(2^bits Σ^(-1/2)) B is measured, as for a matrix (``integer_dense.py``). A
 component is measured from counts by few attributes. On the part of an attribute that it chooses, the counts x
 of the cells are mapped to integers: on an even or odd part by sums over orbits (1_O, 1_C - 1_σ(C)); on a rest
@@ -25,9 +25,8 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import MOST_CELLS, AnyInts, Array, Ints, frozen
+from mmopt.numerics.arrays import MOST_CELLS, AnyInts, Array, Ints, frozen, pinv, pseudo_factors
 from mmopt.numerics.component_arrays import Split
-from mmopt.numerics.linear_algebra import pinv, pseudo_factors
 from mmopt.privacy.rounding.integer_dense import (
     COLUMN_BITS,
     check_rank,
@@ -56,7 +55,7 @@ from mmopt.privacy.rounding.measured_strategy_and_counts import (
 )
 from mmopt.strategies import ComponentStrategy, Neighbours, as_dense
 from mmopt.symmetry.components import AttributePart, AttributeSymmetry, Chosen, Joint
-from mmopt.symmetry.query_rows_on_components import spanning_rows
+from mmopt.symmetry.workload_by_component import spanning_rows
 from mmopt.workloads import Workload
 from mmopt.workloads.factors_and_products import answers_of_product
 

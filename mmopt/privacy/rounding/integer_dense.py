@@ -23,8 +23,7 @@ from functools import cached_property
 import numpy as np
 
 from mmopt.errors import PrivacyError, TooLargeError, WorkloadError
-from mmopt.numerics.arrays import AnyInts, Array, Ints, frozen
-from mmopt.numerics.linear_algebra import pinv
+from mmopt.numerics.arrays import AnyInts, Array, Ints, frozen, pinv
 from mmopt.privacy.rounding.integer_norms_and_sensitivity import (
     exactly,
     integer_product,

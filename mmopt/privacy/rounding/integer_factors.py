@@ -26,9 +26,7 @@ import scipy.linalg
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import AnyInts, Array, Ints
-from mmopt.numerics.linear_algebra import qr
-from mmopt.numerics.outward import not_below
+from mmopt.numerics.arrays import AnyInts, Array, Ints, not_below, qr
 from mmopt.privacy.rounding.integer_dense import (
     closest,
     is_one_count,
@@ -65,7 +63,7 @@ from mmopt.strategies import (
     one_attribute,
     products_of,
 )
-from mmopt.strategies.marginal_strategy import attributes_of
+from mmopt.strategies.factor_strategies import attributes_of
 from mmopt.workloads import Workload
 
 # Bits of a product's entries, all factors together: answers on 2^31 rows fit into 62 bits, or noise does.

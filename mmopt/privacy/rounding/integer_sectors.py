@@ -29,7 +29,7 @@ from mmopt.privacy.rounding.integer_norms_and_sensitivity import integer_product
 from mmopt.privacy.rounding.measured_strategy_and_counts import CountedTables, digest, maximal_sets
 from mmopt.sectors.functions_of_few import Rests
 from mmopt.sectors.largest_of_tables import largest_of_tables
-from mmopt.sectors.sector_layout_and_variances import RestComponent, SectorLayout, change_of_functions
+from mmopt.sectors.row_space_cells_and_targets import RestComponent, SectorLayout, change_of_functions
 from mmopt.strategies import Neighbours, RowSpaceStrategy
 from mmopt.workloads import Workload
 

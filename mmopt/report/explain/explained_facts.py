@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import islice
 from typing import Any
 
-from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler.bind import is_shipped
 from mmopt.errors import Location
 from mmopt.language import Checked, Program
 from mmopt.language.atoms.expression_types import Dim, Type

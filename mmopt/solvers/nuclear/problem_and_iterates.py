@@ -38,8 +38,7 @@ import scipy.sparse
 from array_api_compat import array_namespace as namespace
 
 from mmopt.errors import OptionError
-from mmopt.numerics.arrays import Ints, panels
-from mmopt.numerics.linear_algebra import eigen, graded
+from mmopt.numerics.arrays import Ints, eigen, graded, panels
 
 Array = Any  # of any library that follows the array API standard
 Env = Mapping[str, Any]

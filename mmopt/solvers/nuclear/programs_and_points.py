@@ -30,10 +30,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace as namespace
 
-from mmopt.numerics.arrays import panels
-from mmopt.numerics.component_arrays import Level, Split, arrays_of
-from mmopt.numerics.float_functions import eigenvectors, is_identity
-from mmopt.numerics.linear_algebra import graded
+from mmopt.numerics import Level, Split, arrays_of, eigenvectors, graded, is_identity, panels
 from mmopt.solvers.nuclear.interior_point import coarse_start, search
 from mmopt.solvers.nuclear.problem_and_iterates import (
     Array,

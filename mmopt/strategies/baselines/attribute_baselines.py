@@ -23,8 +23,7 @@ import numpy as np
 from scipy import optimize, sparse
 
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import Array, Ints
-from mmopt.numerics.float_functions import toeplitz
+from mmopt.numerics import Array, Ints, toeplitz
 from mmopt.strategies import ProductStrategy, Strategy
 from mmopt.workloads import Dense, Implicit, Kron, Product, Sparse, Workload
 from mmopt.workloads.blocks.range_blocks import Haar, Hierarchy, Identity, Ranges, levels, runs
@@ -161,11 +160,11 @@ def by_attribute(workload: Workload, blocks: Sequence[Implicit], detail: str = "
 # -- trees and filters
 
 
+#: The least share of its parts in a block's error, so that no part is measured with weight zero.
 LEAST_SHARE = 1e-12
-"""The least share of its parts in a block's error, so that no part is measured with weight zero."""
 
+#: Entries of the workload that are read together.
 ENTRIES_AT_A_TIME = 2**22
-"""Entries of the workload that are read together."""
 
 
 def hierarchical(

@@ -178,8 +178,8 @@ CATALOGUE: tuple[Baseline, ...] = (
     ),
 )
 
+#: Short names, each for a call; they take no parameters.
 ALIASES: Mapping[str, str] = MappingProxyType({"haar": "wavelet", "hierarchy": "hierarchical(branching=2)"})
-"""Short names, each for a call; they take no parameters."""
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,7 @@ import numpy as np
 import scipy.optimize
 
 from mmopt.limits import require_memory
-from mmopt.numerics.arrays import Array
-from mmopt.numerics.linear_algebra import gram_rows
-from mmopt.numerics.outward import not_below, plus_up
+from mmopt.numerics.arrays import Array, gram_rows, not_below, plus_up
 from mmopt.sectors.functions_of_few import Sector, all_subsets
 from mmopt.sectors.residual_strategies import (
     MOST_ATTRIBUTES,
@@ -37,7 +35,7 @@ from mmopt.sectors.residual_strategies import (
 )
 from mmopt.strategies import MarginalStrategy
 from mmopt.strategies.baselines.attribute_baselines import BaselineDesign, OrthonormalRows
-from mmopt.strategies.marginal_strategy import attributes_of, volumes
+from mmopt.strategies.factor_strategies import attributes_of, volumes
 from mmopt.workloads import Dense, Factor, Implicit, Kron, Product, Scaled, Stack, Workload
 from mmopt.workloads.blocks.combined_blocks import kron
 from mmopt.workloads.blocks.range_blocks import Total
@@ -48,14 +46,14 @@ from mmopt.workloads.blocks.range_blocks import Total
 Truths = np.typing.NDArray[np.bool_]
 
 
+#: The most attributes of a table with a number for every set of them.
 MOST_OF_MARGINALS = 16
-"""The most attributes of a table with a number for every set of them."""
 
+#: The most unions of requested marginals in the search for those to measure.
 MOST_CANDIDATES = 512
-"""The most unions of requested marginals in the search for those to measure."""
 
+#: Unions up to which the covers are the smallest ones; above, greedy ones.
 MOST_EXACT_COVERS = 128
-"""Unions up to which the covers are the smallest ones; above, greedy ones."""
 
 
 def marginal_masks(workload: Workload) -> list[int] | None:
@@ -204,10 +202,10 @@ def _greedy_cover(covers: Truths) -> list[int]:
 # -- sector by sector
 
 
+#: Cells up to which the largest of all columns is computed; above, the largest of each sector are added.
 MOST_LISTED_CELLS = 2**16
-"""Cells up to which the largest of all columns is computed; above, the largest of each sector are added."""
+#: The most parts of all sectors together, one for each attribute: more would take a minute to build.
 MOST_PARTS = 10**6
-"""The most parts of all sectors together, one for each attribute: more would take a minute to build."""
 
 
 def why_not_by_sector(workload: Workload) -> str | None:
@@ -278,8 +276,8 @@ def weighted_fourier(workload: Workload, norm: int) -> BaselineDesign:
     return _by_sector(measured, is_each=True)
 
 
+#: A sector, its rows, and core and directions as in ``_BySector``.
 _Measured = tuple[Sector, Implicit, Array, Sequence[Array]]
-"""A sector, its rows, and core and directions as in ``_BySector``."""
 
 
 def _by_sector(

@@ -14,9 +14,18 @@ import numpy as np
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import fits_memory
-from mmopt.numerics.arrays import EPS, Array, Ints, frozen, owned
-from mmopt.numerics.linear_algebra import rounding_of_root, stacked_root
-from mmopt.numerics.outward import not_below, plus_up, times_up
+from mmopt.numerics.arrays import (
+    EPS,
+    Array,
+    Ints,
+    frozen,
+    not_below,
+    owned,
+    plus_up,
+    rounding_of_root,
+    stacked_root,
+    times_up,
+)
 from mmopt.workloads.blocks.query_matrices import Implicit, describe_array, ordered, per_query, refine
 from mmopt.workloads.blocks.range_blocks import Identity
 from mmopt.workloads.domain import Attribute, range_labels

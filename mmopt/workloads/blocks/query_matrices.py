@@ -21,14 +21,21 @@ from scipy.sparse.linalg import LinearOperator
 
 from mmopt.errors import WorkloadError
 from mmopt.limits import fits_memory, require_memory
-from mmopt.numerics.arrays import Array, Ints, frozen
-from mmopt.numerics.linear_algebra import rounding_of_root, stacked_root
-from mmopt.numerics.outward import check_norm, column_powers, root_up
+from mmopt.numerics.arrays import (
+    Array,
+    Ints,
+    check_norm,
+    column_powers,
+    frozen,
+    root_up,
+    rounding_of_root,
+    stacked_root,
+)
 from mmopt.workloads.domain import Attribute
 
 NUMBERS_AT_A_TIME = 2**21  # numbers of a product that are kept where only their squares are needed
+#: Bytes of one number: an entry, a size, a scale.
 NUMBER_BYTES = 8
-"""Bytes of one number: an entry, a size, a scale."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +59,14 @@ class Implicit(ABC):
     """
 
     kind: str
+    #: For a block with a closed form, the values that determine the matrix in addition to kind and size.
     parameters: tuple[int, ...] = ()
-    """For a block with a closed form, the values that determine the matrix in addition to kind and size."""
+    #: Names of the queries, for labels; "predicate 0", "predicate 1", … where there are none.
     names: tuple[str, ...] = ()
-    """Names of the queries, for labels; "predicate 0", "predicate 1", … where there are none."""
+    #: A weight per query, (rows,); None where the block has none.
     row_weights: Array | None = None
-    """A weight per query, (rows,); None where the block has none."""
+    #: Whether the columns are independent by the kind alone (False: not known).
     full_rank: bool = False
-    """Whether the columns are independent by the kind alone (False: not known)."""
 
     def __init__(self, size: int, rows: int | None = None) -> None:
         if size < 1:
@@ -312,8 +319,8 @@ def describe_array(array: np.typing.ArrayLike) -> list[object]:
 
 
 AnyMatrix: TypeAlias = np.typing.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix
+#: Range of the numbers taken: their squares and products stay far from overflow and underflow.
 SMALLEST_NUMBER, LARGEST_NUMBER = 1e-100, 1e100
-"""Range of the numbers taken: their squares and products stay far from overflow and underflow."""
 
 
 class Given(Implicit):

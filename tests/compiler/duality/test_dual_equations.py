@@ -1,6 +1,6 @@
 """Bounds of programs whose variables have no ranges hold, and are near the optimum.
 
-Guards dual_equations.py.
+Guards problem_for_multipliers.py.
 """
 
 from fractions import Fraction
@@ -11,7 +11,7 @@ import pytest
 import mmopt
 from mmopt import Program, Workload
 from mmopt.compiler import bind
-from mmopt.compiler.duality.dual_equations import without_remainder
+from mmopt.compiler.duality.problem_for_multipliers import without_remainder
 from mmopt.compiler.duality.ranges import Range
 from mmopt.driver.judge.derived_bound import line_bounds
 from tests.compiler.derived_points import Rng

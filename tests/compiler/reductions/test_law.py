@@ -6,7 +6,7 @@ What is lifted equals what is solved without the row, whenever that says that it
 within the gap, each side's bound below the other's objective, a point that ``verify`` finds feasible. So a
 row that applies where its theorem does not hold is found as well as one that lifts wrongly.
 
-Guards merge_cells_and_queries.py, reduction_step.py.
+Guards merge_and_split.py, reduction_step.py.
 """
 
 import sys
@@ -25,7 +25,7 @@ from mmopt.compiler import bind, reductions
 from mmopt.compiler.reductions import symmetry_and_row_space
 from mmopt.driver import task_and_plan
 from mmopt.language import program_names
-from mmopt.reasons_to_stop import Stop
+from mmopt.limits import Stop
 from mmopt.workloads import Product, factors_and_products as f
 
 Rng = np.random.Generator

@@ -1,6 +1,6 @@
 """A lifted solution proves as much as the unreduced solve, before anything is repaired.
 
-Guards split_blocks_and_factors.py, symmetry_and_row_space.py.
+Guards merge_and_split.py, symmetry_and_row_space.py.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from mmopt import Attribute, Domain, Program, Workload, solve
 from mmopt.compiler import bind
 from mmopt.compiler.reductions import REDUCTIONS, SolvedPart, traits_of
-from mmopt.compiler.reductions.split_blocks_and_factors import IndependentBlocks
+from mmopt.compiler.reductions.merge_and_split import IndependentBlocks
 from mmopt.driver.judge.score_and_meaning import bound_of
 from mmopt.driver.solve_convex import solve_convex
 from mmopt.driver.task_and_plan import SolvePlan, Task

@@ -25,7 +25,7 @@ from mmopt import (
 )
 from mmopt.compiler import bind
 from mmopt.driver.judge.assemble_solution import check_derived, check_figures
-from mmopt.driver.judge.check_claims import REPORT, RefutedError
+from mmopt.driver.judge.score_and_meaning import REPORT, RefutedError
 
 PREFIX = Workload.from_matrix(np.tri(4), targets=1.0)
 TWICE = [

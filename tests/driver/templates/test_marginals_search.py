@@ -11,7 +11,7 @@ from symmetric_workloads import random_products
 from mmopt import Workload, solve
 from mmopt.driver.templates.template_searches import _MarginalWeights, marginal_strategy
 from mmopt.errors import TooLargeError
-from mmopt.strategies.marginal_strategy import MarginalStrategy, energies, volumes
+from mmopt.strategies.factor_strategies import MarginalStrategy, energies, volumes
 from mmopt.testing.problem_registry import domain_of, marginals
 from mmopt.workloads import Product, factors_and_products as f
 

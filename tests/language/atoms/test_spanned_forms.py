@@ -20,7 +20,7 @@ from mmopt.language.syntax.source_text import Source, Text
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.balls import Ball
 from mmopt.numerics.component_arrays import Measure, Split
-from mmopt.sectors.moments_and_column_lengths import Mixture
+from mmopt.sectors.functions_of_few import Mixture
 from mmopt.sectors.row_space_cells_and_targets import RowSpaceCells
 from mmopt.workloads import Workload
 

@@ -10,7 +10,7 @@ import pytest
 
 from mmopt import Program, Workload
 from mmopt.compiler import bind
-from mmopt.compiler.same_program import is_shipped
+from mmopt.compiler.bind import is_shipped
 from mmopt.errors import OptionError
 from mmopt.language import check, typeset_latex
 from mmopt.language.typeset import program_lines

@@ -22,8 +22,7 @@ from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import privacy_rows
 from mmopt.strategies import SetStrategy, Strategy
-from mmopt.strategies.factor_strategies import ProductStrategy, UnionStrategy
-from mmopt.strategies.marginal_strategy import MarginalStrategy
+from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy, UnionStrategy
 from mmopt.testing.problem_registry import domain_of
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.factors_and_products import all_range, identity, prefix, total

@@ -21,7 +21,7 @@ from mmopt import Explanation, Program, Solution, Workload, explain
 from mmopt.compiler import bind, cones, lower, scale, variables
 from mmopt.errors import OptionError, ProgramError, ResultError
 from mmopt.language import check, program_names
-from mmopt.numerics.outward import rounded
+from mmopt.numerics.arrays import rounded
 from mmopt.report.explain.explained_facts import Compiled, NodeFacts, SolvedLine
 
 BAD = """program bad

@@ -1,6 +1,6 @@
 """Roots, norms and pseudo-inverses are those of exact matrices, and cheap ways agree with decompositions.
 
-Guards linear_algebra.py and float_functions.py.
+Guards arrays.py and float_functions.py.
 """
 
 import itertools
@@ -16,8 +16,21 @@ from query_rows import haar
 
 from mmopt.errors import TimeLimitError
 from mmopt.limits import deadline
-from mmopt.numerics import float_functions, linear_algebra
-from mmopt.numerics.arrays import EPS, panels
+from mmopt.numerics import arrays, float_functions
+from mmopt.numerics.arrays import (
+    EPS,
+    eigen,
+    graded,
+    largest_singular_value,
+    lengths,
+    panels,
+    pinv,
+    pseudo_factors,
+    qr,
+    rank,
+    spectrum,
+    stacked_root,
+)
 from mmopt.numerics.float_functions import (
     EIGENVALUE_FLOOR,
     eigh,
@@ -25,18 +38,6 @@ from mmopt.numerics.float_functions import (
     length,
     psd_floor,
     symmetric_part,
-)
-from mmopt.numerics.linear_algebra import (
-    eigen,
-    graded,
-    largest_singular_value,
-    lengths,
-    pinv,
-    pseudo_factors,
-    qr,
-    rank,
-    spectrum,
-    stacked_root,
 )
 
 SHAPES = [(1, 1), (3, 1), (1, 3), (4, 3), (3, 3), (1, 0), (0, 2)]
@@ -64,7 +65,7 @@ def test_largest_singular_value(rng: np.random.Generator) -> None:
 def test_a_long_factorisation_looks_at_the_time(
     subtests: pytest.Subtests, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linear_algebra, "_PANEL_COLUMNS", 9)
+    monkeypatch.setattr(arrays, "_PANEL_COLUMNS", 9)
     matrices = [rng.standard_normal(shape) for shape in ((90, 40), (40, 90), (50, 50))]
     for matrix, overwrite in itertools.product(matrices, (False, True)):
         with subtests.test(shape=matrix.shape, overwrite=overwrite):
@@ -252,7 +253,7 @@ def test_squared_singular_values_and_their_vectors(
         "spread over twelve decades": (left * 10.0 ** -np.linspace(0, 12, n)) @ right,
     }
     known = {kind: spectrum(root)[0] for kind, root in roots.items()}
-    monkeypatch.setattr(linear_algebra, "COLUMNS_FOR_GRAM", 2)
+    monkeypatch.setattr(arrays, "COLUMNS_FOR_GRAM", 2)
     for kind, root in roots.items():
         with subtests.test(kind):
             values, rows = spectrum(root)
