@@ -260,8 +260,8 @@ def as_solution(strategy: object) -> Solution:
     return strategy
 
 
+#: Part of a half width by which a target is relaxed where savings are stated.
 WIDER = 0.1
-"""Part of a half width by which a target is relaxed where savings are stated."""
 
 SHARES = "of the best strategy with Gaussian noise, by its multipliers"
 _PROGRAM = "fitness_for_use"

@@ -100,8 +100,8 @@ def _weighted(workload: Workload, weights: Array, is_each: bool) -> Workload:
 
 Solve = Callable[..., Solution]  # of a workload, a program and, by name, its givens
 
+#: Values of an attribute above which the search for the best product of strategies takes minutes.
 MOST_VALUES = 512
-"""Values of an attribute above which the search for the best product of strategies takes minutes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mmopt.answers.refined_answers import Totals
+#: Cells up to which they are counted one by one: one query, whatever is measured.
 MOST_CELLS_COUNTED = 2**22
-"""Cells up to which they are counted one by one: one query, whatever is measured."""
 
 
 def counted_data(

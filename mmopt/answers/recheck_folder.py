@@ -46,8 +46,8 @@ from mmopt.results.saved_fields import UNREADABLE
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Workload
 
+#: Values of a manifest at their places in it, by names.
 Facts = dict[str, Any]
-"""Values of a manifest at their places in it, by names."""
 
 _SHOWN, _WHOLE = 1e-4, 1e-7  # standard errors, and rows: the most by which ends of intervals are rounded
 _UNDERFLOW = 1e-200  # a squared distance in standard errors

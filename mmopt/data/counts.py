@@ -234,11 +234,11 @@ def check_columns(
     return None
 
 
+#: Entries of a table up to which smaller tables are summed from it instead of being counted.
 LARGEST_SUMMED = 10**6
-"""Entries of a table up to which smaller tables are summed from it instead of being counted."""
 
+#: Entries of the table of several sets together, up to which counting it takes as long as counting one.
 LARGEST_JOINED = 2**15
-"""Entries of the table of several sets together, up to which counting it takes as long as counting one."""
 
 
 def counted_sets(queried: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:

@@ -91,13 +91,13 @@ def schema_columns(
     return usable, values, uncounted
 
 
+#: The kinds of columns, each with the Ibis types of its columns, as ``is_boolean`` and so on name them.
 _TYPES_BY_KIND = {
     "truth": ("boolean",),
     "numbers": ("numeric",),
     "dates": ("date", "timestamp"),
     "values": ("string", "uuid"),
 }
-"""The kinds of columns, each with the Ibis types of its columns, as ``is_boolean`` and so on name them."""
 
 
 def _kind(type_: Any) -> str:
@@ -200,6 +200,7 @@ def _range_of_dates(low: Any, high: Any) -> dict[str, Any]:
     }
 
 
+#: By kind of a column: the form of its attribute, and the comment on how to fill it in.
 FORMS_BY_KIND = {
     "values": (f"{{values: {OPEN}}}", "every value that may occur: [Female, Male]"),
     "numbers": (
@@ -218,7 +219,6 @@ FORMS_BY_KIND = {
         "{range: [2020-01-01, 2025-01-01], width: month}",
     ),
 }
-"""By kind of a column: the form of its attribute, and the comment on how to fill it in."""
 
 FROM_NAMES = (
     "the names and types of its columns; no value was read.",

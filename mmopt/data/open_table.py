@@ -51,11 +51,11 @@ from mmopt.data.table_file import (
 )
 from mmopt.errors import DataError, suggest
 
+#: Texts that are more often a value than the name of a column.
 VALUE = re.compile(r"[-+]?[0-9][0-9.,:/ -]*")
-"""Texts that are more often a value than the name of a column."""
 
+#: The purpose of the column of persons.
 OF_PERSONS = "of persons, named under 'unit'"
-"""The purpose of the column of persons."""
 
 #: Gives an Ibis table of the columns at some places, in that order; of any columns where there is no place.
 _Select = Callable[[Sequence[int]], Any]

@@ -272,12 +272,12 @@ def _binary(file: TableFile) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(file.path, "rb")) if file.gzipped else open(file.path, "rb")
 
 
+#: Parts of DuckDB's messages, and our words for each.
 _PROBLEMS = {
     "unterminated quote": "a quoted field that is not closed, or goes on after its closing quote",
     "Maximum line size": "a line longer than 2,000,000 bytes",
     "": "not well-formed CSV (RFC 4180), or line ends of several kinds",
 }
-"""Parts of DuckDB's messages, and our words for each."""
 
 
 def csv_error(file: TableFile, error: Exception) -> DataError | None:

@@ -189,6 +189,7 @@ def _errors(value: Any, workload: WorkloadLike | None) -> Frame:
 
 _Frames = Mapping[str, Callable[[Any, WorkloadLike | None], Frame]]
 _OF_STRATEGIES: _Frames = MappingProxyType({"strategy": _entries, "profile": _profile, "errors": _errors})
+#: The tables of each class by kind, the default first.
 FRAMES: Mapping[type, _Frames] = MappingProxyType(
     {
         Comparison: {"outcomes": _outcomes},
@@ -207,7 +208,6 @@ FRAMES: Mapping[type, _Frames] = MappingProxyType(
         Verification: {"checks": _checks},
     }
 )
-"""The tables of each class by kind, the default first."""
 
 
 def _texts(values: Iterable[str | None]) -> Array:

@@ -84,15 +84,14 @@ def pairs_table(rows: Iterable[tuple[object, object]]) -> Table:
 
 
 WARNING_ROWS = ("not private", "warning")  # names of rows that are shown as warnings
+#: The names of rows in the order of reading: warnings, accuracy, what was chosen, the guarantee. The
+#: technical ones follow.
 ORDER = (
     *(*WARNING_ROWS, "wishes unmet", "not read", "only filters"),
     *("asked", "counted", "rows", "rmse", "intervals", "refined", "optimum"),
     *("chosen", "default program"),
     *("privacy cost", "privacy", "allowed", "neighbours", "not covered", "ledger"),
 )
-"""The names of rows in the order of reading: warnings, accuracy, what was chosen, the guarantee. The
-technical ones follow.
-"""
 
 
 def in_order(rows: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -42,9 +42,9 @@ from mmopt.request.yaml_tree import (
 from mmopt.workloads import Domain, Factor, Product, Wish
 from mmopt.workloads.factors_and_products import identity, predicates, reordered, total, union
 
+#: Most numbers in memory for the blocks of one file, half a GiB: those of explicit predicates (predicates ×
+#: cells of their attribute), of the ends of hierarchies' blocks, of orders.
 MAX_ENTRIES = 2**26
-"""Most numbers in memory for the blocks of one file, half a GiB: those of explicit predicates (predicates ×
-cells of their attribute), of the ends of hierarchies' blocks, of orders."""
 
 BLOCK_FORMS = ("predicates", "union", "each", *BLOCK_NUMBERS, "reordered")
 
@@ -220,14 +220,14 @@ def _label(names: list[str]) -> str:
     return " or ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
 
 
+#: Most products of one file, ``marginals`` and ``products`` written out.
 MAX_PRODUCTS = 50_000
-"""Most products of one file, ``marginals`` and ``products`` written out."""
 
 _FORMS = ("marginal", "marginals", "product", "products")
 _KEYS = (*_FORMS, "name", "weight", "max_variance", "within", "confidence", "subworkload")
 
+#: The keys of an entry other than its queries.
 ENTRY_OPTIONS = tuple(key for key in _KEYS if key not in _FORMS)
-"""The keys of an entry other than its queries."""
 
 
 @dataclass

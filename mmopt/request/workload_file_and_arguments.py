@@ -246,11 +246,11 @@ def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
     return "l2_strategy", "not every query has a target, so total error is what can be least"
 
 
+#: Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any.
 P_IDENTITY_CELLS = 256
-"""Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any."""
 
+#: Values of a single attribute up to which it is, but for a histogram: there no strategy is in factors.
 P_IDENTITY_VALUES = 4096
-"""Values of a single attribute up to which it is, but for a histogram: there no strategy is in factors."""
 
 
 def suits_p_identity(workload: Workload) -> bool:
@@ -274,8 +274,8 @@ def default_words(workload: Workload, privacy: Privacy | None) -> str:
     return f"{name} (Gaussian noise) or {laplace} (Laplace noise): the one of least {least}"
 
 
+#: The types of values that ``as_workload`` takes.
 WorkloadLike: TypeAlias = Workload | Request | Mapping[str, Any] | str | os.PathLike[str] | AnyMatrix
-"""The types of values that ``as_workload`` takes."""
 
 _TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 _FIRST = "the workload stands first: solve(workload, program)"

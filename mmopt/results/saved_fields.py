@@ -147,10 +147,10 @@ def _cut(flat: Any, sizes: Any) -> list[Any]:
     return np.split(np.asarray(flat), np.cumsum(sizes, dtype=np.int64)[:-1])
 
 
+#: Readers of mappings, by kind; they raise ResultError or one of ``UNREADABLE`` where one does not fit.
 READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level | Measure]] = MappingProxyType(
     {MATRIX: _matrix, VECTOR: _vector, MEASURE: _measure}
 )
-"""Readers of mappings, by kind; they raise ResultError or one of ``UNREADABLE`` where one does not fit."""
 
 
 Class = TypeVar("Class")  # of a result

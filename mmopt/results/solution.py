@@ -109,8 +109,8 @@ def relative_gap(upper: float, lower: float) -> float:
 # Fields that a solution in factors makes from those of its factors; its file does not keep them twice.
 OF_FACTORS = ("strategy", "variables", "multipliers", "error_multipliers", "covariance", "basis", "bases")
 
+#: The end of the name of a template whose weights followed the targets of the queries.
 FOR_TARGETS = " for targets"
-"""The end of the name of a template whose weights followed the targets of the queries."""
 
 IN_FACTORS = "strategy in factors"  # the kind of a file with the strategy of a template
 # The fields of a template's solution.

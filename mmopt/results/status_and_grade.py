@@ -8,26 +8,26 @@ from typing import Literal
 
 from mmopt.reasons_to_stop import Stop
 
+#: The grade of a figure.
+#:
+#: proved : evaluated with an error bound and rounded to the safe side; for a bound, also by a certificate
+#: that is shipped with its proof. estimated : evaluated without an error bound. claimed : by a certificate
+#: of the program's author, which feasible points have not refuted; or for givens that the caller passed in
+#: place of the workload's queries or targets.
+#:
+#: A point is feasible at τ = 1e-10 when every line holds after each of its terms is changed by at most the
+#: part τ (like terms joined, an atom one term): an equality |r| <= τ Σ|terms|, an inequality g <= τ
+#: Σ|terms|, a psd line F + τ diag(m) psd, m_i = Σ|terms of F_ii|, its row 0 where m_i is. Misses are charged
+#: to the objective at the multipliers, and the objective is then proved only where every line is proved to
+#: hold.
+#:
+#: A bound is for the exact queries: it is charged for the rounding of their root, by the backward error of
+#: Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``numerics.arrays``); coordinates by orbit
+#: and singular values are taken to be right to 32 ε d^1.5. An objective is charged, too, and is estimated
+#: where the charge is more than 1e-6 of it or unknown; the bound of a program over given design queries is
+#: that of the root as rounded. A query counts as supported when at most 1e-9 of its length is outside the
+#: span of the strategy.
 Grade = Literal["claimed", "estimated", "proved"]
-"""The grade of a figure.
-
-proved : evaluated with an error bound and rounded to the safe side; for a bound, also by a certificate that
-    is shipped with its proof. estimated : evaluated without an error bound. claimed : by a certificate of the
-    program's author, which feasible points have not refuted; or for givens that the caller passed in place of
-    the workload's queries or targets.
-
-A point is feasible at τ = 1e-10 when every line holds after each of its terms is changed by at most the part
-τ (like terms joined, an atom one term): an equality |r| <= τ Σ|terms|, an inequality g <= τ Σ|terms|, a psd
-line F + τ diag(m) psd, m_i = Σ|terms of F_ii|, its row 0 where m_i is. Misses are charged to the objective at
-the multipliers, and the objective is then proved only where every line is proved to hold.
-
-A bound is for the exact queries: it is charged for the rounding of their root, by the backward error of
-Householder QR (Higham 2002, Theorem 19.4, with the constant 8: ``numerics.arrays``); coordinates by orbit and
-singular values are taken to be right to 32 ε d^1.5. An objective is charged, too, and is estimated where the
-charge is more than 1e-6 of it or unknown; the bound of a program over given design queries is that of the
-root as rounded. A query counts as supported when at most 1e-9 of its length is outside the span of the
-strategy.
-"""
 
 GRADES: tuple[Grade, ...] = ("claimed", "estimated", "proved")  # the weakest first
 
