@@ -9,8 +9,7 @@
 - ``refined_answers.py``: ``Release.refine``: the nearest answers that non-negative counts of known totals
   can have
 - ``nearest_and_whole_counts.py``: the counts of refined answers: chosen, rounded to whole numbers, proved
-- ``read_folder.py``: the folder of a release read back
-- ``recheck_folder.py``: the figures of its manifest derived again, from the other files and the plan
+- ``read_and_recheck_folder.py``: the folder of a release read back, the figures of its manifest derived again
 """
 
 from mmopt.answers.accuracy_and_budget import Accuracy, Budget, accuracy, budget

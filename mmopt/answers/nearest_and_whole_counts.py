@@ -45,7 +45,7 @@ from mmopt.errors import SolverError
 from mmopt.limits import require_time, time_left
 from mmopt.numerics.arrays import EPS, Array, Ints
 from mmopt.numerics.balls import Ball, add, div, exact, matmul, mul, sub, total
-from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
+from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
 from mmopt.proof import certify
 from mmopt.results import Solution, gap_between
 from mmopt.workloads import Workload

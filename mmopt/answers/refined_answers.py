@@ -30,12 +30,12 @@ from mmopt.answers.nearest_and_whole_counts import (
     nearest_counts,
     whole_counts,
 )
-from mmopt.answers.read_folder import CHANGED
+from mmopt.answers.read_and_recheck_folder import CHANGED
 from mmopt.errors import OptionError, ResultError, SolverError, TooLargeError, counted, whole as whole_number
 from mmopt.limits import deadline, require_memory
 from mmopt.mechanism.release_writing import REFINED, SMALL
 from mmopt.numerics.arrays import Array
-from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
+from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
 from mmopt.results import Frame, Solution
 from mmopt.solvers import Options
 from mmopt.strategies import Neighbours

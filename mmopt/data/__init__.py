@@ -4,8 +4,7 @@ No strategies, no noise.
 
 - ``table_file.py``: files that hold tables: text, Parquet, DuckDB and SQLite
 - ``connections.py``: the embedded DuckDB, connections to servers, and the errors of both
-- ``frames_in_memory.py``: data frames and dictionaries of columns
-- ``open_table.py``: any table, opened: its columns by name, and its rows
+- ``open_table.py``: any table, opened: its columns by name, and its rows; data frames
 - ``draft_workload.py``: a first workload file, drafted from the columns of a table
 - ``cell_codes.py``: the cell of a row along one attribute, as an expression of the database; numbers and days
   in texts

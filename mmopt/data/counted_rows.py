@@ -54,8 +54,8 @@ from mmopt.data.connections import called, hash_of
 from mmopt.data.draft_workload import null_key
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
 from mmopt.errors import DataError, counted
-from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
-from mmopt.request.domain_and_data_keys import SPELLING_RULES, is_delimiter, spelling_problem
+from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
+from mmopt.request.domain_data_and_query_keys import SPELLING_RULES, is_delimiter, spelling_problem
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Attribute, Bins, Domain, Workload, attribute_uses
 

@@ -42,7 +42,7 @@ from mmopt.data.open_table import TableColumns, open_table
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import frozen
-from mmopt.privacy.rounding.measured_strategy_and_counts import maximal_sets
+from mmopt.privacy.rounding.norms_and_measured_integers import maximal_sets
 from mmopt.request import WorkloadLike, as_domain, as_workload
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Attribute, Domain, Workload

@@ -36,11 +36,11 @@ from mmopt.ledger.account import (
     epsilon_of,
     left,
     left_for_new_part,
+    readings,
     same_account,
     shown,
     total_spent,
 )
-from mmopt.ledger.part_names import readings
 from mmopt.numerics.outward import rounded
 from mmopt.results import Frame
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike

@@ -42,14 +42,29 @@ from mmopt.report.solution_recheck_and_history_tables import (
     tuning_table,
     verification_report,
 )
-from mmopt.report.strategy_charts import entries, error_curves, error_figure, heat_map, profile_of_cells
-from mmopt.report.table_style import WARNING_ROWS, Table, figure, left_out, pairs_table, rows_table
-from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
+from mmopt.report.strategy_accuracy_and_release_charts import (
+    entries,
+    error_curves,
+    error_figure,
+    heat_map,
+    profile_of_cells,
+)
+from mmopt.report.table_style import (
+    NORMALISED,
+    WARNING_ROWS,
+    Table,
+    domain_table,
+    figure,
+    left_out,
+    pairs_table,
+    queries_table,
+    rows_table,
+)
 from mmopt.request import Request, WorkloadLike, as_workload
 from mmopt.results import Frame, Solution, Verification
 from mmopt.results.frame import as_text
 from mmopt.results.solution_rows_and_json import levels
-from mmopt.results.verification import shown
+from mmopt.results.status_grade_and_verification import shown
 from mmopt.strategies import Strategy, StrategyForm
 from mmopt.workloads import Attribute, Domain, Workload
 from mmopt.workloads.tidy_columns import query_columns

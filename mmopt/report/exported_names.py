@@ -1,6 +1,5 @@
 """The names that ``mmopt.report`` exports, loaded all together."""
 
-from mmopt.report.accuracy_and_release_charts import accuracy_figure
 from mmopt.report.accuracy_release_and_ledger_tables import (
     NOT_PRIVATE,
     accuracy_by_group,
@@ -44,9 +43,16 @@ from mmopt.report.solution_recheck_and_history_tables import (
     tuning_table,
     verification_report,
 )
-from mmopt.report.table_style import in_order, pairs_table, paragraphs
+from mmopt.report.strategy_accuracy_and_release_charts import accuracy_figure
+from mmopt.report.table_style import (
+    NORMALISED,
+    domain_table,
+    in_order,
+    pairs_table,
+    paragraphs,
+    queries_table,
+)
 from mmopt.report.trace_tree import Trace, trace, trace_to_failure
-from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.results import Frame
 
 __all__ = [

@@ -23,7 +23,7 @@ from mmopt.report.table_style import Table, bold, cell, duration, figure, gap, r
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Frame, Solution, Verification, gap_between
 from mmopt.results.solution_rows_and_json import levels
-from mmopt.results.verification import shown
+from mmopt.results.status_grade_and_verification import shown
 from mmopt.strategies import ComponentStrategy, ProductStrategy, StrategyOfFew
 from mmopt.symmetry.components import Cells
 from mmopt.workloads import Domain, Workload

@@ -30,7 +30,7 @@ from mmopt.installation_and_files import parse_json, write_whole
 from mmopt.limits import MEMORY_LIMIT
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level, Measure, Space, Split
-from mmopt.results.status_and_grade import GRADES, Status
+from mmopt.results.status_grade_and_verification import GRADES, Status
 from mmopt.sectors.moments_and_column_lengths import Mixture
 from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint

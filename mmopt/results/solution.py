@@ -32,8 +32,7 @@ from mmopt.results.saved_fields import (
     unpack,
     write_npz,
 )
-from mmopt.results.status_and_grade import Grade, Status, weakest
-from mmopt.results.verification import as_text
+from mmopt.results.status_grade_and_verification import Grade, Status, as_text, weakest
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrategy, as_dense
 
 

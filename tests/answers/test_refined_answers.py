@@ -1,6 +1,6 @@
 """Refined answers: rules that hold, errors that do not grow, optima that are proved, folders that say so.
 
-Guards refined_answers.py, nearest_and_whole_counts.py, read_folder.py.
+Guards refined_answers.py, nearest_and_whole_counts.py, read_and_recheck_folder.py.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """Strategies in factors as files: they come back equal, and what is no such file is refused.
 
-Guards verification.py, solution.py.
+Guards status_grade_and_verification.py, solution.py.
 """
 
 import dataclasses

@@ -34,8 +34,15 @@ from mmopt.errors import (
 from mmopt.language import program_names
 from mmopt.mechanism.release_plan import not_covered
 from mmopt.privacy.epsilon_delta_rho import privacy_warning
-from mmopt.report.table_style import few, in_order, pairs_table, storage
-from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
+from mmopt.report.table_style import (
+    NORMALISED,
+    domain_table,
+    few,
+    in_order,
+    pairs_table,
+    queries_table,
+    storage,
+)
 from mmopt.request.workload_file_and_arguments import default_words
 from mmopt.strategies import ADD_REMOVE
 from mmopt.workloads import Bins, Categories, attribute_uses
