@@ -7,8 +7,7 @@
 - ``private_release.py``: ``mmopt.release`` and its result: counts, charge and noise in their order; answers,
   charts, folder
 - ``refined_answers.py``: ``Release.refine``: the nearest answers that non-negative counts of known totals
-  can have
-- ``nearest_and_whole_counts.py``: the counts of refined answers: chosen, rounded to whole numbers, proved
+  can have; these counts, chosen, rounded to whole numbers, proved
 - ``read_and_recheck_folder.py``: the folder of a release read back, the figures of its manifest derived again
 """
 

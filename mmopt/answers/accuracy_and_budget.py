@@ -56,7 +56,7 @@ from mmopt.report import (
     shares_by_group,
     shares_by_query,
 )
-from mmopt.report.strategy_accuracy_and_release_charts import accuracy_figure
+from mmopt.report.charts import accuracy_figure
 from mmopt.request import TableOptions, WorkloadLike, as_request, as_workload
 from mmopt.results import Answered, Frame, Solution, gap_between
 from mmopt.solvers import SolverLike

@@ -26,7 +26,7 @@ from mmopt.answers.accuracy_and_budget import (
 from mmopt.answers.default_strategy import Solve
 from mmopt.answers.read_and_recheck_folder import plan_and_unchecked, read_answers, read_manifest
 from mmopt.data import DataVector, MarginalCounts, Part, check_columns, data_vector, marginal_counts
-from mmopt.data.connections import is_connection
+from mmopt.data.table_files_and_connections import is_connection
 from mmopt.errors import Error, OptionError, PrivacyError, last_words
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, Ledger
@@ -50,7 +50,7 @@ from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.report import Contents, display, release_tables, write_page
 from mmopt.report.accuracy_release_and_ledger_tables import release_rows, unmet_words
 from mmopt.report.chart_parts import has_matplotlib, picture
-from mmopt.report.strategy_accuracy_and_release_charts import release_figure
+from mmopt.report.charts import release_figure
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
 from mmopt.results import Answered, Frame, Solution
 from mmopt.solvers import SolverLike

@@ -396,7 +396,7 @@ def _noise_of(manifest: Facts) -> Noise:
 
 def _facts_of_refined(about: Facts, answers: Frame) -> Facts:
     """Facts about refined answers: the hash of the released answers, and their distance from these."""
-    from mmopt.answers.nearest_and_whole_counts import PROGRAM
+    from mmopt.answers.refined_answers import PROGRAM
 
     before = Frame({name: answers[name] for name in answers.names if name != "refined"})
     # Where released answers were consistent the distance is only what the proof adds for underflow.

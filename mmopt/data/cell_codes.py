@@ -37,8 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.data.connections import called, uncollated
-from mmopt.data.table_file import DATA_FRAME, DICTIONARY, quoted
+from mmopt.data.table_files_and_connections import DATA_FRAME, DICTIONARY, called, quoted, uncollated
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins, Categories
 from mmopt.workloads.encodings import TableValue, date_of

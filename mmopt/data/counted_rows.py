@@ -50,9 +50,9 @@ from mmopt.data.cell_codes import (
     typed,
     without_words,
 )
-from mmopt.data.connections import called, hash_of
 from mmopt.data.draft_workload import null_key
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
+from mmopt.data.table_files_and_connections import called, hash_of
 from mmopt.errors import DataError, counted
 from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
 from mmopt.request.domain_data_and_query_keys import SPELLING_RULES, is_delimiter, spelling_problem

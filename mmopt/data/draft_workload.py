@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.data.cell_codes import USUAL_WORDS, is_instant, shown_type, uncounted_hint, without_words
-from mmopt.data.connections import is_url, shown_source
 from mmopt.data.open_table import open_table
-from mmopt.data.table_file import csv_header, table_file
+from mmopt.data.table_files_and_connections import csv_header, is_url, shown_source, table_file
 from mmopt.errors import DataError, OptionError
 from mmopt.request.workload_file_and_arguments import parse_request
 from mmopt.request.yaml_tree import OPEN, YamlText, parse_tree

@@ -22,11 +22,20 @@ from functools import partial
 from typing import Any
 
 from mmopt.data.cell_codes import by_days
-from mmopt.data.connections import (
+from mmopt.data.table_files_and_connections import (
+    DATA_FRAME,
+    DICTIONARY,
+    TableFile,
     catalogued,
+    check_gzip,
     connected,
     connected_to,
+    csv_error,
+    csv_header,
+    csv_table,
     driver_errors,
+    duckdb_columns,
+    duckdb_table,
     engine_error,
     is_connection,
     is_url,
@@ -35,17 +44,6 @@ from mmopt.data.connections import (
     named_table,
     path_of,
     shown_url,
-)
-from mmopt.data.table_file import (
-    DATA_FRAME,
-    DICTIONARY,
-    TableFile,
-    check_gzip,
-    csv_error,
-    csv_header,
-    csv_table,
-    duckdb_columns,
-    duckdb_table,
     sqlite_batches,
     sqlite_columns,
     sqlite_database,

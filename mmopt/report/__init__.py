@@ -2,12 +2,10 @@
 
 - ``table_style.py``: tables, and how numbers look; those of a workload file
 - ``program_tables_and_forecasts.py``: tables of programs, and forecasts of solves
-- ``solution_recheck_and_history_tables.py``: tables of a solution and of its history
-- ``comparison_tables.py``: tables of compared programs, baselines and their ranking
+- ``solution_and_comparison_tables.py``: tables of a solution and its history, and of comparisons
 - ``accuracy_release_and_ledger_tables.py``: tables of accuracy, plans, answers and ledgers
 - ``chart_parts.py``: parts that charts share
-- ``strategy_accuracy_and_release_charts.py``: charts of a strategy, of accuracy and of released answers
-- ``convergence_chart.py``: charts of convergence: gap against seconds and iterations
+- ``charts.py``: charts of a strategy, of accuracy, of released answers, of convergence
 - ``explain/``: a program explained
 - ``trace_tree.py``: the way of one program from its text to its answer, as a tree
 - ``displays_frames_and_charts.py``: displays, named columns and charts of the objects that users hold

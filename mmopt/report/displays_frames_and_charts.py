@@ -31,23 +31,25 @@ from mmopt.numerics.outward import rounded
 from mmopt.privacy.epsilon_delta_rho import Privacy, privacy_warning
 from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_group, entries_table, privacy_rows
 from mmopt.report.chart_parts import need_matplotlib
-from mmopt.report.comparison_tables import comparison_report, factors_legend, factors_tables
-from mmopt.report.convergence_chart import convergence_figure
-from mmopt.report.explain.explained_facts import statements
-from mmopt.report.explain.explanation_html_and_mathml import fragment
-from mmopt.report.explain.explanation_sections import Block, Excerpt, Listing, Paragraph
-from mmopt.report.solution_recheck_and_history_tables import (
-    history_frame,
-    solved_workload,
-    tuning_table,
-    verification_report,
-)
-from mmopt.report.strategy_accuracy_and_release_charts import (
+from mmopt.report.charts import (
+    convergence_figure,
     entries,
     error_curves,
     error_figure,
     heat_map,
     profile_of_cells,
+)
+from mmopt.report.explain.explained_facts import statements
+from mmopt.report.explain.explanation_html_and_mathml import fragment
+from mmopt.report.explain.explanation_sections import Block, Excerpt, Listing, Paragraph
+from mmopt.report.solution_and_comparison_tables import (
+    comparison_report,
+    factors_legend,
+    factors_tables,
+    history_frame,
+    solved_workload,
+    tuning_table,
+    verification_report,
 )
 from mmopt.report.table_style import (
     NORMALISED,

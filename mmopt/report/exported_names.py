@@ -14,8 +14,7 @@ from mmopt.report.accuracy_release_and_ledger_tables import (
     simulated_table,
 )
 from mmopt.report.chart_parts import check_chart, need_matplotlib
-from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
-from mmopt.report.convergence_chart import convergence_figure
+from mmopt.report.charts import accuracy_figure, convergence_figure
 from mmopt.report.displays_frames_and_charts import chart, display, framed
 from mmopt.report.explain.explanation_text_and_latex import renderables
 from mmopt.report.program_tables_and_forecasts import (
@@ -33,7 +32,10 @@ from mmopt.report.program_tables_and_forecasts import (
     takers_table,
 )
 from mmopt.report.report_page import Contents, solution_page, write_page
-from mmopt.report.solution_recheck_and_history_tables import (
+from mmopt.report.solution_and_comparison_tables import (
+    baseline_costs,
+    baselines_table,
+    comparison_report,
     history_frame,
     history_table,
     slack_table,
@@ -43,7 +45,6 @@ from mmopt.report.solution_recheck_and_history_tables import (
     tuning_table,
     verification_report,
 )
-from mmopt.report.strategy_accuracy_and_release_charts import accuracy_figure
 from mmopt.report.table_style import (
     NORMALISED,
     domain_table,

@@ -16,12 +16,12 @@ from mmopt.mechanism import Plan
 from mmopt.mechanism.release_writing import SIMULATED
 from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_group, release_tables
 from mmopt.report.chart_parts import need_matplotlib, picture
+from mmopt.report.charts import accuracy_figure, release_figure
 from mmopt.report.displays_frames_and_charts import chart, display
 from mmopt.report.explain import explain
 from mmopt.report.explain.explanation_html_and_mathml import STYLE, fragment, page
 from mmopt.report.explain.explanation_sections import DocumentSection, arranged
-from mmopt.report.solution_recheck_and_history_tables import solution_rows, solved_workload
-from mmopt.report.strategy_accuracy_and_release_charts import accuracy_figure, release_figure
+from mmopt.report.solution_and_comparison_tables import solution_rows, solved_workload
 from mmopt.request import WorkloadLike
 from mmopt.results import Frame, Solution
 from mmopt.workloads import Workload

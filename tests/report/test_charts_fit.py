@@ -1,6 +1,6 @@
 """Every chart, also of long names and of few or many queries, stays on its page and reads well.
 
-Guards chart_parts.py, strategy_accuracy_and_release_charts.py, convergence_chart.py.
+Guards chart_parts.py, charts.py.
 """
 
 import datetime
@@ -18,9 +18,9 @@ from mmopt.mechanism import Answers, measure, plan
 from mmopt.mechanism.release_writing import answers_frame
 from mmopt.numerics.component_arrays import Split
 from mmopt.report.chart_parts import empty_figure, picture
-from mmopt.report.convergence_chart import convergence_figure
-from mmopt.report.strategy_accuracy_and_release_charts import (
+from mmopt.report.charts import (
     accuracy_figure,
+    convergence_figure,
     error_figure,
     heat_map,
     profile_of_cells,

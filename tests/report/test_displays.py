@@ -1,6 +1,6 @@
 """Displays of each result in a notebook: well-formed, escaped, and nothing loaded.
 
-Guards display_base_classes.py, comparison_tables.py, accuracy_release_and_ledger_tables.py,
+Guards display_base_classes.py, solution_and_comparison_tables.py, accuracy_release_and_ledger_tables.py,
 program_tables_and_forecasts.py, table_style.py and report/explain/explained_facts.py.
 """
 

@@ -131,7 +131,7 @@ def test_only_the_release_depends_on_the_table(
 def test_too_much_to_draw_is_said(
     monkeypatch: pytest.MonkeyPatch, solution: mmopt.Solution, unsaved: None
 ) -> None:
-    monkeypatch.setattr("mmopt.report.strategy_accuracy_and_release_charts.MOST_DENSE", 5)
+    monkeypatch.setattr("mmopt.report.charts.MOST_DENSE", 5)
     text = solution.report()
     check_page(text.replace("<svg", '<svg id="one"', 1))
     assert "No chart: a strategy of 6 rows over 6 cells has no picture of its entries" in text

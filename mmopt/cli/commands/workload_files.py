@@ -19,9 +19,9 @@ from mmopt.cli.command_inputs import (
 )
 from mmopt.cli.command_output import escaped, note, say, show
 from mmopt.data import check_columns, counting_words, public_forms, schema_columns, shown_source
-from mmopt.data.connections import is_url
 from mmopt.data.draft_workload import FORMS_BY_KIND, NUMBER, Draft, check_form, mapping_text, spelled
 from mmopt.data.open_table import VALUE
+from mmopt.data.table_files_and_connections import is_url
 from mmopt.errors import (
     Error,
     OptionError,
