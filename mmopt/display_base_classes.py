@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Displayed:
-    """The base of classes that a notebook displays: see ``report/displays_frames_and_charts.py``."""
+    """The base of classes that a notebook displays: see ``report/displays_and_report_page.py``."""
 
     def _repr_html_(self) -> str:
         from mmopt.report import display
@@ -129,7 +129,7 @@ class Charted(Tabular):
 
 
 class Reported:
-    """The base of classes about which a page can be written: see ``report/report_page.py``."""
+    """The base of classes about which a page can be written: see ``report/displays_and_report_page.py``."""
 
     def report(self, path: str | Path | None = None, workload: Any = None) -> str:
         """One HTML page of program, strategy, errors, bound and convergence, which loads nothing; its text.

@@ -38,8 +38,6 @@ convex set moves no farther from any of its points (Cheney and Goldstein, Proxim
 Proc. AMS 1959). Where answers are rounded to whole numbers it may be larger. And the answers become biased.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
@@ -503,13 +501,13 @@ class _FixedTotals:
 
 
 def refine(
-    release: Release,
+    release: "Release",
     *,
     whole: bool = False,
     totals: Totals | None = None,
     tolerance: float | None = None,
     time_limit: float | None = None,
-) -> Release:
+) -> "Release":
     """Add a column, ``refined``, to a release, and an account of it to its manifest.
 
     Parameters
@@ -535,8 +533,8 @@ def refine(
 
 
 def _refined(
-    release: Release, whole: bool, totals: Totals | None, tolerance: float | None, time_limit: float | None
-) -> Release:
+    release: "Release", whole: bool, totals: Totals | None, tolerance: float | None, time_limit: float | None
+) -> "Release":
     """``refine``, within its time limit."""
     if release.plan is None:
         raise OptionError(
@@ -562,7 +560,11 @@ def _refined(
         raise
     rounded = whole_counts(near.counts, matrix, sums, fixed.values) if whole else None
     refined = np.array(
-        [round(y, _places(s)) for y, s in zip(matrix @ near.base + matrix @ near.x, errors, strict=True)]
+        # Not to more decimals than a digit of ``SMALL`` standard errors has.
+        [
+            round(y, max(0, math.ceil(-math.log10(SMALL * s))) if s > 0 else 0)
+            for y, s in zip(matrix @ near.base + matrix @ near.x, errors, strict=True)
+        ]
         if rounded is None
         else rounded.answers,
         dtype=float,
@@ -581,7 +583,7 @@ def _refined(
     )
 
 
-def check_refined(release: Release, folder: Path) -> bool:
+def check_refined(release: "Release", folder: Path) -> bool:
     """Whether non-negative counts have the refined answers of a saved release, and its totals: False where
     HiGHS does not decide it.
 
@@ -611,7 +613,7 @@ def _query_of(name: str) -> str | int | None:
     return None if name == "all rows" else int(name[6:]) if name.startswith("query ") else name[1:-1]
 
 
-def _from_counts(release: Release, totals: Totals) -> float | None:
+def _from_counts(release: "Release", totals: Totals) -> float | None:
     """The distance of refined answers from those of the nearest counts that have these totals, by HiGHS.
 
     It is the largest distance of an answer in standard errors, or of a total in rows. None where HiGHS fails.
@@ -636,11 +638,6 @@ def _from_counts(release: Release, totals: Totals) -> float | None:
     return float(optimum.fun) if optimum.success else None
 
 
-def _places(error: float) -> int:
-    """Decimals beyond which an answer's digits are less than ``SMALL`` standard errors."""
-    return max(0, math.ceil(-math.log10(SMALL * error))) if error > 0 else 0
-
-
 def _listed(workload: Workload) -> Array:
     """The queries (m, n) as a matrix."""
     m, n = workload.shape
@@ -653,7 +650,7 @@ def _listed(workload: Workload) -> Array:
     return workload.queries
 
 
-def _fixed_totals(release: Release, totals: Totals | None, queries: Array) -> _FixedTotals:
+def _fixed_totals(release: "Release", totals: Totals | None, queries: Array) -> _FixedTotals:
     """The totals that a caller gives, as queries; OptionError for those that are none, or that no counts
     have."""
     # Any: callers are not checked.
@@ -739,7 +736,7 @@ def _between(low: float, high: float) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _refuse_fractions(release: Release, fixed: _FixedTotals, queries: Array) -> None:
+def _refuse_fractions(release: "Release", fixed: _FixedTotals, queries: Array) -> None:
     """OptionError where answers cannot be whole, whatever the counts are."""
     parted = np.flatnonzero((queries != np.rint(queries)).any(axis=1))
     if parted.size:
@@ -781,7 +778,7 @@ def _with_refined(answers: Frame, refined: Array, contradicted: list[str]) -> Fr
 
 
 def _about(
-    release: Release,
+    release: "Release",
     fixed: _FixedTotals,
     solution: Solution,
     figures: Figures,

@@ -8,9 +8,9 @@
 - ``charts.py``: charts of a strategy, of accuracy, of released answers, of convergence
 - ``explain/``: a program explained
 - ``trace_tree.py``: the way of one program from its text to its answer, as a tree
-- ``displays_frames_and_charts.py``: displays, named columns and charts of the objects that users hold
+- ``displays_and_report_page.py``: displays, frames and charts of the objects that users hold; a report,
+  one page of all of it
 - ``exported_names.py``: all that other folders use of this one, loaded on first use
-- ``report_page.py``: a report: one page of all of it
 """
 
 import importlib

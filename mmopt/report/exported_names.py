@@ -15,7 +15,7 @@ from mmopt.report.accuracy_release_and_ledger_tables import (
 )
 from mmopt.report.chart_parts import check_chart, need_matplotlib
 from mmopt.report.charts import accuracy_figure, convergence_figure
-from mmopt.report.displays_frames_and_charts import chart, display, framed
+from mmopt.report.displays_and_report_page import Contents, chart, display, framed, solution_page, write_page
 from mmopt.report.explain.explanation_text_and_latex import renderables
 from mmopt.report.program_tables_and_forecasts import (
     Sizes,
@@ -31,7 +31,6 @@ from mmopt.report.program_tables_and_forecasts import (
     takers,
     takers_table,
 )
-from mmopt.report.report_page import Contents, solution_page, write_page
 from mmopt.report.solution_and_comparison_tables import (
     baseline_costs,
     baselines_table,

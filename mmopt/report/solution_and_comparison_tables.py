@@ -686,7 +686,9 @@ def slack_table(solution: Solution, workload: Workload) -> Table | None:
     largest = profile.max()
     rows = [
         (
-            _cell_name(solution, workload, i),
+            orbit_label(solution.strategy.cells, workload.domain, i)
+            if isinstance(solution.strategy, ComponentStrategy)
+            else ", ".join(workload.domain.cell(i)),
             f"{profile[i] / largest:.4f}",
             f">= {figure(1 / slack[i], 4, up=True)}",
         )
@@ -694,13 +696,6 @@ def slack_table(solution: Solution, workload: Workload) -> Table | None:
     ]
     rows += [(f"and {int(sizes[order[CELLS_SHOWN:]].sum())} more", "", "")] * (len(order) > CELLS_SHOWN)
     return rows_table(("cell with slack", "cost / Δ²", "its count could be answered with variance"), rows)
-
-
-def _cell_name(solution: Solution, workload: Workload, number: int) -> str:
-    """A cell by its values, or an orbit of cells."""
-    if isinstance(solution.strategy, ComponentStrategy):
-        return orbit_label(solution.strategy.cells, workload.domain, number)
-    return ", ".join(workload.domain.cell(number))
 
 
 def orbit_label(cells: Cells, domain: Domain, orbit: int) -> str:
@@ -744,15 +739,17 @@ def tuning_table(tuned: Sequence[Tuned], noise: float = 1.0) -> Table:
     """
     parts = list(dict.fromkeys(part for row in reversed(tuned) for part in row.rmse))
     rows = (
-        (bold(row.optimised), *(_error(row.rmse.get(part), noise) for part in parts), gap(row.gap))
+        (
+            bold(row.optimised),
+            *(
+                figure(noise * row.rmse[part] if part in row.rmse else None, 5, up=True)  # None is "-"
+                for part in parts
+            ),
+            gap(row.gap),
+        )
         for row in tuned
     )
     return rows_table(("optimised for", *parts, "gap"), rows, (*parts, "gap"))
-
-
-def _error(rmse: float | None, noise: float) -> str:
-    """An error at unit noise as that at this noise, rounded up; "-" for None."""
-    return figure(None if rmse is None else noise * rmse, 5, up=True)
 
 
 def templates_table(

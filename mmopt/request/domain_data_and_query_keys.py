@@ -514,12 +514,8 @@ def _predicate(node: YamlNode, words: Vocabulary, others: tuple[str, ...]) -> tu
                 f"combine blocks with {{union: [{item.text}, …]}}",
             )
     cells = read_members(node, nodes, words.cells, words.groups, "a predicate", others)
-    return cells, _label([item.text for item in nodes if isinstance(item, Scalar)])
-
-
-def _label(names: list[str]) -> str:
-    """The label of a predicate that counts what these words name."""
-    return " or ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
+    names = [item.text for item in nodes if isinstance(item, Scalar)]
+    return cells, " or ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
 
 
 #: Most products of one file, ``marginals`` and ``products`` written out.

@@ -97,14 +97,13 @@ def domain_node(value: object) -> YamlNode:
     node = node_of(value, "domain")
     if not isinstance(node, Map):
         return node
-    return Map(node.where, node.count, tuple((key, _as_form(form)) for key, form in node.entries))
-
-
-def _as_form(node: YamlNode) -> YamlNode:
-    """The form of an attribute; for a list that of its values."""
-    if not isinstance(node, ListNode):
-        return node
-    return Map(node.where, node.count, ((Scalar(node.where, 1, "values", "values"), node),))
+    entries = (
+        (key, Map(form.where, form.count, ((Scalar(form.where, 1, "values", "values"), form),)))
+        if isinstance(form, ListNode)
+        else (key, form)
+        for key, form in node.entries
+    )
+    return Map(node.where, node.count, tuple(entries))
 
 
 def file_node(values: Mapping[str, object]) -> Map:

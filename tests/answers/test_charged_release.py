@@ -21,7 +21,7 @@ import pytest
 import mmopt
 from mmopt import Ledger
 from mmopt.answers import private_release
-from mmopt.answers.accuracy_and_budget import at_privacy
+from mmopt.answers.accuracy_budget_and_default_strategy import at_privacy
 from mmopt.answers.private_release import data_set_name
 from mmopt.errors import LAST_WORDS, DataError, LedgerError, OptionError, PrivacyError
 from mmopt.ledger import Bill, Charge, Entry, ledger_file

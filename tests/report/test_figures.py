@@ -1,6 +1,6 @@
 """Charts of solutions, strategies and comparisons: what is drawn is what the numbers are.
 
-Guards chart_parts.py, charts.py, displays_frames_and_charts.py.
+Guards chart_parts.py, charts.py, displays_and_report_page.py.
 """
 
 import dataclasses

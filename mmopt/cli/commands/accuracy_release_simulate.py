@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mmopt.answers.accuracy_and_budget import at_privacy, budget as least_budget
+from mmopt.answers.accuracy_budget_and_default_strategy import at_privacy, budget as least_budget
 from mmopt.answers.private_release import load_release, prepare
 from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
 from mmopt.cli.command_output import answer, live, note, spaced
