@@ -27,6 +27,8 @@ epsilon with v(1 / epsilon) Δ² <= 1, at least 2 asinh(Δ / √2); on reals, or
 Δ.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -482,7 +484,7 @@ class Accuracy(Answered):
         """``errors``."""
         return self.errors
 
-    def plot(self) -> "Figure":
+    def plot(self) -> Figure:
         """A matplotlib figure of the half widths of all queries; OptionError where it is not installed."""
         return accuracy_figure(self.plan, self.confidence)
 

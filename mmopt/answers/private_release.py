@@ -5,6 +5,8 @@ rows are counted by cells, or by few attributes where that is all that the strat
 charged; noise is drawn. A ``Release`` gives the answers as a frame, a chart, a page and a folder.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 import os
@@ -213,7 +215,7 @@ class Release(Answered):
         manifest: Mapping[str, Any],
         solution: Solution | None = None,
         charge: Charge | None = None,
-    ) -> "Release":
+    ) -> Release:
         """The release of measured answers, with the manifest of ``build_manifest``."""
         return Release(answers_frame(answers, guarantee(manifest)), manifest, plan, solution, charge)
 
@@ -231,7 +233,7 @@ class Release(Answered):
         """The root mean square of the queries' standard errors, in counts: the manifest's."""
         return float(self.manifest["accuracy"]["rmse"])
 
-    def plot(self) -> "Figure":
+    def plot(self) -> Figure:
         """A matplotlib figure of the answers with their intervals, a panel for each group of queries.
 
         Raises
@@ -295,10 +297,10 @@ class Release(Answered):
         self,
         *,
         whole: bool = False,
-        totals: "Totals | None" = None,
+        totals: Totals | None = None,
         tolerance: float | None = None,
         time_limit: float | None = None,
-    ) -> "Release":
+    ) -> Release:
         """Add a column ``refined`` to the answers: nearby answers that counts of rows can have.
 
         Non-negative, with the known totals, and as near to the released answers as the tolerance asks; the
@@ -333,7 +335,7 @@ class Release(Answered):
         return written
 
     @staticmethod
-    def load(folder: str | Path, workload: WorkloadLike | None = None) -> "Release":
+    def load(folder: str | Path, workload: WorkloadLike | None = None) -> Release:
         """A release read from its folder, as ``load_release``."""
         return load_release(folder, workload)
 
@@ -533,27 +535,16 @@ class PreparedRelease:
     ) -> Iterator[Release]:
         """Count, charge, add noise; within, whatever goes wrong says what was spent.
 
-        Charged is after every refusal but the ledger's own, before noise is drawn; nothing if simulated.
-
         progress : as of ``data_vector``. say : called, before the charge, in confidence with how many rows
             were read and left out.
         """
         part = None if self.bill is None else self.bill.selection
-        planned = self.planned
         with heeded():
-            counts = counted_data(self.data, planned.plan, part=part, progress=progress, **self.options)
+            counts = counted_data(self.data, self.planned.plan, part=part, progress=progress, **self.options)
             if say is not None:
-                say(confidential_words(counts, planned.plan, part))
-            data = counts.counts if isinstance(counts, DataVector) else counts
-            exact = counted_exactly(planned.plan, data, simulate_seed, planned.confidence)
-        seed = {} if simulate_seed is None else {"simulation_seed": simulate_seed}
-        bill = self.bill if simulate_seed is None else None
-        with charged(bill, planned.plan, self.origin) as charge:
-            answers = exact.answers()
-            entry = {} if charge is None else {"ledger": charge.section()}
-            about = {**self.origin, **planned.solution.about_program()}
-            manifest = build_manifest(planned.plan, answers, **about, chosen=planned.words, **seed, **entry)
-            yield Release.of(planned.plan, answers, manifest, planned.solution, charge)
+                say(confidential_words(counts, self.planned.plan, part))
+        with measured(self.planned, counts, self.origin, simulate_seed, self.bill) as release:
+            yield release
 
 
 @heeded()
@@ -642,3 +633,27 @@ def _table_options(data: object, table: TableOptions) -> dict[str, Any]:
     if isinstance(data, str | os.PathLike):
         return asdict(table)
     return asdict(replace(table, table=table.table if is_connection(data) else None, delimiter=None))
+
+
+@contextmanager
+def measured(
+    planned: Accuracy,
+    counts: DataVector | MarginalCounts,
+    origin: Mapping[str, Any],
+    simulate_seed: int | None,
+    bill: Bill | None = None,
+) -> Iterator[Release]:
+    """The release of what was planned. ``origin``: of the strategy, for the manifest, nothing of the data.
+
+    bill : what is charged before noise is drawn, after every refusal but its own; nothing if simulated.
+    """
+    data = counts.counts if isinstance(counts, DataVector) else counts
+    with heeded():
+        exact = counted_exactly(planned.plan, data, simulate_seed, planned.confidence)
+    seed = {} if simulate_seed is None else {"simulation_seed": simulate_seed}
+    with charged(bill if simulate_seed is None else None, planned.plan, origin) as charge:
+        answers = exact.answers()
+        entry = {} if charge is None else {"ledger": charge.section()}
+        about = {**origin, **planned.solution.about_program()}
+        manifest = build_manifest(planned.plan, answers, **about, chosen=planned.words, **seed, **entry)
+        yield Release.of(planned.plan, answers, manifest, planned.solution, charge)
