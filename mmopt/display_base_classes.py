@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Displayed:
-    """The base of classes that a notebook displays: see ``report/displays_frames_and_charts.py``."""
+    """The base of classes that a notebook displays: see ``report/displays_and_report_page.py``."""
 
     def _repr_html_(self) -> str:
         from mmopt.report import display
@@ -93,7 +93,7 @@ class Charted(Tabular):
     def frame(self, kind: str = "", workload: Any = None) -> Frame:
         """The figures of ``plot`` of the same kind as named columns; for a comparison its outcomes.
 
-        Columns of "convergence": see ``report.solution_recheck_and_history_tables``; a row for an iteration.
+        Columns of "convergence": see ``report.solution_and_comparison_tables``; a row for an iteration.
         "strategy": a column for each cell, a row for each measured query. "profile": squared_column and
         the number of cells that have it. "errors": query, label, the query's part of each attribute, then
         standard errors at unit noise per unit of sensitivity, in counts: ``standard_error``, and that of each
@@ -129,7 +129,7 @@ class Charted(Tabular):
 
 
 class Reported:
-    """The base of classes about which a page can be written: see ``report/report_page.py``."""
+    """The base of classes about which a page can be written: see ``report/displays_and_report_page.py``."""
 
     def report(self, path: str | Path | None = None, workload: Any = None) -> str:
         """One HTML page of program, strategy, errors, bound and convergence, which loads nothing; its text.

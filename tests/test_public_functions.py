@@ -141,7 +141,7 @@ def test_a_mistake_inside_is_not_blamed_on_an_argument(monkeypatch: pytest.Monke
     def broken(*_: object, **__: object) -> None:
         raise TypeError("a bug")
 
-    monkeypatch.setattr("mmopt.answers.accuracy_and_budget.default_strategy", broken)
+    monkeypatch.setattr("mmopt.answers.accuracy_budget_and_default_strategy.default_strategy", broken)
     with pytest.raises(TypeError, match=r"^a bug$"):
         mmopt.accuracy(ASKED, {"rho": 1.0})
     with pytest.raises(TypeError, match=r"^release\(\) missing 1 required positional argument"):

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 import mmopt
-from mmopt.answers.nearest_and_whole_counts import whole_counts
 from mmopt.answers.private_release import Release
+from mmopt.answers.refined_answers import whole_counts
 from mmopt.mechanism import build_manifest, measure
 
 WEIGHT = 1e4  # of the row that says the total, in standard errors

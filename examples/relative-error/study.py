@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 import mmopt
-from mmopt.mechanism.simulated_releases import simulate_errors
+from mmopt.mechanism.measured_and_simulated_releases import simulate_errors
 
 EPSILONS = (0.1, 0.5, 1.0, 2.5)
 DELTA = 1e-4

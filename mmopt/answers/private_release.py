@@ -17,23 +17,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmopt.answers.accuracy_and_budget import (
+from mmopt.answers.accuracy_budget_and_default_strategy import (
     Accuracy,
+    Solve,
     WorkloadAtPrivacy,
     accuracy,
     at_privacy,
 )
-from mmopt.answers.default_strategy import Solve
-from mmopt.answers.read_folder import read_answers, read_manifest
-from mmopt.answers.recheck_folder import plan_and_unchecked
+from mmopt.answers.read_and_recheck_folder import plan_and_unchecked, read_answers, read_manifest
 from mmopt.data import DataVector, MarginalCounts, Part, check_columns, data_vector, marginal_counts
-from mmopt.data.connections import is_connection
+from mmopt.data.table_files_and_connections import is_connection
 from mmopt.errors import Error, OptionError, PrivacyError, last_words
 from mmopt.language import Program
 from mmopt.ledger import Bill, Charge, Ledger
 from mmopt.ledger.account import cost_in, shown
 from mmopt.limits import heeded, uninterrupted
-from mmopt.mechanism.measurement import Answers, counted_exactly
+from mmopt.mechanism.measured_and_simulated_releases import Answers, counted_exactly
 from mmopt.mechanism.release_plan import Plan, covariance, row_rules, wishes_and_missed
 from mmopt.mechanism.release_writing import (
     MANIFEST_FILE,
@@ -48,9 +47,9 @@ from mmopt.numerics.arrays import Array, rounded
 from mmopt.privacy import PrivacyLike
 from mmopt.proof.verify import checked_summary, rechecked
 from mmopt.report import Contents, display, release_tables, write_page
-from mmopt.report.accuracy_and_release_charts import release_figure
 from mmopt.report.accuracy_release_and_ledger_tables import release_rows, unmet_words
 from mmopt.report.chart_parts import has_matplotlib, picture
+from mmopt.report.charts import release_figure
 from mmopt.request import TableOptions, WorkloadLike, as_workload, refuse_workload
 from mmopt.results import Answered, Frame, Solution
 from mmopt.solvers import SolverLike
@@ -61,8 +60,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mmopt.answers.refined_answers import Totals
+#: Cells up to which they are counted one by one: one query, whatever is measured.
 MOST_CELLS_COUNTED = 2**22
-"""Cells up to which they are counted one by one: one query, whatever is measured."""
 
 
 def counted_data(

@@ -3,8 +3,6 @@
 Results go to stdout, everything else to stderr, all of it taken literally.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -44,7 +42,7 @@ def say(text: str) -> None:
     typer.echo(escaped(text))
 
 
-def console(stderr: bool = False) -> Console:
+def console(stderr: bool = False) -> "Console":
     """A console without markup; 80 columns wide and plain when it is not a terminal.
 
     FORCE_COLOR does not make a terminal of a file. Jupyter sets it, and gives its ``!`` commands a terminal
@@ -139,7 +137,7 @@ class Display:
     def __init__(
         self,
         program: str,
-        console: Console,
+        console: "Console",
         wanted: bool = True,
         delay: float = DELAY_SECONDS,
         each: bool = False,
@@ -159,7 +157,7 @@ class Display:
         self._program, self._started, self._last = program, time.monotonic(), None
         self._awaited = awaited
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: "Progress") -> None:
         """Take note of a point, or of the predicted time, which is printed where there is no terminal."""
         if progress.predicted is None:
             self._last = progress
@@ -180,7 +178,7 @@ class Display:
             note(f"{self._program}: {words}")
         self._awaited = f", {words}"
 
-    def __enter__(self) -> Display:
+    def __enter__(self) -> "Display":
         if self._wanted:
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
@@ -222,7 +220,7 @@ class Display:
                     return
 
 
-def _row(p: Progress) -> str:
+def _row(p: "Progress") -> str:
     """A point in one line: certified, or by the count of its solver."""
     from mmopt.numerics.arrays import rounded
 

@@ -809,6 +809,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
 }
 
+#: The commands by job, in the order of a day; in ``mmopt --help`` a panel each.
 PANELS: Mapping[str, tuple[str, ...]] = {
     "Release": (
         *("init", "check", "accuracy", "budget", "release"),
@@ -817,7 +818,6 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "Choose and prove": ("solve", "verify", "certify", "explain", "programs", "export"),
     "Compare and teach": ("studio", "compare", "baselines", "templates", "tune"),
 }
-"""The commands by job, in the order of a day; in ``mmopt --help`` a panel each."""
 
 LEDGER_COMMANDS: Mapping[str, Command] = {
     "create": Command(

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from mmopt.answers import Accuracy, accuracy
-from mmopt.answers.default_strategy import offer
+from mmopt.answers.accuracy_budget_and_default_strategy import offer
 from mmopt.cli.command_inputs import check_out, check_parent, read_givens, refuse_without_effect
 from mmopt.cli.command_output import INTERRUPTED, live, note
 from mmopt.comparison import Stated

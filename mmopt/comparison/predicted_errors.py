@@ -15,7 +15,7 @@ from mmopt.mechanism import Plan, plan
 from mmopt.mechanism.standard_errors_and_intervals import deviations
 from mmopt.privacy.epsilon_delta_rho import MOST_COST, Privacy
 from mmopt.privacy.noise import NOISES, Noise, noise_for
-from mmopt.privacy.rounding.measured_strategy_and_counts import check_type
+from mmopt.privacy.rounding.norms_and_measured_integers import check_type
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite
 from mmopt.strategies import ADD_REMOVE, Neighbours, StrategyForm, largest_ratio, privacy_cost

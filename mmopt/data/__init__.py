@@ -2,10 +2,9 @@
 
 No strategies, no noise.
 
-- ``table_file.py``: files that hold tables: text, Parquet, DuckDB and SQLite
-- ``connections.py``: the embedded DuckDB, connections to servers, and the errors of both
-- ``frames_in_memory.py``: data frames and dictionaries of columns
-- ``open_table.py``: any table, opened: its columns by name, and its rows
+- ``table_files_and_connections.py``: files that hold tables (text, Parquet, DuckDB and SQLite), the embedded
+  DuckDB, connections to servers, and their errors
+- ``open_table.py``: any table, opened: its columns by name, and its rows; data frames
 - ``draft_workload.py``: a first workload file, drafted from the columns of a table
 - ``cell_codes.py``: the cell of a row along one attribute, as an expression of the database; numbers and days
   in texts
@@ -13,7 +12,6 @@ No strategies, no noise.
 - ``counts.py``: counts of a table: one per cell, or by few attributes
 """
 
-from mmopt.data.connections import shown_source
 from mmopt.data.counted_rows import Part
 from mmopt.data.counts import (
     DataVector,
@@ -24,6 +22,7 @@ from mmopt.data.counts import (
     marginal_counts,
 )
 from mmopt.data.draft_workload import public_forms, schema_columns
+from mmopt.data.table_files_and_connections import shown_source
 
 __all__ = [
     "DataVector",

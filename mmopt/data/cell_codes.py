@@ -37,8 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from mmopt.data.connections import called, uncollated
-from mmopt.data.table_file import DATA_FRAME, DICTIONARY, quoted
+from mmopt.data.table_files_and_connections import DATA_FRAME, DICTIONARY, called, quoted, uncollated
 from mmopt.errors import DataError
 from mmopt.workloads import Attribute, Bins, Categories
 from mmopt.workloads.domain import TableValue, date_of
@@ -177,8 +176,8 @@ def _engine(column: Any) -> str:
 # ``SPELLINGS`` and of ``CONVENTIONS``.
 OUTSIDE, MISSING, UNREADABLE, USUAL, HEADER, OTHERWISE = range(6)
 
+#: Words that often stand for a missing value.
 USUAL_WORDS = ("NA", "N/A", "n/a", "null", "NULL", "None", "nan", "-", ".", "?")
-"""Words that often stand for a missing value."""
 
 
 def _in_wholes(numbers: str, old: str, new: str) -> tuple[Callable[[str], str], Callable[[Any], Any]]:
@@ -189,14 +188,14 @@ def _in_wholes(numbers: str, old: str, new: str) -> tuple[Callable[[str], str], 
     )
 
 
+#: How a text may differ from a declared one, in words, each with the step that makes both alike: for texts,
+#: and for columns. A step comes after those above it. Texts are alike where all steps make them equal.
 SPELLINGS: Mapping[str, tuple[Callable[[str], str], Callable[[Any], Any]]] = {
     "blanks around": (lambda text: text.strip(" \t\n\r\v\f"), bare),
     "upper and lower case": (str.lower, lambda column: column.lower()),
     "a point and zeros after a whole number": _in_wholes(r"^[0-9]+\.0*$", r"\.0*$", ""),
     "zeros in front": _in_wholes("^[0-9]+$", "^0*", "0"),
 }
-"""How a text may differ from a declared one, in words, each with the step that makes both alike: for texts,
-and for columns. A step comes after those above it. Texts are alike where all steps make them equal."""
 
 
 def _iso(text: Any, month: int, day: int) -> Any:
@@ -207,6 +206,9 @@ def _iso(text: Any, month: int, day: int) -> Any:
 
 _TIME = "( +[0-9]{1,2}:[0-9]{2}[0-9:.,APMapm ]*)?$"
 
+#: Ways to write a number or a day, declared by ``spelling``: the kind of its values; what such a text is, in
+#: words; the pattern of these texts, counted by the first that they match; and how one becomes one that is
+#: read. A decimal point needs no declaration, and is unreadable only where the decimal mark is a comma.
 CONVENTIONS: Mapping[str, tuple[str, str, str, Callable[[Any], Any]]] = {
     "thousands commas": (
         "numbers",
@@ -251,13 +253,9 @@ CONVENTIONS: Mapping[str, tuple[str, str, str, Callable[[Any], Any]]] = {
         lambda text: _iso(text, 2, 1),
     ),
 }
-"""Ways to write a number or a day, declared by ``spelling``: the kind of its values; what such a text is, in
-words; the pattern of these texts, counted by the first that they match; and how one becomes one that is read.
-A decimal point needs no declaration, and is unreadable only where the decimal mark is a comma.
-"""
 
+#: Codes of rows without a cell.
 STRAYS = OTHERWISE + len(SPELLINGS) + len(CONVENTIONS)
-"""Codes of rows without a cell."""
 
 #: The types unknown to Ibis 12 whose texts are values: DuckDB's whole numbers of over 64 bits, and NULLs.
 _TEXTS = ("UINT128", "BIGNUM", "VARINT", '"NULL"')
@@ -626,8 +624,8 @@ def _compared(reading: Reading, exact: Callable[[Any], Any], double: Callable[[A
     return reading.exact.isnull().ifelse(double(reading.number), exact(reading.exact))
 
 
+#: About how many edges of bins are compared one by one; those between two of them are counted in a list.
 MOST_COMPARED = 64
-"""About how many edges of bins are compared one by one; those between two of them are counted in a list."""
 
 
 def _bin(reading: Reading, bins: Bins, outside: Any) -> Any:

@@ -50,12 +50,12 @@ from mmopt.data.cell_codes import (
     typed,
     without_words,
 )
-from mmopt.data.connections import called, hash_of
 from mmopt.data.draft_workload import null_key
 from mmopt.data.open_table import OF_PERSONS, TableColumns, is_table
+from mmopt.data.table_files_and_connections import called, hash_of
 from mmopt.errors import DataError, counted
-from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
-from mmopt.request.domain_and_data_keys import SPELLING_RULES, is_delimiter, spelling_problem
+from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
+from mmopt.request.domain_data_and_query_keys import SPELLING_RULES, is_delimiter, spelling_problem
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Attribute, Bins, Domain, Workload, attribute_uses
 
@@ -68,8 +68,8 @@ _FAULTS = (
     "no whole number",
 )
 
+#: Codes of faults, 0 for none among them.
 FAULTS = len(_FAULTS) + 1
-"""Codes of faults, 0 for none among them."""
 
 
 def _of_kinds(kinds: Sequence[str], column: Any, table: str, name: str, use: str, hint: str) -> Any:
@@ -141,8 +141,8 @@ def refuse_weights(
         )
 
 
+#: A column, and its value as a text.
 Part = tuple[str, str]
-"""A column, and its value as a text."""
 
 
 def is_in_part(column: Any, table: str, part: Part) -> Any:
@@ -358,11 +358,11 @@ _HEADER = (
     "a header among the rows of a text file is left out so:\n"
     "    awk 'NR == 1 {h = $0} NR == 1 || $0 != h' old.csv > new.csv"
 )
+#: Words of ``CONVENTIONS`` whose texts may be of another one, and the question that decides it.
 _UNSURE = {
     "thousands commas": "is 1,234 in it between 1 and 2? then write 'decimal comma' for 'thousands commas'",
     "MM/DD/YYYY": "is 01/02/2020 in it in February? then write DD/MM/YYYY for MM/DD/YYYY",
 }
-"""Words of ``CONVENTIONS`` whose texts may be of another one, and the question that decides it."""
 
 
 def _mending(count: Sequence[int], null: Sequence[str], spelling: str, *, in_python: bool = False) -> str:
@@ -403,11 +403,11 @@ def _mending(count: Sequence[int], null: Sequence[str], spelling: str, *, in_pyt
     return "".join(f"\n  {line}" for line in lines if line)
 
 
+#: The column that is 1 for rows that count, else 0.
 KEPT = "kept"
-"""The column that is 1 for rows that count, else 0."""
 
+#: The column that is 1 for rows that name no person, else 0.
 NOBODY = "nobody"
-"""The column that is 1 for rows that name no person, else 0."""
 
 
 def kept_rows(coded: Any, attributes: Sequence[Attribute], unit: Neighbours, salt: str) -> Any:
@@ -469,8 +469,8 @@ def person_of(column: Any, table: str, name: str, null: Sequence[str] = ()) -> A
     return without_words(column.cast("string"), null)
 
 
+#: Groups that come back from the engine at a time.
 GROUPS_AT_A_TIME = 2**16
-"""Groups that come back from the engine at a time."""
 
 
 def code_name(place: int) -> str:

@@ -42,7 +42,7 @@ from mmopt.data.open_table import TableColumns, open_table
 from mmopt.errors import DataError
 from mmopt.limits import require_memory
 from mmopt.numerics.arrays import frozen
-from mmopt.privacy.rounding.measured_strategy_and_counts import maximal_sets
+from mmopt.privacy.rounding.norms_and_measured_integers import maximal_sets
 from mmopt.request import WorkloadLike, as_domain, as_workload
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Attribute, Domain, Workload
@@ -234,11 +234,11 @@ def check_columns(
     return None
 
 
+#: Entries of a table up to which smaller tables are summed from it instead of being counted.
 LARGEST_SUMMED = 10**6
-"""Entries of a table up to which smaller tables are summed from it instead of being counted."""
 
+#: Entries of the table of several sets together, up to which counting it takes as long as counting one.
 LARGEST_JOINED = 2**15
-"""Entries of the table of several sets together, up to which counting it takes as long as counting one."""
 
 
 def counted_sets(queried: Iterable[tuple[int, ...]], sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
@@ -419,7 +419,11 @@ def marginal_counts(
                 refuse_weights(opened.name, weight, faults, integers(lines, "lines"), rows_by_fault)
         misfits, rows, nobody = _misfits(coded, attributes, weight)
         refuse_rows(opened.name, attributes, misfits, rows, unit, nobody, null, spelling)
-        inside = _in_cells(coded, attributes)
+        # The lines that no attribute drops, also of those that stand for no row.
+        inside = coded
+        for i, a in enumerate(attributes):
+            if out := dropped_codes(a):
+                inside = inside.filter(inside[code_name(i)].notin(out))
         beyond = 0
         if unit is not None:
             beyond = int(inside.filter(inside[KEPT] == 0).count().to_pyarrow().as_py())
@@ -524,14 +528,6 @@ def _misfits(
         [int(integers(row, f"{code_name(i)}_{k}")[0]) for k in range(STRAYS)] for i in range(len(attributes))
     ]
     return misfits, int(integers(row, "rows")[0]), int(integers(row, NOBODY)[0]) if nobody else 0
-
-
-def _in_cells(coded: Any, attributes: Sequence[Attribute]) -> Any:
-    """The lines that no attribute drops, also of those that stand for no row."""
-    for i, a in enumerate(attributes):
-        if out := dropped_codes(a):
-            coded = coded.filter(coded[code_name(i)].notin(out))
-    return coded
 
 
 def _tables(

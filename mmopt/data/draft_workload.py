@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from mmopt.data.cell_codes import USUAL_WORDS, is_instant, shown_type, uncounted_hint, without_words
-from mmopt.data.connections import is_url, shown_source
 from mmopt.data.open_table import open_table
-from mmopt.data.table_file import csv_header, table_file
+from mmopt.data.table_files_and_connections import csv_header, is_url, shown_source, table_file
 from mmopt.errors import DataError, OptionError
 from mmopt.request.workload_file_and_arguments import parse_request
 from mmopt.request.yaml_tree import OPEN, YamlText, parse_tree
@@ -91,13 +90,13 @@ def schema_columns(
     return usable, values, uncounted
 
 
+#: The kinds of columns, each with the Ibis types of its columns, as ``is_boolean`` and so on name them.
 _TYPES_BY_KIND = {
     "truth": ("boolean",),
     "numbers": ("numeric",),
     "dates": ("date", "timestamp"),
     "values": ("string", "uuid"),
 }
-"""The kinds of columns, each with the Ibis types of its columns, as ``is_boolean`` and so on name them."""
 
 
 def _kind(type_: Any) -> str:
@@ -200,6 +199,7 @@ def _range_of_dates(low: Any, high: Any) -> dict[str, Any]:
     }
 
 
+#: By kind of a column: the form of its attribute, and the comment on how to fill it in.
 FORMS_BY_KIND = {
     "values": (f"{{values: {OPEN}}}", "every value that may occur: [Female, Male]"),
     "numbers": (
@@ -218,7 +218,6 @@ FORMS_BY_KIND = {
         "{range: [2020-01-01, 2025-01-01], width: month}",
     ),
 }
-"""By kind of a column: the form of its attribute, and the comment on how to fill it in."""
 
 FROM_NAMES = (
     "the names and types of its columns; no value was read.",

@@ -214,7 +214,10 @@ def sdpa_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
     n = problem.A.shape[1]
     linear = 2 * problem.cones.zero + problem.cones.nonnegative
     wide = [block for block in problem.cones.blocks if block.kind in ("second-order", "psd")]
-    sides = ([-linear] if linear else []) + [_side(block) for block in wide]
+    # The sides of the psd matrices that stand for cones.
+    sides = ([-linear] if linear else []) + [
+        2 if block.kind == "second-order" and block.size == 3 else block.size for block in wide
+    ]
     yield from (f'"{line}' for line in (*head, *_conventions(problem), *column_names(problem)))
     yield from (str(n), str(len(sides)), " ".join(str(side) for side in sides))
     yield " ".join(number(value) for value in problem.c)
@@ -226,11 +229,6 @@ def sdpa_lines(problem: ConicProblem, head: Sequence[str]) -> Iterator[str]:
         (0 if c == n else c + 1, place, i + 1, j + 1, -value) for n, place, i, j, c, value in matrix_entries
     ]
     yield from (f"{k} {place} {i} {j} {number(value)}" for k, place, i, j, value in sorted(rows))
-
-
-def _side(block: ConeBlock) -> int:
-    """The side of the psd matrix that stands for a cone in an SDPA file."""
-    return 2 if block.kind == "second-order" and block.size == 3 else block.size
 
 
 def _conventions(problem: ConicProblem) -> Iterator[str]:

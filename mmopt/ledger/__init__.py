@@ -1,7 +1,6 @@
 """The ledger of a data set: a file with the cost of all its releases, which never passes a total.
 
-- ``account.py``: the accounts of a ledger: what is declared, spent and composed
-- ``part_names.py``: the values that the name of a part may spell
+- ``account.py``: the accounts of a ledger: what is declared, spent, composed; the names of parts
 - ``privacy_ledger.py``: ``Ledger``: created, listed, charged, exported, explained
 - ``ledger_file.py``: the file of a ledger: its rows, read and changed in transactions of SQLite
 """

@@ -4,8 +4,6 @@ A release is a ``Bill``, refused or charged before its noise is drawn; its ``Cha
 folder is written. ``explanation`` tells readers of a ledger why its total holds; the proof is in ``account``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -36,11 +34,11 @@ from mmopt.ledger.account import (
     epsilon_of,
     left,
     left_for_new_part,
+    readings,
     same_account,
     shown,
     total_spent,
 )
-from mmopt.ledger.part_names import readings
 from mmopt.numerics.arrays import rounded
 from mmopt.results import Frame
 from mmopt.strategies import ADD_REMOVE, Neighbours, NeighboursLike
@@ -59,7 +57,7 @@ class Bill:
     partition: str | None
 
     @staticmethod
-    def to(path: str | Path, data_set: str, part: str | None = None, neighbours: str | None = None) -> Bill:
+    def to(path: str | Path, data_set: str, part: str | None = None, neighbours: str | None = None) -> "Bill":
         """Bill a release of this data set, or of a part of it, to this ledger.
 
         ``neighbours``: its unit of privacy, in the words of ``Neighbours``; None where a program decides.
@@ -91,7 +89,7 @@ class Bill:
 
     def spend(
         self, neighbours: str, rho: float | None, epsilon: float | None, workload: str, workload_hash: str
-    ) -> Charge:
+    ) -> "Charge":
         """Charge the release; when this returns, the entry is on disk.
 
         Parameters
@@ -303,7 +301,7 @@ class Ledger(Tabular):
         epsilon: float | None = None,
         neighbours: NeighboursLike = ADD_REMOVE,
         partition: str | None = None,
-    ) -> Ledger:
+    ) -> "Ledger":
         """Create a ledger, in a new file.
 
         Parameters
@@ -356,7 +354,7 @@ class Ledger(Tabular):
         return Ledger(Path(path), Account(terms))
 
     @staticmethod
-    def load(path: str | Path) -> Ledger:
+    def load(path: str | Path) -> "Ledger":
         """Read a ledger from its file.
 
         Raises

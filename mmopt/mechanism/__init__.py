@@ -7,11 +7,11 @@ OpenDP is imported only when noise is drawn.
 - ``standard_errors_and_intervals.py``: standard errors of the queries, and their intervals by the law of the
   noise
 - ``release_writing.py``: the folder of a release: columns of answers, manifest, strategy
-- ``measurement.py``: ``measure`` is the only step that sees data
-- ``simulated_releases.py``: relative errors on true data, for choosing between strategies; not private
+- ``measured_and_simulated_releases.py``: ``measure`` is the only step that sees data; relative errors on true
+  data, not private, for choosing between strategies
 """
 
-from mmopt.mechanism.measurement import Answers, measure
+from mmopt.mechanism.measured_and_simulated_releases import Answers, measure
 from mmopt.mechanism.release_plan import Plan, plan
 from mmopt.mechanism.release_writing import build_manifest, write_release
 

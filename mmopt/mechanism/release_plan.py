@@ -45,7 +45,7 @@ from mmopt.privacy.epsilon_delta_rho import (
 )
 from mmopt.privacy.noise import Noise, check_scales, cost, noise_for
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING, IntegerStrategy
-from mmopt.privacy.rounding.measured_strategy_and_counts import (
+from mmopt.privacy.rounding.norms_and_measured_integers import (
     MAX_ROWS,
     Measured,
     Part,

@@ -24,7 +24,7 @@ import numpy as np
 
 from mmopt.errors import OptionError
 from mmopt.installation_and_files import version as own_version
-from mmopt.mechanism.measurement import FIGURES, Answers
+from mmopt.mechanism.measured_and_simulated_releases import FIGURES, Answers
 from mmopt.mechanism.release_plan import Plan, wishes_and_missed
 from mmopt.mechanism.standard_errors_and_intervals import Intervals
 from mmopt.numerics.arrays import rounded

@@ -18,7 +18,7 @@ from mmopt.errors import OptionError
 from mmopt.numerics.arrays import Array, Ints
 from mmopt.privacy.noise import Noise
 from mmopt.privacy.rounding.integer_dense import common_step
-from mmopt.privacy.rounding.measured_strategy_and_counts import Measured, finer
+from mmopt.privacy.rounding.norms_and_measured_integers import Measured, finer
 from mmopt.workloads.factors_and_products import LEAST_MISSED
 
 _MOST_COEFFICIENTS = 2**21  # of queries or cells by measured rows, up to which each query has its own width

@@ -27,8 +27,7 @@ from mmopt.privacy.epsilon_delta_rho import (
     float_above,
     gaussian_delta,
 )
-from mmopt.privacy.rounding.integer_norms_and_sensitivity import root_above
-from mmopt.privacy.rounding.measured_strategy_and_counts import Parts
+from mmopt.privacy.rounding.norms_and_measured_integers import Parts, root_above
 
 _TAIL = 64  # scales; a draw is beyond this range with probability exp(-2000), Laplace noise exp(-64)
 _OPENDP_SLACK = Fraction(1, 2**48)  # OpenDP rounds each of its three operations up; leave room for that

@@ -1,20 +1,16 @@
 """Reports for readers: results and forecasts in; tables, texts and charts out. Nothing here solves or prints.
 
-- ``table_style.py``: tables, and how numbers look
+- ``table_style.py``: tables, and how numbers look; those of a workload file
 - ``program_tables_and_forecasts.py``: tables of programs, and forecasts of solves
-- ``workload_tables.py``: a workload file as tables
-- ``solution_recheck_and_history_tables.py``: tables of a solution and of its history
-- ``comparison_tables.py``: tables of compared programs, baselines and their ranking
+- ``solution_and_comparison_tables.py``: tables of a solution and its history, and of comparisons
 - ``accuracy_release_and_ledger_tables.py``: tables of accuracy, plans, answers and ledgers
-- ``accuracy_and_release_charts.py``: charts of accuracy and of released answers
 - ``chart_parts.py``: parts that charts share
-- ``strategy_charts.py``: charts of a strategy: its entries, the cost of each cell, the error of each query
-- ``convergence_chart.py``: charts of convergence: gap against seconds and iterations
+- ``charts.py``: charts of a strategy, of accuracy, of released answers, of convergence
 - ``explain/``: a program explained
 - ``trace_tree.py``: the way of one program from its text to its answer, as a tree
-- ``displays_frames_and_charts.py``: displays, named columns and charts of the objects that users hold
+- ``displays_and_report_page.py``: displays, frames and charts of the objects that users hold; a report,
+  one page of all of it
 - ``exported_names.py``: all that other folders use of this one, loaded on first use
-- ``report_page.py``: a report: one page of all of it
 """
 
 import importlib

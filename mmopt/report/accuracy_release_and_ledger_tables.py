@@ -18,9 +18,9 @@ import numpy as np
 from mmopt.errors import counted, whole
 from mmopt.ledger import Ledger
 from mmopt.ledger.account import shown
+from mmopt.mechanism.measured_and_simulated_releases import GroupErrors, Simulated
 from mmopt.mechanism.release_plan import Plan, row_rules, wishes_and_missed
 from mmopt.mechanism.release_writing import SIMULATED
-from mmopt.mechanism.simulated_releases import GroupErrors, Simulated
 from mmopt.mechanism.standard_errors_and_intervals import BEYOND
 from mmopt.numerics.arrays import Array, rounded
 from mmopt.report.table_style import (
@@ -37,8 +37,8 @@ from mmopt.report.table_style import (
     pairs_table,
     percent,
     rows_table,
+    wish_words,
 )
-from mmopt.report.workload_tables import wish_words
 from mmopt.results import Frame
 from mmopt.strategies import Neighbours
 

@@ -1,6 +1,5 @@
 """The names that ``mmopt.report`` exports, loaded all together."""
 
-from mmopt.report.accuracy_and_release_charts import accuracy_figure
 from mmopt.report.accuracy_release_and_ledger_tables import (
     NOT_PRIVATE,
     accuracy_by_group,
@@ -15,9 +14,8 @@ from mmopt.report.accuracy_release_and_ledger_tables import (
     simulated_table,
 )
 from mmopt.report.chart_parts import check_chart, need_matplotlib
-from mmopt.report.comparison_tables import baseline_costs, baselines_table, comparison_report
-from mmopt.report.convergence_chart import convergence_figure
-from mmopt.report.displays_frames_and_charts import chart, display, framed
+from mmopt.report.charts import accuracy_figure, convergence_figure
+from mmopt.report.displays_and_report_page import Contents, chart, display, framed, solution_page, write_page
 from mmopt.report.explain.explanation_text_and_latex import renderables
 from mmopt.report.program_tables_and_forecasts import (
     Sizes,
@@ -33,8 +31,10 @@ from mmopt.report.program_tables_and_forecasts import (
     takers,
     takers_table,
 )
-from mmopt.report.report_page import Contents, solution_page, write_page
-from mmopt.report.solution_recheck_and_history_tables import (
+from mmopt.report.solution_and_comparison_tables import (
+    baseline_costs,
+    baselines_table,
+    comparison_report,
     history_frame,
     history_table,
     slack_table,
@@ -44,9 +44,15 @@ from mmopt.report.solution_recheck_and_history_tables import (
     tuning_table,
     verification_report,
 )
-from mmopt.report.table_style import in_order, pairs_table, paragraphs
+from mmopt.report.table_style import (
+    NORMALISED,
+    domain_table,
+    in_order,
+    pairs_table,
+    paragraphs,
+    queries_table,
+)
 from mmopt.report.trace_tree import Trace, trace, trace_to_failure
-from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
 from mmopt.results import Frame
 
 __all__ = [

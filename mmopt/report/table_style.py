@@ -1,7 +1,10 @@
-"""Tables, and the look of numbers. Tables fit 80 columns, and stay readable without colours."""
+"""Tables: how they and numbers look, and those of a workload file.
+
+Tables fit 80 columns, and stay readable without colours.
+"""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -11,6 +14,7 @@ from rich.console import JustifyMethod
 from rich.text import Text
 
 from mmopt.numerics.arrays import rounded
+from mmopt.workloads import Bins, Categories, Domain, Workload
 
 Row = Sequence[object]  # texts, plain or in a style, and sentences with formulas
 
@@ -84,15 +88,14 @@ def pairs_table(rows: Iterable[tuple[object, object]]) -> Table:
 
 
 WARNING_ROWS = ("not private", "warning")  # names of rows that are shown as warnings
+#: The names of rows in the order of reading: warnings, accuracy, what was chosen, the guarantee. The
+#: technical ones follow.
 ORDER = (
     *(*WARNING_ROWS, "wishes unmet", "not read", "only filters"),
     *("asked", "counted", "rows", "rmse", "intervals", "refined", "optimum"),
     *("chosen", "default program"),
     *("privacy cost", "privacy", "allowed", "neighbours", "not covered", "ledger"),
 )
-"""The names of rows in the order of reading: warnings, accuracy, what was chosen, the guarantee. The
-technical ones follow.
-"""
 
 
 def in_order(rows: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -197,3 +200,51 @@ def left_out(title: str, named: Iterable[tuple[str, str]]) -> list[str]:
 def shortened(labels: Sequence[str], first: int = 3) -> str:
     """The first few labels; dots when there are more."""
     return "; ".join([*labels[:first], *(["…"] if len(labels) > first else [])])
+
+
+NORMALISED = "rows: each query's weight is divided by its squared length (for relative error)"
+
+# Labels are made for examples only; a larger workload is described without them.
+MOST_LABELLED_QUERIES = 200_000
+MOST_TABLE_ROWS = 50  # attributes of one table, groups of queries of the other
+
+
+def domain_table(domain: Domain) -> Table:
+    """A row for each attribute, up to ``MOST_TABLE_ROWS``: column, first cells, where other values go."""
+    rows: list[Row] = []
+    for a in domain.attributes[:MOST_TABLE_ROWS]:
+        form = {Bins: "bins", Categories: "categories"}.get(type(a.encoding), "values")
+        rules = ", ".join(dict.fromkeys(rule or "refuse" for rule in (a.outside, a.missing)))
+        rows.append((bold(a.name), a.column, f"{a.size:,}", form, shortened(a.labels), rules))
+    rows += more_rows(len(domain.attributes) - MOST_TABLE_ROWS)
+    return rows_table(
+        ("attribute", "column", "cells", "form", "first cells", "outside, missing"), rows, ("cells",)
+    )
+
+
+def queries_table(workload: Workload) -> Table:
+    """A row for each group of queries, up to ``MOST_TABLE_ROWS``: count, weight, wish, first queries."""
+    labels = workload.labels() if workload.m <= MOST_LABELLED_QUERIES else None
+    groups, wanted = workload.groups(), [wish_words(each) for each in workload.wishes_by_group()]
+    heading = ["asked"] * any(wanted)
+    rows: list[Row] = []
+    for (name, part), block, wish in zip(groups[:MOST_TABLE_ROWS], workload.blocks, wanted, strict=False):
+        first = shortened(labels[part], 2) if labels is not None else ""
+        weights = dict.fromkeys(map(figure, (float(block.weights.min()), float(block.weights.max()))))
+        shown = (f"{part.stop - part.start:,}", " to ".join(weights), *[wish] * len(heading))
+        rows.append((bold(name), *shown, first))
+    if len(groups) > MOST_TABLE_ROWS:
+        unlisted = workload.m - groups[MOST_TABLE_ROWS - 1][1].stop
+        rows.append((f"… {len(groups) - MOST_TABLE_ROWS:,} more", f"{unlisted:,}"))
+    numbers = ("count", "weight")
+    return rows_table(("queries", *numbers, *heading, "first"), rows, numbers, whole=heading)
+
+
+def wish_words(wanted: Mapping[str, float]) -> str:
+    """A group of ``Workload.wishes_by_group`` in words; "" where nothing is asked."""
+    words = [f"± {wanted['within']:g} at {percent(wanted['confidence'])}"] if "within" in wanted else []
+    if "least_variance" in wanted:
+        ends = dict.fromkeys(f"{wanted[name]:g}" for name in ("least_variance", "largest_variance"))
+        without = f" ({wanted['without']} without)" if wanted["without"] else ""
+        words.append(f"variance {' to '.join(ends)}{without}")
+    return ", ".join(words)

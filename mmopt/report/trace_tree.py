@@ -30,7 +30,7 @@ from mmopt.report.explain import explain
 from mmopt.report.explain.explained_facts import QUADRATIC, Facts, NodeFacts, formula_of, plain_data
 from mmopt.report.explain.explanation_html_and_mathml import article, page
 from mmopt.report.explain.explanation_text_and_latex import captured
-from mmopt.report.solution_recheck_and_history_tables import history_text
+from mmopt.report.solution_and_comparison_tables import history_text
 from mmopt.report.table_style import bold, few, figure
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution

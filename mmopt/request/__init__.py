@@ -147,17 +147,15 @@ path in place of line and column: ``workload[2].product.age``.
 
 Files here:
 
-- ``workload_file_and_arguments.py``: a workload file as a whole, and workloads as callers pass them; the
-  program that is solved when none is named
-- ``domain_and_data_keys.py``: the keys ``domain`` and ``data``
+- ``workload_file_and_arguments.py``: a workload file as a whole, and workloads as callers pass them, in
+  Python values too; the program that is solved when none is named
+- ``domain_data_and_query_keys.py``: the keys ``domain`` and ``data``; blocks, products, marginals of queries
 - ``attribute_cells_and_block_words.py``: the cells of one attribute, words for them and for queries on it
-- ``query_keys.py``: the queries of a workload file: blocks, products, marginals
-- ``python_values.py``: dictionaries and lists of Python as nodes
 - ``yaml_tree.py``: the text of a workload file, its values with their places, and small readers of them
 """
 
 from mmopt.privacy.epsilon_delta_rho import Privacy
-from mmopt.request.domain_and_data_keys import TableOptions
+from mmopt.request.domain_data_and_query_keys import TableOptions
 from mmopt.request.workload_file_and_arguments import (
     Request,
     WorkloadLike,

@@ -45,8 +45,8 @@ from mmopt.workloads.factors_and_products import (
     width_range,
 )
 
+#: Most cells of one attribute.
 MAX_CELLS = 100_000
-"""Most cells of one attribute."""
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LIKE_A_DATE = re.compile(r"\d{4}[-/.]\d.*|\d{1,2}[-/.]\d{1,2}[-/.]\d.*")
@@ -338,8 +338,8 @@ def _check_new(item: YamlNode, value: TableValue, seen: dict[TableValue, YamlNod
     seen[value] = item
 
 
+#: An inclusive run of integers: 18-64, -5--1.
 RUN = re.compile(r"(-?[0-9]{1,18})-(-?[0-9]{1,18})")
-"""An inclusive run of integers: 18-64, -5--1."""
 
 _MOST_LISTED = 12  # names that a hint lists in full
 
@@ -509,6 +509,7 @@ def _spelled(word: Scalar) -> str:
     return f"'{word.text}'" if isinstance(word.value, str) else word.text
 
 
+#: Blocks of queries on one attribute that are made from its size alone.
 BLOCK_WORDS: dict[str, Callable[[int], Factor]] = {
     "identity": identity,
     "total": total,
@@ -517,16 +518,15 @@ BLOCK_WORDS: dict[str, Callable[[int], Factor]] = {
     "haar": haar,
     "hierarchy": hierarchy,
 }
-"""Blocks of queries on one attribute that are made from its size alone."""
 
+#: Blocks over all cells; the others rest on the order of the declared cells, and added cells have none.
 OF_ALL_CELLS = ("identity", "total")
-"""Blocks over all cells; the others rest on the order of the declared cells, and added cells have none."""
 
+#: Blocks with a size and a number: ``{width_range: 5}``.
 BLOCK_NUMBERS: dict[str, Callable[[int, int], Factor]] = {
     "width_range": width_range,
     "hierarchy": hierarchy,
 }
-"""Blocks with a size and a number: ``{width_range: 5}``."""
 
 
 def block_of(word: str, number: tuple[int, ...], cells: CellWords) -> Factor:

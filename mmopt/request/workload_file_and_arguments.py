@@ -3,7 +3,8 @@
 A ``Request`` holds the contents of a file: the queries, their domain, and the privacy. Arguments of
 ``Domain.of``, ``Domain.product`` and their like are read as in a workload file. Every function with a
 workload accepts the same values, and refuses others with a hint. Where no program is named the workload
-decides which one is solved.
+decides which one is solved. Python values become nodes, as ``yaml_tree.py`` makes them from text; the place
+of such a node is its path: ``workload[2].product.age``.
 """
 
 import hashlib
@@ -16,19 +17,38 @@ from typing import Any, TypeAlias
 import scipy.sparse
 
 from mmopt.display_base_classes import Tabular
-from mmopt.errors import WORKLOAD_FILES, Location, OptionError, PrivacyError, WorkloadError, placed, suggest
+from mmopt.errors import (
+    WORKLOAD_FILES,
+    Location,
+    OptionError,
+    PrivacyError,
+    TooLargeError,
+    WorkloadError,
+    placed,
+    suggest,
+)
 from mmopt.installation_and_files import programs_folder
 from mmopt.privacy.epsilon_delta_rho import Privacy, privacy_fault
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE
-from mmopt.request.domain_and_data_keys import DomainNode, Rules, TableOptions, read_domain, read_rules
-from mmopt.request.python_values import FILE_KEYS, domain_node, file_node, key_place, node_of, united
-from mmopt.request.query_keys import ENTRY_OPTIONS, read_products, read_vocabularies
+from mmopt.request.domain_data_and_query_keys import (
+    ENTRY_OPTIONS,
+    DomainNode,
+    Rules,
+    TableOptions,
+    read_domain,
+    read_products,
+    read_rules,
+    read_vocabularies,
+)
 from mmopt.request.yaml_tree import (
+    MAX_DEPTH,
+    MAX_NODES,
     ListNode,
     Map,
     Scalar,
     YamlNode,
     YamlText,
+    check_text,
     decode,
     fail,
     integer,
@@ -38,15 +58,152 @@ from mmopt.request.yaml_tree import (
     read_bytes,
     read_choice,
     record,
+    resolve,
     text,
     too_large,
 )
 from mmopt.strategies import Neighbours
 from mmopt.strategies.baselines import is_baseline
 from mmopt.workloads import Domain, Workload
-from mmopt.workloads.arrays_and_frames import is_frame
+from mmopt.workloads.arrays_and_frames import Plain, is_frame, listed, plain_value
 from mmopt.workloads.blocks.query_matrices import AnyMatrix
 from mmopt.workloads.blocks.range_blocks import Identity
+from mmopt.workloads.domain import label_of
+
+FILE_KEYS = "the keys of a workload file"
+
+
+def node_of(value: object, place: str) -> YamlNode:
+    """The node of a value.
+
+    Parameters
+    ----------
+    value : a text, number, truth value, None or date; a list, tuple, range, array, series or index of values;
+        a categorical, read as the list of its categories; a dictionary of values.
+    place : its name in messages.
+
+    Raises
+    ------
+    WorkloadError : any other value, a text with a control character, an integer beyond 64 bits, a key that
+        is not a text or is there twice, or values nested too deep. TooLargeError : too many values.
+    """
+    return _Converter().node(value, place, 1)
+
+
+def domain_node(value: object) -> YamlNode:
+    """The node of the key ``domain``: a Domain, or a dictionary; an attribute may be a list of its values."""
+    if isinstance(value, Domain):
+        return DomainNode(_place("domain"), 1, value)
+    node = node_of(value, "domain")
+    if not isinstance(node, Map):
+        return node
+    entries = (
+        (key, Map(form.where, form.count, ((Scalar(form.where, 1, "values", "values"), form),)))
+        if isinstance(form, ListNode)
+        else (key, form)
+        for key, form in node.entries
+    )
+    return Map(node.where, node.count, tuple(entries))
+
+
+def file_node(values: Mapping[str, object]) -> Map:
+    """The node of a dictionary with the keys of a workload file."""
+    root = _Converter().mapping(
+        {key: value for key, value in values.items() if key != "domain"}, _place("the dictionary"), "", 1
+    )
+    if "domain" not in values:
+        return root
+    node = domain_node(values["domain"])
+    key = Scalar(_place("domain"), 1, "domain", "domain")
+    return Map(root.where, root.count + node.count, ((key, node), *root.entries))
+
+
+def united(first: object, more: Mapping[str, object], what: str) -> dict[str, object]:
+    """Arguments in a dictionary and by keyword, as one dictionary; WorkloadError for one given twice."""
+    if first is None:
+        return dict(more)
+    if not isinstance(first, Mapping):
+        raise WorkloadError(
+            f"a {type(first).__name__} is given, expected a dictionary or keywords: {what}",
+            hint="Workload.load(path) reads a file"
+            if isinstance(first, str | os.PathLike) and what == FILE_KEYS
+            else "",
+        )
+    for key in more:
+        if key in first:
+            raise WorkloadError(f"'{key}' is given twice, in the dictionary and by keyword")
+    return {**first, **more}
+
+
+def key_place(place: str, key: str) -> str:
+    """The place of the value of a key."""
+    return f"{place}.{key}".removeprefix(".") if key.isidentifier() else f"{place}[{key!r}]"
+
+
+def _place(name: str) -> Location:
+    """The location of a value in Python, whose place has this name."""
+    return Location(name, 0, 0)
+
+
+@dataclass
+class _Converter:
+    """Nodes from values, and the ``total`` of values so far."""
+
+    total: int = 0
+
+    def node(self, value: Any, place: str, depth: int) -> YamlNode:
+        """The node of a value at this place, so many levels deep; errors as ``node_of``."""
+        where = _place(place)
+        with placed(where):
+            self.total += 1
+            if self.total > MAX_NODES:
+                raise TooLargeError(
+                    f"more than {MAX_NODES:,} values",
+                    hint="use range, bins, prefix or all_range instead of long lists",
+                )
+            if isinstance(value, set | frozenset):
+                raise WorkloadError("a set has no order", hint="write a list: cells and queries have one")
+            items = listed(value, MAX_NODES)
+            if (items is not None or isinstance(value, Mapping)) and depth > MAX_DEPTH:
+                raise WorkloadError(f"values are nested deeper than {MAX_DEPTH} levels")
+            if isinstance(value, Mapping):
+                return self.mapping(value, where, place, depth)
+            if items is None:
+                return _scalar(plain_value(value), where)
+            nodes = tuple(self.node(item, f"{place}[{i}]", depth + 1) for i, item in enumerate(items))
+            return ListNode(where, 1 + sum(node.count for node in nodes), nodes)
+
+    def mapping(self, value: Mapping[Any, Any], where: Location, place: str, depth: int) -> Map:
+        """The node of a dictionary; its values have the places of their keys."""
+        entries: dict[str, tuple[Scalar, YamlNode]] = {}
+        for key, inside in value.items():
+            with placed(where):
+                word = _scalar(plain_value(key), where)
+                if not word.text:
+                    raise WorkloadError(f"a key must be a non-empty text, found {key!r}")
+                if word.text in entries:
+                    raise WorkloadError(
+                        f"the key '{word.text}' stands twice", hint="rename or remove one of them"
+                    )
+            at = key_place(place, word.text)
+            if word.text == "column" and place.startswith(("domain.", "domain[")):
+                # In data frames a column may be named by a tuple: it is read by its text.
+                inside = str(inside) if isinstance(inside, tuple) else inside
+            entries[word.text] = (
+                Scalar(_place(at), 1, word.text, word.value),
+                self.node(inside, at, depth + 1),
+            )
+        return Map(where, 1 + sum(1 + node.count for _, node in entries.values()), tuple(entries.values()))
+
+
+def _scalar(value: Plain, where: Location) -> Scalar:
+    """The node of a text, number, truth value or None; WorkloadError for one that no file could hold."""
+    if isinstance(value, str):
+        check_text(value)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        resolve(str(value))  # integers beyond 64 bits
+    return Scalar(where, 1, "" if value is None else label_of(value), value)
+
 
 _OF_A_PERSON = ("rows", "participation")
 _NEIGHBOURS = (
@@ -246,11 +403,11 @@ def default_program(workload: Workload, pure: bool = False) -> tuple[str, str]:
     return "l2_strategy", "not every query has a target, so total error is what can be least"
 
 
+#: Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any.
 P_IDENTITY_CELLS = 256
-"""Cells up to which p_identity is the strategy for Laplace noise; above, strategies in factors, if any."""
 
+#: Values of a single attribute up to which it is, but for a histogram: there no strategy is in factors.
 P_IDENTITY_VALUES = 4096
-"""Values of a single attribute up to which it is, but for a histogram: there no strategy is in factors."""
 
 
 def suits_p_identity(workload: Workload) -> bool:
@@ -274,8 +431,8 @@ def default_words(workload: Workload, privacy: Privacy | None) -> str:
     return f"{name} (Gaussian noise) or {laplace} (Laplace noise): the one of least {least}"
 
 
+#: The types of values that ``as_workload`` takes.
 WorkloadLike: TypeAlias = Workload | Request | Mapping[str, Any] | str | os.PathLike[str] | AnyMatrix
-"""The types of values that ``as_workload`` takes."""
 
 _TABLES = (".csv", ".gz", ".tsv", ".parquet", ".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
 _FIRST = "the workload stands first: solve(workload, program)"

@@ -32,8 +32,8 @@ from mmopt.errors import Location, TooLargeError, WorkloadError, counted, placed
 
 Value = TypeVar("Value")
 
+#: The word of a draft where something is to be filled in.
 OPEN = "FILL-IN"
-"""The word of a draft where something is to be filled in."""
 
 
 @dataclass(frozen=True)
@@ -244,8 +244,8 @@ def _is_number(word: str) -> bool:
     return True
 
 
+#: Longest workload file in bytes: far above any written by hand, and read in seconds.
 MAX_BYTES = 2 * 2**20
-"""Longest workload file in bytes: far above any written by hand, and read in seconds."""
 
 # YAML's own line breaks, so that our line numbers are those of the parser.
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -351,11 +351,11 @@ def _nearby(file: Path) -> str:
     return suggest(file.name, names) if len(names) <= 20 else ""
 
 
+#: Deepest nesting of lists and mappings; the deepest form of the file needs about 8.
 MAX_DEPTH = 20
-"""Deepest nesting of lists and mappings; the deepest form of the file needs about 8."""
 
+#: Most values in a file; those of an alias count each time it is used.
 MAX_NODES = 200_000
-"""Most values in a file; those of an alias count each time it is used."""
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -1,10 +1,9 @@
 """Solutions and their certificates: frozen data, printed, saved, loaded. No programs, no solvers.
 
 - ``solution.py``: ``Solution``: a strategy and its certificate; in factors for products
-- ``status_and_grade.py``: how a solve ended, and what a figure rests on
+- ``status_grade_and_verification.py``: how a solve ended, what a figure rests on, the outcome of a recheck
 - ``saved_fields.py``: dataclasses of results to .npz files and back, values by component among them
 - ``solution_rows_and_json.py``: a solution as rows of a table and as JSON
-- ``verification.py``: the outcome of a recheck
 - ``frame.py``: named columns, as libraries of data frames take them, and answers by name
 """
 
@@ -18,8 +17,17 @@ from mmopt.results.solution import (
     of_factors,
     why_not_released,
 )
-from mmopt.results.status_and_grade import GRADES, Grade, Status, is_stop, weakest
-from mmopt.results.verification import Check, Figure, Verification, shown
+from mmopt.results.status_grade_and_verification import (
+    GRADES,
+    Check,
+    Figure,
+    Grade,
+    Status,
+    Verification,
+    is_stop,
+    shown,
+    weakest,
+)
 
 __all__ = [
     "FOR_TARGETS",

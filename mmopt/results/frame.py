@@ -1,7 +1,5 @@
 """Named columns of answers or errors, as any library of data frames takes them, and answers by name."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import io
@@ -74,7 +72,7 @@ class Frame(Tabular):
             raise NotFoundError(f"there is no column {name!r}", hint=suggest(name, self.columns))
         return self.columns[name]
 
-    def frame(self) -> Frame:
+    def frame(self) -> "Frame":
         """The frame itself."""
         return self
 

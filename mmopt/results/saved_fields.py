@@ -30,7 +30,7 @@ from mmopt.installation_and_files import parse_json, write_whole
 from mmopt.limits import MEMORY_LIMIT
 from mmopt.numerics.arrays import Array
 from mmopt.numerics.component_arrays import Kronecker, Level, Measure, Space, Split
-from mmopt.results.status_and_grade import GRADES, Status
+from mmopt.results.status_grade_and_verification import GRADES, Status
 from mmopt.sectors.functions_of_few import Mixture
 from mmopt.strategies import FORMS, StrategyForm
 from mmopt.symmetry.components import AttributeSymmetry, Cells, Chosen, Joint
@@ -147,10 +147,10 @@ def _cut(flat: Any, sizes: Any) -> list[Any]:
     return np.split(np.asarray(flat), np.cumsum(sizes, dtype=np.int64)[:-1])
 
 
+#: Readers of mappings, by kind; they raise ResultError or one of ``UNREADABLE`` where one does not fit.
 READERS: Mapping[Any, Callable[[Mapping[str, Any]], Split | Level | Measure]] = MappingProxyType(
     {MATRIX: _matrix, VECTOR: _vector, MEASURE: _measure}
 )
-"""Readers of mappings, by kind; they raise ResultError or one of ``UNREADABLE`` where one does not fit."""
 
 
 Class = TypeVar("Class")  # of a result

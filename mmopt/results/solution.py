@@ -31,8 +31,7 @@ from mmopt.results.saved_fields import (
     unpack,
     write_npz,
 )
-from mmopt.results.status_and_grade import Grade, Status, weakest
-from mmopt.results.verification import as_text
+from mmopt.results.status_grade_and_verification import Grade, Status, as_text, weakest
 from mmopt.strategies import ADD_REMOVE, AnyStrategy, Neighbours, ProductStrategy, as_dense
 
 
@@ -108,8 +107,8 @@ def relative_gap(upper: float, lower: float) -> float:
 # Fields that a solution in factors makes from those of its factors; its file does not keep them twice.
 OF_FACTORS = ("strategy", "variables", "multipliers", "error_multipliers", "covariance", "basis", "bases")
 
+#: The end of the name of a template whose weights followed the targets of the queries.
 FOR_TARGETS = " for targets"
-"""The end of the name of a template whose weights followed the targets of the queries."""
 
 IN_FACTORS = "strategy in factors"  # the kind of a file with the strategy of a template
 # The fields of a template's solution.

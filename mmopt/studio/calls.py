@@ -33,6 +33,7 @@ from mmopt.limits import deadline
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import noise_for
 from mmopt.proof import bound_of
+from mmopt.report.charts import entries, error_curves
 from mmopt.report.explain.explained_facts import (
     Blamed,
     NodeFacts,
@@ -45,7 +46,6 @@ from mmopt.report.explain.explained_facts import (
 from mmopt.report.explain.explanation_html_and_mathml import LatexError, mathml
 from mmopt.report.explain.places_in_the_text import Places
 from mmopt.report.program_tables_and_forecasts import sizes_of
-from mmopt.report.strategy_charts import entries, error_curves
 from mmopt.request.workload_file_and_arguments import parse_request
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite

@@ -324,8 +324,8 @@ PROBLEMS: tuple[Problem, ...] = (
 )
 
 
+#: A printed figure this far outside the spread of our draws is marked.
 NEAR_SPREAD = 0.02
-"""A printed figure this far outside the spread of our draws is marked."""
 
 
 @dataclass(frozen=True)

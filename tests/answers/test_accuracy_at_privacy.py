@@ -1,6 +1,6 @@
 """Accuracy before any data: that of the plan and of the release, and of what releases do.
 
-Guards accuracy_and_budget.py.
+Guards accuracy_budget_and_default_strategy.py.
 """
 
 from pathlib import Path

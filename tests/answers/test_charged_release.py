@@ -1,7 +1,7 @@
 """A release that is charged: what comes before, what after, and what is said when it fails between.
 
-Guards private_release.py, mechanism/measurement.py, release_plan.py (decimals), epsilon_delta_rho.py
-(within_decimal) and errors.py (last words).
+Guards private_release.py, mechanism/measured_and_simulated_releases.py, release_plan.py (decimals),
+epsilon_delta_rho.py (within_decimal) and errors.py (last words).
 """
 
 import contextlib
@@ -21,11 +21,11 @@ import pytest
 import mmopt
 from mmopt import Ledger
 from mmopt.answers import private_release
-from mmopt.answers.accuracy_and_budget import at_privacy
+from mmopt.answers.accuracy_budget_and_default_strategy import at_privacy
 from mmopt.answers.private_release import data_set_name
 from mmopt.errors import LAST_WORDS, DataError, LedgerError, OptionError, PrivacyError
 from mmopt.ledger import Bill, Charge, Entry, ledger_file
-from mmopt.mechanism import measurement, release_writing
+from mmopt.mechanism import measured_and_simulated_releases as measurement, release_writing
 from mmopt.results import Frame
 
 DOMAIN = mmopt.Domain.of(sex=["F", "M"])

@@ -1,6 +1,6 @@
 """The default strategy, over more cells than can be listed too: the better of both noises, and words.
 
-Guards default_strategy.py.
+Guards accuracy_budget_and_default_strategy.py.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from few_attributes import up_to
 from random_workloads import domain_of, random_workload
 
 from mmopt import Privacy, PrivacyError, Program, Solution, Workload, accuracy, solve
-from mmopt.answers.default_strategy import default_strategy, offer
+from mmopt.answers.accuracy_budget_and_default_strategy import default_strategy, offer
 from mmopt.errors import Error, TooLargeError, WorkloadError
 from mmopt.limits import Stop
 from mmopt.strategies import Neighbours

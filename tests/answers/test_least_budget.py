@@ -1,6 +1,6 @@
 """The least budget: laws of its cost, bound, shares and savings; kinds of budget; what is refused.
 
-Guards accuracy_and_budget.py.
+Guards accuracy_budget_and_default_strategy.py.
 """
 
 import math
@@ -24,7 +24,7 @@ from mmopt import (
     budget,
     solve,
 )
-from mmopt.answers.accuracy_and_budget import WIDER
+from mmopt.answers.accuracy_budget_and_default_strategy import WIDER
 from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_delta
 from mmopt.workloads import Product, Wish, factors_and_products as f
 

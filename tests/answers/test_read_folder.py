@@ -1,6 +1,6 @@
-"""Folders that are releases, changed ones, old ones, none (read_folder.py), and figures that do not follow.
+"""Folders that are releases, changed ones, old ones, none, and figures that do not follow.
 
-Guards read_folder.py, recheck_folder.py, and what of refined_answers.py reads folders.
+Guards read_and_recheck_folder.py, and what of refined_answers.py reads folders.
 That no edit of one place is read is ``tests/judge/test_records.py``.
 """
 

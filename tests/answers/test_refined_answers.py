@@ -1,6 +1,6 @@
 """Refined answers: rules that hold, errors that do not grow, optima that are proved, folders that say so.
 
-Guards refined_answers.py, nearest_and_whole_counts.py, read_folder.py.
+Guards refined_answers.py, read_and_recheck_folder.py.
 """
 
 import itertools
@@ -16,8 +16,8 @@ import scipy.linalg
 import scipy.optimize
 
 import mmopt
-from mmopt.answers import Release, load_release, nearest_and_whole_counts as refined_counts
-from mmopt.answers.nearest_and_whole_counts import PROGRAM, nearest_counts
+from mmopt.answers import Release, load_release, refined_answers as refined_counts
+from mmopt.answers.refined_answers import PROGRAM, nearest_counts
 from mmopt.driver.templates import templates
 from mmopt.errors import OptionError, ResultError, SolverError, TimeLimitError, TooLargeError
 from mmopt.mechanism import build_manifest, measure, plan

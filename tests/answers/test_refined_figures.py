@@ -1,6 +1,6 @@
 """Figures of refined answers against least squares in rational numbers.
 
-Guards nearest_and_whole_counts.py.
+Guards refined_answers.py.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mmopt
-from mmopt.answers.nearest_and_whole_counts import figures_of, nearest_counts
+from mmopt.answers.refined_answers import figures_of, nearest_counts
 from mmopt.numerics.arrays import Array
 
 

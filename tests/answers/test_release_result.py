@@ -1,6 +1,6 @@
 """``Release``: its answers, its picture, its covariances, its folder and the way back.
 
-Guards report/displays_frames_and_charts.py, report/table_style.py, private_release.py.
+Guards report/displays_and_report_page.py, report/table_style.py, private_release.py.
 """
 
 import importlib.util

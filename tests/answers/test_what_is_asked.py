@@ -1,6 +1,6 @@
 """The other keys of a workload file hold however it is passed; arguments take precedence.
 
-Guards accuracy_and_budget.py.
+Guards accuracy_budget_and_default_strategy.py.
 """
 
 import math
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import mmopt
-from mmopt.answers.accuracy_and_budget import at_privacy
+from mmopt.answers.accuracy_budget_and_default_strategy import at_privacy
 from mmopt.errors import OptionError
 from mmopt.privacy import Privacy
 from mmopt.request import TableOptions, WorkloadLike

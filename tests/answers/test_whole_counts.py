@@ -1,6 +1,6 @@
 """Whole answers keep totals and hierarchies, and no other whole ones that do are nearer.
 
-Guards nearest_and_whole_counts.py.
+Guards refined_answers.py.
 """
 
 import itertools
@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
-from mmopt.answers.nearest_and_whole_counts import in_two_families, whole_counts
+from mmopt.answers.refined_answers import in_two_families, whole_counts
 from mmopt.errors import SolverError
 
 

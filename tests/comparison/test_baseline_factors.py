@@ -18,8 +18,8 @@ from mmopt.comparison import Isolated, Outcome, standards
 from mmopt.comparison.baselines_against_programs import PrivacyFactors, least_costs
 from mmopt.comparison.isolated_tasks import Costed
 from mmopt.comparison.worker import Costing
-from mmopt.report.comparison_tables import comparison_report
 from mmopt.report.explain.explanation_text_and_latex import captured
+from mmopt.report.solution_and_comparison_tables import comparison_report
 from mmopt.strategies import privacy_cost
 from mmopt.strategies.baselines import Evaluated, baseline_names, evaluate
 from mmopt.workloads import factors_and_products as f

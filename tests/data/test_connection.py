@@ -1,6 +1,6 @@
 """URLs and connections: what is refused, and that no credentials are shown.
 
-Guards errors.py, connections.py.
+Guards errors.py, table_files_and_connections.py.
 """
 
 from types import SimpleNamespace
@@ -9,8 +9,8 @@ from unittest.mock import Mock
 import ibis
 import pytest
 
-from mmopt.data import connections, data_vector
-from mmopt.data.connections import shown_url
+from mmopt.data import data_vector
+from mmopt.data.table_files_and_connections import require_session, shown_url
 from mmopt.errors import DataError, Error
 from mmopt.workloads import Workload
 from tests.data.tables import refusal
@@ -97,8 +97,8 @@ def test_what_an_engine_says_is_not_repeated(monkeypatch: pytest.MonkeyPatch) ->
         assert refusal("postgres://ann@host/db", ASKED).splitlines()[1].startswith(f"  {hint}")
     stopped = SimpleNamespace(name="pyspark", _session=SimpleNamespace(_sc=SimpleNamespace(_jsc=None)))
     with pytest.raises(DataError, match="the Spark session was stopped"):
-        connections.require_session(stopped)
-    connections.require_session(SimpleNamespace(_session=SimpleNamespace()))  # a remote session
+        require_session(stopped)
+    require_session(SimpleNamespace(_session=SimpleNamespace()))  # a remote session
 
 
 def test_the_table_of_a_connection_is_named() -> None:

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from ibis.backends.duckdb import Backend
 
-from mmopt.data.connections import connected
+from mmopt.data.table_files_and_connections import connected
 
 SWITCHED_OFF = "SET enable_progress_bar = false"
 

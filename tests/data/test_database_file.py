@@ -1,6 +1,6 @@
 """Databases: which table is read, and everything that is refused.
 
-Guards cell_codes.py, table_file.py.
+Guards cell_codes.py, table_files_and_connections.py.
 """
 
 import sqlite3

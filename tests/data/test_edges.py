@@ -1,6 +1,6 @@
 """A value is in the bin that holds it as written: casts cut and never round, in every source and unit.
 
-Guards cell_codes.py, frames_in_memory.py, connections.py and open_table.py.
+Guards cell_codes.py, table_files_and_connections.py and open_table.py.
 """
 
 import datetime

@@ -1,7 +1,7 @@
 """Every way in which a table can be wrong, with the full text of its error; where the lines of a text file
 are split (table_file, text_file, row_rules).
 
-Guards table_file.py and open_table.py (names of columns).
+Guards table_files_and_connections.py and open_table.py (names of columns).
 """
 
 import datetime

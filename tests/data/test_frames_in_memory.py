@@ -1,4 +1,7 @@
-"""Frames and dictionaries that are no tables, and columns that are not read."""
+"""Frames and dictionaries that are no tables, and columns that are not read.
+
+Guards open_table.py.
+"""
 
 import datetime
 import itertools

@@ -14,7 +14,7 @@ import pytest
 from mmopt.data import data_vector, marginal_counts
 from mmopt.data.counts import counted_sets, joined
 from mmopt.errors import DataError, TooLargeError
-from mmopt.privacy.rounding.measured_strategy_and_counts import CountedTables, WholeTable, maximal_sets
+from mmopt.privacy.rounding.norms_and_measured_integers import CountedTables, WholeTable, maximal_sets
 from mmopt.workloads import Domain, Product, Workload
 from mmopt.workloads.factors_and_products import identity, prefix, total
 

@@ -1,6 +1,6 @@
 """Files that change while they are counted, and columns that no query needs.
 
-Guards table_file.py.
+Guards table_files_and_connections.py.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 What a message proposes is pasted into the workload file, and the rows are counted again.
 
-Guards cell_codes.py, counted_rows.py and domain_and_data_keys.py.
+Guards cell_codes.py, counted_rows.py and domain_data_and_query_keys.py.
 """
 
 import datetime
@@ -27,7 +27,7 @@ from mmopt.data.cell_codes import CONVENTIONS, SPELLINGS, USUAL_WORDS
 from mmopt.data.draft_workload import null_key
 from mmopt.errors import DataError, WorkloadError
 from mmopt.request import parse_request
-from mmopt.request.domain_and_data_keys import SPELLING_RULES
+from mmopt.request.domain_data_and_query_keys import SPELLING_RULES
 from mmopt.strategies import Neighbours
 from mmopt.workloads import Domain
 from tests.data.tables import parquet, text

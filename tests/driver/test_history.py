@@ -20,7 +20,7 @@ from mmopt.compiler import bind
 from mmopt.driver import run_solver
 from mmopt.driver.judge import assemble_solution
 from mmopt.driver.task_and_plan import Progress
-from mmopt.report.convergence_chart import convergence_figure, descents
+from mmopt.report.charts import convergence_figure, descents
 from mmopt.results import Solution, gap_between
 from mmopt.solvers import KERNELS, SOLVERS, Iteration, Kernel, Point, total
 

@@ -21,7 +21,7 @@ from mmopt.driver.rank_search import _RankSearch
 from mmopt.errors import TooLargeError
 from mmopt.language import violation
 from mmopt.language.check.names_and_relations import rank_line
-from mmopt.results.status_and_grade import is_stop
+from mmopt.results.status_grade_and_verification import is_stop
 from mmopt.solvers import SOLVERS, missing_cones
 
 PREFIX = Workload.from_matrix(np.tri(3))

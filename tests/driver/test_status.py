@@ -1,7 +1,7 @@
 """A solve that stops early says why, and what it has is still certified.
 
-Guards ``mmopt/driver/run_solver.py``, driver/run_solver.py, limits.py,
-results/status_and_grade.py.
+Guards ``mmopt/driver/run_solver.py``, driver/remarks.py, reasons_to_stop.py,
+results/status_grade_and_verification.py.
 """
 
 import os

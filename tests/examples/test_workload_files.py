@@ -19,8 +19,8 @@ from named_workloads import census
 
 from mmopt import Privacy, Solution, Strategy, Workload, data_vector, load_request, plan, solve, verify
 from mmopt.language import Program, evaluate
+from mmopt.mechanism.measured_and_simulated_releases import simulate_errors
 from mmopt.mechanism.release_writing import ANSWERS_FILE
-from mmopt.mechanism.simulated_releases import simulate_errors
 from mmopt.numerics.component_arrays import Level, Split
 from mmopt.request import parse_request
 from mmopt.strategies import ComponentStrategy

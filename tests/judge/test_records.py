@@ -3,7 +3,7 @@
 Each is refused with a named error, or of what is said to be unchecked. What a manifest says is computed here
 from its files, without the package.
 
-Guards answers/recheck_folder.py.
+Guards answers/read_and_recheck_folder.py.
 """
 
 import hashlib

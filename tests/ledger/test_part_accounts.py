@@ -1,6 +1,6 @@
 """One value has one account, however a copy of the table spells it; other values have others.
 
-Guards account.py, part_names.py.
+Guards account.py.
 """
 
 import datetime
@@ -26,8 +26,7 @@ import mmopt
 from mmopt.data import data_vector
 from mmopt.errors import PrivacyError
 from mmopt.ledger import Bill, Ledger, ledger_file
-from mmopt.ledger.account import Entry, spent, total_spent
-from mmopt.ledger.part_names import readings
+from mmopt.ledger.account import Entry, readings, spent, total_spent
 
 DOMAIN = mmopt.Domain.of(sex=["F", "M"])
 

@@ -1,6 +1,6 @@
 """The printed coverage against the law that is drawn: exactly where it can be summed, else by releases.
 
-Guards standard_errors_and_intervals.py, measurement.py, privacy/noise.py.
+Guards standard_errors_and_intervals.py, measured_and_simulated_releases.py, privacy/noise.py.
 """
 
 import csv
@@ -16,12 +16,17 @@ import pytest
 import scipy.sparse
 
 from mmopt.errors import OptionError
-from mmopt.mechanism import measure, measurement, plan, standard_errors_and_intervals as accuracy
+from mmopt.mechanism import (
+    measure,
+    measured_and_simulated_releases as measurement,
+    plan,
+    standard_errors_and_intervals as accuracy,
+)
 from mmopt.mechanism.release_writing import answers_frame
 from mmopt.mechanism.standard_errors_and_intervals import _half_width, _query_interval
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import LAPLACE as LAPLACE_NOISE, laplace_quantile, noise_for, simulate
-from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
+from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
 from mmopt.strategies import Strategy
 from mmopt.workloads import Product, Workload
 from mmopt.workloads.factors_and_products import predicates, prefix, total

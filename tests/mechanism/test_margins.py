@@ -1,6 +1,6 @@
 """Claims lie above the exact cost, by the room left for the library that draws the noise.
 
-Guards release_plan.py, privacy/noise.py, privacy/rounding/integer_norms_and_sensitivity.py.
+Guards release_plan.py, privacy/noise.py, privacy/rounding/norms_and_measured_integers.py.
 """
 
 from fractions import Fraction
@@ -12,7 +12,7 @@ from mmopt import PrivacyError, TooLargeError, Workload, solve
 from mmopt.mechanism.release_plan import least_scale_by_cost, plan
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE, NOISES, cost
-from mmopt.privacy.rounding.integer_norms_and_sensitivity import integer_product, root_above
+from mmopt.privacy.rounding.norms_and_measured_integers import integer_product, root_above
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
 

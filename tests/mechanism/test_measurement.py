@@ -1,4 +1,7 @@
-"""A measurement is exact but for noise of the predicted spread; wrong plans and data are refused."""
+"""A measurement is exact but for noise of the predicted spread; wrong plans and data are refused.
+
+Guards measured_and_simulated_releases.py.
+"""
 
 import dataclasses
 import math
@@ -9,7 +12,7 @@ import pytest
 from mmopt.errors import DataError, OptionError, PrivacyError
 from mmopt.mechanism import measure, plan
 from mmopt.privacy import Privacy
-from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
+from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS
 from mmopt.strategies import Neighbours, Strategy
 from mmopt.workloads import Workload
 from tests.mechanism.test_intervals import release

@@ -1,6 +1,6 @@
 """A plan of a release: its cost is at most what is allowed, and its errors are the strategy's.
 
-Guards privacy/rounding/measured_strategy_and_counts.py.
+Guards privacy/rounding/norms_and_measured_integers.py.
 """
 
 import itertools

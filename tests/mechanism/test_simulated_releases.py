@@ -1,4 +1,7 @@
-"""Relative errors by simulation: closed forms, with and without normalised rows, and what is refused."""
+"""Relative errors by simulation: closed forms, with and without normalised rows, and what is refused.
+
+Guards measured_and_simulated_releases.py.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +12,7 @@ from tolerances import RECOMPUTED, ROUNDING
 from mmopt import DataError, Error, OptionError, Privacy, Strategy, Workload, WorkloadError, solve
 from mmopt.driver.templates import templates
 from mmopt.mechanism import plan
-from mmopt.mechanism.simulated_releases import Simulated, simulate_errors
+from mmopt.mechanism.measured_and_simulated_releases import Simulated, simulate_errors
 from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_scale
 from mmopt.workloads import Attribute, Domain, Product, factors_and_products as f
 
@@ -108,7 +111,7 @@ def test_chunks_of_trials_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None
     w = ranges(8)
     s = solve(w, "l2_strategy").strategy
     whole = run(w, s, trials=11)
-    monkeypatch.setattr("mmopt.mechanism.simulated_releases._ENTRIES", 4 * w.m)
+    monkeypatch.setattr("mmopt.mechanism.measured_and_simulated_releases._ENTRIES", 4 * w.m)
     for one, other in zip(run(w, s, trials=11), whole, strict=True):
         assert one.whole.relative == pytest.approx(other.whole.relative, rel=RECOMPUTED)
 

@@ -2,7 +2,7 @@
 
 Guards epsilon_delta_rho.py, noise.py, mechanism/release_plan.py,
 privacy/rounding/integer_dense.py, privacy/rounding/integer_factors.py and
-privacy/rounding/measured_strategy_and_counts.py.
+privacy/rounding/norms_and_measured_integers.py.
 """
 
 import math
@@ -18,7 +18,7 @@ from mmopt.mechanism.release_plan import approximate_epsilon, least_scale
 from mmopt.privacy import Privacy, zcdp_epsilon, zcdp_rho
 from mmopt.privacy.epsilon_delta_rho import continuous_gaussian_scale, discrete_gaussian_delta, gaussian_delta
 from mmopt.privacy.noise import GAUSSIAN
-from mmopt.privacy.rounding.measured_strategy_and_counts import Part
+from mmopt.privacy.rounding.norms_and_measured_integers import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
 from mmopt.strategies.factor_strategies import MarginalStrategy, ProductStrategy

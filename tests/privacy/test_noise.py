@@ -18,7 +18,7 @@ from mmopt.mechanism import build_manifest, measure, plan
 from mmopt.mechanism.release_plan import least_scale_by_cost
 from mmopt.privacy import Privacy
 from mmopt.privacy.noise import GAUSSIAN, LAPLACE, NOISES, Noise, add_noise, check_scales, noise_for, simulate
-from mmopt.privacy.rounding.measured_strategy_and_counts import Part
+from mmopt.privacy.rounding.norms_and_measured_integers import Part
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.request import load_request
 from mmopt.strategies import Strategy

@@ -1,6 +1,6 @@
 """accuracy_tables, accuracy_chart: wishes in words, each once; the chart draws the half widths and wishes.
 
-Guards accuracy_and_release_charts.py, accuracy_release_and_ledger_tables.py.
+Guards charts.py, accuracy_release_and_ledger_tables.py.
 """
 
 from pathlib import Path
@@ -10,10 +10,10 @@ import pytest
 from random_workloads import domain_of
 
 from mmopt import OptionError, Privacy, Strategy, Workload, plan
-from mmopt.report.accuracy_and_release_charts import accuracy_figure
 from mmopt.report.accuracy_release_and_ledger_tables import accuracy_by_query, privacy_rows
 from mmopt.report.chart_parts import save
-from mmopt.report.workload_tables import wish_words
+from mmopt.report.charts import accuracy_figure
+from mmopt.report.table_style import wish_words
 from mmopt.workloads import Product, Wish, factors_and_products as f
 
 

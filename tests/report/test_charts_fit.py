@@ -1,6 +1,6 @@
 """Every chart, also of long names and of few or many queries, stays on its page and reads well.
 
-Guards chart_parts.py, accuracy_and_release_charts.py, convergence_chart.py, strategy_charts.py.
+Guards chart_parts.py, charts.py.
 """
 
 import datetime
@@ -17,10 +17,15 @@ from mmopt.driver import Progress
 from mmopt.mechanism import Answers, measure, plan
 from mmopt.mechanism.release_writing import answers_frame
 from mmopt.numerics.component_arrays import Split
-from mmopt.report.accuracy_and_release_charts import accuracy_figure, release_figure
 from mmopt.report.chart_parts import empty_figure, picture
-from mmopt.report.convergence_chart import convergence_figure
-from mmopt.report.strategy_charts import error_figure, heat_map, profile_of_cells
+from mmopt.report.charts import (
+    accuracy_figure,
+    convergence_figure,
+    error_figure,
+    heat_map,
+    profile_of_cells,
+    release_figure,
+)
 from mmopt.results import Frame
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import marginals

@@ -1,6 +1,6 @@
 """comparison_tables, ranking_tables, baseline_tables: sorted, whole at 80 columns, never too good.
 
-Guards comparison_tables.py.
+Guards solution_and_comparison_tables.py.
 """
 
 import math
@@ -15,7 +15,7 @@ from mmopt.comparison import Factors, Outcome, Predicted, Stated, ranking
 from mmopt.comparison.baselines_against_programs import PrivacyFactors
 from mmopt.driver import solve
 from mmopt.report import comparison_report
-from mmopt.report.comparison_tables import in_groups
+from mmopt.report.solution_and_comparison_tables import in_groups
 from mmopt.report.table_style import figure, gap
 from mmopt.results import Solution
 from mmopt.strategies import Neighbours

@@ -13,7 +13,7 @@ from mmopt.driver import Progress, solve
 from mmopt.errors import OptionError, ResultError
 from mmopt.report import check_chart, convergence_figure
 from mmopt.report.chart_parts import save
-from mmopt.report.convergence_chart import MARK_SIZE
+from mmopt.report.charts import MARK_SIZE
 from mmopt.workloads import Workload
 from tests.cli.tasks_here import Here
 

@@ -1,6 +1,6 @@
 """How solves came down: the places that a chart draws.
 
-Guards convergence_chart.py.
+Guards charts.py.
 """
 
 import math
@@ -11,7 +11,7 @@ import pytest
 
 from mmopt.comparison import Outcome, combinations, outcomes
 from mmopt.driver import Progress, solve
-from mmopt.report.convergence_chart import SMALLEST_GAP, descents
+from mmopt.report.charts import SMALLEST_GAP, descents
 from mmopt.results import Solution
 from mmopt.workloads import Workload
 from tests.cli.tasks_here import Here

@@ -1,7 +1,7 @@
 """Displays of each result in a notebook: well-formed, escaped, and nothing loaded.
 
-Guards display_base_classes.py, comparison_tables.py, accuracy_release_and_ledger_tables.py,
-program_tables_and_forecasts.py, workload_tables.py and report/explain/explained_facts.py.
+Guards display_base_classes.py, solution_and_comparison_tables.py, accuracy_release_and_ledger_tables.py,
+program_tables_and_forecasts.py, table_style.py and report/explain/explained_facts.py.
 """
 
 import re
@@ -14,7 +14,7 @@ from mmopt import Comparison, Program
 from mmopt.language import program_names
 from mmopt.report import display
 from mmopt.results import Frame, Verification
-from mmopt.results.verification import Check
+from mmopt.results.status_grade_and_verification import Check
 from mmopt.strategies import StrategyForm
 from tests.report.explain.test_explain import read_page
 

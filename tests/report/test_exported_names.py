@@ -18,7 +18,7 @@ def test_every_name_is_given_and_no_other() -> None:
 
 def test_tables_of_a_workload_load_neither_solvers_nor_the_language() -> None:
     code = (
-        "import sys, mmopt.report.workload_tables, mmopt.request.workload_file_and_arguments\n"
+        "import sys, mmopt.report.table_style, mmopt.request.workload_file_and_arguments\n"
         "print(*(m for m in ('mmopt.driver', 'mmopt.solvers', 'mmopt.language') if m in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

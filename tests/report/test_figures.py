@@ -1,6 +1,6 @@
 """Charts of solutions, strategies and comparisons: what is drawn is what the numbers are.
 
-Guards chart_parts.py, strategy_charts.py, displays_frames_and_charts.py.
+Guards chart_parts.py, charts.py, displays_and_report_page.py.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from mmopt import ComponentStrategy, Solution, Strategy, Workload
 from mmopt.errors import OptionError, ResultError, TooLargeError
 from mmopt.numerics.component_arrays import Split
 from mmopt.report.chart_parts import empty_figure, picture
-from mmopt.report.strategy_charts import coarsened, error_figure
+from mmopt.report.charts import coarsened, error_figure
 from mmopt.strategies import Neighbours, ProductStrategy
 from mmopt.symmetry import symmetry
 from mmopt.testing.problem_registry import marginals

@@ -1,6 +1,6 @@
 """The history as a table and as a frame: which rows are kept, and how they read.
 
-Guards solution_recheck_and_history_tables.py.
+Guards solution_and_comparison_tables.py.
 """
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ import pytest
 
 from mmopt.driver import solve
 from mmopt.report import history_frame, history_table
-from mmopt.report.solution_recheck_and_history_tables import ROWS_SHOWN
+from mmopt.report.solution_and_comparison_tables import ROWS_SHOWN
 from mmopt.results import Solution
 from mmopt.workloads import Workload
 from tests.report.printed import printed

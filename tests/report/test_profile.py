@@ -1,6 +1,6 @@
 """Cells that pay less than the largest privacy cost, and what that allows.
 
-Guards solution_recheck_and_history_tables.py.
+Guards solution_and_comparison_tables.py.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from tolerances import RECOMPUTED
 from mmopt import Attribute, ComponentStrategy, Domain, Workload, solve
 from mmopt.numerics.component_arrays import Level
 from mmopt.report import slack_table
-from mmopt.report.solution_recheck_and_history_tables import orbit_label
+from mmopt.report.solution_and_comparison_tables import orbit_label
 from mmopt.workloads import Product, factors_and_products
 from tests.report.printed import printed
 

@@ -9,8 +9,8 @@ import pytest
 from mmopt.mechanism import Answers, measure, plan
 from mmopt.mechanism.release_writing import SIMULATED, answers_frame
 from mmopt.privacy import Privacy
-from mmopt.report.accuracy_and_release_charts import BANDS, PANELS, release_figure
 from mmopt.report.chart_parts import picture
+from mmopt.report.charts import BANDS, PANELS, release_figure
 from mmopt.results import Frame
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins, Domain, Product, Workload

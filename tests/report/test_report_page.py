@@ -1,7 +1,7 @@
 """The page of a report: whole, the same each time, and of the private table only what was released.
 
 Guards report/explain/explanation_text_and_latex.py, report/explain/explanation_html_and_mathml.py,
-accuracy_release_and_ledger_tables.py.
+accuracy_release_and_ledger_tables.py, displays_and_report_page.py.
 """
 
 import dataclasses
@@ -34,7 +34,9 @@ def solution(asked: Workload) -> mmopt.Solution:
 @pytest.fixture
 def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are made, and not turned into SVG, which takes longest."""
-    monkeypatch.setattr("mmopt.report.report_page.picture", lambda draw, kind: draw() and b"<svg></svg>")
+    monkeypatch.setattr(
+        "mmopt.report.displays_and_report_page.picture", lambda draw, kind: draw() and b"<svg></svg>"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +133,7 @@ def test_only_the_release_depends_on_the_table(
 def test_too_much_to_draw_is_said(
     monkeypatch: pytest.MonkeyPatch, solution: mmopt.Solution, unsaved: None
 ) -> None:
-    monkeypatch.setattr("mmopt.report.strategy_charts.MOST_DENSE", 5)
+    monkeypatch.setattr("mmopt.report.charts.MOST_DENSE", 5)
     text = solution.report()
     check_page(text.replace("<svg", '<svg id="one"', 1))
     assert "No chart: a strategy of 6 rows over 6 cells has no picture of its entries" in text

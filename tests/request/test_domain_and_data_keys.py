@@ -1,6 +1,8 @@
 """Keys of an attribute (encodings, labels, groups, rules) make the cells that they describe.
 
 Guards attribute_cells_and_block_words.py.
+
+Guards domain_data_and_query_keys.py.
 """
 
 import math

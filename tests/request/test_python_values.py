@@ -119,7 +119,7 @@ def test_what_is_too_long_is_refused_before_it_is_read(monkeypatch: pytest.Monke
             f"domain.a: a {kind} of more than 200,000 values\n"
             "  use range, bins, prefix or all_range instead of long lists"
         )
-    monkeypatch.setattr("mmopt.request.python_values.MAX_NODES", 100)
+    monkeypatch.setattr("mmopt.request.workload_file_and_arguments.MAX_NODES", 100)
     with pytest.raises(TooLargeError, match=r"^domain\.b\[4[0-9]\]: more than 100 values\n"):
         Domain.of(a=range(50), b=range(50))
 

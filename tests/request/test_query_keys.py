@@ -1,6 +1,6 @@
 """Products, marginals and blocks, against matrices written out by hand.
 
-Guards query_keys.py, yaml_tree.py.
+Guards domain_data_and_query_keys.py, yaml_tree.py.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from mmopt.errors import Location, TooLargeError
 from mmopt.request import parse_request
-from mmopt.request.query_keys import BLOCK_FORMS, QueryAllowance
+from mmopt.request.domain_data_and_query_keys import BLOCK_FORMS, QueryAllowance
 from mmopt.request.yaml_tree import Scalar
 from mmopt.workloads import Workload
 

@@ -1,6 +1,6 @@
 """Strategies in factors as files: they come back equal, and what is no such file is refused.
 
-Guards verification.py, solution.py.
+Guards status_grade_and_verification.py, solution.py.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ import pytest
 from mmopt.driver.templates import TEMPLATES, templates
 from mmopt.errors import ResultError
 from mmopt.mechanism import plan
-from mmopt.report.solution_recheck_and_history_tables import solution_rows
+from mmopt.report.solution_and_comparison_tables import solution_rows
 from mmopt.results import Solution
 from mmopt.results.saved_fields import pack, write_npz
 from mmopt.workloads import Attribute, Domain, Product, Workload

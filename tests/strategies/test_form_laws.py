@@ -47,7 +47,7 @@ NEED_BITS = ("dense", "by_component")
 
 @pytest.fixture(autouse=True)
 def nothing_is_dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    for file in ("strategies.component_strategies", "privacy.rounding.integer_components"):
+    for file in ("strategies.component_strategies", "privacy.rounding.integer_components_and_sectors"):
         monkeypatch.setattr(f"mmopt.{file}.MOST_CELLS", 1)
 
 

@@ -1,6 +1,6 @@
 """Sets of neighbours: their words, and the sensitivity to each against all changes, one by one.
 
-Guards privacy/rounding/integer_norms_and_sensitivity.py, protocol_and_dense_strategy.py.
+Guards privacy/rounding/norms_and_measured_integers.py, protocol_and_dense_strategy.py.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from judge import balls, neighbourhoods
 from mmopt import Workload
 from mmopt.errors import OptionError, PrivacyError
 from mmopt.language.syntax.program import NEIGHBOURHOODS
-from mmopt.privacy.rounding.integer_norms_and_sensitivity import bound_by_column, squared_sensitivity
+from mmopt.privacy.rounding.norms_and_measured_integers import bound_by_column, squared_sensitivity
 from mmopt.request import workload_file_and_arguments
 from mmopt.results.saved_fields import pack, plain, read_npz, restored_strategy, unpack, write_npz
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy, neighbours, normalise

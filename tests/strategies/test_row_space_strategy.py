@@ -12,7 +12,7 @@ from few_attributes import few_ways
 from sector_strategies import layout, near_identity, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import OptionError, WorkloadError
-from mmopt.privacy.rounding.measured_strategy_and_counts import WholeTable
+from mmopt.privacy.rounding.norms_and_measured_integers import WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.sectors.row_space_cells_and_targets import RestComponent
 from mmopt.strategies import RowSpaceStrategy, SetStrategy

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mmopt.answers.accuracy_and_budget import at_privacy, budget as least_budget
+from mmopt.answers.accuracy_budget_and_default_strategy import at_privacy, budget as least_budget
 from mmopt.answers.private_release import load_release, prepare
 from mmopt.cli.command_inputs import names_in, note_request, numbers_in, read_request
 from mmopt.cli.command_output import answer, live, note, spaced
@@ -25,6 +25,7 @@ from mmopt.data import check_columns, data_vector
 from mmopt.errors import OptionError, PrivacyError, TooLargeError, counted, last_words
 from mmopt.limits import fits_memory, heeded, uninterrupted
 from mmopt.mechanism import plan
+from mmopt.mechanism.measured_and_simulated_releases import simulate_errors
 from mmopt.mechanism.release_writing import (
     ANSWERS_FILE,
     CHART_FILE,
@@ -33,7 +34,6 @@ from mmopt.mechanism.release_writing import (
     SIMULATED,
     STRATEGY_FILE,
 )
-from mmopt.mechanism.simulated_releases import simulate_errors
 from mmopt.mechanism.standard_errors_and_intervals import check_confidence
 from mmopt.privacy import Privacy
 from mmopt.report import (

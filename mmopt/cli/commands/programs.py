@@ -31,8 +31,8 @@ from mmopt.strategies.baselines import is_baseline
 from mmopt.testing import check_program as tested
 from mmopt.workloads import Workload
 
+#: The form of an explanation by the ending of its file.
 ENDINGS = {".html": "html", ".htm": "html", ".tex": "latex", ".txt": "text", ".json": "json"}
-"""The form of an explanation by the ending of its file."""
 
 
 def programs(*, solvers: bool, as_json: bool) -> None:

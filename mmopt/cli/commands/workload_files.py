@@ -19,9 +19,9 @@ from mmopt.cli.command_inputs import (
 )
 from mmopt.cli.command_output import escaped, note, say, show
 from mmopt.data import check_columns, counting_words, public_forms, schema_columns, shown_source
-from mmopt.data.connections import is_url
 from mmopt.data.draft_workload import FORMS_BY_KIND, NUMBER, Draft, check_form, mapping_text, spelled
 from mmopt.data.open_table import VALUE
+from mmopt.data.table_files_and_connections import is_url
 from mmopt.errors import (
     Error,
     OptionError,
@@ -34,8 +34,15 @@ from mmopt.errors import (
 from mmopt.language import program_names
 from mmopt.mechanism.release_plan import not_covered
 from mmopt.privacy.epsilon_delta_rho import privacy_warning
-from mmopt.report.table_style import few, in_order, pairs_table, storage
-from mmopt.report.workload_tables import NORMALISED, domain_table, queries_table
+from mmopt.report.table_style import (
+    NORMALISED,
+    domain_table,
+    few,
+    in_order,
+    pairs_table,
+    queries_table,
+    storage,
+)
 from mmopt.request.workload_file_and_arguments import default_words
 from mmopt.strategies import ADD_REMOVE
 from mmopt.workloads import Bins, Categories, attribute_uses

@@ -24,14 +24,18 @@ import numpy as np
 
 from mmopt.errors import PrivacyError, TooLargeError, WorkloadError
 from mmopt.numerics.arrays import AnyInts, Array, Ints, frozen, pinv
-from mmopt.privacy.rounding.integer_norms_and_sensitivity import (
+from mmopt.privacy.rounding.norms_and_measured_integers import (
+    MAX_ROWS,
+    MeasuredT,
+    OneNoise,
+    Part,
+    digest,
     exactly,
     integer_product,
     largest_entry,
     root_above,
     squared_sensitivity,
 )
-from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS, MeasuredT, OneNoise, Part, digest
 from mmopt.strategies import ADD_REMOVE, Neighbours, Strategy
 from mmopt.workloads import Implicit, Workload
 from mmopt.workloads.blocks.range_blocks import Identity
@@ -282,7 +286,7 @@ class IntegerStrategy(OneNoise):
         have no integer basis, the core is the matrix. For norm 1, r <= k.
     bits : the core is rint(2^bits C) for a real C at unit noise; may be negative. Where c C is integer, the
         core is c C, bits are 0, and unit noise is ``relative`` = c.
-    squared_sensitivity : by ``integer_norms_and_sensitivity.squared_sensitivity``, in units of ``matrix``.
+    squared_sensitivity : by ``norms_and_measured_integers.squared_sensitivity``, in units of ``matrix``.
     reconstruction : R (m, k), unweighted queries = R @ matrix, up to ``bias``.
     bias : largest error of the rounded row space, in units of the queries' (or their basis') largest
         entry: float rounding (about 1e-15) with an integer basis, at most BIAS_LIMIT without.

@@ -35,21 +35,19 @@ from mmopt.privacy.rounding.integer_dense import (
     rows_on_integer_basis,
     unsupported,
 )
-from mmopt.privacy.rounding.integer_norms_and_sensitivity import (
-    bound_by_column,
-    exactly,
-    integer_product,
-    largest_entry,
-    root_above,
-    squared_sensitivity,
-)
-from mmopt.privacy.rounding.measured_strategy_and_counts import (
+from mmopt.privacy.rounding.norms_and_measured_integers import (
     MAX_ROWS,
     CountedTables,
     Measured,
     Part,
+    bound_by_column,
     digest,
+    exactly,
+    integer_product,
+    largest_entry,
     maximal_sets,
+    root_above,
+    squared_sensitivity,
 )
 from mmopt.strategies import (
     ADD_REMOVE,

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from mmopt.privacy.rounding.integer_components import round_by_component
+from mmopt.privacy.rounding.integer_components_and_sectors import round_by_component, round_sectors
 from mmopt.privacy.rounding.integer_dense import round_dense
 from mmopt.privacy.rounding.integer_factors import round_marginals, round_sectorwise, round_union
-from mmopt.privacy.rounding.integer_sectors import round_sectors
-from mmopt.privacy.rounding.measured_strategy_and_counts import Measured, check_type
+from mmopt.privacy.rounding.norms_and_measured_integers import Measured, check_type
 from mmopt.strategies import ADD_REMOVE, FORMS, Neighbours, NeighboursLike, StrategyForm
 from mmopt.workloads import Workload
 

@@ -40,7 +40,7 @@ from mmopt.report.explain.explanation_html_and_mathml import as_fragment, page
 from mmopt.report.explain.explanation_text_and_latex import as_latex, captured, renderables
 from mmopt.report.explain.places_in_the_text import Places
 from mmopt.report.program_tables_and_forecasts import given_rows
-from mmopt.report.solution_recheck_and_history_tables import solved_workload
+from mmopt.report.solution_and_comparison_tables import solved_workload
 from mmopt.request import WorkloadLike, as_workload
 from mmopt.results import Solution
 from mmopt.strategies import Strategy, StrategyOfFew, as_dense

@@ -46,7 +46,7 @@ from mmopt.report.explain.explained_facts import (
     relation_of,
 )
 from mmopt.report.program_tables_and_forecasts import Sizes, sizes_at
-from mmopt.report.solution_recheck_and_history_tables import orbit_label
+from mmopt.report.solution_and_comparison_tables import orbit_label
 from mmopt.report.table_style import duration, figure
 from mmopt.results import Solution
 from mmopt.results.solution_rows_and_json import finite, levels

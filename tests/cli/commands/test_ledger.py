@@ -19,7 +19,7 @@ from mmopt import Ledger
 from mmopt.errors import LedgerError, PrivacyError
 from mmopt.ledger import Bill
 from mmopt.ledger.account import shown
-from mmopt.mechanism import measurement
+from mmopt.mechanism import measured_and_simulated_releases as measurement
 from tests.cli.tasks_here import heed_ctrl_c
 
 
@@ -180,7 +180,9 @@ def test_ctrl_c_after_the_charge_lets_the_release_be_completed(
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize(
-    "module, name", [("measurement", "add_noise"), ("release_writing", "_sync")], ids=["noise", "folder"]
+    "module, name",
+    [("measured_and_simulated_releases", "add_noise"), ("release_writing", "_sync")],
+    ids=["noise", "folder"],
 )
 def test_ctrl_c_twice_says_what_was_spent(
     files: Path, saved: Path, ledger: Path, module: str, name: str

@@ -1,6 +1,6 @@
 """Every set of neighbours, from the workload file through a release to what is read of it.
 
-Guards answers/accuracy_and_budget.py.
+Guards answers/accuracy_budget_and_default_strategy.py.
 """
 
 import json

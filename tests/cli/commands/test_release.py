@@ -17,7 +17,7 @@ from edited_programs import edited
 from mmopt import Solution, solve, verify
 from mmopt.cli.commands.accuracy_release_simulate import CERTIFICATE
 from mmopt.driver.templates import templates
-from mmopt.mechanism.measurement import FIGURES
+from mmopt.mechanism.measured_and_simulated_releases import FIGURES
 from mmopt.mechanism.release_writing import ANSWERS_FILE, MANIFEST_FILE
 from mmopt.report.accuracy_release_and_ledger_tables import NOISE_ALONE
 from mmopt.request import load_request

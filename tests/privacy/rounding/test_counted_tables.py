@@ -1,6 +1,6 @@
 """Integer strategies of marginals and of components, measured on tables over few attributes.
 
-Guards measured_strategy_and_counts.py.
+Guards norms_and_measured_integers.py.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 from mmopt.driver import solve
 from mmopt.errors import DataError
 from mmopt.mechanism import measure, plan
-from mmopt.privacy.rounding.measured_strategy_and_counts import WholeTable
+from mmopt.privacy.rounding.norms_and_measured_integers import WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import MarginalStrategy
 from mmopt.workloads import Domain, Workload

@@ -1,6 +1,6 @@
 """Integer strategies by component against the integer matrix that they stand for.
 
-Guards integer_components.py, measured_strategy_and_counts.py, workloads/factors_and_products.py.
+Guards integer_components_and_sectors.py, norms_and_measured_integers.py, workloads/factors_and_products.py.
 """
 
 from dataclasses import replace
@@ -15,9 +15,9 @@ from mmopt import PrivacyError, Strategy, Workload, WorkloadError, solve
 from mmopt.mechanism import measure, plan
 from mmopt.numerics.component_arrays import lift
 from mmopt.privacy import Privacy
-from mmopt.privacy.rounding.integer_components import IntegerComponents
+from mmopt.privacy.rounding.integer_components_and_sectors import IntegerComponents
 from mmopt.privacy.rounding.integer_dense import IntegerStrategy
-from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS, WholeTable
+from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS, WholeTable
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import ComponentStrategy
 from mmopt.symmetry import symmetry
@@ -29,7 +29,7 @@ from tests.privacy.rounding.test_integer_dense import UNSUPPORTED
 @pytest.fixture(autouse=True)
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmopt.driver.task_and_plan.MOST_CELLS", 1)
-    monkeypatch.setattr("mmopt.privacy.rounding.integer_components.MOST_CELLS", 1)
+    monkeypatch.setattr("mmopt.privacy.rounding.integer_components_and_sectors.MOST_CELLS", 1)
     monkeypatch.setattr("mmopt.strategies.component_strategies.MOST_CELLS", 1)
 
 
@@ -61,7 +61,7 @@ def test_it_is_the_matrix_that_it_says(
     """Estimates are least squares; of the last from the components of a product's attributes alone."""
     for kind in range(4):
         if kind == 3:
-            monkeypatch.setattr("mmopt.privacy.rounding.integer_components.MOST_HELD", 0)
+            monkeypatch.setattr("mmopt.privacy.rounding.integer_components_and_sectors.MOST_HELD", 0)
         with subtests.test(kind=kind):
             w = drawn(rng, min(kind, 1))
             strategy, found = rounded(w)
@@ -101,7 +101,7 @@ def test_queries_below_full_rank_on_a_component() -> None:
 
 def test_a_matrix_is_rounded_where_components_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """Real queries, or replaced rows, over few cells."""
-    monkeypatch.setattr("mmopt.privacy.rounding.integer_components.MOST_CELLS", 8)
+    monkeypatch.setattr("mmopt.privacy.rounding.integer_components_and_sectors.MOST_CELLS", 8)
     real = np.array([[1.0, 1.0, 0.3, 0.3, 0.7, 0.7, 0, 0]])
     for neighbours, rows in (("add-remove", real), ("replace-one", np.ones((2, 8)))):
         w = Workload.from_matrix(np.vstack([rows, np.repeat(np.eye(4), 2, axis=1)]))

@@ -17,8 +17,7 @@ from mmopt.mechanism.standard_errors_and_intervals import deviations
 from mmopt.privacy import Privacy
 from mmopt.privacy.rounding.integer_dense import WORTH_SAYING
 from mmopt.privacy.rounding.integer_factors import IntegerFactors, best_choice, rounded_choices
-from mmopt.privacy.rounding.integer_norms_and_sensitivity import largest_entry
-from mmopt.privacy.rounding.measured_strategy_and_counts import MAX_ROWS
+from mmopt.privacy.rounding.norms_and_measured_integers import MAX_ROWS, largest_entry
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.report import privacy_rows
 from mmopt.strategies import SetStrategy, Strategy

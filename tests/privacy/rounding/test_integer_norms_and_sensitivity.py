@@ -1,4 +1,7 @@
-"""Sums, products and differences of 64-bit integers are exact, or refused."""
+"""Sums, products and differences of 64-bit integers are exact, or refused.
+
+Guards norms_and_measured_integers.py.
+"""
 
 from fractions import Fraction
 
@@ -8,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mmopt.errors import TooLargeError
-from mmopt.privacy.rounding.integer_norms_and_sensitivity import (
+from mmopt.privacy.rounding.norms_and_measured_integers import (
     bound_by_column,
     exactly,
     integer_product,

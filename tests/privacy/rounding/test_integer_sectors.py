@@ -1,6 +1,6 @@
 """Strategies on a row space in integers: exact answers, proved sensitivity, covariances as of the matrix.
 
-Guards integer_sectors.py, integer_components.py, sectors/row_space_cells_and_targets.py.
+Guards integer_components_and_sectors.py, sectors/sector_layout_and_variances.py.
 """
 
 import itertools
@@ -12,8 +12,8 @@ import tolerances
 from sector_strategies import layout, near_identity, pairs, prefixes, strategy_of, with_rests
 
 from mmopt.errors import PrivacyError, WorkloadError
-from mmopt.privacy.rounding import integer_sectors
-from mmopt.privacy.rounding.integer_sectors import IntegerSectors, round_sectors
+from mmopt.privacy.rounding import integer_components_and_sectors as integer_sectors
+from mmopt.privacy.rounding.integer_components_and_sectors import IntegerSectors, round_sectors
 from mmopt.sectors.row_space_cells_and_targets import RestComponent
 from mmopt.strategies import ADD_REMOVE, Neighbours, RowSpaceStrategy
 from mmopt.workloads import Workload

@@ -1,6 +1,6 @@
 """The sensitivity of integers to each set of neighbours, against all changes of the counts, one by one.
 
-Guards integer_factors.py, integer_norms_and_sensitivity.py, integer_dense.py.
+Guards integer_factors.py, norms_and_measured_integers.py, integer_dense.py.
 """
 
 import itertools
@@ -10,7 +10,7 @@ import pytest
 
 from mmopt import Workload
 from mmopt.errors import PrivacyError
-from mmopt.privacy.rounding.integer_norms_and_sensitivity import bound_by_column, squared_sensitivity
+from mmopt.privacy.rounding.norms_and_measured_integers import bound_by_column, squared_sensitivity
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import (
     MarginalStrategy,

@@ -13,7 +13,7 @@ from hypothesis import given, reject, settings, strategies as st
 
 from mmopt.data import data_vector
 from mmopt.errors import WorkloadError
-from mmopt.privacy.rounding.measured_strategy_and_counts import Measured
+from mmopt.privacy.rounding.norms_and_measured_integers import Measured
 from mmopt.privacy.rounding.table_of_forms import round_any
 from mmopt.strategies import Strategy
 from mmopt.workloads import Attribute, Bins, Domain
