@@ -1,6 +1,6 @@
 """The bound at exactly the caller's multipliers: a certificate, or read off the lines.
 
-Guards certify.py.
+Guards certify.py, and what assemble_solution.py and lagrangian.py do for it.
 """
 
 from collections.abc import Mapping
