@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import nbformat
+from gallery import fill_cards
 from lesson_list import with_lessons
 from run_notebooks import Page, read_page, run_pages
 
@@ -51,6 +52,8 @@ def write_pages(
         elif page not in run:
             nbformat.write(read_page(page), source / f"{page.name}.ipynb")
     yield from run_pages(run, EXAMPLES, scratch, source)
+    if (gallery := source / "pages" / "gallery.ipynb").exists():
+        fill_cards(gallery)
     _offer_downloads([page for page in pages if page.name.startswith(LESSONS) and page.has_code], source)
     for file in (*source.rglob("*.md"), *source.rglob("*.ipynb")):
         _follow_links(file)
