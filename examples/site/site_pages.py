@@ -11,6 +11,7 @@ import nbformat
 from gallery import fill_cards
 from lesson_list import with_lessons
 from run_notebooks import Page, read_page, run_pages
+from studio_links import add_links
 
 __all__ = ["filled_contents", "site_pages", "with_endings", "write_pages"]
 
@@ -54,6 +55,11 @@ def write_pages(
     yield from run_pages(run, EXAMPLES, scratch, source)
     if (gallery := source / "pages" / "gallery.ipynb").exists():
         fill_cards(gallery)
+    for page in lessons:
+        if (file := source / f"{page.name}.ipynb").exists():
+            notebook = nbformat.read(file, as_version=4)
+            add_links(notebook)
+            nbformat.write(notebook, file)
     _offer_downloads([page for page in pages if page.name.startswith(LESSONS) and page.has_code], source)
     for file in (*source.rglob("*.md"), *source.rglob("*.ipynb")):
         _follow_links(file)
