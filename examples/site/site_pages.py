@@ -72,7 +72,8 @@ def with_endings(text: str, folder: Path) -> str:
     """Markdown with links to ``.md``: to the file of that name that is there, if its ending is another."""
 
     def there(link: re.Match[str]) -> str:
-        stem, anchor = link[1], link[2] or ""
+        # In the repository a page is a folder deeper than on the site, as seen from the lessons.
+        stem, anchor = link[1].removeprefix("../") if "../../lessons/" in link[1] else link[1], link[2] or ""
         endings = [end for end in (".md", ".ipynb", ".rst") if (folder / f"{stem}{end}").exists()]
         return f"]({stem}{endings[0]}{anchor})" if endings else link[0]
 

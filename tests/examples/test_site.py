@@ -15,6 +15,7 @@ import mmopt.language
 import mmopt.request
 from mmopt import Program
 from mmopt.language import ATOMS, program_names
+from mmopt.language.syntax.parse_statements import KINDS
 from mmopt.language.syntax.program_sections import SECTIONS
 from tests.examples.scripts import EXAMPLES, script, scripts
 
@@ -138,6 +139,13 @@ def test_the_page_of_the_language_has_all_that_its_docstring_says() -> None:
         pages.docstring_page(mmopt.language, "Language", "mmopt", without=("Gone",))
     assert str(error.value) == "the docstring of mmopt.language has no section 'Gone'"
     assert "Files here" not in pages.docstring_page(mmopt.request, "File", "yaml")
+
+
+def test_the_glossary_has_the_words_of_a_program_and_of_a_result() -> None:
+    text = (SITE / "pages" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.*?) \|", text.split("\n## Words of a program\n")[1], re.MULTILINE)
+    words = {word for row in rows for word in re.findall(r"`(.*?)`", row)}
+    assert not {*SECTIONS, *KINDS, "<=", ">=", "==", ">>", "<<"} - words
 
 
 def test_two_columns_become_definitions() -> None:
