@@ -22,7 +22,9 @@ PUNCTUATION = tuple(".,;:!?)]’”")
 
 def _formula(writer: HTML5Translator, node: nodes.Element, display: str) -> str:
     try:
-        return mathml(_DIGITS.sub(r"\1{\2}{\3}", node.astext()), display)
+        formula = mathml(_DIGITS.sub(r"\1{\2}{\3}", node.astext()), display)
+        # A browser drops spaces at the ends of words.
+        return formula.replace(" </mtext>", "&#160;</mtext>").replace("<mtext> ", "<mtext>&#160;")
     except LatexError as error:
         from sphinx.util.logging import getLogger
 
