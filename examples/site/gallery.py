@@ -45,7 +45,8 @@ def _card(title: str, outputs: list[nbformat.NotebookNode], file: Path) -> str:
             picture = file.with_name(f"{file.stem}-{anchor}.{ending}")
             picture.write_bytes(data.encode() if ending == "svg" else base64.b64decode(data))
             return f"[![{title}]({picture.name}) {title}](#{anchor})"
-    printed = html.escape("".join(out.get("text", "") for out in outputs).strip())
+    words = "".join(out.get("text", "") for out in outputs).strip()
+    printed = html.escape(re.sub(r"\x1b\[[\d;]*m", "", words))  # without the colours of a terminal
     return (
         f'```{{raw}} html\n<p><a href="#{anchor}"><span class="printed">{printed}</span> {title}</a></p>\n```'
     )

@@ -399,7 +399,7 @@ def test_cards_of_the_gallery(tmp_path: Path) -> None:
 
     gallery = scripts("site").gallery
     picture = nbformat.v4.new_output("display_data", {"image/svg+xml": "<svg/>"})
-    printed = nbformat.v4.new_output("stream", text="a < b\n")
+    printed = nbformat.v4.new_output("stream", text="a \x1b[2m<\x1b[0m b\n")
     cells = [
         nbformat.v4.new_markdown_cell(f"# Gallery\n\n{gallery.CARDS}\n\n## One, two\n\nWords."),
         nbformat.v4.new_code_cell("1", outputs=[printed, picture]),
