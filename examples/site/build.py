@@ -1,7 +1,7 @@
 """Build the documentation site: pages made from data, code run, Sphinx, then every link checked.
 
-python examples/site/build.py OUT              everything: minutes
-python examples/site/build.py OUT --quick      lessons are shown without being run
+python examples/site/build.py OUT              everything: two and a half minutes on two cores
+python examples/site/build.py OUT --quick      lessons are shown without being run: 75 s
 python examples/site/build.py OUT --only 'pages/two*'    these pages alone, for who writes them
 
 OUT is made anew. A page whose code fails, a warning of Sphinx, a link that leads nowhere, and anything that a

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urldefrag, urlsplit
 
 __all__ = ["Links", "check_links"]
 
@@ -104,9 +104,9 @@ def _read(file: Path) -> _Page:
 
 
 def _outside(address: str) -> Iterator[str]:
-    """The address, if it is that of another site: not of a file beside, and not data in the page."""
+    """The address, without a place in it, if it is that of another site: not of a file, and not data."""
     if address.startswith("//") or urlsplit(address).scheme in ("http", "https", "ftp", "ws", "wss"):
-        yield address
+        yield urldefrag(address).url
 
 
 def _is_within(address: str) -> bool:

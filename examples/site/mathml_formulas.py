@@ -6,6 +6,7 @@ A Sphinx extension. LaTeX that is wrong, or that mmopt does not know, is an erro
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING, Any
 
 from mmopt.report.explain.explanation_html_and_mathml import LatexError, mathml
@@ -15,12 +16,15 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
+_DIGITS = re.compile(r"(\\[td]?frac)\s*(\d)\s*(\d)")  # a half is \frac12: TeX takes one digit each
 PUNCTUATION = tuple(".,;:!?)]’”")
 
 
 def _formula(writer: HTML5Translator, node: nodes.Element, display: str) -> str:
     try:
-        return mathml(node.astext(), display)
+        formula = mathml(_DIGITS.sub(r"\1{\2}{\3}", node.astext()), display)
+        # A browser drops spaces at the ends of words.
+        return formula.replace(" </mtext>", "&#160;</mtext>").replace("<mtext> ", "<mtext>&#160;")
     except LatexError as error:
         from sphinx.util.logging import getLogger
 

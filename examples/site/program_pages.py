@@ -12,6 +12,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+from studio_links import try_it
+
 from mmopt.language import Program, program_names
 from mmopt.report.chart_parts import save
 from mmopt.results import Solution
@@ -88,6 +90,7 @@ def program_page(name: str, folder: Path) -> str:
         lines += ["", f"## {title}", "", _raw(inner)]
         if title == "The program":
             lines += ["", f"## The file `{name}.program`", "", "```mmopt", program.text.rstrip(), "```"]
+            lines += ["", try_it([program])]
     return "\n".join([*lines, "", *_solved(program, folder), ""])
 
 

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import nbformat
+from gallery import fill_cards
 from lesson_list import with_lessons
 from run_notebooks import Page, read_page, run_pages
+from studio_links import add_links
 
 __all__ = ["filled_contents", "site_pages", "with_endings", "write_pages"]
 
@@ -51,6 +53,13 @@ def write_pages(
         elif page not in run:
             nbformat.write(read_page(page), source / f"{page.name}.ipynb")
     yield from run_pages(run, EXAMPLES, scratch, source)
+    if (gallery := source / "pages" / "gallery.ipynb").exists():
+        fill_cards(gallery)
+    for page in lessons:
+        if (file := source / f"{page.name}.ipynb").exists():
+            notebook = nbformat.read(file, as_version=4)
+            add_links(notebook)
+            nbformat.write(notebook, file)
     _offer_downloads([page for page in pages if page.name.startswith(LESSONS) and page.has_code], source)
     for file in (*source.rglob("*.md"), *source.rglob("*.ipynb")):
         _follow_links(file)
@@ -63,7 +72,8 @@ def with_endings(text: str, folder: Path) -> str:
     """Markdown with links to ``.md``: to the file of that name that is there, if its ending is another."""
 
     def there(link: re.Match[str]) -> str:
-        stem, anchor = link[1], link[2] or ""
+        # In the repository a page is a folder deeper than on the site, as seen from the lessons.
+        stem, anchor = link[1].removeprefix("../") if "../../lessons/" in link[1] else link[1], link[2] or ""
         endings = [end for end in (".md", ".ipynb", ".rst") if (folder / f"{stem}{end}").exists()]
         return f"]({stem}{endings[0]}{anchor})" if endings else link[0]
 

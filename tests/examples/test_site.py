@@ -3,9 +3,11 @@
 Sphinx runs in a slow test alone.
 """
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -13,6 +15,7 @@ import mmopt.language
 import mmopt.request
 from mmopt import Program
 from mmopt.language import ATOMS, program_names
+from mmopt.language.syntax.parse_statements import KINDS
 from mmopt.language.syntax.program_sections import SECTIONS
 from tests.examples.scripts import EXAMPLES, script, scripts
 
@@ -118,6 +121,14 @@ def test_punctuation_stays_beside_its_formula() -> None:
     assert str(line) == f"<paragraph>{shown}</paragraph>"
 
 
+def test_a_fraction_of_two_digits_is_one() -> None:
+    from docutils import nodes
+
+    for latex in (r"\frac12 w", r"\tfrac 1 2 w", r"\frac{1}{2} w"):
+        shown = script("site/mathml_formulas.py")._formula(None, nodes.math("", latex), "inline")
+        assert "<mn>1</mn>" in shown and "<mn>2</mn>" in shown, latex
+
+
 def test_the_page_of_the_language_has_all_that_its_docstring_says() -> None:
     pages = script("site/docstring_pages.py")
     text = pages.docstring_page(mmopt.language, "Language", "mmopt", without=("Atoms",))
@@ -128,6 +139,13 @@ def test_the_page_of_the_language_has_all_that_its_docstring_says() -> None:
         pages.docstring_page(mmopt.language, "Language", "mmopt", without=("Gone",))
     assert str(error.value) == "the docstring of mmopt.language has no section 'Gone'"
     assert "Files here" not in pages.docstring_page(mmopt.request, "File", "yaml")
+
+
+def test_the_glossary_has_the_words_of_a_program_and_of_a_result() -> None:
+    text = (SITE / "pages" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.*?) \|", text.split("\n## Words of a program\n")[1], re.MULTILINE)
+    words = {word for row in rows for word in re.findall(r"`(.*?)`", row)}
+    assert not {*SECTIONS, *KINDS, "<=", ">=", "==", ">>", "<<"} - words
 
 
 def test_two_columns_become_definitions() -> None:
@@ -182,7 +200,7 @@ def test_the_entry_of_an_atom_has_a_solved_example() -> None:
 
 def test_the_page_of_a_program(tmp_path: Path) -> None:
     program = Program.load("l2_strategy")
-    text = script("site/program_pages.py").program_page("l2_strategy", tmp_path)
+    text = scripts("site").program_pages.program_page("l2_strategy", tmp_path)
     for words in (
         program.title,
         program.cite,
@@ -203,7 +221,7 @@ def test_the_page_of_a_program(tmp_path: Path) -> None:
 
 
 def test_all_programs_are_listed_once() -> None:
-    pages = script("site/program_pages.py")
+    pages = scripts("site").program_pages
     text = pages.programs_index([Program.load(name) for name in program_names()], lambda name: True)
     assert all(text.count(f"\n| [`{name}`]({name}.md) |") == 1 for name in program_names())
     assert all(f"\n{name} <{name}>\n" in text for name in program_names())
@@ -331,6 +349,78 @@ def test_a_lesson_that_says_too_little_is_refused(tmp_path: Path) -> None:
     with pytest.raises(site.run_notebooks.PageError) as error:
         site.lesson_list.lesson(site.run_notebooks.Page("lessons/04-cones", tmp_path / "lesson.md"))
     assert str(error.value) == f"{tmp_path / 'lesson.md'}: a lesson says at its beginning **Assumes**"
+
+
+CODE = """
+import mmopt
+BODY = "program {}\\nchoose\\n    x: scalar >= 0\\nminimize\\n    {}\\n"
+
+def make(name, objective):
+    return mmopt.Program.parse(BODY.format(name, objective))
+
+s = mmopt.solve(None, make("one", "x & y".replace("& y", "+ 1")))
+mmopt.solve(w, "l2_strategy"), make(s.program, "x")
+"""
+
+
+def test_a_page_links_its_programs_to_the_studio() -> None:
+    """The texts are computed without a solve; what a solve would say is no text."""
+    import nbformat
+
+    links = scripts("site").studio_links
+    file = "%%writefile two.program\nprogram two\nchoose\n    x: scalar >= 0\nminimize\n    x\n"
+    made = list(links.programs_of([CODE, file, "%%writefile a.yaml\ndomain:\n", "!mmopt check a.yaml"]))
+    assert [[program.name for program in programs] for programs in made] == [
+        ["one", "l2_strategy"],
+        ["two"],
+        [],
+        [],
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in (CODE, CODE)])
+    links.add_links(notebook)
+    assert [cell.cell_type for cell in notebook.cells] == ["code", "markdown", "code"]  # each program once
+    text, shipped = re.findall(r"\]\(http://127\.0\.0\.1:8347/#([^)\s]*)\)", notebook.cells[1].source)
+    assert parse_qs(text) == {"text": [made[0][0].text], "tab": ["program"]} and "x + 1" in made[0][0].text
+    assert shipped == "program=l2_strategy&queries=prefix&cells=16"
+    assert "(start `mmopt studio` first)" in notebook.cells[1].source
+
+
+def test_every_lesson_with_a_program_links_it() -> None:
+    site = scripts("site")
+    for page in site.site_pages.site_pages():
+        if page.name.startswith("lessons/"):
+            cells = site.run_notebooks.read_page(page).cells
+            made = list(site.studio_links.programs_of([c.source for c in cells if c.cell_type == "code"]))
+            assert sum(map(len, made)), page.name
+
+
+def test_cards_of_the_gallery(tmp_path: Path) -> None:
+    import nbformat
+
+    gallery = scripts("site").gallery
+    picture = nbformat.v4.new_output("display_data", {"image/svg+xml": "<svg/>"})
+    printed = nbformat.v4.new_output("stream", text="a \x1b[2m<\x1b[0m b\n")
+    cells = [
+        nbformat.v4.new_markdown_cell(f"# Gallery\n\n{gallery.CARDS}\n\n## One, two\n\nWords."),
+        nbformat.v4.new_code_cell("1", outputs=[printed, picture]),
+        nbformat.v4.new_markdown_cell("## Three"),
+        nbformat.v4.new_code_cell("2", outputs=[printed]),
+    ]
+    file = tmp_path / "gallery.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), file)
+    gallery.fill_cards(file)
+    text = nbformat.read(file, as_version=4).cells[0].source
+    assert "[![One, two](gallery-one-two.svg) One, two](#one-two)" in text
+    assert '<a href="#three"><span class="printed">a &lt; b</span> Three</a>' in text
+    assert (tmp_path / "gallery-one-two.svg").read_text(encoding="utf-8") == "<svg/>"
+
+
+def test_each_picture_of_the_gallery_has_ten_lines_or_fewer() -> None:
+    sections = (SITE / "pages" / "gallery.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    assert len(sections) >= 10
+    for section in sections:
+        (code,) = re.findall(r"```\{code-cell\} python\n(.*?)```", section, re.DOTALL)
+        assert code.startswith("import mmopt") and len(code.strip().splitlines()) <= 10, section
 
 
 @pytest.mark.slow
