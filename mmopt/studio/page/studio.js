@@ -184,10 +184,11 @@ const solveResting = debounced(REST_WAIT, () => {
 /** A new piece of work, which ends the one before. */
 function begin(words) {
   store.work?.abort();
-  if (store.work) views.compare.end("Stopped.");
+  views.compare.end("Stopped.");
   store.work = new AbortController();
   byId("stop").disabled = false;
   say(`${words}…`);
+  markOld();
   return store.work;
 }
 
@@ -239,7 +240,7 @@ function askBound(multipliers) {
   return call("bound", { text, workload: queries, multipliers, ...(point ? { point } : {}) });
 }
 
-/** Says on results of another text or workload that they are old. */
+/** Dims results of another text or workload, and says so where no newer ones are on their way. */
 function markOld() {
   const now = asked();
   const isOld = store.solved && store.solved.key !== keyOf(now);
@@ -248,7 +249,8 @@ function markOld() {
   for (const [name, is] of Object.entries(old)) {
     const panel = byId(`panel-${name}`);
     panel.querySelector(":scope > .note")?.remove();
-    if (is) panel.prepend(el("p", { class: "note" }, "For the text and queries as solved; changed since."));
+    panel.classList.toggle("old", Boolean(is));
+    if (is && !store.work) panel.prepend(el("p", { class: "note" }, "For the text and queries as solved; changed since."));
   }
 }
 
