@@ -111,7 +111,7 @@ function drawProblems() {
 function drawControls() {
   const isAsked = store.checked?.answer?.asks ?? true;
   for (const id of ["queries", "cells", "weighed", "times"]) byId(id).disabled = !isAsked;
-  byId("cells").disabled ||= byId("queries").value === "file";
+  for (const id of ["cells", "weighed", "times"]) byId(id).disabled ||= byId("queries").value === "file";
   byId("file-label").hidden = byId("queries").value !== "file";
   byId("cells-shown").textContent = byId("cells").value;
   byId("controls").classList.toggle("no-workload", !isAsked);
