@@ -28,7 +28,7 @@ export class SolutionTab {
 
   /** A solve that ended without a solution. */
   failed(problem, stop) {
-    fill(this.panel, el("p", { class: "wrong" }, stop ? `No solution: ${stop}.` : "No solution."),
+    fill(this.panel, el("p", { class: "wrong" }, stop && stop !== "no result" ? `No solution: ${stop}.` : "No solution."),
       problem && el("p", {}, problem.message), problem?.hint && el("p", { class: "faint" }, problem.hint));
   }
 

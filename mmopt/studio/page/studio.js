@@ -72,6 +72,8 @@ async function check() {
     return;
   }
   if (number !== store.checks || text !== editor.text) return;
+  // A text that is too long, or takes too long, is not checked at all.
+  if (answer.problem) answer = { problems: [answer.problem], program: null, asks: true };
   connected();
   store.checked = { text, answer };
   drawChecked();
@@ -154,7 +156,7 @@ async function solve() {
       views.solution.failed(last?.problem, last?.stop);
       views.multipliers.idle();
     }
-    end(work, last?.solution ? "Solved." : `No solution${last?.stop ? `: ${last.stop}` : ""}. ${last?.problem?.message ?? ""}`);
+    end(work, last?.solution ? "Solved." : `No solution. ${last?.problem?.message ?? ""}`);
   } catch (error) {
     if (store.work !== work) return;
     store.solved = null;
