@@ -113,6 +113,7 @@ export function boundBar(bound, optimum, sense) {
   const node = svg("svg", { viewBox: `0 0 ${WIDTH} 92`, class: "chart bar", role: "img",
     "aria-label": `Bound ${shown(bound)}, objective reached ${shown(optimum)}` });
   if (bound === null || optimum === null) return node;
+  const way = sense === "maximize" ? 1 : -1;
   const isBar = bound >= 0 && optimum > 0 && bound <= 4 * optimum;
   const low = isBar ? 0 : Math.min(bound, optimum), high = Math.max(bound, optimum);
   const room = isBar ? 0 : (high - low || Math.abs(high) || 1) * 0.15;
@@ -125,7 +126,7 @@ export function boundBar(bound, optimum, sense) {
   node.append(
     svg("line", { x1: x(bound), x2: x(bound), y1: 24, y2: 62, class: "tick part" }),
     svg("line", { x1: x(optimum), x2: x(optimum), y1: 24, y2: 62, class: "tick" }),
-    svg("text", { x: x(bound), y: 18, "text-anchor": end(bound) }, `${sense === "maximize" ? "upper" : "lower"} bound ${shown(bound)}`),
-    svg("text", { x: x(optimum), y: 83, "text-anchor": end(optimum) }, `objective reached ${shown(optimum)}`));
+    svg("text", { x: x(bound), y: 18, "text-anchor": end(bound) }, `${sense === "maximize" ? "upper" : "lower"} bound ${shown(bound, 7, way)}`),
+    svg("text", { x: x(optimum), y: 83, "text-anchor": end(optimum) }, `objective reached ${shown(optimum, 7, -way)}`));
   return node;
 }

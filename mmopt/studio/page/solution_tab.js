@@ -35,8 +35,8 @@ export class SolutionTab {
   /** Objective, bound and gap, large. */
   figures({ objective, bound, gap, objective_grade: grade, bound_grade: boundGrade, sense }) {
     const one = (name, value, below) => el("div", { class: "figure" }, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "faint" }, below || " "));
-    return el("dl", { class: "figures" }, one("objective", shown(objective), grade),
-      one(sense === "maximize" ? "upper bound" : "bound", shown(bound), boundGrade), one("gap", shownGap(gap), ""));
+    return el("dl", { class: "figures" }, one("objective", shown(objective, 7, sense === "maximize" ? -1 : 1), grade),
+      one(sense === "maximize" ? "upper bound" : "bound", shown(bound, 7, sense === "maximize" ? 1 : -1), boundGrade), one("gap", shownGap(gap), ""));
   }
 
   /** A solution with the points on its way. */

@@ -68,7 +68,10 @@ async function check() {
   try {
     answer = await call("check", { text }, checkCall.signal);
   } catch (error) {
-    if (number === store.checks) failed(error);
+    if (number !== store.checks || error.name === "AbortError") return;
+    store.checked = null;
+    drawChecked();
+    failed(error);
     return;
   }
   if (number !== store.checks || text !== editor.text) return;
