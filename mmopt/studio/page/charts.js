@@ -3,14 +3,16 @@
 import { el, shown, svg } from "./dom.js";
 
 const WIDTH = 640;
-const SHADES = ["#b2182b", "#ef8a62", "#f7f7f7", "#67a9cf", "#2166ac"].map((hex) =>
-  [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+const [SHADES, DARK_SHADES] = [["#b2182b", "#ef8a62", "#f7f7f7", "#67a9cf", "#2166ac"],
+  ["#ffb3a0", "#c2503c", "#22262c", "#3d78b5", "#a8d4ff"]].map((row) => row.map((hex) =>
+  [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16))));
 
-/** The colour of a number between −1 and 1: red below zero, white at it, blue above. */
+/** The colour of a number between −1 and 1: red below zero, that of the sheet at it, blue above. */
 function shade(t) {
   const at = (Math.max(-1, Math.min(1, t)) + 1) * 2;
   const low = Math.min(3, Math.floor(at));
-  return SHADES[low].map((value, i) => Math.round(value + (SHADES[low + 1][i] - value) * (at - low)));
+  const shades = matchMedia("(prefers-color-scheme: dark)").matches ? DARK_SHADES : SHADES;
+  return shades[low].map((value, i) => Math.round(value + (shades[low + 1][i] - value) * (at - low)));
 }
 
 /** A matrix as a heat map with the numbers at its ends; pointing at a cell says its number. */
@@ -55,7 +57,7 @@ function power(t) {
 
 /** A chart's frame: axes, and functions from numbers to places. */
 function frame({ xs, ys, isLog, xName, yName, height, label }) {
-  const left = 64, right = WIDTH - 10, top = 12, bottom = height - 40;
+  const left = 64, right = WIDTH - 10, top = 34, bottom = height - 52;
   const y0 = isLog ? Math.floor(Math.log10(ys[0])) : ys[0];
   const y1 = isLog ? Math.max(y0 + 1, Math.ceil(Math.log10(ys[1]))) : ys[1];
   const x = (t) => left + (t - xs[0]) / (xs[1] - xs[0] || 1) * (right - left);
@@ -66,10 +68,10 @@ function frame({ xs, ys, isLog, xName, yName, height, label }) {
     marks.map((t) => [
       svg("line", { x1: left, x2: right, y1: y(t), y2: y(t), class: "grid" }),
       svg("text", { x: left - 6, y: y(t) + 4, "text-anchor": "end" }, isLog ? power(t) : shown(t, 3))]).flat(),
-    ticks(...xs).map((t) => svg("text", { x: x(t), y: bottom + 18, "text-anchor": "middle" }, shown(t, 3))),
+    ticks(...xs).map((t) => svg("text", { x: x(t), y: bottom + 20, "text-anchor": "middle" }, shown(t, 3))),
     svg("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }),
     svg("text", { x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, xName),
-    svg("text", { x: 14, y: (top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(top + bottom) / 2})` }, yName));
+    svg("text", { x: 4, y: 18 }, yName));
   return { node, x, y };
 }
 
@@ -79,7 +81,7 @@ export function errorChart(series, isLog) {
   const high = Math.max(...all, 1e-12), low = Math.min(...all.filter((v) => v > 0), high);
   const count = series[0]?.values.length ?? 0;
   const { node, x, y } = frame({ xs: [1, Math.max(2, count)], ys: isLog ? [low, high] : [0, high * 1.05], isLog,
-    xName: "query", yName: "standard error", height: 280,
+    xName: "query", yName: "standard error", height: 300,
     label: `Standard error of each of ${count} queries: ${series.map((s) => s.name).join(", ")}. A table is below.` });
   series.forEach(({ name, values }, k) => {
     const points = values.flatMap((v, i) => (v === null ? [] : [[x(i + 1), y(v)]]));
@@ -99,7 +101,7 @@ export function gapChart(points) {
   if (!good.length) return el("p", { class: "faint" }, "No gap above zero was reported on the way.");
   const gaps = good.map((p) => p.gap), last = Math.max(...good.map((p) => p.seconds), 1e-3);
   const { node, x, y } = frame({ xs: [0, last], ys: [Math.min(...gaps), Math.max(...gaps)], isLog: true,
-    xName: "seconds", yName: "gap", height: 220, label: `Gap against time, ${good.length} points, last ${shown(gaps.at(-1), 2)}` });
+    xName: "seconds", yName: "gap", height: 240, label: `Gap against time, ${good.length} points, last ${shown(gaps.at(-1), 2)}` });
   node.append(svg("polyline", { class: "series s0", points: good.map((p) => `${x(p.seconds).toFixed(1)},${y(p.gap).toFixed(1)}`).join(" ") }));
   node.append(...good.map((p) => svg("circle", { class: "dot s0", cx: x(p.seconds), cy: y(p.gap), r: 3 },
     svg("title", {}, `${shown(p.seconds, 3)} s: ${shown(p.gap, 3)}`))));
@@ -108,22 +110,23 @@ export function gapChart(points) {
 
 /** A bound as a bar against the optimum; on a number line where one of them is not positive. */
 export function boundBar(bound, optimum, sense) {
-  const node = svg("svg", { viewBox: `0 0 ${WIDTH} 74`, class: "chart bar", role: "img",
+  const node = svg("svg", { viewBox: `0 0 ${WIDTH} 92`, class: "chart bar", role: "img",
     "aria-label": `Bound ${shown(bound)}, objective reached ${shown(optimum)}` });
   if (bound === null || optimum === null) return node;
+  const way = sense === "maximize" ? 1 : -1;
   const isBar = bound >= 0 && optimum > 0 && bound <= 4 * optimum;
   const low = isBar ? 0 : Math.min(bound, optimum), high = Math.max(bound, optimum);
   const room = isBar ? 0 : (high - low || Math.abs(high) || 1) * 0.15;
   const x = (t) => 20 + (t - low + room) / (high - low + 2 * room || 1) * (WIDTH - 40);
   const end = (t) => (x(t) > WIDTH * 0.7 ? "end" : x(t) < WIDTH * 0.3 ? "start" : "middle");
   if (isBar) node.append(
-    svg("rect", { x: x(0), y: 26, width: x(optimum) - x(0), height: 22, class: "whole" }),
-    svg("rect", { x: x(0), y: 26, width: Math.max(0, x(bound) - x(0)), height: 22, class: "part" }));
-  else node.append(svg("line", { x1: 10, x2: WIDTH - 10, y1: 37, y2: 37, class: "axis" }));
+    svg("rect", { x: x(0), y: 30, width: x(optimum) - x(0), height: 26, class: "whole" }),
+    svg("rect", { x: x(0), y: 30, width: Math.max(0, x(bound) - x(0)), height: 26, class: "part" }));
+  else node.append(svg("line", { x1: 10, x2: WIDTH - 10, y1: 43, y2: 43, class: "axis" }));
   node.append(
-    svg("line", { x1: x(bound), x2: x(bound), y1: 20, y2: 54, class: "tick part" }),
-    svg("line", { x1: x(optimum), x2: x(optimum), y1: 20, y2: 54, class: "tick" }),
-    svg("text", { x: x(bound), y: 14, "text-anchor": end(bound) }, `${sense === "maximize" ? "upper" : "lower"} bound ${shown(bound)}`),
-    svg("text", { x: x(optimum), y: 69, "text-anchor": end(optimum) }, `objective reached ${shown(optimum)}`));
+    svg("line", { x1: x(bound), x2: x(bound), y1: 24, y2: 62, class: "tick part" }),
+    svg("line", { x1: x(optimum), x2: x(optimum), y1: 24, y2: 62, class: "tick" }),
+    svg("text", { x: x(bound), y: 18, "text-anchor": end(bound) }, `${sense === "maximize" ? "upper" : "lower"} bound ${shown(bound, 7, way)}`),
+    svg("text", { x: x(optimum), y: 83, "text-anchor": end(optimum) }, `objective reached ${shown(optimum, 7, -way)}`));
   return node;
 }

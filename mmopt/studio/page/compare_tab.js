@@ -52,8 +52,9 @@ export class CompareTab {
     })));
   }
 
-  /** It has ended, as the words say. */
+  /** The comparison that runs has ended, as the words say. */
   end(words) {
+    if (!this.button.disabled) return;
     this.said.textContent = words;
     this.button.disabled = false;
   }

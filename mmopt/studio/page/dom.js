@@ -38,13 +38,14 @@ function there(children) {
 /** The element with an id. */
 export const byId = (id) => document.getElementById(id);
 
-/** A number in at most `digits` significant digits, in words where it is none. */
-export function shown(value, digits = 6) {
+/** A number in at most `digits` significant digits, rounded up (way 1), down (−1) or to the nearest; or words. */
+export function shown(value, digits = 6, way = 0) {
   if (value === null || value === undefined) return "none";
   if (typeof value !== "number") return String(value);
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-  const size = Math.abs(value);
-  const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(Math.min(3, digits - 1)) : String(Number(value.toPrecision(digits)));
+  const size = Math.abs(value), near = Number(value.toPrecision(digits));
+  if (way * (near - value) < 0) return shown(near + way * 10 ** (Math.floor(Math.log10(size)) - digits + 1), digits);
+  const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? near.toExponential() : String(near);
   return text.replaceAll("-", "−").replace("e+", "e");
 }
 

@@ -33,7 +33,6 @@ export class Editor {
     }));
     this.field.addEventListener("pointermove", (event) => onPlace(this.under(event)));
     this.field.addEventListener("pointerleave", () => onPlace(null));
-    this.field.addEventListener("keydown", (event) => this.indent(event));
     new ResizeObserver(() => this.follow()).observe(this.field);
   }
 
@@ -62,18 +61,6 @@ export class Editor {
     this.field.scrollTop = 0;
     if (!before || before === document.body) this.field.blur();
     else if (before !== this.field) before.focus({ preventScroll: true });
-  }
-
-  /** Two spaces where a line follows a section's heading, and the indentation of the line before. */
-  indent(event) {
-    if (event.key !== "Enter" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const line = this.text.slice(0, this.field.selectionStart).split("\n").at(-1);
-    const heading = this.words.keywords.find((word) => line.startsWith(word));
-    const isBare = heading && /^(about|given|parameter|require|let|choose|minimize|maximize|subject to|steps|start|search|repair|value|strategy|covariance|certificate|from strategy|bound|proof)\b/.test(line);
-    const space = isBare ? "    " : line.match(/^ */)[0];
-    if (!space) return;
-    event.preventDefault();
-    document.execCommand("insertText", false, `\n${space}`);
   }
 
   /** Marks under mistakes. */

@@ -98,12 +98,18 @@ function proves(bound, solution, grade) {
   const how = grade === "proved" || !grade ? "prove" : grade === "claimed" ? "prove, if its author is right," : "prove, up to rounding,";
   if (sense === "maximize") {
     return objective > 0 && bound > 0
-      ? `These multipliers ${how} that no feasible point is above ${shown(bound)}. The objective reached is ${shown(100 * objective / bound, 4)} % of it.`
-      : `These multipliers ${how} that no feasible point is above ${shown(bound)}.`;
+      ? `These multipliers ${how} that no feasible point is above ${shown(bound, 7, 1)}. The objective reached is ${part(objective / bound)} it.`
+      : `These multipliers ${how} that no feasible point is above ${shown(bound, 7, 1)}.`;
   }
-  if (objective > 0 && bound > 0) return `These multipliers ${how} ${shown(100 * bound / objective, 4)} % of the objective reached.`;
-  if (objective > 0) return `These multipliers ${how} only that the objective is at least ${shown(bound)}.`;
-  return `These multipliers ${how} that no feasible point is below ${shown(bound)}.`;
+  if (objective > 0 && bound > 0) return `These multipliers ${how} ${part(bound / objective)} the objective reached.`;
+  if (objective > 0) return `These multipliers ${how} only that the objective is at least ${shown(bound, 7, -1)}.`;
+  return `These multipliers ${how} that no feasible point is below ${shown(bound, 7, -1)}.`;
+}
+
+/** A part of 1 in words: percents, or what is missing where that is little. */
+function part(ratio) {
+  if (ratio < 0.9999 || ratio > 1) return `${shown(100 * ratio, 4)} % of`;
+  return ratio === 1 ? "all of" : `all but ${shown(1 - ratio, 2)} of`;
 }
 
 /** A slider with a field for one number: in powers where it may not be negative, else on both sides of 0. */

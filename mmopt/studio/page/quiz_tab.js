@@ -2,7 +2,7 @@
 
 import { counted, el, fill } from "./dom.js";
 import { formula, sentence } from "./formula.js";
-import { curvatureWords, innermost, treeOf } from "./tree.js";
+import { curvatureWords, firstWord, innermost, treeOf } from "./tree.js";
 
 const CHOICES = ["constant", "affine", "convex", "concave", "neither"];
 
@@ -81,7 +81,7 @@ export class QuizTab {
     };
     const trees = treeOf(line, this.links, { point: this.on.point, select: this.on.select }, (node) =>
       node.same !== null && node.same !== undefined ? el("span", { class: "rule" }, "as above")
-        : choose(`curvature of ${node.plain}`, CHOICES, node.curvature, () => [curvatureWords(node), node.rule]));
+        : choose(`curvature of ${node.plain}`, CHOICES, firstWord(node.curvature), () => [curvatureWords(node), node.rule]));
     return el("section", { class: "line" }, el("h4", {}, el("span", { class: "scroll inline" }, `${line.name}: `, formula(line.formula))),
       trees, line.left_out && el("p", {}, line.left_out), el("p", { class: "row" }, el("span", {}, "This line is "),
         choose(`is ${line.name} accepted`, ["accepted", "refused"], line.blamed ? "refused" : "accepted",
@@ -101,7 +101,7 @@ export class QuizTab {
       right += isRight;
       select.disabled = true;
       reply.className = `reply ${isRight ? "right" : select.value ? "wrong" : ""}`;
-      fill(reply, isRight ? "✓ right" : select.value ? "✗ no" : "", " ", el("span", { class: `badge ${curvature.split(" ")[0]}` }, curvature), " ",
+      fill(reply, isRight ? "✓ right" : select.value ? "✗ no" : "", " ", el("span", { class: `badge ${firstWord(curvature)}` }, curvature), " ",
         el("span", { class: "rule" }, rule));
     }
     this.score.right += right;

@@ -28,15 +28,15 @@ export class SolutionTab {
 
   /** A solve that ended without a solution. */
   failed(problem, stop) {
-    fill(this.panel, el("p", { class: "wrong" }, stop ? `No solution: ${stop}.` : "No solution."),
+    fill(this.panel, el("p", { class: "wrong" }, stop && stop !== "no result" ? `No solution: ${stop}.` : "No solution."),
       problem && el("p", {}, problem.message), problem?.hint && el("p", { class: "faint" }, problem.hint));
   }
 
   /** Objective, bound and gap, large. */
   figures({ objective, bound, gap, objective_grade: grade, bound_grade: boundGrade, sense }) {
     const one = (name, value, below) => el("div", { class: "figure" }, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "faint" }, below || " "));
-    return el("dl", { class: "figures" }, one("objective", shown(objective), grade),
-      one(sense === "maximize" ? "upper bound" : "bound", shown(bound), boundGrade), one("gap", shownGap(gap), ""));
+    return el("dl", { class: "figures" }, one("objective", shown(objective, 7, sense === "maximize" ? -1 : 1), grade),
+      one(sense === "maximize" ? "upper bound" : "bound", shown(bound, 7, sense === "maximize" ? 1 : -1), boundGrade), one("gap", shownGap(gap), ""));
   }
 
   /** A solution with the points on its way. */

@@ -68,10 +68,15 @@ async function check() {
   try {
     answer = await call("check", { text }, checkCall.signal);
   } catch (error) {
-    if (number === store.checks) failed(error);
+    if (number !== store.checks || error.name === "AbortError") return;
+    store.checked = null;
+    drawChecked();
+    failed(error);
     return;
   }
   if (number !== store.checks || text !== editor.text) return;
+  // A text that is too long, or takes too long, is not checked at all.
+  if (answer.problem) answer = { problems: [answer.problem], program: null, asks: true };
   connected();
   store.checked = { text, answer };
   drawChecked();
@@ -111,7 +116,7 @@ function drawProblems() {
 function drawControls() {
   const isAsked = store.checked?.answer?.asks ?? true;
   for (const id of ["queries", "cells", "weighed", "times"]) byId(id).disabled = !isAsked;
-  byId("cells").disabled ||= byId("queries").value === "file";
+  for (const id of ["cells", "weighed", "times"]) byId(id).disabled ||= byId("queries").value === "file";
   byId("file-label").hidden = byId("queries").value !== "file";
   byId("cells-shown").textContent = byId("cells").value;
   byId("controls").classList.toggle("no-workload", !isAsked);
@@ -154,7 +159,7 @@ async function solve() {
       views.solution.failed(last?.problem, last?.stop);
       views.multipliers.idle();
     }
-    end(work, last?.solution ? "Solved." : `No solution${last?.stop ? `: ${last.stop}` : ""}. ${last?.problem?.message ?? ""}`);
+    end(work, last?.solution ? "Solved." : `No solution. ${last?.problem?.message ?? ""}`);
   } catch (error) {
     if (store.work !== work) return;
     store.solved = null;
@@ -184,10 +189,11 @@ const solveResting = debounced(REST_WAIT, () => {
 /** A new piece of work, which ends the one before. */
 function begin(words) {
   store.work?.abort();
-  if (store.work) views.compare.end("Stopped.");
+  views.compare.end("Stopped.");
   store.work = new AbortController();
   byId("stop").disabled = false;
   say(`${words}…`);
+  markOld();
   return store.work;
 }
 
@@ -239,7 +245,7 @@ function askBound(multipliers) {
   return call("bound", { text, workload: queries, multipliers, ...(point ? { point } : {}) });
 }
 
-/** Says on results of another text or workload that they are old. */
+/** Dims results of another text or workload, and says so where no newer ones are on their way. */
 function markOld() {
   const now = asked();
   const isOld = store.solved && store.solved.key !== keyOf(now);
@@ -248,7 +254,8 @@ function markOld() {
   for (const [name, is] of Object.entries(old)) {
     const panel = byId(`panel-${name}`);
     panel.querySelector(":scope > .note")?.remove();
-    if (is) panel.prepend(el("p", { class: "note" }, "For the text and queries as solved; changed since."));
+    panel.classList.toggle("old", Boolean(is));
+    if (is && !store.work) panel.prepend(el("p", { class: "note" }, "For the text and queries as solved; changed since."));
   }
 }
 

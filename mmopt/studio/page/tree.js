@@ -8,9 +8,12 @@ export function curvatureWords(node) {
   return node.curvature + (node.order ? " ⪯" : "");
 }
 
+/** The first word of a curvature: neither, of "neither convex nor concave". */
+export const firstWord = (curvature) => curvature.split(" ")[0];
+
 /** The badge of a node. */
 function badge(node) {
-  return el("span", { class: `badge ${node.curvature}`, title: node.order ? "in the order of psd matrices" : null },
+  return el("span", { class: `badge ${firstWord(node.curvature)}`, title: node.order ? "in the order of psd matrices" : null },
     curvatureWords(node));
 }
 
