@@ -4,8 +4,7 @@ Where things are, from the lowest floor up:
 
 - ``__main__.py``: ``python -m mmopt``, the command line
 - ``errors.py``: every error that is raised on purpose
-- ``limits.py``: limits of memory and time
-- ``limits.py``: why a solver, a search, a solve or a comparison ended
+- ``limits.py``: limits of memory and time; why a solver, a search, a solve or a comparison ended
 - ``installation_and_files.py``: the version, the folder of the program files, how files are written
 - ``display_base_classes.py``: base classes of objects that have displays, tables, charts and pages
 - ``comparison_process.py``: the process that does the tasks of a comparison: its start, memory and end
@@ -30,6 +29,7 @@ Where things are, from the lowest floor up:
 - ``report/``: what a reader sees
 - ``answers/``: answers at a stated privacy: default strategy, accuracy, budget, one call
 - ``testing/``: checks for authors of programs and solvers
+- ``studio/``: a page to play with programs, served on this machine
 - ``cli/``: the command line
 
 The names below are resolved on first use (PEP 562), so that ``import mmopt`` and ``mmopt --help``

@@ -315,7 +315,7 @@ def perform(task: WorkerTask, send: Callable[[object], None]) -> None:
 
 
 def stop_word(error: Error) -> str:
-    """What became of a task that ended with this error, in one vocabulary."""
+    """Name in one vocabulary how a task ended that raised this error."""
     return next((word for kind, word in STOP_WORDS if isinstance(error, kind)), Stop.REFUSED)
 
 

@@ -599,7 +599,8 @@ def _read(
         (key, shape), array = taken[name], numbers(f"the multiplier '{name}'", passed[name])
         if key in checked:
             raise OptionError(f"the multiplier '{key}' is given twice, also as '{name}'")
-        fits = array.shape == shape or array.size == 1 == int(np.prod(shape))  # one cell has one number
+        # One cell has one number, and a matrix of one row may come as a vector.
+        fits = [d for d in array.shape if d != 1] == [d for d in shape if d != 1]
         if not fits or not np.isfinite(array).all():
             raise OptionError(
                 f"the multiplier '{name}' has shape {array.shape}, expected finite numbers of shape {shape}"

@@ -6,7 +6,8 @@ is executed, and nothing is written to disk.
 - ``calls.py``: what a page can ask for, answered in plain data within limits
 - ``lanes.py``: the processes that answer, two for each page at work
 - ``server.py``: the page and its calls by HTTP, for this machine and one token alone
-- ``page/``: the page, in plain JavaScript modules; ``quiz/``: the programs of its quiz
+
+The page itself, in plain JavaScript modules, is in the folder ``page``, the programs of its quiz in ``quiz``.
 """
 
 from mmopt.studio.server import PORT, serve

@@ -1,4 +1,4 @@
-"""What a page of the studio can ask for, as tasks: each is answered in plain data, in a process of its own.
+"""Calls of a page of the studio, as tasks: each is answered in plain data, in a process of its own.
 
 A text is a program or a workload file, and is only read. Solvers and shipped programs are named from lists:
 the names that Python takes besides, of modules and of paths, would run or read files.
@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-import mmopt
+from mmopt import __version__
 from mmopt.comparison.program_comparison import combinations
 from mmopt.comparison.worker import WorkerTask, stop_word
 from mmopt.compiler import Cone
@@ -67,8 +67,8 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call(WorkerTask):
-    """Something that a page asks for; the fields that a page may send are ``SENT``, and their kinds."""
+class PageCall(WorkerTask):
+    """Something that a page asks for."""
 
     time_limit: float = CHECK_SECONDS
     memory_limit: int | None = CHECK_MEMORY
@@ -87,13 +87,13 @@ class Call(WorkerTask):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lists(Call):
+class Offers(PageCall):
     """The names and texts that a page offers."""
 
     def answer(self, report: Report) -> Json:
         programs = map(Program.load, program_names())
         return {
-            "version": mmopt.__version__,
+            "version": __version__,
             "programs": [
                 {
                     "name": p.name,
@@ -118,7 +118,7 @@ class Lists(Call):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check(Call):
+class TextCheck(PageCall):
     """The mistakes of a program, and where names and shapes fit its formulas and trees."""
 
     text: str
@@ -139,7 +139,7 @@ class Check(Call):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Posed(Call):
+class Posed(PageCall):
     """Something about a program for a workload."""
 
     text: str
@@ -246,9 +246,9 @@ class Row(Solve):
 
 
 #: The calls by the names of their addresses. What a page sends is read into their fields.
-CALLS: Mapping[str, type[Call]] = {
-    "lists": Lists,
-    "check": Check,
+CALLS: Mapping[str, type[PageCall]] = {
+    "lists": Offers,
+    "check": TextCheck,
     "bound": Bound,
     "solve": Solve,
     "compare": Combinations,
@@ -447,7 +447,7 @@ def numbers_of(value: Any) -> list[Any]:
 
 
 def solution_facts(solution: Solution, workload: Workload, program: Program) -> Json:
-    """What a page shows of a solution; multipliers are those that its bound is made of."""
+    """Figures, strategy, errors and multipliers of a solution; these are those that its bound is made of."""
     facts: Json = {
         "program": solution.program,
         "sense": solution.sense,

@@ -12,7 +12,7 @@ from mmopt.comparison.worker import Done
 from mmopt.driver.task_and_plan import Report
 from mmopt.errors import SolverError
 from mmopt.limits import Stop, hard_limit
-from mmopt.studio.calls import Call, Lists, Solve
+from mmopt.studio.calls import Offers, PageCall, Solve
 
 PAGES = 2  # at work at the same time
 
@@ -23,15 +23,15 @@ class Lane:
     def __init__(self) -> None:
         self._isolated = Isolated()
         self._free = threading.Lock()
-        self._newest: dict[type[Call], object] = {}
-        self._running: type[Call] | None = None
+        self._newest: dict[type[PageCall], object] = {}
+        self._running: type[PageCall] | None = None
 
     @property
     def is_busy(self) -> bool:
         """Whether it answers a call."""
         return self._free.locked()
 
-    def answer(self, call: Call, report: Report | None = None) -> dict[str, Any]:
+    def answer(self, call: PageCall, report: Report | None = None) -> dict[str, Any]:
         """The answer to a call, or why there is none; from any thread."""
         kind, turn = type(call), object()
         self._newest[kind] = turn
@@ -96,7 +96,7 @@ class Lanes:
         What is asked first matters little: a solve of no program loads the solvers.
         """
         for pair in pairs[-1:]:
-            for lane, call in zip(pair, (Lists(), Solve(text="", workload={})), strict=True):
+            for lane, call in zip(pair, (Offers(), Solve(text="", workload={})), strict=True):
                 threading.Thread(target=lane.answer, args=(call,), daemon=True).start()
 
     def of(self, page: str, *, is_work: bool) -> Lane | None:

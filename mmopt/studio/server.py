@@ -23,7 +23,7 @@ from typing import Any
 from mmopt.driver.task_and_plan import Progress
 from mmopt.errors import OptionError
 from mmopt.results.solution_rows_and_json import finite
-from mmopt.studio.calls import CALLS, Call, Combinations, Row
+from mmopt.studio.calls import CALLS, Combinations, PageCall, Row
 from mmopt.studio.lanes import Lane, Lanes
 
 ADDRESS, PORT = "127.0.0.1", 8347
@@ -238,7 +238,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.BAD_REQUEST, "the call is no object")
         return value
 
-    def stream(self, lane: Lane, call: Call) -> None:
+    def stream(self, lane: Lane, call: PageCall) -> None:
         """Send a line for each point, and at last the answer; a page that goes away ends the work."""
         lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
@@ -289,7 +289,7 @@ def point_of(point: Progress) -> dict[str, Any]:
     return {"point": {**numbers, "certified": point.certified}}
 
 
-def call_of(kind: type[Call], sent: Mapping[str, Any]) -> Call:
+def call_of(kind: type[PageCall], sent: Mapping[str, Any]) -> PageCall:
     """A call of what a page sent, of known names and kinds."""
     names = {f.name for f in fields(kind)} & KINDS.keys()
     for name, value in sent.items():

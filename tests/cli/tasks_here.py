@@ -14,7 +14,7 @@ class Here(Isolated):
         super().__init__()
         self.done: list[WorkerTask] = []
 
-    def _follow(self, run: Run, limit: float) -> tuple[int, str]:
+    def follow(self, run: Run, limit: float) -> tuple[int, str]:
         self.done.append(run.task)
         before = signal.getsignal(signal.SIGINT)
         try:

@@ -24,7 +24,7 @@ def test_every_refusal(
     monkeypatch: pytest.MonkeyPatch,
     subtests: pytest.Subtests,
 ) -> None:
-    monkeypatch.setattr(Isolated, "_follow", None)  # nothing is solved
+    monkeypatch.setattr(Isolated, "follow", None)  # nothing is solved
     monkeypatch.setattr(comparison_process, "Worker", lambda verbose: contextlib.nullcontext())
     shutil.copy(saved, files / "saved.npz")
     total = (files / "total.yaml").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from mmopt.comparison.worker import perform
 
 
 class Here(Isolated):
-    def _follow(self, run: Run, limit: float) -> tuple[int, str]:
+    def follow(self, run: Run, limit: float) -> tuple[int, str]:
         before = signal.getsignal(signal.SIGINT)
         messages: list[object] = []
         try:

@@ -41,7 +41,7 @@ REPLACED = Neighbours.of("replace-one")
 SETS = ("add-remove", "replace-one")
 SIZES = (2, 4)
 N = 8
-BITS = {"dense": "COLUMN_BITS", "components": "COLUMN_BITS", "factors": "BITS"}
+BITS = {"dense": "COLUMN_BITS", "components_and_sectors": "COLUMN_BITS", "factors": "BITS"}
 NEED_BITS = ("dense", "by_component")
 
 
