@@ -1,14 +1,14 @@
 """The page of ``mmopt studio`` in a real browser.
 
-Guards mmopt/studio/page: what a reader does with it, that it asks for nothing elsewhere, that the content's policy
-holds, and how long it takes, which is printed (``-s``) and never asserted.
+Guards mmopt/studio/page: what a reader does with it, that it asks for nothing elsewhere, that the
+content's policy holds. Times are printed (``-s``) and never asserted.
 """
 
+# ruff: noqa: E501 (expressions of JavaScript stay whole)
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -76,7 +76,8 @@ def server(browser: Browser) -> Iterator[Studio]:
 @pytest.fixture
 def page(browser: Browser, server: Studio) -> Iterator[Browser]:
     """The page as it opens; at the end nothing was asked for elsewhere and the console holds no error."""
-    browser.errors(), browser.requests()
+    browser.errors()
+    browser.requests()
     browser.size(1400)
     browser.scheme("light")
     browser.open(server.address)

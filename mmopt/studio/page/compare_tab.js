@@ -2,7 +2,7 @@
 
 import { el, fill, shown, shownGap } from "./dom.js";
 
-const HEADS = ["program", "solver", "variables", "constraints", "cones", "seconds", "objective", "bound", "gap", "missed before repair", "ended"];
+const HEADS = ["program", "solver", "variables", "cones", "seconds", "objective", "bound", "gap", "missed before repair", "ended"];
 
 /** The view; `start({solvers, formulations, seconds})` begins a comparison. */
 export class CompareTab {
@@ -44,7 +44,7 @@ export class CompareTab {
 
   /** One row has ended. */
   add(row) {
-    const cells = [row.program, row.solver, row.variables, row.constraints, row.cones, shown(row.seconds, 3), shown(row.objective),
+    const cells = [row.program, row.solver, row.variables, row.cones, shown(row.seconds, 3), shown(row.objective),
       shown(row.bound), shownGap(row.gap), shown(row.violation, 2), [row.stop, row.reason].filter(Boolean).join(": ")];
     this.body.append(el("tr", {}, cells.map((cell, i) => {
       const text = cell === null || cell === undefined || cell === "none" ? "–" : String(cell);
@@ -62,5 +62,5 @@ export class CompareTab {
 
 /** Whether a column holds numbers. */
 function isNumber(i) {
-  return [2, 3, 5, 6, 7, 8, 9].includes(i);
+  return [2, 4, 5, 6, 7, 8].includes(i);
 }

@@ -49,11 +49,11 @@ export function shown(value, digits = 6, way = 0) {
   return text.replaceAll("-", "−").replace("e+", "e");
 }
 
-/** A gap: in percent, or as a power of ten where it is small. */
+/** A gap, rounded up: in percent, or as a power of ten where it is small. */
 export function shownGap(gap) {
   if (gap === null || gap === undefined) return "none";
-  if (Math.abs(gap) < 1e-4) return gap === 0 ? "0" : gap.toExponential(1).replaceAll("-", "−");
-  return `${shown(100 * gap, 3)} %`;
+  if (Math.abs(gap) < 1e-4) return shown(gap, 2, 1);
+  return `${shown(100 * gap, 3, 1)} %`;
 }
 
 /** A number with its noun. */
