@@ -128,7 +128,7 @@ class TextCheck(PageCall):
             program = Program.parse(sized(self.text), "program")
             surveyed = survey(program)
         except ProgramError as error:
-            problems = [problem_of(one) for one in (error, *getattr(error, "others", ()))]
+            problems = [problem_of(one) for one in (error, *error.others)]
             return {"problems": problems, "program": None, "asks": True}
         faults = [line.fault for line in surveyed.lines if line.fault is not None]
         return {
