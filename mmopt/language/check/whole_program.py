@@ -119,6 +119,7 @@ def _check_sections(
     """``check``, section by section, where ``orders`` among the lines of ``require`` give signs."""
     names, mistakes = Names(program.source, orders=orders), Mistakes()
     _declare_givens(program, names, mistakes)
+    is_unsure = bool(mistakes.errors)  # of the dimensions that givens introduce
     for parameter in program.parameters:
         with mistakes.noting(names_in(parameter.expr), [parameter.name]):
             _declare_parameter(parameter, names)
@@ -133,7 +134,7 @@ def _check_sections(
     names.hints = {}
     for d in program.choose:
         sizes = {name for dim in d.dims for name in dim.symbols}
-        if mistakes.errors:  # of a given that might have introduced them
+        if is_unsure:
             mistakes.broken |= sizes - names.dims
         with mistakes.noting(sizes, [d.name]):
             _declare_chosen(program, d, names)

@@ -130,7 +130,7 @@ class Source:
 
 @dataclass
 class Mistakes:
-    """The mistakes of a program's statements, of each the first; ``broken``: names that are not defined so."""
+    """The first mistake of each statement of a program; ``broken``: the names that are not defined for it."""
 
     errors: list[ProgramError] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""Several mistakes are said at once, each as it is alone, in the order of the text; none that follows from one.
+"""Several mistakes are said at once, each as it is alone, in the order of the text, without what follows.
 
 Guards source_text.py, whole_program.py and program.py.
 """
