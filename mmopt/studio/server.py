@@ -23,7 +23,7 @@ from typing import Any
 from mmopt.driver.task_and_plan import Progress
 from mmopt.errors import OptionError
 from mmopt.results.solution_rows_and_json import finite
-from mmopt.studio.calls import CALLS, Call, Combinations, Row
+from mmopt.studio.calls import CALLS, Call, Combinations, Kinds, Row, unlike
 from mmopt.studio.lanes import Lane, Lanes
 
 ADDRESS, PORT = "127.0.0.1", 8347
@@ -46,7 +46,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 #: The names and kinds of what a call may say; the tab is that of the page.
-KINDS: Mapping[str, type | tuple[type, ...]] = {
+KINDS: Kinds = {
     "text": str,
     "workload": dict,
     "multipliers": dict,
@@ -291,10 +291,8 @@ def point_of(point: Progress) -> dict[str, Any]:
 
 def call_of(kind: type[Call], sent: Mapping[str, Any]) -> Call:
     """A call of what a page sent, of known names and kinds."""
-    names = {f.name for f in fields(kind)} & KINDS.keys()
-    for name, value in sent.items():
-        if name not in names or not isinstance(value, KINDS[name]):
-            raise Refused(HTTPStatus.BAD_REQUEST, f"'{name[:40]}' is nothing that this call takes")
+    if wrong := unlike(sent, {f.name: KINDS[f.name] for f in fields(kind) if f.name in KINDS}):
+        raise Refused(HTTPStatus.BAD_REQUEST, f"'{wrong[0]}' is nothing that this call takes")
     try:
         return kind(**sent)
     except TypeError:
