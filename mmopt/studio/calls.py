@@ -191,11 +191,8 @@ class Solve(Posed):
 
     def solution(self, report: Report) -> Solution:
         """The solution by the solver, of those listed."""
-        if self.solver is not None and self.solver not in solver_names():
-            raise OptionError("there is no such solver", hint=f"known: {', '.join(solver_names())}")
-        return solve(
-            self.queries, self.program, solver=self.solver, time_limit=self.time_limit, progress=report
-        )
+        solver = listed(self.solver)
+        return solve(self.queries, self.program, solver=solver, time_limit=self.time_limit, progress=report)
 
     def answer(self, report: Report) -> Json:
         return {"solution": solution_facts(self.solution(report), self.queries, self.program)}
@@ -210,9 +207,8 @@ class Combinations(Posed):
     seconds: float = SECONDS
 
     def answer(self, report: Report) -> Json:
-        if not all(name in solver_names() for name in self.solvers):
-            raise OptionError("there is no such solver", hint=f"known: {', '.join(solver_names())}")
-        chosen = combinations([self.program], self.solvers or None, formulations=self.formulations)
+        solvers = [listed(name) for name in self.solvers]
+        chosen = combinations([self.program], solvers or None, formulations=self.formulations)
         return {
             "chosen": [{"name": c.program.name, "text": c.program.text, "solver": c.solver} for c in chosen]
         }
@@ -223,7 +219,7 @@ class Row(Solve):
     """A row of a comparison."""
 
     def answer(self, report: Report) -> Json:
-        sizes = sizes_of(self.program, self.queries, solver=self.solver)
+        sizes = sizes_of(self.program, self.queries, solver=listed(self.solver))
         began = time.perf_counter()
         row = {
             "program": self.program.name,
@@ -264,6 +260,13 @@ CALLS: Mapping[str, type[Call]] = {
 def solver_names() -> tuple[str, ...]:
     """The kernels and the conic solvers that are installed: none that a caller's text could add."""
     return (*(k.name for k in KERNELS), *(row.name.lower() for row in SOLVERS if row.is_installed))
+
+
+def listed(solver: Any) -> Any:
+    """A solver of those listed, or None; other names would be imported."""
+    if solver is not None and solver not in solver_names():
+        raise OptionError("there is no such solver", hint=f"known: {', '.join(solver_names())}")
+    return solver
 
 
 def unlike(sent: Mapping[str, Any], kinds: Kinds) -> list[str]:

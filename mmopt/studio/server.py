@@ -14,6 +14,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import fields
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -93,13 +94,14 @@ class Studio(ThreadingHTTPServer):
     request_queue_size = MOST_REQUESTS
 
     def __init__(self, port: int = 0) -> None:
+        self.kept = ExitStack()  # closed also where the port is taken
         super().__init__((ADDRESS, port), Handler)
         self.host = f"{ADDRESS}:{self.server_port}"
         self.token = secrets.token_urlsafe(24)
         page = files("mmopt.studio") / "page"
         names = {one.name: one.read_bytes() for one in page.iterdir() if one.name.split(".")[-1] in TYPES}
         self.files = {"/": names["index.html"], **{f"/{name}": data for name, data in names.items()}}
-        self.lanes = Lanes()
+        self.lanes = self.kept.enter_context(Lanes())
         self.places = threading.BoundedSemaphore(MOST_REQUESTS)
 
     @property
@@ -129,7 +131,7 @@ class Studio(ThreadingHTTPServer):
     def server_close(self) -> None:
         """Close the socket and end the processes."""
         super().server_close()
-        self.lanes.__exit__()
+        self.kept.close()
 
 
 class Handler(BaseHTTPRequestHandler):

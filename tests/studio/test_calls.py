@@ -44,10 +44,20 @@ WRONG_WORKLOADS: list[dict[str, Any]] = [
     *({"kind": "file", "file": value} for value in ({}, None, "", "junk", "a: [", "x" * (TEXT_BYTES + 1))),
 ]
 REFUSED = "refused", "too large", "does not apply"
-UNLISTED = ("own:solve", "os:system", "../x", "/etc/passwd", "mmopt.solvers:x", "conic", "all", "", "x" * 9000)
+UNLISTED = (
+    "own:solve",
+    "os:system",
+    "../x",
+    "/etc/passwd",
+    "mmopt.solvers:x",
+    "conic",
+    "all",
+    "",
+    "x" * 9000,
+)
 
 
-def told(call: Call) -> dict[str, Any]:
+def answered(call: Call) -> dict[str, Any]:
     """The answer, which is JSON without NaN."""
     answer = call.result(lambda *_: None)
     assert json.loads(json.dumps(answer, allow_nan=False))
@@ -80,7 +90,7 @@ def test_every_shipped_program_is_typeset_in_plain_data(subtests: pytest.Subtest
     for name in program_names():
         with subtests.test(name):
             lines = Program.load(name).text.splitlines()
-            answer = told(Check(text="\n".join(lines)))
+            answer = answered(Check(text="\n".join(lines)))
             assert answer["problems"] == [] and answer["program"]["name"] == name
             places = [n["place"] for line in answer["program"]["lines"] for n in nodes(line["sides"])]
             assert any(places) == bool(places)
@@ -91,12 +101,12 @@ def test_every_shipped_program_is_typeset_in_plain_data(subtests: pytest.Subtest
 
 
 def test_mistakes_come_in_order_and_a_wrong_curvature_keeps_the_trees() -> None:
-    text = "program p\nchoose\n    x\nminimize x\nsubject to\n    one: sqrt(x) <= 1\n    two: x**2 >= 1\n"
-    answer = told(Check(text=text))
+    text = "program p\nchoose\n    x: scalar\nminimize x\nsubject to\n    one: sqrt(x) <= 1\n    two: x**2 >= 1\n"
+    answer = answered(Check(text=text))
     assert [problem["line"] for problem in answer["problems"]] == [6, 7]
     assert [line["blamed"] is not None for line in answer["program"]["lines"]] == [False, True, True]
-    names = told(Check(text=text.replace("sqrt(x)", "sqrt(y)").replace("x**2", "z")))
-    assert [problem["line"] for problem in names["problems"]] == [6, 7] and names["program"] is None
+    names = answered(Check(text=text.replace("sqrt(x)", "sqrt(y)")))
+    assert [problem["line"] for problem in names["problems"]] == [6] and names["program"] is None
 
 
 @pytest.mark.parametrize(
@@ -105,18 +115,20 @@ def test_mistakes_come_in_order_and_a_wrong_curvature_keeps_the_trees() -> None:
     + [("program p\nchoose\n    x\nminimize " + bracket * TEXT_BYTES)[:TEXT_BYTES] for bracket in "([-"],
 )
 def test_odd_and_deep_texts_are_mistakes(text: str) -> None:
-    assert told(Check(text=text))["problems"]
+    assert answered(Check(text=text))["problems"]
 
 
 def test_a_long_text_is_refused() -> None:
-    assert told(Check(text="x" * (TEXT_BYTES + 1)))["stop"] == "too large"
-    assert told(Check(text="é" * (TEXT_BYTES // 2 + 1)))["stop"] == "too large"
-    assert "problems" in told(Check(text="é" * (TEXT_BYTES // 2)))
+    assert answered(Check(text="x" * (TEXT_BYTES + 1)))["stop"] == "too large"
+    assert answered(Check(text="é" * (TEXT_BYTES // 2 + 1)))["stop"] == "too large"
+    assert "problems" in answered(Check(text="é" * (TEXT_BYTES // 2)))
 
 
 def test_html_stays_a_text() -> None:
     html = "<img src=x onerror=alert(1)>"
-    program = told(Check(text=f'program p "{html}"\nchoose\n    x\nminimize x\nsubject to\n    x >= 1\n'))["program"]
+    program = answered(
+        Check(text=f'program p\ntitle "{html}"\nchoose\n    x: scalar\nminimize x\nsubject to\n    x >= 1\n')
+    )["program"]
     assert program["title"] == html
 
 
@@ -134,7 +146,7 @@ def test_a_weight_multiplies_the_squared_error_of_one_query() -> None:
 def test_what_is_no_workload_is_a_problem(subtests: pytest.Subtests) -> None:
     for workload in WRONG_WORKLOADS:
         with subtests.test(str(workload)[:60]):
-            answer = told(Solve(text=L2, workload=workload, solver="nuclear"))
+            answer = answered(Solve(text=L2, workload=workload, solver="nuclear"))
             assert answer["problem"]["message"] and answer["stop"] in REFUSED
 
 
@@ -147,25 +159,27 @@ def test_solvers_are_those_listed_and_nothing_else_is_imported(subtests: pytest.
                 Row(text=L2, workload=workload, solver=name),
                 Combinations(text=L2, workload=workload, solvers=[name]),
             ):
-                answer = told(call)
+                answer = answered(call)
                 assert "no such solver" in json.dumps(answer)
     assert set(sys.modules) == before
-    for wrong in ([{}], [[]], [None], [1]):
-        assert "problem" in told(Combinations(text=L2, workload=workload, solvers=wrong))
+    for wrong in ([{}], [[]], [1]):
+        assert "problem" in answered(Combinations(text=L2, workload=workload, solvers=wrong))
 
 
 def test_the_bound_at_the_multipliers_of_a_solution_is_its_bound(subtests: pytest.Subtests) -> None:
     workload = {"kind": "prefix", "cells": 4}
-    solution = told(Solve(text=L2, workload=workload, solver="nuclear"))["solution"]
+    solution = answered(Solve(text=L2, workload=workload, solver="nuclear"))["solution"]
     chosen = {m["name"]: np.reshape(m["values"], m["shape"]).tolist() for m in solution["multipliers"]}
-    bound = told(Bound(text=L2, workload=workload, multipliers=chosen))
+    bound = answered(Bound(text=L2, workload=workload, multipliers=chosen))
     assert bound["bound"] == pytest.approx(solution["bound"], rel=1e-9) and bound["grade"] == "proved"
     name = next(iter(chosen))
     for value in (None, "a", 1, [], [[1], [2, 3]], {"a": {}}, ["a"] * 4, [10**400] * 4, [float("inf")] * 4):
         with subtests.test(str(value)[:30]):
-            assert told(Bound(text=L2, workload=workload, multipliers={name: value}))["problem"]["message"]
+            assert answered(Bound(text=L2, workload=workload, multipliers={name: value}))["problem"][
+                "message"
+            ]
     huge = {key: (np.ones_like(value) * 1e308).tolist() for key, value in chosen.items()}
-    told(Bound(text=L2, workload=workload, multipliers=huge))
+    answered(Bound(text=L2, workload=workload, multipliers=huge))
 
 
 def test_calls_open_no_file_that_a_text_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +188,9 @@ def test_calls_open_no_file_that_a_text_names(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     opened: list[str] = []
     is_on = [True]
-    sys.addaudithook(lambda event, args: opened.append(str(args[0])) if is_on[0] and event == "open" else None)
+    sys.addaudithook(
+        lambda event, args: opened.append(str(args[0])) if is_on[0] and event == "open" else None
+    )
     texts = [
         L2,
         L2 + f"\nsolve {planted}\n",
@@ -188,9 +204,9 @@ def test_calls_open_no_file_that_a_text_names(tmp_path: Path, monkeypatch: pytes
         f"table: {planted}\ndomain:\n  cell: [a, b]\nworkload: total\n",
     ]
     try:
-        answers = [told(Check(text=text)) for text in texts]
+        answers = [answered(Check(text=text)) for text in texts]
         answers += [
-            told(Solve(text=text, workload={"kind": "file", "file": file}, solver="nuclear"))
+            answered(Solve(text=text, workload={"kind": "file", "file": file}, solver="nuclear"))
             for text in texts[:2]
             for file in files
         ]
@@ -209,7 +225,7 @@ def test_noise_scales_are_those_of_the_identity_strategy() -> None:
 
 
 def test_the_lists_name_what_is_there() -> None:
-    lists = told(Lists())
+    lists = answered(Lists())
     assert [p["name"] for p in lists["programs"]] == list(program_names())
     assert lists["solvers"] == list(solver_names()) and lists["version"] == mmopt.__version__
     assert [one["level"] for one in lists["quiz"]] == [1] * 7 + [2] * 7 + [3] * 6
