@@ -6,6 +6,7 @@ Guards mmopt/studio/calls.py.
 import json
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,24 @@ from mmopt.studio.calls import (
 )
 
 L2 = Program.load("l2_strategy").text
-TAGS = set(
-    "math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd "
-    "mstyle mpadded mphantom menclose mfenced merror semantics".split()
-)
+TAGS = {
+    *(
+        "math",
+        "mrow",
+        "mi",
+        "mn",
+        "mo",
+        "mtext",
+        "mspace",
+        "mfrac",
+        "msqrt",
+        "mroot",
+        "msub",
+        "msup",
+        "msubsup",
+    ),
+    *("msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd", "mstyle", "mpadded", "menclose"),
+}
 WRONG_WORKLOADS: list[dict[str, Any]] = [
     {"x": 1},
     *({"kind": value} for value in ("no", "", {}, [], None, 1)),
@@ -44,6 +59,7 @@ WRONG_WORKLOADS: list[dict[str, Any]] = [
     *({"kind": "file", "file": value} for value in ({}, None, "", "junk", "a: [", "x" * (TEXT_BYTES + 1))),
 ]
 REFUSED = "refused", "too large", "does not apply"
+HEAD = "program p\nchoose\n    x: scalar\n"
 UNLISTED = (
     "own:solve",
     "os:system",
@@ -101,7 +117,7 @@ def test_every_shipped_program_is_typeset_in_plain_data(subtests: pytest.Subtest
 
 
 def test_mistakes_come_in_order_and_a_wrong_curvature_keeps_the_trees() -> None:
-    text = "program p\nchoose\n    x: scalar\nminimize x\nsubject to\n    one: sqrt(x) <= 1\n    two: x**2 >= 1\n"
+    text = f"{HEAD}minimize x\nsubject to\n    one: sqrt(x) <= 1\n    two: x**2 >= 1\n"
     answer = answered(Check(text=text))
     assert [problem["line"] for problem in answer["problems"]] == [6, 7]
     assert [line["blamed"] is not None for line in answer["program"]["lines"]] == [False, True, True]
@@ -219,7 +235,7 @@ def test_calls_open_no_file_that_a_text_names(tmp_path: Path, monkeypatch: pytes
 def test_noise_scales_are_those_of_the_identity_strategy() -> None:
     for norm in (1, 2):
         scales = [one["scale"] for one in noise_scales(norm)]
-        assert all(a > b > 0 for a, b in zip(scales, scales[1:], strict=False))
+        assert all(a > b > 0 for a, b in pairwise(scales))
     laplace = {one["epsilon"]: one["scale"] for one in noise_scales(1)}
     assert laplace[1.0] == pytest.approx(2**0.5)
 
