@@ -144,6 +144,10 @@ def _check_sections(
     for let in derived:
         with mistakes.noting(names_in(let.expr), [let.name]):
             names.compute(let)
+    written = program
+    if not mistakes.errors:
+        with mistakes.noting():
+            program = expand(written, names)
     if mistakes.errors:  # lines are checked as they are written then
         with mistakes.noting(names_in(program.objective)):
             _check_objective(program, names, faults)
@@ -151,7 +155,6 @@ def _check_sections(
             with mistakes.noting(_names_of(c)):
                 check_shapes(c, _inside(c, names))
         mistakes.refuse()
-    written, program = program, expand(program, names)
     objective: Type | None = None
     with mistakes.noting():
         objective = _check_objective(program, names, faults)

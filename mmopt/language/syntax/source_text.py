@@ -147,7 +147,8 @@ class Mistakes:
 
     def refuse(self) -> None:
         """Raise the first mistake in the text, with the others, if there are any."""
-        ordered = sorted(self.errors, key=lambda e: (e.where.line, e.where.column) if e.where else (0, 0))
+        kept = {(error.message, error.where): error for error in reversed(self.errors)}
+        ordered = sorted(kept.values(), key=lambda e: (e.where.line, e.where.column) if e.where else (0, 0))
         for first in ordered[:1]:
             first.others = tuple(ordered[1:])
             raise first

@@ -53,6 +53,7 @@ CURVED = {
 }
 # What a mistaken line defines, and the lines that use it: their other mistakes may be said later.
 USES = {
+    "    s = c * t": ("    trace(X) + s",),
     "    W: matrix[m, n] = workload.matrix": ("    t: scalar", "    cells: diag(X) <= t"),
     "    c = 2.0": ("    s = c * t", "    trace(X) + s"),
     "    t: scalar": ("    s = c * t", "    trace(X) + s", "    cells: diag(X) <= t"),
