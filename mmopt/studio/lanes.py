@@ -52,7 +52,7 @@ class Lane:
         try:
             clock.start()
             status, words = self._isolated.follow(run, 2 * limit)
-        except SolverError as error:
+        except (SolverError, OSError, ValueError) as error:  # the latter where it was closed meanwhile
             return _no_answer(Stop.NO_RESULT, str(error))
         finally:
             clock.cancel()

@@ -44,7 +44,7 @@ COPIED = ("mmopt", "programs", "tests", "examples", "pyproject.toml", "README.md
 LIMIT = 240  # seconds for the tests of one row: twice the longest module, on a machine that is busy
 LOADED = ("cvxpy", "scipy.stats", "pytest", "opendp.prelude", "ibis", "duckdb", "ruamel.yaml", "typer")
 MARKS = {
-    "default": "not slow and not nightly and not engines",
+    "default": "not slow and not nightly and not engines and not browser",
     "slow": "slow and not nightly",
     "quick": "quick and not slow and not nightly",
 }

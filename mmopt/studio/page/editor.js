@@ -187,7 +187,7 @@ export class Editor {
 }
 
 /** From and to in a line, in JavaScript's units, of a column from 1 and a width in characters. */
-function units(line, column, width) {
+export function units(line, column, width) {
   const letters = [...line];
   const from = letters.slice(0, Math.max(0, column - 1)).join("").length;
   return [from, from + Math.max(1, letters.slice(Math.max(0, column - 1), column - 1 + width).join("").length)];

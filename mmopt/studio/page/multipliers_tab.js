@@ -85,9 +85,10 @@ export class MultipliersTab {
   }
 }
 
-/** The mean of a multiplier's numbers. */
+/** The mean of a multiplier's numbers; of all numbers where each multiplier is one number. */
 function average(numbers, m) {
-  const mine = numbers.filter((n) => n.m === m);
+  const isEach = numbers.every((n) => !n.m.shape.length);
+  const mine = numbers.filter((n) => isEach || n.m === m);
   return mine.reduce((sum, n) => sum + n.start, 0) / mine.length;
 }
 

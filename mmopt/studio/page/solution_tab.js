@@ -3,10 +3,11 @@
 import { errorChart, gapChart, heatMap } from "./charts.js";
 import { el, fill, folded, shown, shownGap, table } from "./dom.js";
 
-/** The view; it keeps the chosen epsilon and what is open from one solution to the next. */
+/** The view; `jump(problem)` shows the place of one; it keeps the chosen epsilon and what is open from one solution to the next. */
 export class SolutionTab {
-  constructor(panel) {
+  constructor(panel, jump) {
     this.panel = panel;
+    this.jump = jump;
     this.epsilon = 1;
     this.isLog = false;
     this.open = {};
@@ -29,7 +30,9 @@ export class SolutionTab {
   /** A solve that ended without a solution. */
   failed(problem, stop) {
     fill(this.panel, el("p", { class: "wrong" }, stop && stop !== "no result" ? `No solution: ${stop}.` : "No solution."),
-      problem && el("p", {}, problem.message), problem?.hint && el("p", { class: "faint" }, problem.hint));
+      problem && (problem.line > 0 ? el("button", { type: "button", class: "problem", onclick: () => this.jump(problem) },
+        el("span", { class: "where" }, `${problem.file === "workload" ? "workload file, " : ""}${problem.line}:${problem.column} `), problem.message)
+        : el("p", {}, problem.message)), problem?.hint && el("p", { class: "faint" }, problem.hint));
   }
 
   /** Objective, bound and gap, large. */

@@ -3,7 +3,7 @@
 import { addressOf, call, CallError, findToken, readAddress, stream, writeAddress } from "./api.js";
 import { CompareTab } from "./compare_tab.js";
 import { byId, counted, debounced, el, fill } from "./dom.js";
-import { Editor } from "./editor.js";
+import { Editor, units } from "./editor.js";
 import { MultipliersTab } from "./multipliers_tab.js";
 import { ProgramTab } from "./program_tab.js";
 import { QuizTab } from "./quiz_tab.js";
@@ -19,7 +19,7 @@ const editor = new Editor({ onText: textChanged, onPlace: pointFromText });
 const pointing = { point: (node) => editor.point(node?.place ?? null), select: (node) => node.place && editor.select(...node.place) };
 const views = {
   program: new ProgramTab(byId("panel-program"), pointing),
-  solution: new SolutionTab(byId("panel-solution")),
+  solution: new SolutionTab(byId("panel-solution"), jump),
   multipliers: new MultipliersTab(byId("panel-multipliers"), askBound),
   compare: new CompareTab(byId("panel-compare"), compare),
   quiz: new QuizTab(byId("panel-quiz"), { ...pointing, load: loadExample, show: () => drawProblems() }),
@@ -107,9 +107,23 @@ function drawProblems() {
   const count = !answer ? "" : isHidden ? "Hidden while the quiz asks." : problems.length ? `${counted(problems.length, "problem")}.` : "No problems.";
   if (byId("count").textContent !== count) byId("count").textContent = count;
   fill(byId("problems"), problems.map((problem) => el("li", {}, el("button", { type: "button", class: "problem",
-    onclick: () => problem.line > 0 && editor.select(problem.line, problem.column, problem.width) },
+    onclick: () => jump(problem) },
     problem.line > 0 && el("span", { class: "where" }, `${problem.line}:${problem.column} `), problem.message,
     problem.hint && el("span", { class: "hint" }, problem.hint)))));
+}
+
+/** Selects the place of a mistake, in the editor or in the text of the workload file. */
+function jump({ file, line, column, width }) {
+  if (line <= 0) return;
+  if (file !== "workload") {
+    editor.select(line, column, width);
+    return;
+  }
+  const field = byId("file"), rows = field.value.split("\n");
+  const start = rows.slice(0, line - 1).reduce((sum, row) => sum + row.length + 1, 0);
+  const [from, to] = units(rows[line - 1] ?? "", column, width);
+  field.focus();
+  field.setSelectionRange(start + from, start + to);
 }
 
 /** The controls of the workload: open where the program asks anything of one. */
@@ -150,6 +164,7 @@ async function solve() {
     });
     if (store.work !== work) return;
     connected();
+    byId("file").setAttribute("aria-invalid", String(last?.problem?.file === "workload"));
     if (last?.solution) {
       store.solved = { key: keyOf(what), solution: last.solution, points, what };
       views.solution.draw(last.solution, points);
