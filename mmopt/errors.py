@@ -43,6 +43,7 @@ __all__ = [
     "without_password",
 ]
 
+MOST_OTHERS = 8  # mistakes of a program that are printed after the first
 # A secret among the options of a URL, and the password before its host.
 _OPTION = re.compile(r"([?&][^=&\s]*(?:password|passwd|pwd|token|secret)[^=&\s]*=)\S+", re.IGNORECASE)
 _PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s:/@]*):\S*@")
@@ -52,8 +53,9 @@ _PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s:/@]*):\S*@")
 class Location:
     """A place in a text: 1-based line and column, counted in characters.
 
-    ``text`` is the line itself and ``width`` the number of characters that the caret underlines. A value
-    given in Python has no line: line and column are 0, and ``file`` is its path, ``workload[2].weight``.
+    ``text`` is the line itself and ``width`` the number of characters that the caret underlines; of a part
+    over several lines those on its first. A value given in Python has no line: line and column are 0, and
+    ``file`` is its path, ``workload[2].weight``.
     """
 
     file: str
@@ -125,7 +127,17 @@ class Error(Exception):
 
 
 class ProgramError(Error):
-    """A program file that cannot be read, or whose shapes or curvature do not fit."""
+    """A program file that cannot be read, or whose shapes or curvature do not fit.
+
+    others : the further mistakes, in the order of the text. They are printed beneath, up to ``MOST_OTHERS``.
+    """
+
+    others: "tuple[ProgramError, ...]" = ()
+
+    def __str__(self) -> str:
+        left = len(self.others) - MOST_OTHERS
+        shown = [super().__str__(), *map(str, self.others[:MOST_OTHERS])]
+        return "\n".join([*shown, f"and {counted(left, 'more mistake')}"] if left > 0 else shown)
 
 
 class WorkloadError(Error):

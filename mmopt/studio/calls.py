@@ -64,6 +64,10 @@ EPSILONS = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
 LEVELS = 7, 14  # the last easy and the last middling program of the quiz
 QUIZ = Path(__file__).with_name("quiz")
 Json = dict[str, Any]
+Kinds = Mapping[str, type | tuple[type, ...]]
+#: The names and kinds of what makes a workload, and a weight in it.
+WORKLOAD: Kinds = {"kind": str, "cells": int, "weight": (dict, type(None)), "file": str}
+WEIGHT: Kinds = {"query": int, "times": (int, float)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +132,7 @@ class TextCheck(PageCall):
             program = Program.parse(sized(self.text), "program")
             surveyed = survey(program)
         except ProgramError as error:
-            problems = [problem_of(one) for one in (error, *getattr(error, "others", ()))]
+            problems = [problem_of(one) for one in (error, *error.others)]
             return {"problems": problems, "program": None, "asks": True}
         faults = [line.fault for line in surveyed.lines if line.fault is not None]
         return {
@@ -153,6 +157,8 @@ class Posed(PageCall):
     @cached_property
     def queries(self) -> Workload:
         """The workload, whether or not the program asks something of one."""
+        if wrong := unlike(self.workload, WORKLOAD) or unlike(self.workload.get("weight") or {}, WEIGHT):
+            raise OptionError(f"a workload is not made of such a '{wrong[0]}'")
         return workload_of(**self.workload)
 
 
@@ -185,11 +191,8 @@ class Solve(Posed):
 
     def solution(self, report: Report) -> Solution:
         """The solution by the solver, of those listed."""
-        if self.solver is not None and self.solver not in solver_names():
-            raise OptionError("there is no such solver", hint=f"known: {', '.join(solver_names())}")
-        return solve(
-            self.queries, self.program, solver=self.solver, time_limit=self.time_limit, progress=report
-        )
+        solver = listed(self.solver)
+        return solve(self.queries, self.program, solver=solver, time_limit=self.time_limit, progress=report)
 
     def answer(self, report: Report) -> Json:
         return {"solution": solution_facts(self.solution(report), self.queries, self.program)}
@@ -204,9 +207,8 @@ class Combinations(Posed):
     seconds: float = SECONDS
 
     def answer(self, report: Report) -> Json:
-        if unlisted := set(self.solvers) - set(solver_names()):
-            raise OptionError(f"there is no solver '{unlisted.pop()}'", hint=", ".join(solver_names()))
-        chosen = combinations([self.program], self.solvers or None, formulations=self.formulations)
+        solvers = [listed(name) for name in self.solvers]
+        chosen = combinations([self.program], solvers or None, formulations=self.formulations)
         return {
             "chosen": [{"name": c.program.name, "text": c.program.text, "solver": c.solver} for c in chosen]
         }
@@ -217,7 +219,7 @@ class Row(Solve):
     """A row of a comparison."""
 
     def answer(self, report: Report) -> Json:
-        sizes = sizes_of(self.program, self.queries, solver=self.solver)
+        sizes = sizes_of(self.program, self.queries, solver=listed(self.solver))
         began = time.perf_counter()
         row = {
             "program": self.program.name,
@@ -260,6 +262,18 @@ def solver_names() -> tuple[str, ...]:
     return (*(k.name for k in KERNELS), *(row.name.lower() for row in SOLVERS if row.is_installed))
 
 
+def listed(solver: Any) -> Any:
+    """A solver of those listed, or None; other names would be imported."""
+    if solver is not None and solver not in solver_names():
+        raise OptionError("there is no such solver", hint=f"known: {', '.join(solver_names())}")
+    return solver
+
+
+def unlike(sent: Mapping[str, Any], kinds: Kinds) -> list[str]:
+    """The names of what was sent that are unknown, or whose values are of another kind."""
+    return [name[:40] for name, value in sent.items() if not isinstance(value, kinds.get(name, ()))]
+
+
 def sized(text: str) -> str:
     """A text, if it is not too long."""
     if len(text.encode("utf-8", errors="replace")) > TEXT_BYTES:
@@ -270,7 +284,7 @@ def sized(text: str) -> str:
 def workload_of(
     kind: str = "prefix",
     cells: int = 8,
-    weight: Mapping[str, float] | None = None,
+    weight: Mapping[str, Any] | None = None,
     file: str = "",
 ) -> Workload:
     """The workload that a page chose: of some shape over so many cells, or the text of a workload file.
@@ -296,7 +310,7 @@ def workload_of(
     workload = SHAPES[kind](cells)
     weights = np.ones(workload.m)
     if weight is not None:
-        number, times = int(weight["query"]), float(weight["times"])
+        number, times = weight.get("query", -1), weight.get("times", 0)
         if not (0 <= number < workload.m and 1e-3 <= times <= 1e3):
             raise OptionError("a weight is of one of the queries, 0.001 to 1,000 times")
         weights[number] = times

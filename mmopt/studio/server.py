@@ -14,6 +14,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import fields
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,7 +24,7 @@ from typing import Any
 from mmopt.driver.task_and_plan import Progress
 from mmopt.errors import OptionError
 from mmopt.results.solution_rows_and_json import finite
-from mmopt.studio.calls import CALLS, Combinations, PageCall, Row
+from mmopt.studio.calls import CALLS, Combinations, Kinds, PageCall, Row, unlike
 from mmopt.studio.lanes import Lane, Lanes
 
 ADDRESS, PORT = "127.0.0.1", 8347
@@ -46,7 +47,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 #: The names and kinds of what a call may say; the tab is that of the page.
-KINDS: Mapping[str, type | tuple[type, ...]] = {
+KINDS: Kinds = {
     "text": str,
     "workload": dict,
     "multipliers": dict,
@@ -93,13 +94,14 @@ class Studio(ThreadingHTTPServer):
     request_queue_size = MOST_REQUESTS
 
     def __init__(self, port: int = 0) -> None:
+        self.kept = ExitStack()  # closed also where the port is taken
         super().__init__((ADDRESS, port), Handler)
         self.host = f"{ADDRESS}:{self.server_port}"
         self.token = secrets.token_urlsafe(24)
         page = files("mmopt.studio") / "page"
         names = {one.name: one.read_bytes() for one in page.iterdir() if one.name.split(".")[-1] in TYPES}
         self.files = {"/": names["index.html"], **{f"/{name}": data for name, data in names.items()}}
-        self.lanes = Lanes()
+        self.lanes = self.kept.enter_context(Lanes())
         self.places = threading.BoundedSemaphore(MOST_REQUESTS)
 
     @property
@@ -129,7 +131,7 @@ class Studio(ThreadingHTTPServer):
     def server_close(self) -> None:
         """Close the socket and end the processes."""
         super().server_close()
-        self.lanes.__exit__()
+        self.kept.close()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -291,10 +293,8 @@ def point_of(point: Progress) -> dict[str, Any]:
 
 def call_of(kind: type[PageCall], sent: Mapping[str, Any]) -> PageCall:
     """A call of what a page sent, of known names and kinds."""
-    names = {f.name for f in fields(kind)} & KINDS.keys()
-    for name, value in sent.items():
-        if name not in names or not isinstance(value, KINDS[name]):
-            raise Refused(HTTPStatus.BAD_REQUEST, f"'{name[:40]}' is nothing that this call takes")
+    if wrong := unlike(sent, {f.name: KINDS[f.name] for f in fields(kind) if f.name in KINDS}):
+        raise Refused(HTTPStatus.BAD_REQUEST, f"'{wrong[0]}' is nothing that this call takes")
     try:
         return kind(**sent)
     except TypeError:

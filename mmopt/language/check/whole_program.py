@@ -32,6 +32,7 @@ from mmopt.language.check.sections_after_constraints import check_closing
 from mmopt.language.syntax.parse_and_write_expressions import MAX_NESTING, STRICT
 from mmopt.language.syntax.program import Program
 from mmopt.language.syntax.program_sections import SEARCH
+from mmopt.language.syntax.source_text import Mistakes
 from mmopt.language.syntax.syntax_tree import (
     Assignment,
     Constraint,
@@ -116,26 +117,47 @@ def _check_sections(
     program: Program, faults: dict[str, ProgramError] | None, orders: Sequence[Constraint]
 ) -> Checked:
     """``check``, section by section, where ``orders`` among the lines of ``require`` give signs."""
-    names = Names(program.source, orders=orders)
-    _declare_givens(program, names)
+    names, mistakes = Names(program.source, orders=orders), Mistakes()
+    _declare_givens(program, names, mistakes)
+    is_unsure = bool(mistakes.errors)  # of the dimensions that givens introduce
     for parameter in program.parameters:
-        _declare_parameter(parameter, names)
+        with mistakes.noting(names_in(parameter.expr), [parameter.name]):
+            _declare_parameter(parameter, names)
     given, derived = split_lets(program)
     for let in given:
-        names.compute(let)
+        with mistakes.noting(names_in(let.expr), [let.name]):
+            names.compute(let)
     names.hints = {d.name: "'require' uses what is given, not what is chosen" for d in program.choose}
     for requirement in program.requires:
-        check_shapes(requirement, _inside(requirement, names))
+        with mistakes.noting(_names_of(requirement)):
+            check_shapes(requirement, _inside(requirement, names))
     names.hints = {}
     for d in program.choose:
-        _declare_chosen(program, d, names)
-        lines = (c.relation for c in program.constraints if not c.family)
-        if any(says_antisymmetric(line, d.name) for line in lines if names.types[d.name].is_matrix):
-            names.types[d.name] = replace(names.types[d.name], antisymmetric=True)
+        sizes = {name for dim in d.dims for name in dim.symbols}
+        if is_unsure:
+            mistakes.broken |= sizes - names.dims
+        with mistakes.noting(sizes, [d.name]):
+            _declare_chosen(program, d, names)
+            lines = (c.relation for c in program.constraints if not c.family)
+            if any(says_antisymmetric(line, d.name) for line in lines if names.types[d.name].is_matrix):
+                names.types[d.name] = replace(names.types[d.name], antisymmetric=True)
     for let in derived:
-        names.compute(let)
-    written, program = program, expand(program, names)
-    objective = _check_objective(program, names, faults)
+        with mistakes.noting(names_in(let.expr), [let.name]):
+            names.compute(let)
+    written = program
+    if not mistakes.errors:
+        with mistakes.noting():
+            program = expand(written, names)
+    if mistakes.errors:  # lines are checked as they are written then
+        with mistakes.noting(names_in(program.objective)):
+            _check_objective(program, names, faults)
+        for c in program.constraints:
+            with mistakes.noting(_names_of(c)):
+                check_shapes(c, _inside(c, names))
+        mistakes.refuse()
+    objective: Type | None = None
+    with mistakes.noting():
+        objective = _check_objective(program, names, faults)
     constraints: dict[str, tuple[Type, Type]] = {}
     check_rank(program, names.scope())
     for c in program.constraints:
@@ -145,13 +167,15 @@ def _check_sections(
             f"two constraints are called '{c.name}'",
             "multipliers go by these names",
         )
-        scope = _inside(c, names)
-        constraints[c.name] = check_shapes(c, scope)
-        if program.problem_class == "smooth":
-            check_smooth_line(c, scope)
-        elif not is_rank(c):
-            with _noted(faults, c.name):
-                check_curvature_of_sides(c, constraints[c.name], scope)
+        with mistakes.noting():
+            scope = _inside(c, names)
+            constraints[c.name] = check_shapes(c, scope)
+            if program.problem_class == "smooth":
+                check_smooth_line(c, scope)
+            elif not is_rank(c):
+                with _noted(faults, c.name):
+                    check_curvature_of_sides(c, constraints[c.name], scope)
+    mistakes.refuse()
     types = dict(names.types)
     fixed = names.dims | {name for name, inferred in types.items() if inferred.is_constant}
     _declare_search(program, names)
@@ -183,21 +207,23 @@ def _declare_chosen(program: Program, d: Declaration, names: Names) -> None:
     names.declare(d, Curvature.AFFINE)
 
 
-def _declare_givens(program: Program, names: Names) -> None:
+def _declare_givens(program: Program, names: Names, mistakes: Mistakes) -> None:
     """Define the names of what is given, and of their dimensions."""
     for d in program.givens:
-        program.source.require(
-            d.kind != "dim",
-            d.span,
-            f"the dimension '{d.name}' is not given",
-            "the shape of a given introduces it",
-        )
-        if d.source and d.source_span:
-            _check_source(program, d, d.source_span)
+        with mistakes.noting((), [d.name]):
+            program.source.require(
+                d.kind != "dim",
+                d.span,
+                f"the dimension '{d.name}' is not given",
+                "the shape of a given introduces it",
+            )
+            if d.source and d.source_span:
+                _check_source(program, d, d.source_span)
         # A given introduces the dimensions that it names alone.
         names.dims |= {dim.name for dim in d.dims if dim.name}
     for d in program.givens:
-        names.declare(d, Curvature.CONSTANT)
+        with mistakes.noting([d.name], [d.name]):
+            names.declare(d, Curvature.CONSTANT)
 
 
 def _check_source(program: Program, d: Declaration, span: Span) -> None:
@@ -245,6 +271,11 @@ def _declare_search(program: Program, names: Names) -> None:
             is_number, p.span, f"'{p.name}' is a number", f"write: {p.name} = {SEARCH[p.name]:g}"
         )
         _declare_parameter(p, names)
+
+
+def _names_of(c: Constraint) -> set[str]:
+    """The names in a constraint."""
+    return names_in(c.relation.left) | names_in(c.relation.right)
 
 
 def _inside(c: Constraint, names: Names) -> Scope:

@@ -36,7 +36,7 @@ from mmopt.language.syntax.program_sections import (
     check_sections,
     split_sections,
 )
-from mmopt.language.syntax.source_text import MAX_BYTES, Source, Text
+from mmopt.language.syntax.source_text import MAX_BYTES, Mistakes, Source, Text
 from mmopt.language.syntax.syntax_tree import (
     Adoption,
     Assignment,
@@ -270,9 +270,14 @@ def _parsed(text: str, file: str) -> Program:
 
 def _assembled(source: Source, sections: dict[str, Section]) -> Program:
     """The program of these sections, each read as its kind is."""
+    mistakes = Mistakes()
 
     def each(name: str, read: Callable[[Text], T]) -> tuple[T, ...]:
-        return tuple(read(s) for s in sections[name].statements) if name in sections else ()
+        values: list[T] = []
+        for statement in sections[name].statements if name in sections else ():
+            with mistakes.noting():
+                values.append(read(statement))
+        return tuple(values)
 
     def word(name: str, default: str = "") -> str:
         if name not in sections:
@@ -286,7 +291,10 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         return text.text
 
     def one(name: str, read: Callable[[Text], T], default: T | None) -> T | None:
-        return read(sections[name].single()) if name in sections else default
+        value = default
+        with mistakes.noting():
+            value = read(sections[name].single()) if name in sections else default
+        return value
 
     # The one class whose name is of two words.
     is_closed_form = one("class", lambda text: text.text.split(), None) == ["closed", "form"]
@@ -308,6 +316,11 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
     named = tuple(c if c.name else replace(c, name=f"constraint_{i}") for i, c in constraints)
     givens, choose = each("given", declaration), each("choose", declaration)
     parameters, lets = each("parameter", assignment), each("let", assignment)
+    requires = each("require", partial(parse_constraint, strict=True))
+    objective, value = one(sense, parse_expr, None), one("value", parse_expr, None)
+    steps, starts, search = each("steps", step), each("start", start), each("search", assignment)
+    repair, neighbours = each("repair", assignment), one("neighbours", neighbourhood, None)
+    mistakes.refuse()
     declared = {a.name: a.declared for a in (*parameters, *lets) if a.declared}
     declared |= {d.name: d for d in (*givens, *choose)}
     fields: dict[str, Any] = {
@@ -321,27 +334,25 @@ def _assembled(source: Source, sections: dict[str, Section]) -> Program:
         "proof": one("proof", attrgetter("text"), ""),
         "givens": givens,
         "parameters": parameters,
-        "requires": tuple(
-            with_dimensions(c, declared, source)
-            for c in each("require", partial(parse_constraint, strict=True))
-        ),
+        "requires": tuple(with_dimensions(c, declared, source) for c in requires),
         "lets": lets,
         "choose": choose,
         "sense": sense,
-        "objective": one(sense, parse_expr, None),
+        "objective": objective,
         "constraints": tuple(with_dimensions(c, declared, source) for c in named),
-        "steps": each("steps", step),
-        "starts": each("start", start),
-        "search": each("search", assignment),
-        "repair": each("repair", assignment),
-        "value": one("value", parse_expr, None),
+        "steps": steps,
+        "starts": starts,
+        "search": search,
+        "repair": repair,
+        "value": value,
         "meaning": _meaning(source, sections),
-        "neighbours": one("neighbours", neighbourhood, None),
+        "neighbours": neighbours,
         "adoption": _adoption(sections["from strategy"]) if "from strategy" in sections else None,
         "certificate": _certificate(sections["certificate"]) if "certificate" in sections else None,
         "bound": word("bound"),
         "spans": tuple((name, section.span) for name, section in sections.items()),
     }
+    mistakes.refuse()
     check_sections(source, class_name, sections)
     return Program(**fields)
 

@@ -7,7 +7,8 @@ errors from version to version.
 import keyword
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, NoReturn
@@ -125,6 +126,32 @@ class Source:
             self.lines[span.line - 1] if 0 < span.line <= len(self.lines) else "",
             span.width,
         )
+
+
+@dataclass
+class Mistakes:
+    """The first mistake of each statement of a program; ``broken``: the names that are not defined for it."""
+
+    errors: list[ProgramError] = field(default_factory=list)
+    broken: set[str] = field(default_factory=set)
+
+    @contextmanager
+    def noting(self, uses: Iterable[str] = (), defines: Iterable[str] = ()) -> Iterator[None]:
+        """Note the mistake that ends the block, unless it follows from a name that is broken."""
+        try:
+            yield
+        except ProgramError as error:
+            if self.broken.isdisjoint(uses):
+                self.errors.append(error)
+            self.broken.update(defines)
+
+    def refuse(self) -> None:
+        """Raise the first mistake in the text, with the others, if there are any."""
+        kept = {(error.message, error.where): error for error in reversed(self.errors)}
+        ordered = sorted(kept.values(), key=lambda e: (e.where.line, e.where.column) if e.where else (0, 0))
+        for first in ordered[:1]:
+            first.others = tuple(ordered[1:])
+            raise first
 
 
 class Token(NamedTuple):
