@@ -9,10 +9,11 @@ from typing import Any
 
 from mmopt.comparison.isolated_tasks import Isolated, Run, ending_of
 from mmopt.comparison.worker import Done
+from mmopt.comparison_process import Worker
 from mmopt.driver.task_and_plan import Report
 from mmopt.errors import SolverError
 from mmopt.limits import Stop, hard_limit
-from mmopt.studio.calls import Offers, PageCall, Solve
+from mmopt.studio.calls import Offers, PageCall, Solve, problem_of
 
 PAGES = 2  # at work at the same time
 
@@ -20,8 +21,9 @@ PAGES = 2  # at work at the same time
 class Lane:
     """A process that answers the calls of a page one after another; the newest of each kind counts."""
 
-    def __init__(self) -> None:
-        self._isolated = Isolated()
+    def __init__(self, worker: Worker | None = None) -> None:
+        self.stops = 0  # how often it was stopped
+        self._isolated = Isolated(worker=worker)
         self._free = threading.Lock()
         self._newest: dict[type[PageCall], object] = {}
         self._running: type[PageCall] | None = None
@@ -63,6 +65,7 @@ class Lane:
 
     def stop(self) -> bool:
         """End the call that runs; whether one did."""
+        self.stops += 1
         is_running = self._running is not None
         self._isolated.stop()
         return is_running
@@ -74,30 +77,31 @@ class Lane:
 
 def _no_answer(stop: str, message: str) -> dict[str, Any]:
     """The words on a call that ended without an answer."""
-    place = {"file": "", "line": 0, "column": 0, "width": 0}
-    return {"problem": {**place, "message": message, "hint": ""}, "stop": stop}
+    return {"problem": problem_of(SolverError(message)), "stop": stop}
+
+
+def _load(checks: Lane, solves: Lane) -> None:
+    """Load what checks need, which a page does first, and then the solvers: a solve of no program does."""
+    checks.answer(Offers())
+    solves.answer(Solve(text="", workload={}))
 
 
 class Lanes:
     """The lanes of the pages: a page that comes takes those of one that does nothing, the longest unused.
 
-    Closed by the end of the block.
+    Closed by the end of the block. worker : a process that was started for the first check.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, worker: Worker | None = None) -> None:
         self._lock = threading.Lock()
         self._pairs: dict[str, tuple[Lane, Lane]] = {}
-        self._spare = [(Lane(), Lane()) for _ in range(PAGES)]
-        self._start(self._spare)
+        self._spare = [(Lane(one), Lane()) for one in (*[None] * (PAGES - 1), worker)]
+        self._start()
 
-    def _start(self, pairs: list[tuple[Lane, Lane]]) -> None:
-        """Start the processes of the next pair, before they are needed.
-
-        What is asked first matters little: a solve of no program loads the solvers.
-        """
-        for pair in pairs[-1:]:
-            for lane, call in zip(pair, (Offers(), Solve(text="", workload={})), strict=True):
-                threading.Thread(target=lane.answer, args=(call,), daemon=True).start()
+    def _start(self) -> None:
+        """Start the processes of the next pair, before they are needed."""
+        for pair in self._spare[-1:]:
+            threading.Thread(target=_load, args=pair, daemon=True).start()
 
     def of(self, page: str, *, is_work: bool) -> Lane | None:
         """The lane for a call of a page; None while all others are at work."""
@@ -106,7 +110,7 @@ class Lanes:
                 idle = [name for name, pair in self._pairs.items() if not any(lane.is_busy for lane in pair)]
                 if self._spare:
                     pair = self._spare.pop()
-                    self._start(self._spare)
+                    self._start()
                 elif idle:
                     pair = self._pairs.pop(idle[0])
                 else:

@@ -10,17 +10,19 @@ import hmac
 import json
 import queue
 import secrets
+import socket
 import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import fields
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
 
+from mmopt.comparison_process import Worker
 from mmopt.driver.task_and_plan import Progress
 from mmopt.errors import OptionError
 from mmopt.results.solution_rows_and_json import finite
@@ -67,15 +69,21 @@ class Refused(Exception):
         self.status = status
 
 
-def serve(port: int = PORT, *, is_opened: bool = True, say: Callable[[str], None] = print) -> None:
-    """Serve the page until Ctrl-C; ``port`` 0 is any that is free.
+def serve(
+    port: int = PORT,
+    *,
+    is_opened: bool = True,
+    say: Callable[[str], None] = print,
+    worker: Worker | None = None,
+) -> None:
+    """Serve the page until Ctrl-C; ``port`` 0 is any that is free. ``worker``: as for ``Lanes``.
 
     Raises
     ------
     OptionError : the port is taken.
     """
     try:
-        server = Studio(port)
+        server = Studio(port, worker)
     except OSError as error:
         raise OptionError(
             f"port {port} cannot be used: {error.strerror}", hint="another one: --port 0 takes any"
@@ -93,7 +101,7 @@ class Studio(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = MOST_REQUESTS
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, worker: Worker | None = None) -> None:
         self.kept = ExitStack()  # closed also where the port is taken
         super().__init__((ADDRESS, port), Handler)
         self.host = f"{ADDRESS}:{self.server_port}"
@@ -101,7 +109,7 @@ class Studio(ThreadingHTTPServer):
         page = files("mmopt.studio") / "page"
         names = {one.name: one.read_bytes() for one in page.iterdir() if one.name.split(".")[-1] in TYPES}
         self.files = {"/": names["index.html"], **{f"/{name}": data for name, data in names.items()}}
-        self.lanes = self.kept.enter_context(Lanes())
+        self.lanes = self.kept.enter_context(Lanes(worker))
         self.places = threading.BoundedSemaphore(MOST_REQUESTS)
 
     @property
@@ -140,6 +148,22 @@ class Handler(BaseHTTPRequestHandler):
     server: Studio
     timeout = PATIENCE
     server_version, sys_version = "mmopt", ""
+
+    def setup(self) -> None:
+        """Give the request its time to arrive, whole: ``timeout`` is for each of its parts."""
+        super().setup()
+        self.clock = threading.Timer(self.timeout, self.shut)
+        self.clock.start()
+
+    def shut(self) -> None:
+        """Read no more: what has not arrived is not answered."""
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RD)
+
+    def finish(self) -> None:
+        """End the request and its clock."""
+        self.clock.cancel()
+        super().finish()
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Nothing is written down."""
@@ -210,6 +234,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         call = call_of(CALLS[name], sent)
         if is_work:
+            lane.stop()  # what the page had asked for before
             self.stream(lane, call)
         else:
             self.send(HTTPStatus.OK, lane.answer(call))
@@ -268,7 +293,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def compare(lane: Lane, call: Combinations, put: Callable[[dict[str, Any]], None]) -> None:
     """Solve the combinations of a comparison one after another, each a row; a stop ends them all."""
-    chosen = lane.answer(call)
+    stops, chosen = lane.stops, lane.answer(call)
     if "problem" in chosen:
         put(chosen)
         return
@@ -280,7 +305,7 @@ def compare(lane: Lane, call: Combinations, put: Callable[[dict[str, Any]], None
             answer = {"row": {"program": one["name"], "solver": one["solver"] or "", "stop": stop}}
             answer["row"]["reason"] = words
         put(answer)
-        if answer["row"]["stop"] == "interrupted":
+        if lane.stops > stops:
             break
     put({"end": True})
 

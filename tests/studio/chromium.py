@@ -88,7 +88,7 @@ class Browser:
     # -- looking
 
     def js(self, code: str, *arguments: object) -> Any:
-        """What an expression of JavaScript gives."""
+        """The value of an expression of JavaScript."""
         return self.driver.execute_script(f"return {code}", *arguments)
 
     def wait(self, code: str, *arguments: object, limit: float = 20) -> float:

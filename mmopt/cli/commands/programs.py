@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mmopt import comparison_process
 from mmopt.answers import load_release
 from mmopt.cli.command_inputs import check_out, note_request, read_givens, read_request
 from mmopt.cli.command_output import answer, console, json_text, note, say, show as put, spaced
@@ -72,9 +73,10 @@ def programs(*, solvers: bool, as_json: bool) -> None:
 
 def studio(*, port: int, only_print: bool) -> None:
     """Serve a page to play with programs until Ctrl-C."""
-    from mmopt.studio import serve  # its processes start with it
+    with comparison_process.Worker() as worker:  # loads while this process does
+        from mmopt.studio import serve
 
-    serve(port, is_opened=not only_print, say=say)
+        serve(port, is_opened=not only_print, say=say, worker=worker)
 
 
 def show(*, source: str) -> None:
