@@ -29,6 +29,11 @@ class Lane:
         self._running: type[PageCall] | None = None
 
     @property
+    def is_used(self) -> bool:
+        """Whether it was ever asked."""
+        return bool(self._newest)
+
+    @property
     def is_busy(self) -> bool:
         """Whether it answers a call."""
         return self._free.locked()
@@ -83,7 +88,8 @@ def _no_answer(stop: str, message: str) -> dict[str, Any]:
 def _load(checks: Lane, solves: Lane) -> None:
     """Load what checks need, which a page does first, and then the solvers: a solve of no program does."""
     checks.answer(Offers())
-    solves.answer(Solve(text="", workload={}))
+    if not solves.is_used:  # or a page would wait for this
+        solves.answer(Solve(text="", workload={}))
 
 
 class Lanes:
