@@ -26,7 +26,9 @@ from mmopt.studio.server import HEADERS, MOST_BYTES, Handler, Studio
 from tests.processes import MARK, Marked, linux_only, wait_for
 
 L2 = Program.load("l2_strategy").text
-LONG = {"text": L2, "workload": {"kind": "ranges", "cells": 64}, "solver": "clarabel", "seconds": 60}
+# A search that takes its whole time.
+MIN_ERROR = Program.load("min_error").text
+LONG = {"text": MIN_ERROR, "workload": {"kind": "prefix", "cells": 12}, "solver": None, "seconds": 60}
 SHORT = {"text": L2, "workload": {"kind": "prefix", "cells": 4}, "solver": "nuclear", "seconds": 20}
 
 
@@ -297,9 +299,11 @@ def test_a_taken_port_is_a_named_error(studio: Studio) -> None:
 @linux_only
 def test_limits_of_a_call_end_it_in_words(studio: Studio) -> None:
     lane = Lane()
-    call = Solve(**{**LONG, "seconds": 60})
+    # It takes longer than the grace of a limit, and more memory than is allowed.
+    call = Solve(text=L2, workload={"kind": "ranges", "cells": 64}, solver="clarabel")
     try:
         object.__setattr__(call, "time_limit", 0.01)
+        object.__setattr__(call, "memory_limit", 2**33)
         assert lane.answer(call)["stop"] == "time limit"
         object.__setattr__(call, "time_limit", 60.0)
         object.__setattr__(call, "memory_limit", 2**20)
