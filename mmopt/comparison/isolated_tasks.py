@@ -185,11 +185,13 @@ class Run:
     killed: str = ""  # why we ended it: "time limit" or "interrupted"
     unpredicted: str = ""  # why there are no predictions
     memory: int | None = None
+    is_over: bool = False
 
     def take(self, message: Any) -> None:
         """Take note of a message from the process."""
         if message is not None:
             self.ended = time.monotonic()
+        self.is_over = isinstance(message, Ended)
         if isinstance(message, Started):
             self.process, self.started = message, self.ended
         elif isinstance(message, Progress):
@@ -204,9 +206,10 @@ class Run:
         elif isinstance(message, Done | Failed):
             self.answer, self.memory = message, message.memory
 
-    def end(self) -> None:
-        """Kill its process, if it has started."""
-        if self.process is not None:
+    def stop(self, why: str = Stop.INTERRUPTED) -> None:
+        """End it at once, or as soon as it starts; from any thread."""
+        self.killed = self.killed or why
+        if self.process is not None and not self.is_over:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.process.pid, signal.SIGKILL)
 
@@ -335,7 +338,6 @@ class Isolated:
         self.interrupted = False
         self._start = partial(Worker, verbose, forks, threads)
         self._worker = worker
-        self._run: Run | None = None
 
     def __enter__(self) -> "Isolated":
         return self
@@ -366,12 +368,6 @@ class Isolated:
         run = Run(task)
         return costs_of(run, *self.follow(run, task.time_limit))
 
-    def stop(self, why: str = Stop.INTERRUPTED) -> None:
-        """End the task that runs, at once, from another thread; the process that forks for it stays."""
-        if (run := self._run) is not None:
-            run.killed = run.killed or why
-            run.end()
-
     def follow(self, run: Run, limit: float) -> tuple[int, str]:
         """Do a task, for ``limit`` seconds at most: how its process ended, and what it wrote.
 
@@ -379,14 +375,6 @@ class Isolated:
         ------
         SolverError : no process can be started here.
         """
-        self._run = run
-        try:
-            return self._followed(run, limit)
-        finally:
-            self._run = None
-
-    def _followed(self, run: Run, limit: float) -> tuple[int, str]:
-        """``follow``, which notes what runs."""
         try:
             written = 0 if self._worker is None else os.fstat(self._worker.words.fileno()).st_size
             worker = self._worker = self._worker or self._start()
@@ -403,7 +391,7 @@ class Isolated:
                 if isinstance(message, Started):
                     deadline = run.started + limit
                     if run.killed:  # before it had started
-                        run.end()
+                        run.stop()
                 if message is None:
                     deadline = self._kill(run, worker, run.killed or Stop.TIME)
             except KeyboardInterrupt:

@@ -8,9 +8,8 @@ import threading
 from typing import Any
 
 from mmopt.comparison.isolated_tasks import Isolated, Run, ending_of
-from mmopt.comparison.worker import Done
+from mmopt.comparison.worker import Done, WorkerTask
 from mmopt.comparison_process import Worker
-from mmopt.driver.task_and_plan import Report
 from mmopt.errors import SolverError
 from mmopt.limits import Stop, hard_limit
 from mmopt.studio.calls import Offers, PageCall, Solve, problem_of
@@ -22,11 +21,9 @@ class Lane:
     """A process that answers the calls of a page one after another; the newest of each kind counts."""
 
     def __init__(self, worker: Worker | None = None) -> None:
-        self.stops = 0  # how often it was stopped
         self._isolated = Isolated(worker=worker)
         self._free = threading.Lock()
-        self._newest: dict[type[PageCall], object] = {}
-        self._running: type[PageCall] | None = None
+        self._newest: dict[type[WorkerTask], Run] = {}
 
     @property
     def is_used(self) -> bool:
@@ -38,41 +35,38 @@ class Lane:
         """Whether it answers a call."""
         return self._free.locked()
 
-    def answer(self, call: PageCall, report: Report | None = None) -> dict[str, Any]:
+    def answer(self, call: PageCall) -> dict[str, Any]:
         """The answer to a call, or why there is none; from any thread."""
-        kind, turn = type(call), object()
-        self._newest[kind] = turn
-        if self._running is kind:
-            self.stop()
-        with self._free:
-            if self._newest[kind] is not turn:
-                return _no_answer(Stop.INTERRUPTED, "a newer call took its place")
-            self._running = kind
-            try:
-                return self._answer(Run(call, report), hard_limit(call.time_limit))
-            finally:
-                self._running = None
+        return self.followed(Run(call))
 
-    def _answer(self, run: Run, limit: float) -> dict[str, Any]:
-        """The answer of a run that is ended after its limit, in seconds."""
-        clock = threading.Timer(limit, self._isolated.stop, (Stop.TIME,))
-        try:
-            clock.start()
-            status, words = self._isolated.follow(run, 2 * limit)
-        except (SolverError, OSError, ValueError) as error:  # the latter where it was closed meanwhile
-            return _no_answer(Stop.NO_RESULT, str(error))
-        finally:
-            clock.cancel()
+    def followed(self, run: Run) -> dict[str, Any]:
+        """The answer of a run, which others may stop; it ends the one of its kind before it."""
+        kind, limit = type(run.task), hard_limit(run.task.time_limit)
+        before, self._newest[kind] = self._newest.get(kind), run
+        if before is not None:
+            before.stop()
+        with self._free:
+            if run.killed:
+                return _no_answer(Stop.INTERRUPTED, "stopped before it began")
+            clock = threading.Timer(limit, run.stop, (Stop.TIME,))
+            try:
+                clock.start()
+                status, words = self._isolated.follow(run, 2 * limit)
+            except (SolverError, OSError, ValueError) as error:  # the latter where it was closed meanwhile
+                return _no_answer(Stop.NO_RESULT, str(error))
+            finally:
+                clock.cancel()
         if isinstance(run.answer, Done) and not run.killed:
             return dict(run.answer.result)
         stop, reason, _ = ending_of(run, status, words)
         return _no_answer(stop, reason or stop)
 
     def stop(self) -> bool:
-        """End the call that runs; whether one did."""
-        self.stops += 1
-        is_running = self._running is not None
-        self._isolated.stop()
+        """End all that it was asked for; whether something ran or waited."""
+        runs = list(self._newest.values())
+        is_running = not all(run.is_over or run.killed for run in runs)
+        for run in runs:  # also one that is over: a comparison goes on after its list
+            run.stop()
         return is_running
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import Any
 
+from mmopt.comparison.isolated_tasks import Run
 from mmopt.comparison_process import Worker
 from mmopt.driver.task_and_plan import Progress
 from mmopt.errors import OptionError
@@ -268,12 +269,13 @@ class Handler(BaseHTTPRequestHandler):
     def stream(self, lane: Lane, call: PageCall) -> None:
         """Send a line for each point, and at last the answer; a page that goes away ends the work."""
         lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        run = Run(call, lambda point: lines.put(point_of(point)))
 
         def work() -> None:
             if isinstance(call, Combinations):
-                compare(lane, call, lines.put)
+                compare(lane, run, lines.put)
             else:
-                lines.put(lane.answer(call, lambda point: lines.put(point_of(point))))
+                lines.put(lane.followed(run))
             lines.put(None)
 
         self.send_head(HTTPStatus.OK, "application/x-ndjson")
@@ -288,12 +290,14 @@ class Handler(BaseHTTPRequestHandler):
                 except queue.Empty:
                     self.wfile.write(b"\n")
         except OSError:
-            lane.stop()
+            if not run.killed:  # nothing newer has taken its place
+                lane.stop()
 
 
-def compare(lane: Lane, call: Combinations, put: Callable[[dict[str, Any]], None]) -> None:
-    """Solve the combinations of a comparison one after another, each a row; a stop ends them all."""
-    stops, chosen = lane.stops, lane.answer(call)
+def compare(lane: Lane, run: Run, put: Callable[[dict[str, Any]], None]) -> None:
+    """Solve the combinations that a run lists one after another, each a row; its stop ends them all."""
+    call, chosen = run.task, lane.followed(run)
+    assert isinstance(call, Combinations)
     if "problem" in chosen:
         put(chosen)
         return
@@ -305,7 +309,7 @@ def compare(lane: Lane, call: Combinations, put: Callable[[dict[str, Any]], None
             answer = {"row": {"program": one["name"], "solver": one["solver"] or "", "stop": stop}}
             answer["row"]["reason"] = words
         put(answer)
-        if lane.stops > stops:
+        if run.killed:
             break
     put({"end": True})
 

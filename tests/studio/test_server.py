@@ -99,10 +99,9 @@ class Streamed:
 
 
 def is_at_work(studio: Studio, tab: str) -> bool:
-    pair = studio.lanes._pairs.get(tab)
-    return (
-        pair is not None and pair[1]._isolated._run is not None and pair[1]._isolated._run.process is not None
-    )
+    """Whether a page's own solve has a process, not the one that only loads the solvers."""
+    runs = studio.lanes._pairs[tab][1]._newest.values() if tab in studio.lanes._pairs else ()
+    return any(run.process and not run.is_over and getattr(run.task, "text", "") for run in runs)
 
 
 def is_safe(answer: tuple[int, dict[str, str], bytes]) -> bool:
