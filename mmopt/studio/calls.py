@@ -56,7 +56,7 @@ from mmopt.workloads.factors_and_products import Explicit
 TEXT_BYTES = 16_384
 CELLS, QUERIES, ROWS = 64, 200, 128  # most cells; most queries and rows of a strategy that are shown
 MULTIPLIERS = 24  # most sliders
-SECONDS, CHECK_SECONDS = 60.0, 1.0  # to stop in: all ends at ``hard_limit``
+SECONDS, CHECK_SECONDS = 60.0, 1.0  # time limits; the process is killed at ``hard_limit`` of them
 CHECK_MEMORY, WORK_MEMORY = 2**30, 2 * 2**30  # bytes above the start of a process
 BESIDE = "identity", "workload"  # baselines whose errors are shown
 DELTA = 1e-6
@@ -461,7 +461,7 @@ def numbers_of(value: Any) -> list[Any]:
 
 
 def solution_facts(solution: Solution, workload: Workload, program: Program) -> Json:
-    """Figures, strategy, errors and multipliers of a solution; these are those that its bound is made of."""
+    """Figures, strategy, errors and multipliers of a solution."""
     facts: Json = {
         "program": solution.program,
         "sense": solution.sense,
