@@ -1,10 +1,8 @@
 // The view of multipliers: a slider each, and the bound that any choice of them proves.
 
 import { boundBar } from "./charts.js";
-import { counted, el, fill, oneAtATime, shown } from "./dom.js";
+import { el, fill, oneAtATime, shown } from "./dom.js";
 
-const MOST = 24;
-const SHOWN = 8;
 const STEPS = 400;
 
 /** The view; `ask(multipliers)` gives the server's answer on the bound they prove. */
@@ -12,8 +10,14 @@ export class MultipliersTab {
   constructor(panel, ask) {
     this.panel = panel;
     this.ask = ask;
+    this.most = 0;
     this.count = 0;
     this.idle();
+  }
+
+  /** The most sliders at once. */
+  learn(most) {
+    this.most = most;
   }
 
   /** Nothing was solved yet, or there is nothing to set. */
@@ -22,24 +26,19 @@ export class MultipliersTab {
     fill(this.panel, el("p", {}, words));
   }
 
-  /** Sliders for the multipliers of a solution. */
+  /** Sliders for the multipliers of a solution: of many for some at a time, the largest first. */
   draw(solution) {
-    const numbers = solution.multipliers.flatMap((m) => m.values.map((value, i) => ({ m, i, start: value })));
+    const numbers = solution.multipliers.flatMap((m) => m.values.map((start, i) => ({ m, i, start, value: start })));
     if (!numbers.length) {
       this.idle(solution.has_certificate ? "This bound takes no multipliers that could be set." : "This program has no multipliers: no line of it bounds its optimum by them.");
-      return;
-    }
-    if (numbers.length > MOST) {
-      this.idle(`There are ${numbers.length} multipliers, more than the ${MOST} for which there are sliders. Choose fewer cells.`);
       return;
     }
     this.count += 1;
     const run = this.count;
     const largest = Math.max(...numbers.map((n) => Math.abs(n.start))) || 1;
     const bar = el("div"), said = el("p", { role: "status" }), why = el("p", { class: "faint" });
-    const sliders = numbers.map(({ m, i, start }) => slider(m, i, start, largest, () => send()));
     const values = () => Object.fromEntries(solution.multipliers.map((m) =>
-      [m.name, sliders.filter((s) => s.m === m).map((s) => s.value())]));
+      [m.name, nested(numbers.filter((n) => n.m === m).map((n) => n.value), m.shape)]));
     const send = () => asks(values());
     const asks = oneAtATime(async (multipliers) => {
       let answer;
@@ -59,12 +58,19 @@ export class MultipliersTab {
       said.textContent = proves(answer.bound, solution, answer.grade);
       why.textContent = answer.why ?? "";
     });
-    const rest = sliders.slice(SHOWN).map((s) => s.row);
-    rest.forEach((row) => { row.hidden = true; });
+    const means = new Map(solution.multipliers.map((m) => [m, average(numbers, m)]));
+    const sliders = el("div", { class: "sliders" });
+    const order = numbers.length > this.most ? [...numbers].sort((a, b) => Math.abs(b.start) - Math.abs(a.start)) : numbers;
+    const pages = Array.from({ length: Math.ceil(order.length / this.most) }, (_, k) => order.slice(k * this.most, (k + 1) * this.most));
+    const which = el("select", { onchange: () => show() }, pages.map((page, k) =>
+      el("option", { value: k }, `${k * this.most + 1} to ${k * this.most + page.length}`)));
+    const show = () => fill(sliders, pages[Number(which.value)].map((number) => slider(number, largest, send)));
     const all = (make) => () => {
-      sliders.forEach((s) => s.set(make(s)));
+      numbers.forEach((n) => { n.value = make(n); });
+      show();
       send();
     };
+    show();
     fill(this.panel,
       el("h2", {}, "Any choice proves something, the best proves all"),
       el("p", {}, solution.sense === "maximize"
@@ -72,15 +78,12 @@ export class MultipliersTab {
         : "Each choice of multipliers proves a lower bound: no feasible point is better. The largest of them is the optimum, where duality is strong."),
       bar, said, why,
       el("p", { class: "row" },
-        el("button", { type: "button", onclick: all((s) => average(numbers, s.m)) }, "All equal"),
-        el("button", { type: "button", onclick: all((s) => s.start) }, "The solver's"),
+        el("button", { type: "button", onclick: all((n) => means.get(n.m)) }, "All equal"),
+        el("button", { type: "button", onclick: all((n) => n.start) }, "The solver's"),
         solution.multipliers.every((m) => m.lower === 0) && el("button", { type: "button", onclick: all(() => 0) }, "All zero")),
-      el("div", { class: "sliders" }, sliders.map((s) => s.row)),
-      rest.length > 0 && el("button", { type: "button", onclick: (event) => {
-        rest.forEach((row) => { row.hidden = false; });
-        event.target.remove();
-        rest[0].querySelector("input").focus();
-      } }, `Show ${counted(rest.length, "more slider")}`));
+      pages.length > 1 && el("p", { class: "row" }, el("label", {}, "Sliders for multipliers ", which), el("span", {},
+        `of ${numbers.length}, the largest first. All others are held: at the solver's numbers, or where you left them.`)),
+      sliders);
     send();
   }
 }
@@ -99,22 +102,31 @@ function proves(bound, solution, grade) {
   const how = grade === "proved" || !grade ? "prove" : grade === "claimed" ? "prove, if its author is right," : "prove, up to rounding,";
   if (sense === "maximize") {
     return objective > 0 && bound > 0
-      ? `These multipliers ${how} that no feasible point is above ${shown(bound, 7, 1)}. The objective reached is ${part(objective / bound)} it.`
+      ? `These multipliers ${how} that no feasible point is above ${shown(bound, 7, 1)}. The objective reached is ${part(objective, bound)} it.`
       : `These multipliers ${how} that no feasible point is above ${shown(bound, 7, 1)}.`;
   }
-  if (objective > 0 && bound > 0) return `These multipliers ${how} ${part(bound / objective)} the objective reached.`;
+  if (objective > 0 && bound > 0) return `These multipliers ${how} ${part(bound, objective)} the objective reached.`;
   if (objective > 0) return `These multipliers ${how} only that the objective is at least ${shown(bound, 7, -1)}.`;
   return `These multipliers ${how} that no feasible point is below ${shown(bound, 7, -1)}.`;
 }
 
-/** A part of 1 in words: percents, or what is missing where that is little. */
-function part(ratio) {
-  if (ratio < 0.9999 || ratio > 1) return `${shown(100 * ratio, 4)} % of`;
-  return ratio === 1 ? "all of" : `all but ${shown(1 - ratio, 2)} of`;
+/** A part of a whole in words, never more than it is: percents, or what is missing where that is little. */
+function part(some, whole) {
+  if (some >= whole) return "all of";
+  const missing = (whole - some) / whole;
+  return missing > 1e-4 ? `${shown(100 * (some / whole), 4, -1)} % of` : `all but ${shown(missing, 2, 1)} of`;
+}
+
+/** Numbers in rows, as their shape says. */
+function nested(values, shape) {
+  if (!shape.length) return values[0];
+  const [, columns] = shape;
+  return columns === undefined ? values : Array.from({ length: shape[0] }, (_, i) => values.slice(i * columns, (i + 1) * columns));
 }
 
 /** A slider with a field for one number: in powers where it may not be negative, else on both sides of 0. */
-function slider(m, i, start, largest, onChange) {
+function slider(it, largest, onChange) {
+  const { m, i } = it;
   const isSigned = m.lower !== 0;
   const top = 4 * largest, bottom = top * 1e-4;
   const name = labelOf(m, i);
@@ -122,25 +134,18 @@ function slider(m, i, start, largest, onChange) {
     : value <= bottom ? 0 : Math.min(STEPS, 1 + (STEPS - 1) * Math.log(value / bottom) / Math.log(top / bottom)));
   const number = (at) => (isSigned ? (2 * at / STEPS - 1) * top
     : at <= 0 ? 0 : bottom * (top / bottom) ** ((at - 1) / (STEPS - 1)));
-  let value = start;
-  const input = el("input", { type: "range", min: 0, max: STEPS, step: "any", "aria-label": name, oninput: () => {
-    value = number(Number(input.value));
+  const output = el("output", {});
+  const show = () => {
+    output.textContent = shown(it.value, 4);
+    input.setAttribute("aria-valuetext", output.textContent);
+  };
+  const input = el("input", { type: "range", min: 0, max: STEPS, step: "any", value: place(it.value), "aria-label": name, oninput: () => {
+    it.value = number(Number(input.value));
     show();
     onChange();
   } });
-  const output = el("output", {});
-  const show = () => {
-    output.textContent = shown(value, 4);
-    input.setAttribute("aria-valuetext", output.textContent);
-  };
-  const set = (next) => {
-    value = next;
-    input.value = place(value);
-    show();
-  };
-  set(start);
-  return { m, start, set, value: () => value,
-    row: el("label", { class: "slider" }, el("span", {}, name), input, output) };
+  show();
+  return el("label", { class: "slider" }, el("span", {}, name), input, output);
 }
 
 /** The name of one number of a multiplier, counted from 0 as in programs. */
