@@ -2,24 +2,16 @@
 
 import { el, fill, folded } from "./dom.js";
 import { formula, sentence } from "./formula.js";
-import { innermost, treeOf } from "./tree.js";
+import { TreeView, treeOf } from "./tree.js";
 
 const open = { about: false, proof: false, legend: false };
 
 /** The view; `on.point(node)` and `on.select(node)` are called as a node is pointed at or clicked. */
-export class ProgramTab {
+export class ProgramTab extends TreeView {
   constructor(panel, on) {
+    super();
     this.panel = panel;
     this.on = on;
-    this.links = [];
-    this.current = null;
-  }
-
-  /** Marks the innermost node of a place of the text. */
-  point(place) {
-    this.current?.classList.remove("pointed");
-    this.current = innermost(this.links, place)?.[0] ?? null;
-    this.current?.classList.add("pointed");
   }
 
   /** Draws a checked program; where it cannot be read, the one before is kept and marked as old. */

@@ -2,16 +2,15 @@
 
 import { counted, el, fill } from "./dom.js";
 import { formula, sentence } from "./formula.js";
-import { curvatureWords, firstWord, innermost, treeOf } from "./tree.js";
+import { curvatureWords, firstWord, isNumber, ruleOf, TreeView, treeOf } from "./tree.js";
 
 const CHOICES = ["constant", "affine", "convex", "concave", "neither"];
 
 /** The view; `on.load(number)` puts an example of the stock into the editor, `on.show()` tells that answers are shown. */
-export class QuizTab {
+export class QuizTab extends TreeView {
   constructor(panel, on) {
+    super();
     this.on = on;
-    this.links = [];
-    this.current = null;
     this.isShown = false;
     this.text = null;
     this.score = { right: 0, asked: 0 };
@@ -23,7 +22,7 @@ export class QuizTab {
     this.total = el("p", { class: "faint" }, "Nothing answered yet.");
     this.button = el("button", { type: "button", class: "main", onclick: () => this.show() }, "Show");
     fill(panel, el("h2", {}, "Quiz"),
-      el("p", {}, "What is the curvature of each part, and is the line accepted? In a program titles, comments and descriptions are covered. Any text may be the quiz: change it, and share the address."),
+      el("p", {}, "What is the curvature of each part, and is the line accepted? The narrowest word counts: what is affine is convex and concave too. In the text titles, comments and descriptions are covered until the answers are shown. Any text may be the quiz: write it beside another view, and share the address."),
       el("p", { class: "row" }, el("label", {}, "Example ", this.list),
         el("button", { type: "button", onclick: () => this.next() }, "Next")),
       this.question, this.body, el("p", { class: "row" }, this.button), this.said, this.total);
@@ -80,7 +79,7 @@ export class QuizTab {
       return [select, reply];
     };
     const trees = treeOf(line, this.links, { point: this.on.point, select: this.on.select }, (node) =>
-      node.same !== null && node.same !== undefined ? el("span", { class: "rule" }, "as above")
+      node.same !== null || isNumber(node) ? el("span", { class: "rule" }, ruleOf(node))
         : choose(`curvature of ${node.plain}`, CHOICES, firstWord(node.curvature), () => [curvatureWords(node), node.rule]));
     return el("section", { class: "line" }, el("h4", {}, el("span", { class: "scroll inline" }, `${line.name}: `, formula(line.formula))),
       trees, line.left_out && el("p", {}, line.left_out), el("p", { class: "row" }, el("span", {}, "This line is "),
@@ -110,12 +109,4 @@ export class QuizTab {
     this.total.textContent = `In all: ${this.score.right} right of ${counted(this.score.asked, "answer")}. The count ends with this page.`;
     this.on.show();
   }
-
-  /** Marks the innermost node of a place of the text. */
-  point(place) {
-    this.current?.classList.remove("pointed");
-    this.current = innermost(this.links, place)?.[0] ?? null;
-    this.current?.classList.add("pointed");
-  }
 }
-

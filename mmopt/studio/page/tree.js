@@ -11,6 +11,12 @@ export function curvatureWords(node) {
 /** The first word of a curvature: neither, of "neither convex nor concave". */
 export const firstWord = (curvature) => curvature.split(" ")[0];
 
+/** Whether a node is a number, with or without a sign. */
+export const isNumber = (node) => node.rule === "a number" || (node.parts.length === 1 && node.curvature === "constant" && isNumber(node.parts[0]));
+
+/** The rule of a node in words. */
+export const ruleOf = (node) => (node.same !== null ? "as above" : isNumber(node) ? "a number" : node.rule);
+
 /** The badge of a node. */
 function badge(node) {
   return el("span", { class: `badge ${firstWord(node.curvature)}`, title: node.order ? "in the order of psd matrices" : null },
@@ -18,25 +24,23 @@ function badge(node) {
 }
 
 /**
- * The trees of the sides of a line; `links` gets [element, node] of each node, `extra(node, number)` gives
- * what stands behind a formula instead of the badges.
+ * The trees of the sides of a line; `links` gets [element, node] of each node, `extra(node)` gives what stands
+ * behind a formula instead of the badges. A negated number is a number, without parts.
  */
 export function treeOf(line, links, on, extra = null) {
-  let number = 0;
   const item = (node) => {
-    const mine = number++;
+    const parts = isNumber(node) ? [] : node.parts;
     const button = el("button", {
       type: "button", class: "node",
       "aria-label": extra ? node.plain : `${node.plain}: ${[node.shape, node.sign, curvatureWords(node)].filter(Boolean).join(", ")}`,
       onpointerenter: () => on.point(node), onpointerleave: () => on.point(null),
       onfocus: () => on.point(node), onblur: () => on.point(null), onclick: () => on.select(node),
-    }, formula(node.parts.length ? node.short : node.formula));
-    const isSame = node.same !== null && node.same !== undefined;
+    }, formula(parts.length ? node.short : node.formula));
     const entry = el("li", { class: node.blamed && !extra ? "blamed" : null }, button,
-      extra ? extra(node, mine) : [
+      extra ? extra(node) : [
         el("span", { class: "shape" }, [node.shape, node.sign].filter(Boolean).join(", ")), badge(node),
-        el("span", { class: "rule" }, isSame ? "as above" : node.rule)],
-      node.parts.length > 0 && el("ul", {}, node.parts.map(item)));
+        el("span", { class: "rule" }, ruleOf(node))],
+      parts.length > 0 && el("ul", {}, parts.map(item)));
     links.push([button, node]);
     return entry;
   };
@@ -44,8 +48,21 @@ export function treeOf(line, links, on, extra = null) {
     "aria-label": line.sides.length > 1 ? ["left side", "right side"][i] : "objective" }, item(side)));
 }
 
+/** A view with trees: its links tie [element, node], and one node at most is marked. */
+export class TreeView {
+  links = [];
+  current = null;
+
+  /** Marks the innermost node of a place of the text. */
+  point(place) {
+    this.current?.classList.remove("pointed");
+    this.current = innermost(this.links, place)?.[0] ?? null;
+    this.current?.classList.add("pointed");
+  }
+}
+
 /** The innermost node whose text holds a place, of [element, node] pairs. */
-export function innermost(links, place) {
+function innermost(links, place) {
   if (!place) return null;
   const [line, column] = place;
   const around = links.filter(([, node]) => node.place && node.place[0] === line &&
