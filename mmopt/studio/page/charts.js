@@ -1,42 +1,55 @@
 // Pictures: a matrix as a heat map, series over queries, gap against time, a bound against the optimum.
 
-import { el, shown, svg } from "./dom.js";
+import { el, fill, shown, svg } from "./dom.js";
 
 const WIDTH = 640;
 const [SHADES, DARK_SHADES] = [["#b2182b", "#ef8a62", "#f7f7f7", "#67a9cf", "#2166ac"],
   ["#ffb3a0", "#c2503c", "#22262c", "#3d78b5", "#a8d4ff"]].map((row) => row.map((hex) =>
   [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16))));
 
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
 /** The colour of a number between −1 and 1: red below zero, that of the sheet at it, blue above. */
 function shade(t) {
   const at = (Math.max(-1, Math.min(1, t)) + 1) * 2;
   const low = Math.min(3, Math.floor(at));
-  const shades = matchMedia("(prefers-color-scheme: dark)").matches ? DARK_SHADES : SHADES;
+  const shades = dark.matches ? DARK_SHADES : SHADES;
   return shades[low].map((value, i) => Math.round(value + (shades[low + 1][i] - value) * (at - low)));
 }
 
 /** A matrix as a heat map with the numbers at its ends; pointing at a cell says its number. */
-export function heatMap({ rows, labels, columns }) {
+export function heatMap({ rows, columns }) {
   const height = rows.length, width = rows[0]?.length ?? 0;
   const largest = rows.reduce((most, row) => row.reduce((m, x) => Math.max(m, Math.abs(x ?? 0)), most), 0) || 1;
   const canvas = el("canvas", { width, height, class: "heat", role: "img",
     "aria-label": `The strategy, ${height} rows by ${width} cells, numbers up to ${shown(largest, 4)}. A table is below.` });
   const context = canvas.getContext("2d");
   const image = context.createImageData(Math.max(1, width), Math.max(1, height));
-  rows.forEach((row, i) => row.forEach((x, j) => image.data.set([...shade((x ?? 0) / largest), 255], 4 * (i * width + j))));
-  context.putImageData(image, 0, 0);
   canvas.style.aspectRatio = `${Math.max(1, width)} / ${Math.max(1, height)}`;
   const said = el("output", { class: "faint said" }, "Point at a cell to read its number.");
   canvas.addEventListener("pointermove", (event) => {
     const box = canvas.getBoundingClientRect();
     const j = Math.min(width - 1, Math.max(0, Math.floor((event.clientX - box.left) / box.width * width)));
     const i = Math.min(height - 1, Math.max(0, Math.floor((event.clientY - box.top) / box.height * height)));
-    said.textContent = `${labels?.[i] ?? `row ${i + 1}`}, ${columns?.[j] ?? `cell ${j + 1}`}: ${shown(rows[i][j], 5)}`;
+    said.textContent = `row ${i + 1}, cell ${columns[j]}: ${shown(rows[i][j], 5)}`;
   });
   const steps = [-1, -0.5, 0, 0.5, 1];
-  const legend = el("p", { class: "legend" }, steps.map((t) => el("span", {},
-    el("span", { class: "swatch", style: { background: `rgb(${shade(t).join(", ")})` } }), shown(t * largest, 3))));
-  return el("div", {}, el("div", { class: "heat-box" }, canvas), legend, said);
+  const legend = el("p", { class: "legend" });
+  const paint = () => {
+    rows.forEach((row, i) => row.forEach((x, j) => image.data.set([...shade((x ?? 0) / largest), 255], 4 * (i * width + j))));
+    context.putImageData(image, 0, 0);
+    fill(legend, steps.map((t) => el("span", {},
+      el("span", { class: "swatch", style: { background: `rgb(${shade(t).join(", ")})` } }), shown(t * largest, 3))));
+  };
+  paint();
+  dark.addEventListener("change", function repaint() {
+    if (canvas.isConnected) paint();
+    else dark.removeEventListener("change", repaint);
+  });
+  const every = Math.ceil(height / 16);
+  const numbers = el("div", { class: "row-numbers", "aria-hidden": "true" }, rows.map((_, i) => i % every === 0 &&
+    el("span", { style: { top: `${(i + 0.5) / height * 100}%` } }, String(i + 1))));
+  return el("div", {}, el("div", { class: "heat-box" }, numbers, canvas), legend, said);
 }
 
 /** Round numbers from 0 or `low` to `high`, about five of them. */

@@ -3,6 +3,9 @@
 import { errorChart, gapChart, heatMap } from "./charts.js";
 import { el, fill, folded, shown, shownGap, table } from "./dom.js";
 
+/** Labels of the rows that are shown above the list, or elsewhere. */
+const ABOVE = new Set(["program", "solver", "status", "objective", "bound", "gap", "seconds", "warning"]);
+
 /** The view; `jump(problem)` shows the place of one; it keeps the chosen epsilon and what is open from one solution to the next. */
 export class SolutionTab {
   constructor(panel, jump) {
@@ -20,10 +23,10 @@ export class SolutionTab {
   }
 
   /** A solve that runs, with its points so far. */
-  running(points, seconds) {
-    const last = points.at(-1);
+  running(points, seconds, sense) {
+    const last = points.at(-1), way = { minimize: 1, maximize: -1 }[sense] ?? 0;
     fill(this.panel, el("p", {}, `Solving since ${shown(seconds, 3)} s.`),
-      last && this.figures({ objective: last.objective, bound: last.bound, gap: last.gap }),
+      last && this.figures([["objective", shown(last.objective, 7, way)], [way < 0 ? "upper bound" : "bound", shown(last.bound, 7, -way)], ["gap", shownGap(last.gap)]]),
       points.length > 1 && [el("h3", {}, "Gap against time"), gapChart(points)]);
   }
 
@@ -35,30 +38,38 @@ export class SolutionTab {
         : el("p", {}, problem.message)), problem?.hint && el("p", { class: "faint" }, problem.hint));
   }
 
-  /** Objective, bound and gap, large. */
-  figures({ objective, bound, gap, objective_grade: grade, bound_grade: boundGrade, sense }) {
-    const one = (name, value, below) => el("div", { class: "figure" }, el("dt", {}, name), el("dd", {}, value), el("dd", { class: "faint" }, below || " "));
-    return el("dl", { class: "figures" }, one("objective", shown(objective, 7, sense === "maximize" ? -1 : 1), grade),
-      one(sense === "maximize" ? "upper bound" : "bound", shown(bound, 7, sense === "maximize" ? 1 : -1), boundGrade), one("gap", shownGap(gap), ""));
+  /** Objective, bound and gap, large, each with a text and what it rests on. */
+  figures(figures) {
+    return el("dl", { class: "figures" }, figures.map(([name, value, below]) => el("div", { class: "figure" },
+      el("dt", {}, name), el("dd", {}, value), below && el("dd", { class: "faint" }, below))));
   }
 
   /** A solution with the points on its way. */
   draw(solution, points) {
-    const s = solution;
+    const s = solution, isUp = s.sense === "maximize" ? "upper " : "";
+    // Rows "label: text", of which a figure's text has in brackets what it rests on.
+    const rows = s.rests.map((row) => [row.slice(0, row.indexOf(": ")), row.slice(row.indexOf(": ") + 2)]);
+    const textOf = (label, other) => rows.find(([name]) => name === label)?.[1] ?? other;
+    const figure = (label, name, value) => {
+      const [text, words] = textOf(label, value).split("   (");
+      return [name, text.replace(/e-0?/, "e−").replace(/^-/, "−"), words?.replace(/\)$/, "")];
+    };
+    const others = rows.filter(([name]) => !ABOVE.has(name)).map(([name, text]) => `${name}: ${text.replace(/, at Solution\.\w+/, "")}`);
     fill(this.panel,
       el("h2", {}, `${s.program}, ${s.sense}d`),
-      this.figures(s),
-      el("p", { class: "faint" }, [s.status, s.solver, s.seconds === null ? "" : `${shown(s.seconds, 3)} s`].filter(Boolean).join(" · ")),
-      s.rests.length > 0 && el("ul", { class: "rests" }, s.rests.map((words) => el("li", {}, words))),
+      this.figures([figure("objective", "objective", shown(s.objective)), figure("bound", `${isUp}bound`, shown(s.bound)), figure("gap", "gap", shownGap(s.gap))]),
+      el("p", { class: "faint" }, [textOf("status"), textOf("solver"), textOf("seconds") && `seconds: ${textOf("seconds")}`].filter(Boolean).join(" · ")),
+      others.length > 0 && el("ul", { class: "rests" }, others.map((words) => el("li", {}, words))),
+      textOf("error bound") && el("p", { class: "faint" }, `The ${isUp}bound is on this program's objective; the error bound is on the total error of every strategy, whatever its program.`),
       s.warnings.length > 0 && el("ul", { class: "rests wrong" }, s.warnings.map((words) => el("li", {}, words))),
-      s.matrix && s.matrix.rows.length > 0 && [el("h3", {}, "Strategy"), heatMap(s.matrix),
-        this.folded("matrix", "The strategy as a table", () => table(["", ...(s.matrix.columns ?? [])],
-          s.matrix.rows.map((row, i) => [s.matrix.labels?.[i] ?? String(i + 1), ...row.map((x) => shown(x, 4))]),
+      s.matrix && [el("h3", {}, "Strategy"), heatMap(s.matrix),
+        this.folded("matrix", "The strategy as a table", () => table(["row", ...s.matrix.columns],
+          s.matrix.rows.map((row, i) => [String(i + 1), ...row.map((x) => shown(x, 4))]),
           s.matrix.rows[0].map((_, j) => j + 1), "Strategy"))],
-      s.queries?.length > 0 && this.errors(s),
+      s.queries.length > 0 && this.errors(s),
       points.length > 1 && [el("h3", {}, "Gap against time"), gapChart(points),
         this.folded("points", "The points as a table", () => table(["seconds", "objective", "bound", "gap"],
-          points.map((p) => [shown(p.seconds, 3), shown(p.objective), shown(p.bound), shown(p.gap, 3)]), [0, 1, 2, 3], "Gap against time"))]);
+          points.map((p) => [shown(p.seconds, 3), shown(p.objective), shown(p.bound), shownGap(p.gap)]), [0, 1, 2, 3], "Gap against time"))]);
   }
 
   /** A part that stays open from one solution to the next. */
@@ -68,17 +79,18 @@ export class SolutionTab {
 
   /** Standard errors of the queries, at a privacy that a slider sets. */
   errors(s) {
-    const steps = s.epsilons ?? [];
+    const steps = s.epsilons;
     const nearest = steps.reduce((best, step, i) =>
       (Math.abs(Math.log(step.epsilon / this.epsilon)) < Math.abs(Math.log(steps[best].epsilon / this.epsilon)) ? i : best), 0);
+    let at = nearest;
     const box = el("div"), said = el("output", {}), rows = el("div");
     const draw = (index) => {
+      at = index;
       const step = steps[index];
-      const times = step ? [step.scale, step.identity_scale ?? step.scale, step.workload_scale ?? step.scale] : [1, 1, 1];
       const series = [["this strategy", "error"], ["noise on the cells", "identity"], ["noise on the queries", "workload"]]
-        .map(([name, key], k) => ({ name, values: s.queries.map((q) => ((q[key] ?? null) === null ? null : q[key] * times[k])) }))
+        .map(([name, key]) => ({ name, values: s.queries.map((q) => ((q[key] ?? null) === null ? null : q[key] * step.scale)) }))
         .filter((each) => each.values.some((v) => v !== null));
-      said.textContent = step ? `ε = ${shown(step.epsilon, 3)}${step.delta ? `, δ = ${shown(step.delta, 2)}` : ""}` : "noise of standard deviation 1";
+      said.textContent = `ε = ${shown(step.epsilon, 3)}${step.delta ? `, δ = ${shown(step.delta, 2)}` : ""}`;
       fill(box, errorChart(series, this.isLog));
       fill(rows, this.folded("queries", "The errors as a table", () => table(["query", ...series.map((x) => x.name)],
         s.queries.map((q, i) => [q.label, ...series.map((x) => shown(x.values[i], 4))]), series.map((_, k) => k + 1), "Standard errors")));
@@ -86,7 +98,7 @@ export class SolutionTab {
     draw(nearest);
     return [el("h3", {}, "Standard error of each query"),
       el("p", { class: "row" },
-        steps.length > 1 && el("label", {}, "Privacy ", el("input", { type: "range", min: 0, max: steps.length - 1, value: nearest,
+        el("label", {}, "Privacy ", el("input", { type: "range", min: 0, max: steps.length - 1, value: nearest,
           "aria-label": "epsilon", oninput: (event) => {
             const index = Number(event.target.value);
             this.epsilon = steps[index].epsilon;
@@ -95,7 +107,7 @@ export class SolutionTab {
           } })), said,
         el("label", { class: "check" }, el("input", { type: "checkbox", checked: this.isLog, onchange: (event) => {
           this.isLog = event.target.checked;
-          draw(steps.findIndex((step) => step.epsilon === this.epsilon) < 0 ? nearest : steps.findIndex((step) => step.epsilon === this.epsilon));
+          draw(at);
         } }), " logarithmic")),
       box, s.more > 0 && el("p", { class: "faint" }, `${s.more} more queries are left out.`), rows];
   }
