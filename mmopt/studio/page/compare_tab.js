@@ -10,7 +10,7 @@ export class CompareTab {
     this.panel = panel;
     this.choices = el("fieldset", {}, el("legend", {}, "Solvers"));
     this.formulations = el("input", { type: "checkbox", checked: true });
-    this.seconds = el("input", { type: "number", min: 1, max: 60, value: 20 });
+    this.seconds = el("input", { type: "number", min: 1, value: 20 });
     this.body = el("tbody", {});
     this.said = el("p", { role: "status" });
     this.button = el("button", { type: "submit", class: "main" }, "Compare");
@@ -19,18 +19,19 @@ export class CompareTab {
         event.preventDefault();
         const solvers = [...this.choices.querySelectorAll("input")].filter((box) => box.checked).map((box) => box.name);
         if (!solvers.length) this.said.textContent = "Choose a solver.";
-        else start({ solvers, formulations: this.formulations.checked, seconds: Math.min(60, Math.max(1, Number(this.seconds.value) || 20)) });
+        else start({ solvers, formulations: this.formulations.checked, seconds: Math.min(this.seconds.max, Math.max(1, Number(this.seconds.value) || 20)) });
       } }, this.choices,
       el("p", { class: "row" }, el("label", { class: "check" }, this.formulations, " other formulations of the program too"),
         el("label", {}, "Seconds for each ", this.seconds), this.button)),
       this.said,
       el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Comparison" },
         el("table", {}, el("thead", {}, el("tr", {}, HEADS.map((head, i) => el("th", { scope: "col", class: isNumber(i) ? "number" : null }, head)))), this.body)),
-      el("p", { class: "faint" }, "“Missed before repair” is how far the solver's own point is from the constraints. Objective and bound are those after the repair."));
+      el("p", { class: "faint" }, "“Missed before repair” is how far the solver's own point is from the constraints. Objective and bound are those after the repair, to the nearest; the gap is rounded up."));
   }
 
-  /** The solvers that may be chosen. */
-  learn(solvers) {
+  /** The solvers that may be chosen, and the most seconds. */
+  learn(solvers, seconds) {
+    this.seconds.max = seconds;
     fill(this.choices, el("legend", {}, "Solvers"), solvers.map((name) =>
       el("label", { class: "check" }, el("input", { type: "checkbox", name, checked: ["nuclear", "clarabel"].includes(name) }), ` ${name}`)));
   }
@@ -45,7 +46,7 @@ export class CompareTab {
   /** One row has ended. */
   add(row) {
     const cells = [row.program, row.solver, row.variables, row.cones, shown(row.seconds, 3), shown(row.objective),
-      shown(row.bound), shownGap(row.gap), shown(row.violation, 2), [row.stop, row.reason].filter(Boolean).join(": ")];
+      shown(row.bound), shownGap(row.gap), shown(row.violation, 2, 1), [row.stop, row.reason].filter(Boolean).join(": ")];
     this.body.append(el("tr", {}, cells.map((cell, i) => {
       const text = cell === null || cell === undefined || cell === "none" ? "–" : String(cell);
       return i === 0 ? el("th", { scope: "row" }, text) : el("td", { class: isNumber(i) ? "number" : i === cells.length - 1 ? "reason" : null }, text);

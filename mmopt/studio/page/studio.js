@@ -150,15 +150,16 @@ const solveSoon = debounced(SOLVE_WAIT - CHECK_WAIT, solve);
 async function solve() {
   store.isMoving = false;
   const what = asked(), points = [], work = begin("Solving");
+  const sense = store.checked?.text === what.text ? store.checked.answer.program?.sense : null;
   const started = performance.now();
   let last = null;
   const drawRunning = () => {
-    if (store.work === work) views.solution.running(points, (performance.now() - started) / 1000);
+    if (store.work === work) views.solution.running(points, (performance.now() - started) / 1000, sense);
   };
   // A picture of before stays until it is clear that the next takes longer.
   const clock = setInterval(drawRunning, 500);
   try {
-    await stream("solve", { ...what, seconds: store.lists?.limits.seconds ?? 60 }, work.signal, (line) => {
+    await stream("solve", { ...what, seconds: store.lists.limits.seconds }, work.signal, (line) => {
       if (line.point) points.push(line.point);
       else last = line;
     });
@@ -350,7 +351,7 @@ function openAddress(given) {
   const shipped = store.lists.programs.find((p) => p.name === given.program);
   if (["prefix", "ranges", "tables"].includes(given.queries)) byId("queries").value = given.queries;
   const cells = Number(given.cells);
-  if (cells >= 2 && cells <= 64) byId("cells").value = Math.round(cells);
+  if (cells >= 2 && cells <= store.lists.limits.cells) byId("cells").value = Math.round(cells);
   const example = views.quiz.stock[Number(given.quiz) - 1];
   const first = store.lists.programs.find((p) => p.name === "l2_strategy") ?? store.lists.programs[0];
   const text = given.text || shipped?.text || example?.text || editor.text || first?.text || "";
@@ -418,11 +419,13 @@ async function start() {
     if (!error.isLost) banner(error.message);
     return;
   }
-  const { programs, solvers, version } = store.lists;
+  const { programs, solvers, version, limits } = store.lists;
   document.querySelector("h1").title = `mmopt ${version}`;
   fill(byId("programs"), el("option", { value: "" }, "your own"), programs.map((p) => el("option", { value: p.name, title: p.title }, p.name)));
   fill(byId("solvers"), el("option", { value: "" }, "automatic"), solvers.map((name) => el("option", { value: name }, name)));
-  views.compare.learn(solvers);
+  byId("cells").max = limits.cells;
+  views.compare.learn(solvers, limits.seconds);
+  views.multipliers.learn(limits.multipliers);
   editor.learn(store.lists);
   listen();
   openAddress(given);
