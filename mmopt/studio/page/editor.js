@@ -1,4 +1,5 @@
 // The editor: a text field, for undo and screen readers, over the same text in colours with marks.
+// While a quiz covers words, another field stands in its place, which holds spaces instead of them.
 
 import { byId, debounced, el, fill } from "./dom.js";
 
@@ -12,7 +13,9 @@ const TOKEN = /#.*|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\d+(?:\.\d+)?(?:[eE][+-
 /** The editor; it calls `onText` as the text changes and `onPlace` with what is pointed at or null. */
 export class Editor {
   constructor({ onText, onPlace }) {
-    this.field = byId("text");
+    this.source = byId("text");
+    this.veil = byId("covered");
+    this.field = this.source; // the one that is seen
     this.paint = document.querySelector(".paint");
     this.gutter = document.querySelector(".gutter");
     this.words = { atoms: new Set(), keywords: [] };
@@ -21,23 +24,26 @@ export class Editor {
     this.isCovered = false;
     this.rows = [];
     this.onPlace = onPlace;
-    this.field.addEventListener("input", () => {
+    this.source.addEventListener("input", () => {
       this.marks = [];
       this.pointed = null;
       this.draw();
       onText();
     });
-    this.field.addEventListener("scroll", () => this.follow());
     document.addEventListener("selectionchange", debounced(30, () => {
       if (document.activeElement === this.field) onPlace(this.caret());
     }));
-    this.field.addEventListener("pointermove", (event) => onPlace(this.under(event)));
-    this.field.addEventListener("pointerleave", () => onPlace(null));
-    new ResizeObserver(() => this.follow()).observe(this.field);
+    const resized = new ResizeObserver(() => this.follow());
+    for (const field of [this.source, this.veil]) {
+      field.addEventListener("scroll", () => this.follow());
+      field.addEventListener("pointermove", (event) => onPlace(this.under(event)));
+      field.addEventListener("pointerleave", () => onPlace(null));
+      resized.observe(field);
+    }
   }
 
   get text() {
-    return this.field.value;
+    return this.source.value;
   }
 
   /** The words to be coloured. */
@@ -49,24 +55,26 @@ export class Editor {
   /** Another text, which undo takes back. */
   replace(text) {
     if (text === this.text) return;
-    const before = document.activeElement;
-    this.field.focus({ preventScroll: true });
-    this.field.select();
+    const before = document.activeElement, field = this.source;
+    field.hidden = false; // only what is seen takes a text that can be undone
+    field.focus({ preventScroll: true });
+    field.select();
     const done = text ? document.execCommand("insertText", false, text) : document.execCommand("delete");
     if (!done || this.text !== text) {
-      this.field.value = text;
-      this.field.dispatchEvent(new Event("input"));
+      field.value = text;
+      field.dispatchEvent(new Event("input"));
     }
-    this.field.setSelectionRange(0, 0);
-    this.field.scrollTop = 0;
-    if (!before || before === document.body) this.field.blur();
-    else if (before !== this.field) before.focus({ preventScroll: true });
+    field.setSelectionRange(0, 0);
+    this.field.scrollTop = field.scrollTop = 0;
+    if (!before || before === document.body) field.blur();
+    else if (before !== field) before.focus({ preventScroll: true });
+    field.hidden = this.isCovered;
   }
 
   /** Marks under mistakes. */
   mark(problems) {
     this.marks = problems.filter((problem) => problem.line > 0);
-    this.field.setAttribute("aria-invalid", String(problems.length > 0));
+    this.source.setAttribute("aria-invalid", String(problems.length > 0));
     this.draw();
   }
 
@@ -77,10 +85,13 @@ export class Editor {
     for (const line of new Set([before?.[0], place?.[0]])) if (line) this.redraw(line - 1);
   }
 
-  /** Whether sections that give an answer away are covered. */
-  cover(isCovered) {
+  /** Whether what gives an answer away is covered; not while someone writes it. */
+  cover(isWanted) {
+    const isCovered = isWanted && document.activeElement !== this.source;
     if (isCovered === this.isCovered) return;
-    this.isCovered = isCovered;
+    this.isCovered = this.source.hidden = isCovered;
+    this.veil.hidden = !isCovered;
+    this.field = isCovered ? this.veil : this.source;
     this.draw();
   }
 
@@ -136,6 +147,7 @@ export class Editor {
       return { line, heading: heading ?? "", section, node: el("div") };
     });
     this.rows.forEach((row, i) => this.redraw(i));
+    this.veil.value = this.isCovered ? this.rows.map((row) => row.node.textContent).join("\n") : "";
     fill(this.paint, this.rows.map((row) => row.node));
     if (this.gutter.childElementCount !== this.rows.length) {
       fill(this.gutter, this.rows.map((_, i) => el("div", {}, String(i + 1))));
@@ -154,7 +166,8 @@ export class Editor {
     if (this.pointed?.[0] === index + 1) spans.push([...units(row.line, this.pointed[1], this.pointed[2]), "pointed"]);
     const cuts = [...new Set(spans.flatMap(([from, to]) => [from, to]))].sort((a, b) => a - b);
     const parts = [];
-    for (const [from, text, name] of this.tokens(row)) {
+    for (const [from, written, name] of this.tokens(row)) {
+      const text = name === "covered" ? written.replace(/\S/g, " ") : written;
       let at = from;
       for (const cut of [...cuts.filter((c) => c > from && c < from + text.length), from + text.length]) {
         const names = spans.filter(([a, b]) => a <= at && cut <= b).map((span) => span[2]);
