@@ -102,7 +102,7 @@ function drawProblems() {
   const answer = store.checked?.text === editor.text ? store.checked.answer : null;
   const isHidden = isQuiz() && Boolean(answer?.program);
   const problems = answer && !isHidden ? answer.problems : [];
-  editor.cover(isQuiz());
+  editor.cover(isQuiz() && (isHidden || !answer));
   editor.mark(problems);
   const count = !answer ? "" : isHidden ? "Hidden while the quiz asks." : problems.length ? `${counted(problems.length, "problem")}.` : "No problems.";
   if (byId("count").textContent !== count) byId("count").textContent = count;
@@ -346,6 +346,11 @@ function openTab(name, hasFocus = false) {
   drawProblems();
 }
 
+/** Scrolls to the results where they stand below the text. */
+function showResults() {
+  if (byId("left").offsetLeft === byId("right").offsetLeft) byId("right").scrollIntoView();
+}
+
 /** Takes text, workload and view from the parts of an address. */
 function openAddress(given) {
   const shipped = store.lists.programs.find((p) => p.name === given.program);
@@ -365,8 +370,10 @@ function listen() {
   byId("controls").addEventListener("submit", (event) => {
     event.preventDefault();
     if (store.tab === "program" || store.tab === "compare") openTab("solution");
+    showResults();
     solve();
   });
+  byId("text").addEventListener("blur", () => isQuiz() && store.checked?.answer.program && drawProblems());
   byId("stop").addEventListener("click", stop);
   byId("share").addEventListener("click", share);
   document.addEventListener("keydown", (event) => {
@@ -389,6 +396,7 @@ function listen() {
   byId("as-i-type").addEventListener("change", () => byId("as-i-type").checked && check());
   for (const name of TABS) byId(`tab-${name}`).addEventListener("click", () => {
     openTab(name);
+    showResults();
     remember();
   });
   document.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {
